@@ -1,0 +1,20 @@
+#ifndef NF_BASE_ALLOC_H
+#define NF_BASE_ALLOC_H
+/** @file alloc.h  The one allocator.  Tests make the n-th allocation fail. */
+#include <stddef.h>
+
+/** As malloc, but a request of 0 bytes is one of 1. */
+void *nf_malloc(size_t bytes);
+/** As calloc: zeroed; NULL if count * bytes overflows. */
+void *nf_calloc(size_t count, size_t bytes);
+/** As realloc; on NULL the old block is untouched. */
+void *nf_realloc(void *block, size_t bytes);
+/** As free; NULL is fine. */
+void nf_free(void *block);
+/** A copy of @p text to nf_free(), or NULL. */
+char *nf_strdup(const char *text);
+
+/** For tests: let @p successes more allocations succeed and fail all after
+ *  them; -1 turns failing off.  Counts over all threads. */
+void nf_alloc_fail_after(long successes);
+#endif

@@ -1,0 +1,221 @@
+#ifndef NOWFARM_H
+#define NOWFARM_H
+/** @file nowfarm.h  The whole public API of nowfarm: a task farm in your own
+ *  program, on a network of workstations.
+ *
+ *  A job is N units, numbered 0..N-1.  You describe it by a struct nf_app of
+ *  at most four functions and call nf_run():
+ *
+ *      split    (master)  appends the input of one unit          optional
+ *      compute  (slaves)  turns the input of units into results  required
+ *      collect  (master)  takes the result of one unit           optional
+ *      share    (master)  appends the data that every slave gets once, before
+ *                         its first unit                         optional
+ *
+ *  nf_run() starts your own program on every host.  In those processes it does
+ *  not return: they compute units until the master is done with them, so call
+ *  it before your program has side effects that only the master should have.
+ *
+ *  All times are int64_t microseconds (_us), all sizes are bytes (_bytes).
+ *  No function of this header writes to standard output. */
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** 0 is success, > 0 is not an error, < 0 is an error. */
+enum nf_status {
+    NF_OK = 0,
+    NF_WAIT = 1,              /**< nothing now, ask again */
+    NF_ERR_INVAL = -1,        /**< bad argument, option or input file */
+    NF_ERR_NOMEM = -2,        /**< out of memory */
+    NF_ERR_RANGE = -3,        /**< a number out of its range */
+    NF_ERR_FAILED = -4,       /**< the job, or a unit of it, failed */
+    NF_ERR_UNREACHABLE = -5,  /**< PVM, a host or the daemon can't be reached */
+    NF_ERR_VERIFY = -6,       /**< the result is wrong */
+    NF_ERR_INTERRUPTED = -7,  /**< stopped by a signal or a cancel */
+    NF_ERR_IO = -8,           /**< a file could not be read or written */
+    NF_ERR_PROTOCOL = -9,     /**< a message that does not decode */
+};
+
+/** Bytes of nf_error.text, its final NUL included. */
+#define NF_ERROR_TEXT_BYTES 400
+
+/** Why a call failed.  Untouched by a call that succeeds. */
+struct nf_error {
+    enum nf_status status;
+    char text[NF_ERROR_TEXT_BYTES]; /**< one line, no final newline */
+};
+
+/** @return a static lower-case text for @p status; never NULL. */
+const char *nf_strerror(enum nf_status status);
+
+/** The exit status that the nowfarm commands give for @p status: 0 done,
+ *  1 the job or a unit failed, 2 bad usage or input, 3 PVM, a host or the
+ *  daemon unreachable, 4 verification failed, 130 interrupted. */
+int nf_exit_status(enum nf_status status);
+
+/** @return the version of the library, as "1.0.0". */
+const char *nf_version(void);
+
+/** Element type of shared data, inputs or results.  Between machines of one
+ *  data format the bytes travel as they are; between others nowfarm converts
+ *  element by element, for which it must know the type. */
+enum nf_type { NF_BYTES, NF_INT32, NF_INT64, NF_FLOAT32, NF_FLOAT64 };
+
+/** @return bytes of one element of @p type: 1, 4, 8, 4, 8; 0 if unknown. */
+size_t nf_type_bytes(enum nf_type type);
+
+/** A growing buffer that your functions append to.  nowfarm owns it. */
+struct nf_buf;
+
+/** Append @p bytes uninitialised bytes and get their address.
+ *  @return the address, valid until the next call on @p buf; NULL if out of
+ *          memory (then @p buf is as before). */
+void *nf_buf_reserve(struct nf_buf *buf, size_t bytes);
+
+/** Append a copy of data[0..bytes).
+ *  @retval NF_ERR_NOMEM  @p buf is as before */
+enum nf_status nf_buf_append(struct nf_buf *buf, const void *data,
+                             size_t bytes);
+
+/** Append data[0..bytes) without copying it where that is possible.
+ *  @p data must stay unchanged until nf_run() returns.  Neighbouring pieces of
+ *  one array stay one piece; others are copied together.
+ *  @retval NF_ERR_NOMEM  @p buf is as before */
+enum nf_status nf_buf_borrow(struct nf_buf *buf, const void *data,
+                             size_t bytes);
+
+/** What compute() gets: the units [first, first + count) and where to put
+ *  their results. */
+struct nf_work {
+    uint64_t first;          /**< first unit */
+    uint64_t count;          /**< units; 1 unless nf_app.batch_units > 1 */
+    const void *input;       /**< what split() appended for them, in order */
+    size_t input_bytes;
+    const void *shared;      /**< what share() appended; the same in all calls */
+    size_t shared_bytes;
+    struct nf_buf *result;   /**< append the result here; if count > 1, count
+                                  results of equal size, in order */
+    uint32_t slot;           /**< compute thread, 0..slots-1 of this slave */
+    char *error;             /**< on failure, print one line of reason here */
+    size_t error_bytes;
+};
+
+/** A kind of job.  Zero-initialise it and set what you need. */
+struct nf_app {
+    const char *name;        /**< [a-z0-9_-]+; same in master and slaves */
+    uint64_t units;          /**< N; 0 is legal and does nothing */
+    void *user;              /**< handed to split, collect and share */
+
+    /** Append the input of @p unit to @p input.  Called in the master, once
+     *  for every time the unit is handed out.  An error ends the job. */
+    enum nf_status (*split)(void *user, uint64_t unit, struct nf_buf *input);
+    /** Compute work->count units.  Called in the slaves, in up to `slots`
+     *  threads at a time.
+     *  @return 0, or your own code != 0: the unit is then tried again, up to
+     *          nf_options.max_attempts times, and finally reported. */
+    int (*compute)(const struct nf_work *work);
+    /** Take the result of @p unit; exactly once for each unit that succeeds,
+     *  in the master, in no particular order.  An error ends the job. */
+    enum nf_status (*collect)(void *user, uint64_t unit, const void *result,
+                              size_t bytes);
+    /** Append the data that every slave gets once. */
+    enum nf_status (*share)(void *user, struct nf_buf *shared);
+
+    enum nf_type input_type, result_type, shared_type;
+    /** The most units that one call of compute() may get; 0 means 1.  With 1,
+     *  nowfarm times, limits and retries every unit by itself. */
+    uint64_t batch_units;
+};
+
+/** How far a job is; see nf_options.progress. */
+struct nf_progress {
+    uint64_t units, done, failed;
+    uint32_t slaves, slots;  /**< alive now */
+    int64_t elapsed_us;      /**< since the job's data began to flow */
+};
+
+/** How to run a job.  Zero-initialise it: 0 or NULL means the default. */
+struct nf_options {
+    const char *policy;      /**< see nowfarm(1); default "presend:td=auto" */
+    const char *transport;   /**< "pvm" (default) or "local" (threads) */
+    const char *hosts_file;  /**< see nowfarm(1); default: the hosts there are */
+    uint32_t slaves;         /**< slave tasks in all; default one a host */
+    uint32_t slots;          /**< compute threads a slave; default max(1, cores
+                                  of its host / slaves on that host) */
+    const char *slave_program; /**< absolute path, on every host; default: this
+                                  program itself */
+    int64_t unit_timeout_us; /**< limit for one unit; default none */
+    uint32_t max_attempts;   /**< a unit's tries; default 3 */
+    int64_t heartbeat_timeout_us; /**< silence after which a slave counts as
+                                  lost; default 4 s, at least 200 ms */
+    uint64_t seed;           /**< for policies that draw random numbers */
+    /** Called in the master every progress_every_us (default 200 ms). */
+    void (*progress)(void *user, const struct nf_progress *progress);
+    int64_t progress_every_us;
+    /** Called in the master for each line that a slave prints; @p label names
+     *  the slave.  Default: "label: line" on standard error. */
+    void (*output)(void *user, const char *label, const char *line);
+    /** Called in the master for each event worth telling a person (a slave
+     *  lost, a host left out).  Default: "nowfarm: line" on standard error. */
+    void (*notice)(void *user, const char *line);
+    void *user;              /**< handed to progress, output and notice */
+    /** If not NULL: polled between events; != 0 stops the job.  nf_run()
+     *  installs no signal handlers of its own. */
+    const volatile int *stop;
+};
+
+/** A unit that was given up. */
+struct nf_unit_failure {
+    uint64_t unit;
+    uint32_t attempts;
+    char reason[120];
+};
+
+/** At most this many failures are kept in a report; all are counted. */
+#define NF_REPORT_FAILURES 64
+
+/** Where the time went.  The five parts are means over the slots and add up
+ *  to makespan_s. */
+struct nf_report {
+    uint64_t units, failed_units;
+    uint32_t slaves, slots;  /**< the most that were there at one time */
+    char policy[256];        /**< the policy as it was run */
+    char transport[16];
+    double startup_s;        /**< until the first slave was there */
+    double makespan_s;       /**< from the first byte of the job's data sent to
+                                  the last result accepted */
+    double compute_s;        /**< sum over all accepted chunks */
+    double lower_bound_s;    /**< compute_s / slots */
+    uint64_t messages, bytes_out, bytes_in; /**< messages: data and results */
+    uint64_t retries, duplicates;           /**< units */
+    uint32_t lost_slaves;
+    double part_compute_s, part_transfer_s, part_master_s, part_idle_s,
+        part_tail_s;
+    uint32_t nfailures;
+    struct nf_unit_failure failures[NF_REPORT_FAILURES];
+};
+
+/** Run a job.  In the master: starts the slaves, hands out all units, returns
+ *  when every unit is done or given up.  In a slave: never returns.
+ *  @param app       borrowed until the call returns
+ *  @param options   may be NULL
+ *  @param report_p  may be NULL; filled on NF_OK, NF_ERR_FAILED and
+ *                   NF_ERR_INTERRUPTED
+ *  @param err       may be NULL
+ *  @retval NF_OK               every unit was collected
+ *  @retval NF_ERR_FAILED       units were given up (see the report), or split
+ *                              or collect returned an error, or no slave is left
+ *  @retval NF_ERR_INVAL        bad option; nothing was started
+ *  @retval NF_ERR_UNREACHABLE  no PVM, or no slave could be started
+ *  @retval NF_ERR_INTERRUPTED  *options->stop became != 0 */
+enum nf_status nf_run(const struct nf_app *app,
+                      const struct nf_options *options,
+                      struct nf_report *report_p, struct nf_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
