@@ -139,6 +139,16 @@ static void work_host(int socket, char **f)
     nf_pvm_leave();
 }
 
+static void work_halt_now(int socket)
+{
+    int tid;
+
+    signal(SIGTERM, SIG_IGN); /* halting sends it to us */
+    post(socket, "removed\tall");
+    if (nf_pvm_enroll(&tid) == NF_OK)
+        nf_pvm_halt();
+}
+
 static void work_kill(int socket, char **f)
 {
     int tid, victim = (int)strtol(f[1], NULL, 16);
@@ -245,6 +255,8 @@ static void handle(struct keeping *k, char *request)
         return;
     if (strcmp(f[0], "spawn") == 0 && n == 6)
         work_spawn(k->socket, f);
+    else if (strcmp(f[0], "halt") == 0)
+        work_halt_now(k->socket);
     else if (n == 2)
         work_host(k->socket, f);
     _exit(0);
@@ -305,8 +317,10 @@ static bool begin(struct keeping *k, enum nf_keep how)
         post(k->socket, "%s", answer);
         return false;
     }
-    if (strcmp(answer, "started") == 0)
-        nf_vmlock_mark(&k->lock, how == NF_KEEP_JOB);
+    if (how == NF_KEEP_STAY)
+        nf_vmlock_mark(&k->lock, false); /* from now on it is the user's */
+    else if (strcmp(answer, "started") == 0)
+        nf_vmlock_mark(&k->lock, true);
     nf_vmlock_hold(&k->lock);
     post(k->socket, "ready");
     return true;
@@ -467,6 +481,11 @@ void nf_keeper_add(struct nf_keeper *keeper, const char *host_line)
 void nf_keeper_remove(struct nf_keeper *keeper, const char *host)
 {
     post(keeper->socket, "remove\t%s", host);
+}
+
+void nf_keeper_halt(struct nf_keeper *keeper)
+{
+    post(keeper->socket, "halt");
 }
 
 void nf_keeper_kill(struct nf_keeper *keeper, const int *tids, size_t count)

@@ -41,6 +41,8 @@ void nf_keeper_spawn(struct nf_keeper *keeper, uint32_t spawn_id,
                      const char *address);
 void nf_keeper_add(struct nf_keeper *keeper, const char *host_line);
 void nf_keeper_remove(struct nf_keeper *keeper, const char *host);
+/** Halt the virtual machine, whoever uses it. */
+void nf_keeper_halt(struct nf_keeper *keeper);
 void nf_keeper_kill(struct nf_keeper *keeper, const int *tids, size_t count);
 
 enum nf_answer_kind {
