@@ -86,8 +86,9 @@ static enum nf_status slave_start(struct sim *sim, uint32_t number)
     struct nf_sim_chunk *chunk = &sim->result.chunks[id];
     int64_t cost_us = nf_world_cost_us(sim->world, chunk->first, chunk->count);
 
+    chunk->idle_us = sim->now_us - slave->free_us;
     if (slave->worked)
-        sim->result.slave[number].starve_us += sim->now_us - slave->free_us;
+        sim->result.slave[number].starve_us += chunk->idle_us;
     slave->worked = true;
     slave->busy = true;
     chunk->started_us = sim->now_us;
@@ -238,6 +239,7 @@ static void measure(const struct sim *sim, const struct nf_sim_chunk *chunk,
         .units = chunk->count,
         .compute_us = chunk->computed_us - chunk->started_us,
         .wait_us = chunk->started_us - chunk->arrived_us,
+        .idle_us = chunk->idle_us,
         .mean_unit_us = mean,
     };
     for (uint64_t i = 0; sim->world->cost_sums && i < chunk->count; i++) {

@@ -17,6 +17,7 @@ struct nf_sim_chunk {
     int64_t arrived_us; /**< at the slave */
     int64_t started_us, computed_us;
     int64_t merged_us; /**< the farm got the result */
+    int64_t idle_us;   /**< the slave had nothing to do before it started */
     uint64_t next;     /* in the mailbox it is in */
 };
 
