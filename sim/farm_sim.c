@@ -16,6 +16,7 @@ enum event {
     EV_COMPUTED,  /* a chunk */
     EV_AT_MASTER, /* a chunk's result */
     EV_TAKEN,     /* the master has done its part of receiving */
+    EV_MAIL,      /* the master wakes up for its mail */
     EV_WAKE,      /* the master's sleep number id is over */
 };
 
@@ -140,13 +141,29 @@ static enum nf_status chunk_computed(struct sim *sim, uint64_t id)
     return status;
 }
 
+/* A master that sleeps wakes up, but behind what happens at this instant. */
+static enum nf_status result_at_master(struct sim *sim, uint64_t id)
+{
+    mail_put(sim, &sim->mail, id);
+    if (sim->busy || nf_farm_is_deaf(sim->farm))
+        return NF_OK;
+    return after(sim, 0, EV_MAIL, 0);
+}
+
+static enum nf_status deliver(struct sim *sim, bool is_result, uint64_t id)
+{
+    if (sim->world->prop_us > 0)
+        return after(sim, sim->world->prop_us,
+                     is_result ? EV_AT_MASTER : EV_AT_SLAVE, id);
+    return is_result ? result_at_master(sim, id) : chunk_at_slave(sim, id);
+}
+
 static enum nf_status wire_end(struct sim *sim, uint64_t message)
 {
     bool is_result = message % 2 == 1;
     uint64_t id = message / 2;
-    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
-    enum nf_status status = after(sim, sim->world->prop_us,
-                                  is_result ? EV_AT_MASTER : EV_AT_SLAVE, id);
+    const struct nf_sim_chunk *chunk = &sim->result.chunks[id];
+    enum nf_status status = deliver(sim, is_result, id);
 
     if (status || !is_result || !sim->world->blocking)
         return status;
@@ -337,7 +354,8 @@ static enum nf_status handle(struct sim *sim, const struct nf_sim_event *event)
     case EV_COMPUTED:
         return chunk_computed(sim, event->id);
     case EV_AT_MASTER:
-        mail_put(sim, &sim->mail, event->id);
+        return result_at_master(sim, event->id);
+    case EV_MAIL:
         if (sim->busy || nf_farm_is_deaf(sim->farm))
             return NF_OK;
         break;
