@@ -42,6 +42,7 @@ struct run {
     struct chunk chunks[WORLD_UNITS];
     uint64_t inbox[WORLD_UNITS];
     size_t inbox_head, inbox_tail;
+    bool deaf;
     uint64_t taking; /* chunk being taken by the master + 1 */
     int64_t down_free_us[WORLD_SLOTS], up_free_us[WORLD_SLOTS], bus_free_us;
     uint64_t mailbox[WORLD_SLOTS][WORLD_UNITS];
@@ -57,19 +58,24 @@ static void schedule(struct run *run, int64_t at_us, enum kind kind,
         (struct event){ at_us, run->order++, kind, slot, chunk };
 }
 
+static bool goes_before(const struct event *a, const struct event *b)
+{
+    if (a->at_us != b->at_us)
+        return a->at_us < b->at_us;
+    if ((a->kind == EV_TIMER) != (b->kind == EV_TIMER))
+        return b->kind == EV_TIMER; /* first take what has arrived */
+    return a->order < b->order;
+}
+
 static bool next_event(struct run *run, struct event *event_p)
 {
     size_t best = 0;
 
     if (run->nevents == 0)
         return false;
-    for (size_t i = 1; i < run->nevents; i++) {
-        const struct event *a = &run->events[i], *b = &run->events[best];
-
-        if (a->at_us < b->at_us ||
-            (a->at_us == b->at_us && a->order < b->order))
+    for (size_t i = 1; i < run->nevents; i++)
+        if (goes_before(&run->events[i], &run->events[best]))
             best = i;
-    }
     *event_p = run->events[best];
     run->events[best] = run->events[--run->nevents];
     return true;
@@ -208,6 +214,8 @@ static void dispatch(struct run *run)
         }
         send_chunk(run, slot, units);
     }
+    run->deaf = run->policy->pacer->deaf_while_waiting &&
+                run->wake_us > run->now_us && run->wake_us != INT64_MAX;
     run->timer_order = run->order; /* older timers are void */
     if (run->wake_us != INT64_MAX)
         schedule(run, run->wake_us, EV_TIMER, 0, 0);
@@ -241,16 +249,12 @@ static void merge(struct run *run, uint64_t id)
 static void run_master(struct run *run)
 {
     while (run->why == NULL && run->master_free_us <= run->now_us) {
-        bool waiting = run->wake_us != INT64_MAX;
-        bool deaf = waiting && run->policy->pacer->deaf_while_waiting &&
-                    run->wake_us > run->now_us;
-
         if (run->taking != 0) {
             uint64_t id = run->taking - 1;
 
             run->taking = 0;
             merge(run, id);
-        } else if (!deaf && run->inbox_head < run->inbox_tail) {
+        } else if (!run->deaf && run->inbox_head < run->inbox_tail) {
             uint64_t id = run->inbox[run->inbox_head++];
 
             run->taking = id + 1;
@@ -258,7 +262,7 @@ static void run_master(struct run *run)
                 run->now_us + cost(run->world->take_us, run->chunks[id].units);
             if (run->master_free_us > run->now_us)
                 schedule(run, run->master_free_us, EV_MASTER, 0, 0);
-        } else if (waiting && run->wake_us <= run->now_us) {
+        } else if (run->wake_us <= run->now_us) {
             dispatch(run);
         } else {
             return;
@@ -267,15 +271,6 @@ static void run_master(struct run *run)
     /* busy: come back when free */
     if (run->why == NULL && run->taking == 0)
         schedule(run, run->master_free_us, EV_MASTER, 0, 0);
-}
-
-static void wake_master(struct run *run)
-{
-    /* the sleeper's timer goes first, then what came meanwhile */
-    if (run->policy->pacer->deaf_while_waiting && run->taking == 0 &&
-        run->wake_us == run->now_us && run->master_free_us <= run->now_us)
-        dispatch(run);
-    run_master(run);
 }
 
 static void handle(struct run *run, const struct event *event)
@@ -303,7 +298,7 @@ static void handle(struct run *run, const struct event *event)
         break;
     case EV_TIMER:
         if (event->order == run->timer_order)
-            wake_master(run);
+            run_master(run);
         break;
     }
 }
