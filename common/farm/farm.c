@@ -452,7 +452,7 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
     uint32_t index = NF_CHUNK_NONE;
     enum nf_lease_age age;
     struct nf_chunk *chunk;
-    uint64_t returned;
+    uint64_t returned = 0;
 
     begin(farm, slave, now_us);
     age = find_lease(farm, slave, lease, unit, 1, &index);
@@ -461,10 +461,11 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
     if (nf_chunks_reserve(&farm->pool.chunks))
         return reject(farm, NF_ERR_NOMEM, actions_p);
     nf_farm_heard(farm, slave, now_us);
-    if (age == NF_LEASE_LATE || farm->over)
-        return finish(farm, actions_p); /* it has been returned already */
+    if (age == NF_LEASE_LATE) /* it has been returned already */
+        return finish(farm, actions_p);
     chunk = nf_chunks_at(&farm->pool.chunks, index);
-    returned = fail_first(farm, chunk, nf_chunks_new(&farm->pool.chunks));
+    if (!farm->over)
+        returned = fail_first(farm, chunk, nf_chunks_new(&farm->pool.chunks));
     chunk->first++;
     chunk->count--;
     nf_farm_update_view(farm);

@@ -115,7 +115,8 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
                                    struct nf_actions *actions_p);
 enum nf_status nf_farm_timer(struct nf_farm *farm, int64_t now_us,
                              struct nf_actions *actions_p);
-/** Hand out nothing more; NF_ACT_DONE follows at once. */
+/** Hand out nothing more; NF_ACT_DONE follows at once.  Answers after that are
+ *  dropped, and not counted. */
 enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
                               struct nf_actions *actions_p);
 
