@@ -39,6 +39,11 @@ struct nf_matrix_format {
     extern const struct nf_matrix_format nf_matrix_format_##n;
 NF_MATRIX_FORMAT_LIST(NF_MATRIX_FORMAT_DECLARE)
 
+#define NF_QUOTE_BYTES 48
+/** Put the begin of @p text into quoted[NF_QUOTE_BYTES], for messages:
+ * printable ASCII, '?' for the rest, "..." if it is long.  @return quoted */
+const char *nf_matrix_quote(const char *text, char *quoted);
+
 /** As nf_matrix_format_npy.write, in C order. */
 enum nf_status nf_npy_write_c(const struct nf_matrix *matrix,
                               struct nf_output *output, struct nf_error *err);

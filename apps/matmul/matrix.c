@@ -233,6 +233,16 @@ enum nf_status nf_matrix_file_get(struct nf_matrix_file *file, void *data,
     return NF_OK;
 }
 
+const char *nf_matrix_quote(const char *text, char *quoted)
+{
+    size_t i = 0;
+
+    for (; text[i] != '\0' && i < 40; i++)
+        quoted[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    strcpy(quoted + i, text[i] == '\0' ? "" : "...");
+    return quoted;
+}
+
 enum nf_status nf_matrix_check_suffix(const char *path, struct nf_error *err)
 {
     return find_format(path) != NULL ? NF_OK : fail_suffix(path, err);

@@ -56,17 +56,6 @@ static enum nf_status fail_here(const struct nf_matrix_file *file,
                    (unsigned long long)mtx->line, text);
 }
 
-/* The begin of `text` in printable form, for messages.  @return quoted */
-static const char *quote(const char *text, char quoted[48])
-{
-    size_t i = 0;
-
-    for (; text[i] != '\0' && i < 40; i++)
-        quoted[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    strcpy(quoted + i, text[i] == '\0' ? "" : "...");
-    return quoted;
-}
-
 /* Get more of the file behind the unread part. */
 static enum nf_status refill(struct nf_matrix_file *file, struct nf_error *err)
 {
@@ -174,18 +163,19 @@ static enum nf_status parse_value(const struct nf_matrix_file *file,
 {
     const struct mtx *mtx = file->state;
     const char *end = nf_decimal_parse(text, value_p);
-    char quoted[48];
+    char quoted[NF_QUOTE_BYTES];
 
     if (end == NULL || (*end != '\0' && *end != ' ' && *end != '\t') ||
         (mtx->field == FIELD_INTEGER && strpbrk(text, ".eE") != NULL))
-        return fail_here(file, err, "'%s': want %s", quote(text, quoted),
+        return fail_here(file, err, "'%s': want %s",
+                         nf_matrix_quote(text, quoted),
                          field_names[mtx->field]);
     if (*skip_blanks(end) != '\0')
         return fail_here(file, err, "'%s' behind the value",
-                         quote(skip_blanks(end), quoted));
+                         nf_matrix_quote(skip_blanks(end), quoted));
     if (!isfinite(*value_p))
         return fail_here(file, err, "'%s' is too big for float64",
-                         quote(text, quoted));
+                         nf_matrix_quote(text, quoted));
     return NF_OK;
 }
 
@@ -210,7 +200,7 @@ static enum nf_status read_banner(struct nf_matrix_file *file,
                                "real|integer|pattern "
                                "general|symmetric|skew-symmetric'";
     struct mtx *mtx = file->state;
-    char *line, *word[6], *rest = NULL, quoted[48];
+    char *line, *word[6], *rest = NULL, quoted[NF_QUOTE_BYTES];
     int format, field, symmetry, words = 0;
     enum nf_status status = next_line(file, &line, err);
 
@@ -218,7 +208,7 @@ static enum nf_status read_banner(struct nf_matrix_file *file,
         return status;
     if (strncmp(line, "%%MatrixMarket", 14) != 0)
         return fail_here(file, err, "'%s' is no Matrix Market header: %s",
-                         quote(line, quoted), want);
+                         nf_matrix_quote(line, quoted), want);
     for (char *w = strtok_r(line, " \t", &rest); w != NULL && words < 6;
          w = strtok_r(NULL, " \t", &rest))
         word[words++] = w;
@@ -229,16 +219,18 @@ static enum nf_status read_banner(struct nf_matrix_file *file,
         strcasecmp(word[1], "matrix") != 0)
         return fail_here(
             file, err, "'%s' is not supported: %s",
-            quote(word[strcmp(word[0], "%%MatrixMarket") == 0], quoted), want);
+            nf_matrix_quote(word[strcmp(word[0], "%%MatrixMarket") == 0],
+                            quoted),
+            want);
     format = look_up(word[2], formats);
     field = look_up(word[3], fields);
     symmetry = look_up(word[4], symmetries);
     if (format < 0 || field < 0 || symmetry < 0)
         return fail_here(file, err, "'%s' is not supported: %s",
-                         quote(word[format < 0  ? 2
-                                    : field < 0 ? 3
-                                                : 4],
-                               quoted),
+                         nf_matrix_quote(word[format < 0  ? 2
+                                              : field < 0 ? 3
+                                                          : 4],
+                                         quoted),
                          want);
     mtx->coordinate = format == 1;
     mtx->field = (enum field)field;
@@ -273,7 +265,7 @@ static enum nf_status read_size(struct nf_matrix_file *file,
                                 struct nf_error *err)
 {
     struct mtx *mtx = file->state;
-    char *line, *rest, quoted[48], where[NF_ERROR_TEXT_BYTES];
+    char *line, *rest, quoted[NF_QUOTE_BYTES], where[NF_ERROR_TEXT_BYTES];
     enum nf_status status = next_data_line(file, &line, err);
 
     if (status == NF_WAIT)
@@ -286,9 +278,9 @@ static enum nf_status read_size(struct nf_matrix_file *file,
     if (rest != NULL && mtx->coordinate)
         rest = parse_index(rest, &mtx->entries);
     if (rest == NULL || *rest != '\0')
-        return fail_here(file, err, "'%s': want '%s'", quote(line, quoted),
-                         mtx->coordinate ? "rows columns entries"
-                                         : "rows columns");
+        return fail_here(
+            file, err, "'%s': want '%s'", nf_matrix_quote(line, quoted),
+            mtx->coordinate ? "rows columns entries" : "rows columns");
     snprintf(where, sizeof(where), "%s:%llu", file->name,
              (unsigned long long)mtx->line);
     status = nf_matrix_check_size(where, file->rows, file->cols,
@@ -406,14 +398,14 @@ static enum nf_status parse_entry(const struct nf_matrix_file *file,
                                   struct nf_error *err)
 {
     const struct mtx *mtx = file->state;
-    char quoted[48], *rest = parse_index(line, i_p);
+    char quoted[NF_QUOTE_BYTES], *rest = parse_index(line, i_p);
 
     if (rest != NULL)
         rest = parse_index(rest, j_p);
     if (rest == NULL || (*rest == '\0') != (mtx->field == FIELD_PATTERN))
-        return fail_here(file, err, "'%s': want '%s'", quote(line, quoted),
-                         mtx->field == FIELD_PATTERN ? "row column"
-                                                     : "row column value");
+        return fail_here(
+            file, err, "'%s': want '%s'", nf_matrix_quote(line, quoted),
+            mtx->field == FIELD_PATTERN ? "row column" : "row column value");
     if (*i_p < 1 || *i_p > file->rows || *j_p < 1 || *j_p > file->cols)
         return fail_here(
             file, err, "entry (%llu, %llu) is outside the %llu x %llu matrix",
@@ -477,7 +469,7 @@ static enum nf_status mtx_read(struct nf_matrix_file *file,
 {
     const struct mtx *mtx = file->state;
     enum nf_status status;
-    char *line, quoted[48];
+    char *line, quoted[NF_QUOTE_BYTES];
 
     status = mtx->coordinate ? read_coordinate(file, matrix, err)
                              : read_array(file, matrix, err);
@@ -486,7 +478,8 @@ static enum nf_status mtx_read(struct nf_matrix_file *file,
     status = next_data_line(file, &line, err);
     if (status == NF_OK)
         return fail_here(file, err, "'%s' behind the last of %llu entries",
-                         quote(line, quoted), (unsigned long long)mtx->entries);
+                         nf_matrix_quote(line, quoted),
+                         (unsigned long long)mtx->entries);
     return status == NF_WAIT ? NF_OK : status;
 }
 

@@ -155,7 +155,7 @@ static enum nf_status parse_shape(struct literal *in,
 
 static enum nf_status parse_descr(struct literal *in, struct npy *npy)
 {
-    char descr[32];
+    char descr[32], quoted[NF_QUOTE_BYTES];
     enum nf_status status = parse_string(in, descr);
 
     if (status != NF_OK)
@@ -165,7 +165,7 @@ static enum nf_status parse_descr(struct literal *in, struct npy *npy)
         return nf_fail(in->err, NF_ERR_INVAL,
                        "%s: entries of type '%s' are not supported (want "
                        "'<f8', '>f8', '<f4' or '>f4': float64 or float32)",
-                       in->name, descr);
+                       in->name, nf_matrix_quote(descr, quoted));
     npy->element_bytes = (size_t)(descr[2] - '0');
     npy->swap = descr[0] != '=' && descr[0] != NATIVE_ORDER;
     return NF_OK;

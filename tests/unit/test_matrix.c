@@ -298,6 +298,7 @@ static const struct bad_npy bad_headers[] = {
     { "{'descr': '<f2'}", 2, "entries of type '<f2' are not supported" },
     { "{'descr': '|f8'}", 8, "entries of type '|f8' are not supported" },
     { "{'descr': '<f88'}", 8, "entries of type '<f88' are not supported" },
+    { "{'descr': '<\xbc\x1b'}", 8, "entries of type '<?\?' are not supported" },
     { "{'descr': '|O'}", 8, "entries of type '|O' are not supported" },
     { "{'fortran_order': 0}", 8, "byte 28: neither True nor False" },
     { "{'fortran_order': true}", 8, "byte 28: neither True nor False" },
