@@ -1,4 +1,5 @@
 #!/bin/bash
+# shellcheck disable=SC2016,SC2317
 # check.sh - from a fresh Debian 12 to all tests: installs missing packages,
 # builds in build/, runs everything, prints a summary.
 #
@@ -12,7 +13,6 @@
 # if nothing failed and something passed.  What failed is shown; everything is
 # in BUILD/check-logs.  Only processes started here are ever stopped.
 set -u
-# shellcheck disable=SC2016,SC2317
 cd "$(dirname "$(readlink -f "$0")")" || exit 1
 . .ci/setup.sh
 
@@ -115,7 +115,7 @@ need "configure" configure_in $build $configure_options
 need "make" make_in $build all
 need "make the tests" make_in $build check TESTS=
 step "install" make_in $build install && export NF_PREFIX=$PWD/$build/_inst
-step "limits" .ci/limits.sh
+step "limits" sh .ci/limits.sh
 
 sanitizer_reports() {
     find "$logs" -name 'sanitizer.*' -exec cat {} + | grep . && return 1

@@ -7,6 +7,7 @@
  *
  * It uses the virtual machine of PVM_TMP and starts one if there is none; what
  * it started it halts. */
+#include "config.h"
 #include <inttypes.h>
 #include <pvm3.h>
 #include <signal.h>

@@ -18,7 +18,7 @@ find_stopped() {
 # 1. The slave that gets unit 2 stops; window 2 means that the master has
 # another 64 MiB for it by then.
 start run synth --units 12 --in 64MiB --cost 100ms --chatty --slaves 3 \
-    --slots 1 --policy send+window:w=2 --fault 2:stop-once \
+    --slots 1 --policy window:w=2 --fault 2:stop-once \
     --fault-dir "$work/marks" --verify --json
 check "a slave has stopped" wait_until 30 find_stopped
 stop_ms=$(now_ms)
