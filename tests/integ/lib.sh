@@ -246,7 +246,10 @@ need_pvm() {
     grep -q '^#define HAVE_PVM3 1' "$top_builddir/config.h" ||
         skip "built without PVM"
 }
-need_built() {
-    [ -x "$1" ] || { echo "$1 is not built"; exit 99; }
+# slow_test: leaves this test out of ./check.sh --quick
+slow_test() {
+    [ -z "${NF_QUICK:-}" ] || skip "slow, and --quick was asked for"
 }
-need_built "$jsonget"
+for program in "$NF" "$NF_SLAVE" "$jsonget" "$maxrss"; do
+    [ -x "$program" ] || { echo "$program is not built"; exit 99; }
+done

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Ten million units without inputs: the master needs less than 700 MiB.
 . "${0%/*}/lib.sh"
+slow_test
 [ "$sanitized" = 0 ] || skip "sanitizers need memory of their own"
 units=10000000
 

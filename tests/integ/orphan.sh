@@ -1,6 +1,7 @@
 #!/bin/bash
 # The master is killed with -9: its slaves are gone within 10 s.
 . "${0%/*}/lib.sh"
+slow_test
 need_pvm
 
 for cost in "--cost 20ms" "--cost 1h" "--cost 1h --spin"; do

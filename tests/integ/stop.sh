@@ -2,6 +2,7 @@
 # A slave that stops (SIGSTOP) while the master has 64 MiB for it: nobody else
 # waits, its units go out again within 5 s, and what it says later is dropped.
 . "${0%/*}/lib.sh"
+slow_test
 need_pvm
 mkdir "$work/marks"
 

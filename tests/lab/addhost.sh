@@ -1,6 +1,7 @@
 #!/bin/bash
 # A host that cannot be added delays nobody; hosts come and go during a job.
 . "${0%/*}/lab-lib.sh"
+slow_test
 
 lab up 3
 lab cut ws2 # switched on, but silent

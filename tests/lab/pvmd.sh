@@ -1,6 +1,7 @@
 #!/bin/bash
 # Three hosts; the pvmd of one is killed in mid-job.
 . "${0%/*}/lab-lib.sh"
+slow_test
 
 lab up 2 100mbit
 hosts_file ws0 ws1 ws2
