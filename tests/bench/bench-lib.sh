@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# bench-lib.sh - what the benchmarks have in common; builds on integ/lib.sh.
+# Both sides of a ratio are always measured in one run, in turn, and medians
+# are compared: on a busy machine only the ratio means anything.
+. "${0%/*}/../integ/lib.sh"
+repeats=${REPEATS:-5}
+
+# median FILE: of the numbers in it, one a line
+median() {
+    sort -g "$1" | awk '{v[NR] = $1}
+        END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'
+}
+# spread FILE: (largest - smallest) / median, in percent
+spread() {
+    sort -g "$1" | awk '{v[NR] = $1} END {
+        m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
+        printf "%.0f%%", m > 0 ? 100 * (v[NR] - v[1]) / m : 0}'
+}
+# job ARGS...: `nowfarm run ARGS --json`, which must succeed
+job() {
+    run -t 600 run "$@" --json
+    [ "$rc" = 0 ] && return
+    echo "nowfarm run $* failed with exit status $rc:" >&2
+    cat "$work/err" >&2
+    exit 1
+}
+calc() { awk "BEGIN {$1}"; }
+machine() {
+    echo "# $(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo |
+        head -n 1), Linux $(uname -r), load $(cut -d' ' -f1 /proc/loadavg)," \
+        "$repeats repeats, medians (spread)"
+}

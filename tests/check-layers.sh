@@ -1,0 +1,102 @@
+#!/bin/bash
+# check-layers.sh - who includes whom.  doc/architecture.md, rule 4:
+#   base <- {model, wire, trace} <- {policy, coll} <- tree <- farm
+#        <- {net, coll_exec} <- {master, slave, sim, apps}
+# pvm3.h belongs to one file, libevent to the event loops, and pure folders do
+# without clocks, logs, threads and the operating system.  Judged from the
+# #include lines; then the checker itself is tried on trees that are wrong.
+set -u
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
+
+# layers ROOT: print every violation; status 1 if there is one
+layers() {
+    (cd "$1" && find common master slave sim apps include -name '*.[ch]' \
+        2> /dev/null | sort | xargs awk '
+function folder(path,    part, n) {
+    n = split(path, part, "/")
+    if (part[1] == "common" && path ~ /^common\/net\/coll_exec/)
+        return "coll_exec"
+    return part[1] == "common" && n > 2 ? part[2] : part[1]
+}
+function wrong(text) {
+    print FILENAME ":" FNR ": " text
+    bad = 1
+}
+BEGIN {
+    split("include base model wire trace policy coll tree farm net " \
+        "coll_exec master slave sim apps", name)
+    split("0 1 2 2 2 3 3 4 5 6 6 7 7 7 7", level)
+    for (i in name)
+        rank[name[i]] = level[i]
+    pure = "^(model|wire|policy|coll|tree|farm)$"
+    impure = "^<(time|unistd|pthread|poll|signal|fcntl|threads)\\.h>$|^<sys/"
+}
+FNR == 1 {
+    files++
+    from = folder(FILENAME)
+    if (!(from in rank))
+        wrong("folder " from " has no layer: give it one in check-layers.sh")
+}
+/^[ \t]*#[ \t]*include/ {
+    sub(/^[ \t]*#[ \t]*include[ \t]*/, "")
+    sub(/[ \t]*(\/\*.*|\/\/.*)?$/, "")
+    target = $0
+    if (target ~ /^[<"]g?pvm3\.h/ && FILENAME != "common/net/net_pvm.c")
+        wrong("only common/net/net_pvm.c may include pvm3.h")
+    if (target ~ /^[<"]ev(ent|dns|http|rpc|util)?(2\/|\.h)/ &&
+        FILENAME !~ /^(common\/net|master|slave)\//)
+        wrong("libevent belongs to the event loops in common/net, master " \
+            "and slave")
+    if (from ~ pure && (target ~ impure ||
+        target ~ /common\/base\/(log|clock)\.h/))
+        wrong(from " is pure and may not include " target)
+    if (target !~ /^"/ || target ~ /^"(config|nowfarm)\.h"$/)
+        next
+    gsub(/"/, "", target)
+    to = folder(target)
+    if (!(to in rank))
+        wrong("include by path from the root, not " target)
+    else if (to != from && rank[to] >= rank[from] && rank[from] < 7)
+        wrong(from " may not know " to " (" target ")")
+}
+END {
+    if (files == 0)
+        print "no source files found"
+    exit (bad || files == 0)
+}')
+}
+
+tree=$(mktemp -d) || exit 99
+trap 'rm -rf "$tree"' EXIT
+status=0
+# tried REFUSED FILE LINE: is a tree in which FILE has LINE refused (1) or
+# not (0)?
+tried() {
+    rm -rf "${tree:?}"/*
+    mkdir -p "$tree/$(dirname "$2")"
+    printf '%s\n' "$3" > "$tree/$2"
+    layers "$tree" > "$tree/out"
+    if [ $(($? != 0)) -ne "$1" ]; then
+        echo "the checker is broken: $2 with $3"
+        status=1
+    fi
+}
+tried 1 common/net/net_local.c '#include <pvm3.h>'
+tried 1 master/x.c '# include "pvm3.h" /* why not */'
+tried 0 common/net/net_pvm.c '#include <pvm3.h>'
+tried 1 common/policy/x.c '#include <event2/event.h>'
+tried 0 master/x.c '#include <event2/event.h>'
+tried 1 common/policy/x.c '#include "common/farm/farm.h"'
+tried 1 common/policy/x.h '#include "common/coll/coll.h"'
+tried 0 common/farm/x.c '#include "common/policy/policy.h"'
+tried 1 common/base/x.c '#include "common/wire/wire.h"'
+tried 1 common/net/x.c '#include "master/master.h"'
+tried 0 apps/nowfarm/x.c '#include "master/master.h"'
+tried 1 common/farm/x.c '#include <time.h>'
+tried 1 common/farm/x.c '#include "common/base/log.h"'
+tried 1 common/farm/x.c '#include "farm.h"'
+tried 1 apps/x.c '#include "tests/unit/nf_unit.h"'
+tried 1 common/newfolder/x.c 'int x;'
+
+layers "$top_srcdir" || status=1
+exit $status

@@ -1,0 +1,45 @@
+#!/bin/bash
+# Hosts files and the virtual machine's own commands, on one machine.
+. "${0%/*}/lib.sh"
+need_pvm
+me=$(hostname)
+cd "$work" || exit 99
+
+printf '# a comment\n\n%s # this machine\n' "$me" > good
+run run synth --units 50 --slaves 2 --hosts good --verify --json
+job_verified "a hosts file with comments"
+
+printf '# fine so far\n%s\n%s frobnicate=7\n' "$me" "$me" > bad
+run run synth --units 50 --slaves 2 --hosts bad --json
+refused 2 "a bad line in the hosts file"
+check "a bad line in the hosts file: it is named" \
+    err_says 'bad(:|.*line )3([^0-9]|$)'
+check "a bad line in the hosts file: nothing started" no_pvmd
+
+printf '# nobody\n' > none
+run run synth --units 50 --hosts none --json
+refused 2 "a hosts file without hosts"
+
+printf '%s\nno-such-host.invalid\n' "$me" > unknown
+run run synth --units 50 --slaves 2 --hosts unknown --verify --json
+job_verified "an unknown host"
+check "an unknown host is named" err_says no-such-host.invalid
+at_most "an unknown host delays nobody" "$took_ms" $((15000 * slow)) ms
+
+printf 'no-such-host.invalid\n' > only
+run run synth --units 50 --slaves 2 --hosts only --json
+same "only unknown hosts: exit status" "$rc" 3
+check "only unknown hosts: named" err_says no-such-host.invalid
+
+echo quit | timeout 20 pvm > /dev/null 2>&1
+run hosts
+same "hosts: exit status" "$rc" 0
+check "hosts: names this machine" grep -q "$me" "$work/out"
+run add no-such-host.invalid
+same "adding an unknown host: exit status" "$rc" 3
+check "adding an unknown host: named" err_says no-such-host.invalid
+run remove no-such-host.invalid
+check "removing an unknown host fails" test "$rc" -ne 0
+check "removing an unknown host: named" err_says no-such-host.invalid
+check "the virtual machine is still there" test -n "$(pvmd_pids)"
+finish
