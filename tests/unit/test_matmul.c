@@ -461,6 +461,25 @@ static void test_missing_column(void)
     kind->destroy(job.state);
 }
 
+/* Memory that nobody wrote would look right here. */
+static void test_missing_column_of_zeros(void)
+{
+    struct nf_buf shared;
+    struct job job;
+
+    put("zero.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 0\n");
+    CU_ASSERT_EQUAL(open_job(&job, "a=zero.mtx b=zero.mtx", NULL), NF_OK);
+    nf_buf_init(&shared);
+    CU_ASSERT_EQUAL(job.app.share(job.app.user, &shared), NF_OK);
+    run_chunk(&job, &shared, 0, 1);
+    CU_ASSERT_EQUAL(verify_job(&job), NF_ERR_VERIFY);
+    run_chunk(&job, &shared, 1, 1);
+    CU_ASSERT_EQUAL(verify_job(&job), NF_OK);
+    nf_buf_fini(&shared);
+    kind->destroy(job.state);
+    unlink("zero.mtx");
+}
+
 static void test_collect_checks(void)
 {
     double column[6] = { 0 };
@@ -690,6 +709,8 @@ int main(void)
           test_zero_and_tiny_products },
         { "swapped columns are found", test_swapped_columns },
         { "a column that never came is found", test_missing_column },
+        { "a column of zeros that never came is found",
+          test_missing_column_of_zeros },
         { "results of wrong size or number are refused", test_collect_checks },
         CU_TEST_INFO_NULL,
     };
@@ -707,7 +728,7 @@ int main(void)
     };
     CU_SuiteInfo suites[] = {
         { "right results", enter_scratch, leave_scratch, NULL, NULL, right },
-        { "wrong results", NULL, NULL, NULL, NULL, wrong },
+        { "wrong results", enter_scratch, leave_scratch, NULL, NULL, wrong },
         { "kernel", NULL, NULL, NULL, NULL, kernel },
         { "input", enter_scratch, leave_scratch, NULL, NULL, input },
         CU_SUITE_INFO_NULL,
