@@ -23,6 +23,8 @@
 #define SUSPENDED_US (SLEEP_US + 1000000)
 /* How long a last message may take to leave. */
 #define FLUSH_US 500000
+/* Inline leases computed between two looks at the port. */
+#define TURNS_UNHEARD 8
 /* Weight of the newest lease in the smoothed compute time of a unit. */
 #define SMOOTHING 0.25
 
@@ -217,14 +219,18 @@ static enum nf_status on_lease(struct nf_slave *s, const struct nf_msg *msg)
     return NF_OK;
 }
 
-static void release_list(struct nf_slave *s, struct nf_slave_lease *list)
+/* @return how many there were */
+static uint64_t release_list(struct nf_slave *s, struct nf_slave_lease *list)
 {
-    while (list != NULL) {
+    uint64_t count = 0;
+
+    for (; list != NULL; count++) {
         struct nf_slave_lease *next = list->next;
 
         nf_lease_release(&s->comm.pool, list);
         list = next;
     }
+    return count;
 }
 
 /* Forget every lease that nobody computes. */
@@ -233,7 +239,7 @@ static void on_revoke(struct nf_slave *s)
     release_list(s, s->comm.head);
     s->comm.head = s->comm.unstamped = NULL;
     for (uint32_t i = 0; s->comm.ready && i < s->nslots; i++)
-        release_list(s, nf_slot_revoke(&s->slots[i]));
+        s->comm.with_slots -= release_list(s, nf_slot_revoke(&s->slots[i]));
 }
 
 /* @return NF_OK, NF_WAIT for "stop", or an error: then we end */
@@ -322,6 +328,7 @@ static enum nf_status send_done(struct nf_slave *s)
     while (list != NULL) {
         struct nf_slave_lease *next = list->next;
 
+        s->comm.with_slots--;
         if (status == NF_OK)
             status = send_answers(s, list);
         else
@@ -435,6 +442,7 @@ static struct nf_slave_lease *dispatch(struct nf_slave *s)
         c->head = lease->next;
         if (is_inline(s, lease))
             return lease;
+        c->with_slots++;
         nf_slot_push(&s->slots[lease->m.slot], lease);
     }
     return NULL;
@@ -450,6 +458,7 @@ static bool run_inline(struct nf_worker *w, struct nf_slave_lease *lease)
         ++s->comm.inline_runs << 21 | (uint64_t)lease->m.slot << 1 | 1;
     int64_t end_us;
 
+    s->comm.with_slots++;
     atomic_store(&s->inline_run, run);
     if (!atomic_load(&slot->watch))
         nf_slot_watch(slot);
@@ -461,6 +470,7 @@ static bool run_inline(struct nf_worker *w, struct nf_slave_lease *lease)
     }
     if (slot->kernel.watched)
         atomic_store(&slot->state, NF_SLOT_IDLE);
+    s->comm.with_slots--;
     s->comm.now_us = end_us;
     return true;
 }
@@ -493,6 +503,7 @@ static void sleep_or_not(struct nf_slave *s)
     pthread_mutex_unlock(&s->done_lock);
     if (!sleeps)
         return;
+    s->port->may_linger = s->comm.with_slots == 0;
     nf_port_wait(s->port, sleep_us(s));
     pthread_mutex_lock(&s->done_lock);
     s->comm_sleeps = false;
@@ -527,8 +538,12 @@ static enum nf_status turn(struct nf_worker *w,
 {
     struct nf_slave *s = w->slave;
     struct nf_slave_lease *lease;
-    enum nf_status status = receive_all(s);
+    enum nf_status status = NF_OK;
 
+    /* with short leases waiting, a look at the port for each would cost as
+     * much as the lease */
+    if (s->comm.head == NULL || ++s->comm.turns % TURNS_UNHEARD == 0)
+        status = receive_all(s);
     if (status == NF_OK)
         status = send_done(s);
     if (status == NF_OK)

@@ -64,6 +64,8 @@ struct nf_comm {
     bool job_known, shared_due, ready;
     double unit_us;       /**< smoothed compute time of a unit; < 0: none */
     uint64_t inline_runs; /**< how many there were */
+    uint64_t with_slots;  /**< leases handed out and not sent back */
+    unsigned turns;
     bool hung;            /**< a kernel is over its limit */
 };
 

@@ -84,7 +84,7 @@ static void relay_output(int socket, uint32_t running)
 {
     struct nf_pvm_message m;
 
-    while (running > 0 && nf_pvm_receive(true, &m) == NF_OK) {
+    while (running > 0 && nf_pvm_receive(-1, &m) == NF_OK) {
         if (m.kind != NF_PVM_OUTPUT)
             continue;
         if (m.text_bytes == 0)

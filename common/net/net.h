@@ -142,6 +142,9 @@ struct nf_port_ops {
 struct nf_port {
     const struct nf_port_ops *ops;
     uint32_t spawn_id;   /**< to be said in HELLO */
+    bool may_linger;     /**< set by the user of the port: nobody is about to
+                              call nf_port_wake, so that nf_port_wait may notice
+                              a wake-up some 0.2 ms late */
 };
 
 /** Queue @p msg for the master and send what credit allows. */

@@ -19,6 +19,10 @@
 #include "common/net/keeper.h"
 #include "common/net/pvm.h"
 
+/* While messages keep coming, waiting for the next one this long in libpvm is
+ * cheaper than going through the event loop for it. */
+enum { LINGER_US = 40 };
+
 enum peer_state { PEER_LIVE, PEER_LEFT, PEER_KILLED };
 
 struct peer {
@@ -48,6 +52,7 @@ struct net_pvm {
     uint64_t limit_bytes;
     bool convert_always;     /* NOWFARM_ENCODING=xdr, for tests */
     bool own_hosts;          /* a hosts file was given */
+    bool busy;               /* the last look found a message */
     char *program;
     struct nf_pvm_host *hosts;
     size_t nhosts;
@@ -427,7 +432,8 @@ static enum nf_status pvm_net_next(struct nf_net *net,
             *event_p = n->taken->event;
             return NF_OK;
         }
-        status = nf_pvm_receive(false, &m);
+        status = nf_pvm_receive(n->busy ? LINGER_US : 0, &m);
+        n->busy = status == NF_OK;
         if (status == NF_OK) {
             status = take_pvm(n, &m, event_p);
             if (status != NF_WAIT)

@@ -16,6 +16,8 @@ struct port_pvm {
     struct nf_port base;
     int master, wake_fd;
     bool convert, gone;
+    bool stashed;            /* wait() already has the next message: */
+    struct nf_pvm_message stash;
     struct nf_link link;
 };
 
@@ -85,7 +87,14 @@ static enum nf_status pvm_port_receive(struct nf_port *port,
     enum nf_status status;
 
     for (;;) {
-        status = p->gone ? NF_ERR_UNREACHABLE : nf_pvm_receive(false, &m);
+        if (p->gone)
+            return NF_ERR_UNREACHABLE;
+        status = NF_OK;
+        if (p->stashed)
+            m = p->stash;
+        else
+            status = nf_pvm_receive(0, &m);
+        p->stashed = false;
         if (status != NF_OK)
             return status;
         if (m.kind == NF_PVM_EXIT && m.tid == p->master)
@@ -98,6 +107,17 @@ static enum nf_status pvm_port_receive(struct nf_port *port,
     }
 }
 
+/* Waiting inside libpvm saves system calls, but nf_port_wake can't end it. */
+enum { LINGER_US = 200 };
+
+static bool linger(struct port_pvm *p, int64_t timeout_us)
+{
+    if (!p->base.may_linger || timeout_us < LINGER_US)
+        return false;
+    p->stashed = nf_pvm_receive(LINGER_US, &p->stash) == NF_OK;
+    return p->stashed;
+}
+
 static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
 {
     struct port_pvm *p = (struct port_pvm *)port;
@@ -107,6 +127,8 @@ static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
     int timeout_ms = timeout_us < 0 ? -1 : (int)((timeout_us + 999) / 1000);
     uint64_t told;
 
+    if (p->stashed || linger(p, timeout_us))
+        return NF_OK;
     if (count > 15)
         count = 15;
     for (size_t i = 0; i < count; i++)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -366,9 +367,13 @@ static enum nf_status classify(int buffer, struct nf_pvm_message *m)
     }
 }
 
-enum nf_status nf_pvm_receive(bool block, struct nf_pvm_message *message_p)
+enum nf_status nf_pvm_receive(int64_t linger_us,
+                              struct nf_pvm_message *message_p)
 {
-    int buffer = block ? pvm_recv(-1, -1) : pvm_nrecv(-1, -1);
+    struct timeval limit = { .tv_sec = (time_t)(linger_us / 1000000),
+                             .tv_usec = (suseconds_t)(linger_us % 1000000) };
+    /* pvm_nrecv would ask the sockets first, even with messages waiting */
+    int buffer = pvm_trecv(-1, -1, linger_us < 0 ? NULL : &limit);
 
     if (buffer == 0)
         return NF_WAIT;

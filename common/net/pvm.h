@@ -72,9 +72,12 @@ struct nf_pvm_message {
     const char *text;
     size_t text_bytes;
 };
-/** The next message.  NF_WAIT: none now (@p block false).  A malformed frame is
- *  NF_PVM_OTHER.  @retval NF_ERR_UNREACHABLE  the pvmd is gone */
-enum nf_status nf_pvm_receive(bool block, struct nf_pvm_message *message_p);
+/** The next message, waiting for one at most @p linger_us (< 0: for ever).
+ *  Messages that libpvm already has cost no system call.  A malformed frame is
+ *  NF_PVM_OTHER.
+ *  @retval NF_WAIT  none came   @retval NF_ERR_UNREACHABLE  the pvmd is gone */
+enum nf_status nf_pvm_receive(int64_t linger_us,
+                              struct nf_pvm_message *message_p);
 /** Unpack the bytes of the frame just received into place. */
 enum nf_status nf_pvm_take(const struct nf_link_in *in);
 /** Send one frame.  @p convert: pack the payload element by element in XDR. */
