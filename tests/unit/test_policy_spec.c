@@ -86,7 +86,7 @@ static const struct bad bad[] = {
     { "gss:kmin=nan", "kmin nan: want a count" },
     { "gss:kmin=0x10", "kmin 0x10: want a count" },
     { "gss:kmin=5x", "kmin 5x: want a count" },
-    { "gss:kmin=+5", "want a pacer" },
+    { "gss:kmin=+5", "kmin +5: want a count >= 1" },
     { "gss:kmin=", "kmin: empty value" },
     { "gss:kmin", "kmin: want NAME=VALUE" },
     { "gss:=5", "=5: want NAME=VALUE" },
