@@ -225,12 +225,14 @@ static void auto_copes_with_high_latency_like_the_reference(void)
     CU_ASSERT_EQUAL_FATAL(nf_policy_parse("auto", &policy, NULL), NF_OK);
     make_world(&world, 12, 4, 0, 500);
     memcpy(world.cost_us, costs_us[0], sizeof(costs_us[0]));
+    world.data_us[1] = world.result_us[1] = 500;
     world.latency_us = 100000;
     CU_ASSERT(world_run(&world, &policy, &trace, &why));
     CU_ASSERT_EQUAL(trace.makespan_us, 1170898);
     make_world(&world, 9, 3, 0, 500);
     memcpy(world.cost_us, costs_us[1], sizeof(costs_us[1]));
     world.denominator[2] = 4;
+    world.data_us[1] = world.result_us[1] = 500;
     world.latency_us = 10000;
     CU_ASSERT(world_run(&world, &policy, &trace, &why));
     CU_ASSERT_EQUAL(trace.makespan_us, 1103448);
