@@ -87,10 +87,9 @@ static json_t *params_json(const struct nf_param *params)
 
     for (; params != NULL && params->name != NULL; params++) {
         json_t *param = json_pack(
-            "{s:s, s:s, s:s?, s:s?, s:s}", "name", params->name, "kind",
-            kind_name(params->kind), "default",
-            params->default_text[0] != '\0' ? params->default_text : NULL,
-            "unit", params->unit, "help", params->help);
+            "{s:s, s:s, s:s, s:s, s:s}", "name", params->name, "kind",
+            kind_name(params->kind), "default", params->default_text, "unit",
+            params->unit != NULL ? params->unit : "", "help", params->help);
 
         if (params->kind == NF_PARAM_CHOICE)
             json_object_set_new(param, "choices", json_string(params->choices));
