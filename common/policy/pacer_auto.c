@@ -35,7 +35,6 @@ struct auto_slot {
     int64_t head_us;     /* when the head chunk was started there, estimated */
     int64_t finish_us;   /* when the last result was ready there, estimated */
     uint64_t window;     /* w, in chunks */
-    bool busy;           /* scratch of one sweep: something is outstanding */
     int64_t plan_us;     /* scratch: s, or a guess */
     int64_t dry_us;      /* scratch: when it has nothing left to do */
 };
@@ -45,7 +44,6 @@ struct adaptive {
     bool gate;
     bool gathering;    /* slots are joining: let all of them come first */
     uint32_t expected; /* slots */
-    uint32_t capacity;
     struct auto_slot slots[];
 };
 
@@ -83,7 +81,6 @@ static enum nf_status auto_init(void *st, const struct nf_policy_env *env,
     adaptive->max_window = values[0].count;
     adaptive->gate = values[1].count != 0;
     adaptive->expected = env->slots;
-    adaptive->capacity = env->max_slots;
     return NF_OK;
 }
 
@@ -205,28 +202,32 @@ static bool can_work(const struct nf_slot_view *slot)
     return slot->live && !slot->refused;
 }
 
+/* When a slot runs dry, and how long it would need for one more chunk.  Before
+ * its first result it is taken for an average one, whose next chunk will not
+ * take less than its first one has taken so far. */
 static void predict_slot(struct auto_slot *slot,
                          const struct nf_slot_view *view, int64_t mean_us,
                          int64_t now_us)
 {
+    int64_t service_us =
+        max_us(1, slot->results > 0 ? slot->service_us : mean_us);
     int64_t age_us, rest_us, behind_us;
 
-    slot->plan_us = slot->results > 0 ? slot->service_us : mean_us;
+    slot->plan_us = service_us;
     if (view->outstanding == 0) {
-        slot->plan_us = max_us(1, slot->plan_us);
         slot->dry_us = now_us + slot->base_us / 2;
         return;
     }
-    age_us = now_us - slot->head_us;
-    if (slot->results == 0)
-        slot->plan_us = max_us(slot->plan_us, age_us);
-    slot->plan_us = max_us(1, slot->plan_us);
-    /* late: expect it to take as long again */
-    rest_us = age_us <= slot->plan_us ? slot->plan_us - age_us
-                                      : age_us - slot->plan_us;
-    behind_us = age_us > 2 * slot->plan_us ? age_us : slot->plan_us;
+    age_us = max_us(0, now_us - slot->head_us);
+    if (age_us <= service_us)
+        rest_us = service_us - age_us;
+    else /* late: expect it to be as late again */
+        rest_us = age_us - service_us;
+    behind_us = age_us > 2 * service_us ? age_us : service_us;
     slot->dry_us =
         now_us + rest_us + (int64_t)(view->outstanding - 1) * behind_us;
+    if (slot->results == 0)
+        slot->plan_us = max_us(service_us, age_us);
 }
 
 static void look_out(struct adaptive *adaptive, const struct nf_pool_view *pool,

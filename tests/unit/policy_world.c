@@ -6,9 +6,12 @@
 
 enum kind {
     EV_ENTER,
+    EV_OUT,  /* data has left the wire */
+    EV_BACK, /* a result has left the wire */
+
     EV_ARRIVE,
     EV_FINISH,
-    EV_FREE,
+
     EV_RESULT,
     EV_MASTER,
     EV_TIMER
@@ -101,7 +104,7 @@ static void enter_wire(struct run *run, uint64_t id)
     int64_t left_us = use_wire(run, &run->down_free_us[chunk->slot],
                                cost(run->world->data_us, chunk->units));
 
-    schedule(run, left_us + run->world->latency_us, EV_ARRIVE, chunk->slot, id);
+    schedule(run, left_us, EV_OUT, chunk->slot, id);
 }
 
 static int64_t compute_us(const struct run *run, const struct chunk *chunk)
@@ -156,9 +159,7 @@ static void finish(struct run *run, uint32_t slot, uint64_t id)
         use_wire(run, &run->up_free_us[slot],
                  cost(run->world->result_us, run->chunks[id].units));
 
-    if (run->world->blocking)
-        schedule(run, left_us, EV_FREE, slot, id);
-    schedule(run, left_us + run->world->latency_us, EV_RESULT, slot, id);
+    schedule(run, left_us, EV_BACK, slot, id);
     if (!run->world->blocking) {
         run->busy[slot] = false;
         start_slot(run, slot);
@@ -285,9 +286,17 @@ static void handle(struct run *run, const struct event *event)
     case EV_FINISH:
         finish(run, event->slot, event->chunk);
         break;
-    case EV_FREE:
-        run->busy[event->slot] = false;
-        start_slot(run, event->slot);
+    case EV_OUT:
+        schedule(run, run->now_us + run->world->latency_us, EV_ARRIVE,
+                 event->slot, event->chunk);
+        break;
+    case EV_BACK:
+        schedule(run, run->now_us + run->world->latency_us, EV_RESULT,
+                 event->slot, event->chunk);
+        if (run->world->blocking) {
+            run->busy[event->slot] = false;
+            start_slot(run, event->slot);
+        }
         break;
     case EV_RESULT:
         run->inbox[run->inbox_tail++] = event->chunk;
