@@ -313,9 +313,11 @@ static void test_bad_config(void)
     bad = config;
     bad.silence_limit_us = -1;
     CU_ASSERT_EQUAL(nf_farm_create(&bad, &farm, NULL), NF_ERR_INVAL);
+#if !defined(__SANITIZE_ADDRESS__) /* which aborts */
     bad = config;
     bad.units = UINT64_MAX;
     CU_ASSERT_EQUAL(nf_farm_create(&bad, &farm, NULL), NF_ERR_NOMEM);
+#endif
     CU_ASSERT_PTR_NULL(farm);
     nf_farm_destroy(NULL);
 }
