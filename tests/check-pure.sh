@@ -1,0 +1,40 @@
+#!/bin/sh
+# Purity is tested, not promised: objects of the pure folders may refer only to
+# our own pure functions, plain memory and text functions and libm, and may hold
+# no variables.
+: "${NM:=nm}" "${top_builddir:=.}"
+allow='^(nf_[a-z0-9_]*|mem(set|cpy|move|cmp|chr)|str(n?len|n?cmp|r?chr|c?spn|pbrk|str)|v?snprintf|sqrt|ceil|floor|fabs|log|log2|exp|pow|fmin|fmax|round|l?lround|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|(__)?(asan|ubsan|tsan|lsan|msan|sanitizer|gcov)_.*|__(str|mem|v?snprintf)[a-z]*_chk)$'
+# ours, but not pure: the clock, the log, the switch of the allocator's tests
+deny='^(nf_now_us|nf_log.*|nf_alloc_fail_after)$'
+quiet='^(__odr_asan.*|__asan.*|__ubsan.*|__gcov.*|\.L.*|)$'
+bad=0
+found=0
+for dir in policy farm wire; do
+  for object in "$top_builddir"/common/$dir/*libnfcore_la-*.o \
+                "$top_builddir"/common/$dir/.libs/*libnfcore_la-*.o; do
+    test -f "$object" || continue
+    found=`expr $found + 1`
+    for symbol in `$NM -u "$object" | awk '{print $NF}'`; do
+      if echo "$symbol" | grep -Eq "$deny" ||
+         ! echo "$symbol" | grep -Eq "$allow"; then
+        echo "IMPURE $object refers to $symbol"
+        bad=1
+      fi
+    done
+    # "name|value|class|type|size|line|section": writable data is state
+    for symbol in `$NM -f sysv "$object" | tr -d ' ' |
+        awk -F'|' '$7 ~ /^\.(data|bss|tbss|tdata|sdata|sbss)(\.|$)/ &&
+                   $7 !~ /^\.data\.rel\.ro/ {print $1}
+                   $7 == "*COM*" {print $1}'`; do
+      echo "$symbol" | grep -Eq "$quiet" && continue
+      echo "IMPURE $object holds the variable $symbol"
+      bad=1
+    done
+  done
+done
+if test $found -eq 0; then
+  echo "no objects under $top_builddir/common: nothing was checked"
+  exit 99
+fi
+echo "$found objects checked"
+exit $bad

@@ -1,0 +1,294 @@
+/* `nowfarm policies` and `nowfarm chunks`: output, errors, exit status. */
+#include "config.h"
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "apps/nowfarm/commands.h"
+#include "common/policy/policy.h"
+#include "tests/unit/nf_unit.h"
+
+enum { TEXT_BYTES = 65536 };
+
+/* What one command printed. */
+struct output {
+    int status;
+    char out[TEXT_BYTES], err[TEXT_BYTES];
+};
+
+static struct output output;
+static char script_path[] = "/tmp/nf_test_script_XXXXXX";
+
+static void read_back(FILE *file, int fd, int saved, char *text)
+{
+    size_t bytes;
+
+    dup2(saved, fd);
+    close(saved);
+    rewind(file);
+    bytes = fread(text, 1, TEXT_BYTES - 1, file);
+    text[bytes] = '\0';
+    fclose(file);
+}
+
+/* Run a command with both standard streams caught. */
+static void run(int (*command)(int, const char **), const char **argv)
+{
+    FILE *out = tmpfile(), *err = tmpfile();
+    int argc = 0, saved_out, saved_err;
+
+    while (argv[argc] != NULL)
+        argc++;
+    fflush(stdout);
+    saved_out = dup(STDOUT_FILENO);
+    saved_err = dup(STDERR_FILENO);
+    dup2(fileno(out), STDOUT_FILENO);
+    dup2(fileno(err), STDERR_FILENO);
+    output.status = command(argc, argv);
+    fflush(stdout);
+    read_back(out, STDOUT_FILENO, saved_out, output.out);
+    read_back(err, STDERR_FILENO, saved_err, output.err);
+}
+
+#define RUN(command, ...) run(command, (const char *[]){ __VA_ARGS__, NULL })
+
+static void write_script(const char *text)
+{
+    FILE *file = fopen(script_path, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(text, file);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+/* ---- policies ---- */
+
+static void policies_lists_every_name(void)
+{
+    RUN(nf_cmd_policies, "policies");
+    CU_ASSERT_EQUAL(output.status, 0);
+    CU_ASSERT_STRING_EQUAL(output.err, "");
+    for (size_t i = 0; nf_sizer_table[i] != NULL; i++) {
+        CU_ASSERT_PTR_NOT_NULL(strstr(output.out, nf_sizer_table[i]->summary));
+        CU_ASSERT_PTR_NOT_NULL(strstr(output.out, nf_sizer_table[i]->source));
+    }
+    for (size_t i = 0; nf_pacer_table[i] != NULL; i++) {
+        CU_ASSERT_PTR_NOT_NULL(strstr(output.out, nf_pacer_table[i]->summary));
+        CU_ASSERT_PTR_NOT_NULL(strstr(output.out, nf_pacer_table[i]->source));
+    }
+    for (size_t i = 0; nf_policy_alias_table[i].name != NULL; i++)
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(output.out, nf_policy_alias_table[i].summary));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(output.out, "rounding=ceil|floor|half, default ceil"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(output.out, "wmax=count (chunks), default "
+                                              "16"));
+}
+
+static void policies_as_json_is_one_object(void)
+{
+    json_t *object, *gss, *kmin;
+
+    RUN(nf_cmd_policies, "policies", "--json");
+    CU_ASSERT_EQUAL(output.status, 0);
+    object = json_loads(output.out, JSON_REJECT_DUPLICATES, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(object);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "sizers")), 2);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "pacers")), 5);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "aliases")), 5);
+    gss = json_array_get(json_object_get(object, "sizers"), 1);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(gss, "name")),
+                           "gss");
+    kmin = json_array_get(json_object_get(gss, "params"), 0);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(kmin, "name")),
+                           "kmin");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(kmin, "default")),
+                           "1");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(kmin, "unit")),
+                           "units");
+    json_decref(object);
+}
+
+/* ---- chunks ---- */
+
+static void chunks_prints_the_sizes(void)
+{
+    RUN(nf_cmd_chunks, "chunks", "gss", "--units", "320", "--slaves", "4");
+    CU_ASSERT_EQUAL(output.status, 0);
+    CU_ASSERT_STRING_EQUAL(output.out,
+                           "80 60 45 34 26 19 14 11 8 6 5 3 3 2 1 1\n1 1\n");
+    RUN(nf_cmd_chunks, "chunks", "--json", "--units=10", "--slaves=4",
+        "presend:g=3,td=5ms");
+    CU_ASSERT_EQUAL(output.status, 0);
+    CU_ASSERT_STRING_EQUAL(output.out,
+                           "{\"policy\":\"presend:g=3,td=5ms\",\"units\":10,"
+                           "\"slaves\":4,\"chunks\":[3,3,3,1]}\n");
+    RUN(nf_cmd_chunks, "chunks", "send", "--units", "0", "--slaves", "4",
+        "--json");
+    CU_ASSERT_EQUAL(output.status, 0);
+    CU_ASSERT_STRING_EQUAL(output.out,
+                           "{\"policy\":\"send\",\"units\":0,\"slaves\":4,"
+                           "\"chunks\":[]}\n");
+}
+
+static void chunks_replays_a_script(void)
+{
+    write_script("# a comment, then an empty line\n"
+                 "\n"
+                 "next 0\n"
+                 "next 1 # 2 left of 3\n"
+                 "report 0 2 102655 113695 102655.0 0.0\n"
+                 "\tnext  2 1\r\n"
+                 "next 3");
+    RUN(nf_cmd_chunks, "chunks", "gss", "--units", "5", "--slaves", "4",
+        "--json", "--script", script_path);
+    CU_ASSERT_EQUAL(output.status, 0);
+    CU_ASSERT_STRING_EQUAL(output.out,
+                           "{\"policy\":\"gss\",\"units\":5,\"slaves\":4,"
+                           "\"sizes\":[2,1,1,1]}\n");
+}
+
+/* The size in the script is what was taken; the answer is the policy's own. */
+static void a_script_may_go_on_from_another_size(void)
+{
+    write_script("next 0 60\nnext 1\nnext 1 0\nnext 2\nnext 3 9\nnext 0\n");
+    RUN(nf_cmd_chunks, "chunks", "gss", "--units", "100", "--slaves", "4",
+        "--json", "--script", script_path);
+    CU_ASSERT_EQUAL(output.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(output.out, "\"sizes\":[25,10,8,8,6,4]"));
+    write_script("next 0 100\nnext 1\n");
+    RUN(nf_cmd_chunks, "chunks", "gss", "--units", "100", "--slaves", "4",
+        "--json", "--script", script_path);
+    CU_ASSERT_PTR_NOT_NULL(strstr(output.out, "\"sizes\":[25,0]"));
+}
+
+static void expect_usage_error(const char *part)
+{
+    const char *newline = strchr(output.err, '\n');
+    bool right = strstr(output.err, part) != NULL;
+
+    CU_ASSERT_EQUAL(output.status, 2);
+    CU_ASSERT_STRING_EQUAL(output.out, "");
+    CU_ASSERT(strncmp(output.err, "nowfarm: ", 9) == 0);
+    CU_ASSERT(newline != NULL && newline[1] == '\0');
+    CU_ASSERT(right);
+    if (!right)
+        printf("\n    want \"%s\" in: %s", part, output.err);
+}
+
+static void bad_arguments_exit_2_with_one_line(void)
+{
+    static const struct {
+        const char *argv[8];
+        const char *part;
+    } cases[] = {
+        { { "chunks" }, "want a policy" },
+        { { "chunks", "gss" }, "--units is missing" },
+        { { "chunks", "gss", "--units", "5" }, "--slaves is missing" },
+        { { "chunks", "gss", "--units", "-5", "--slaves", "4" },
+          "--units -5: want a count from 0" },
+        { { "chunks", "gss", "--units", "1e3", "--slaves", "4" },
+          "--units 1e3: want a count" },
+        { { "chunks", "gss", "--units", "99999999999999999999", "--slaves",
+            "4" },
+          "--units 99999999999999999999: want" },
+        { { "chunks", "gss", "--units", "5", "--slaves", "0" },
+          "--slaves 0: want a count from 1" },
+        { { "chunks", "gss", "--units", "5", "--slaves", "1000001" },
+          "to 1000000" },
+        { { "chunks", "presnd", "--units", "5", "--slaves", "4" },
+          "did you mean \"presend\"?" },
+        { { "chunks", "gss", "send", "--units", "5", "--slaves", "4" },
+          "unexpected argument \"send\"" },
+        { { "chunks", "gss", "--unit", "5" }, "--unit: unknown option" },
+        { { "chunks", "gss", "--units" }, "--units: missing argument" },
+        { { "chunks", "send", "--units", "10000001", "--slaves", "4" },
+          "more than 10000000" },
+        { { "chunks", "a\nb", "--units", "5", "--slaves", "4" },
+          "byte 0x0a is not allowed" },
+        { { "chunks", "gss", "--units", "5\n6", "--slaves", "4" },
+          "--units 5?6: want" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        run(nf_cmd_chunks, (const char **)(uintptr_t)cases[i].argv);
+        expect_usage_error(cases[i].part);
+    }
+    RUN(nf_cmd_policies, "policies", "all");
+    expect_usage_error("unexpected argument \"all\"");
+    RUN(nf_cmd_policies, "policies", "--xml");
+    expect_usage_error("--xml: unknown option");
+}
+
+static void bad_scripts_exit_2_naming_file_and_line(void)
+{
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        { "next 0\nnext\n", ":2: want: next SLAVE [SIZE]" },
+        { "next 0 1 2\n", ":1: want: next SLAVE [SIZE]" },
+        { "next 4\n", ":1: slave 4: want a count from 0 to 3" },
+        { "next -1\n", ":1: slave -1: want" },
+        { "next 0 101\n", ":1: size 101: want a count from 0 to 100" },
+        { "next 0 60\nnext 0 41\n", ":2: size 41: want a count from 0 to 40" },
+        { "\n\nfetch 0\n", ":3: \"fetch\": want next or report" },
+        { "report 0 1 2 3 4\n", ":1: want: report SLAVE SIZE" },
+        { "report 0 1 2 3 4 5 6 7 8 9\n", ":1: want: report SLAVE SIZE" },
+        { "report 0 0 2 3 4 5\n", ":1: size 0: want a count >= 1" },
+        { "report 0 1 x 3 4 5\n", ":1: compute time x: want" },
+        { "report 0 1 2 -3 4 5\n", ":1: elapsed time -3: want" },
+        { "report 0 1 2 3 nan 5\n", ":1: mean nan: want" },
+        { "report 0 1 2 3 4 -5\n", ":1: M2 -5: want" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_script(cases[i].text);
+        RUN(nf_cmd_chunks, "chunks", "gss", "--units", "100", "--slaves", "4",
+            "--json", "--script", script_path);
+        expect_usage_error(cases[i].part);
+        CU_ASSERT_PTR_NOT_NULL(strstr(output.err, script_path));
+    }
+    RUN(nf_cmd_chunks, "chunks", "gss", "--units", "5", "--slaves", "4",
+        "--script", "/nonexistent/script");
+    expect_usage_error("--script /nonexistent/script: No such file");
+    RUN(nf_cmd_chunks, "chunks", "gss", "--units", "5", "--slaves", "4",
+        "--script", "/");
+    expect_usage_error("--script /: Is a directory");
+}
+
+static int make_script_file(void)
+{
+    int fd = mkstemp(script_path);
+
+    return fd < 0 || close(fd) != 0;
+}
+
+static int remove_script_file(void)
+{
+    return unlink(script_path) != 0;
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "policies lists every name", policies_lists_every_name },
+        { "policies as JSON is one object", policies_as_json_is_one_object },
+        { "chunks prints the sizes", chunks_prints_the_sizes },
+        { "chunks replays a script", chunks_replays_a_script },
+        { "a script may go on from another size",
+          a_script_may_go_on_from_another_size },
+        { "bad arguments exit 2 with one line",
+          bad_arguments_exit_2_with_one_line },
+        { "bad scripts exit 2 naming file and line",
+          bad_scripts_exit_2_naming_file_and_line },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "commands", make_script_file, remove_script_file, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
