@@ -216,26 +216,33 @@ static void open_odd(struct rig *rig, uint64_t units)
 static void test_refusal(void)
 {
     struct rig rig = { 0 };
-    struct nf_action zero, one;
+    struct nf_action two;
 
-    open_odd(&rig, 6);
+    open_odd(&rig, 8);
     join(&rig, 0, 1);
     join(&rig, 1, 1);
-    zero = rig.said[0];
-    one = rig.said[1];
-    CHECK_SEND(one, 1, 2, 2, 0);
+    join(&rig, 2, 1);
+    CHECK_SEND(rig.said[2], 2, 4, 2, 0);
+    two = rig.said[2];
     forget(&rig);
-    answer(&rig, &zero);
+    answer(&rig, &(struct nf_action){ .slave = 0,
+                                      .lease = rig.said[0].lease,
+                                      .first = 0,
+                                      .count = 2 });
     CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 0); /* 0 had its share */
-    lost(&rig, 1, NF_LOSS_SILENT);
-    CHECK_SEND(find(&rig, NF_ACT_SEND), 0, 2, 2, 0); /* but these came back */
-    one = find(&rig, NF_ACT_SEND);
     forget(&rig);
-    answer(&rig, &one);
-    /* Nobody is left to have 4 and 5 by right. */
-    CHECK_SEND(find(&rig, NF_ACT_SEND), 0, 4, 2, 0);
-    one = find(&rig, NF_ACT_SEND);
-    answer(&rig, &one);
+    lost(&rig, 1, NF_LOSS_SILENT);
+    CHECK_SEND(rig.said[0], 0, 2, 1, 0); /* but these came back */
+    answer(&rig, &rig.said[0]);
+    CHECK_SEND(rig.said[2], 0, 3, 1, 0);
+    answer(&rig, &rig.said[2]);
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 2); /* 6 and 7 are for others */
+    forget(&rig);
+    answer(&rig, &two); /* now nobody is left to have them by right */
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 2);
+    CHECK_SEND(rig.said[1], rig.said[1].slave, 6, 1, 0);
+    answer(&rig, &rig.said[1]);
+    answer(&rig, &rig.said[2]);
     CU_ASSERT_EQUAL(count(&rig, NF_ACT_DONE), 1);
     nf_farm_destroy(rig.farm);
 }

@@ -206,6 +206,27 @@ static void test_alone_lost(void)
     forget(&rig);
     join(&rig, 3, 1); /* not closed any more */
     CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 2);
+    lost(&rig, 1, NF_LOSS_EXITED); /* and may be emptied again */
+    answer(&rig, &(struct nf_action){ .slave = 3,
+                                      .lease = rig.said[0].lease,
+                                      .first = rig.said[0].first,
+                                      .count = 1 });
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 2);
+    nf_farm_destroy(rig.farm);
+}
+
+static void test_alone_at_once(void)
+{
+    struct rig rig = { .config.max_attempts = 2 };
+
+    open_rig(&rig, "send:g=2", 2);
+    join(&rig, 0, 1);
+    join(&rig, 1, 1);
+    join(&rig, 2, 1);
+    forget(&rig);
+    lost(&rig, 0, NF_LOSS_EXITED);
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 2);
+    CU_ASSERT_NOT_EQUAL(rig.said[0].slave, rig.said[1].slave);
     nf_farm_destroy(rig.farm);
 }
 
@@ -402,6 +423,8 @@ static CU_TestInfo loss_tests[] = {
       test_drain },
     { "if the slave being emptied is lost another one is", test_drain_lost },
     { "a unit lost alone without fault runs alone again", test_alone_lost },
+    { "units that run alone go to all slaves that are idle",
+      test_alone_at_once },
     { "a slave is not emptied for a unit that is settled late",
       test_alone_settled_late },
     CU_TEST_INFO_NULL,
