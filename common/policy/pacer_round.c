@@ -33,7 +33,7 @@ static const struct nf_param params[] = {
         .name = "td",
         .kind = NF_PARAM_TIME,
         .default_text = "100ms",
-        .unit = "time",
+        .unit = "us ms s min h",
         .help = "the sleep of each round; results wait meanwhile",
     },
     { .name = NULL },

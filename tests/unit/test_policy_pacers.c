@@ -208,6 +208,36 @@ static void auto_guesses_the_time_in_the_queue(void)
         CU_ASSERT(guessed.max_queue[i] <= 2);
 }
 
+/* Two worlds whose latency exceeds the compute time, and their makespans by the
+ * reference implementation: slots that have not reported yet count. */
+static void auto_copes_with_high_latency_like_the_reference(void)
+{
+    static const int64_t costs_us[2][12] = {
+        { 77104, 57927, 101417, 111764, 82505, 70360, 113476, 113871, 117024,
+          126877, 84858, 101895 },
+        { 36868, 11284, 111793, 137237, 102594, 125447, 91180, 3012, 158569 },
+    };
+    static struct world world;
+    static struct nf_policy policy;
+    static struct world_trace trace;
+    const char *why;
+
+    CU_ASSERT_EQUAL_FATAL(nf_policy_parse("auto", &policy, NULL), NF_OK);
+    make_world(&world, 12, 4, 0, 500);
+    memcpy(world.cost_us, costs_us[0], sizeof(costs_us[0]));
+    world.data_us[1] = world.result_us[1] = 500;
+    world.latency_us = 100000;
+    CU_ASSERT(world_run(&world, &policy, &trace, &why));
+    CU_ASSERT_EQUAL(trace.makespan_us, 1170898);
+    make_world(&world, 9, 3, 0, 500);
+    memcpy(world.cost_us, costs_us[1], sizeof(costs_us[1]));
+    world.denominator[2] = 4;
+    world.data_us[1] = world.result_us[1] = 500;
+    world.latency_us = 10000;
+    CU_ASSERT(world_run(&world, &policy, &trace, &why));
+    CU_ASSERT_EQUAL(trace.makespan_us, 1103448);
+}
+
 /* ---- one pacer by hand ---- */
 
 struct hand {
@@ -393,6 +423,8 @@ int main(void)
           the_gate_spares_slow_slots_the_last_units },
         { "auto without gate and window one is send",
           auto_without_gate_and_window_one_is_send },
+        { "auto copes with high latency like the reference",
+          auto_copes_with_high_latency_like_the_reference },
         { "auto guesses the time in the queue",
           auto_guesses_the_time_in_the_queue },
         CU_TEST_INFO_NULL,
