@@ -1,0 +1,435 @@
+#include "config.h"
+#include "tests/unit/test_farm_model.h"
+#include <string.h>
+
+uint64_t draw(struct script *s, uint64_t below)
+{
+    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % below;
+}
+
+void require(struct script *s, bool holds, const char *law)
+{
+    if (holds || s->wrong)
+        return;
+    s->wrong = law;
+    TRACE(s, "    BROKEN: %s\n", law);
+}
+
+/* ---- what the farm says, checked against the model ---- */
+
+static bool has_live_lease(const struct script *s, uint32_t slave, bool *alone)
+{
+    bool any = false;
+
+    *alone = false;
+    for (uint32_t i = 0; i < s->nleases; i++) {
+        const struct lease *l = &s->leases[i];
+
+        if (!l->live || l->slave != slave)
+            continue;
+        any = true;
+        if (s->units[l->first + l->answered].alone)
+            *alone = true;
+    }
+    return any;
+}
+
+static bool is_leased(const struct script *s, uint64_t unit)
+{
+    for (uint32_t i = 0; i < s->nleases; i++) {
+        const struct lease *l = &s->leases[i];
+
+        if (l->live && unit >= l->first + l->answered &&
+            unit < l->first + l->count)
+            return true;
+    }
+    return false;
+}
+
+static void check_send(struct script *s, const struct nf_action *a)
+{
+    struct lease *l;
+    bool alone_there, busy;
+
+    require(s, !s->over, "nothing is sent after DONE");
+    require(s,
+            a->slave < MAX_SLAVES && s->slaves[a->slave].live &&
+                a->slot < s->slaves[a->slave].live_slots,
+            "sends go to live slots");
+    require(s,
+            a->lease != 0 && a->count > 0 &&
+                a->first + a->count <= s->config.units,
+            "a lease has units");
+    if (s->wrong)
+        return;
+    busy = has_live_lease(s, a->slave, &alone_there);
+    require(s, !alone_there, "a slave with a unit alone gets nothing else");
+    for (uint64_t u = a->first; u < a->first + a->count; u++) {
+        struct unit *unit = &s->units[u];
+
+        require(s, unit->fate == PENDING, "settled units are not sent");
+        require(s, !is_leased(s, u), "leased units are not sent");
+        require(s, unit->attempts == a->attempts, "attempts are told");
+        require(s, !unit->suspect || a->count == 1, "suspects go one by one");
+        require(s, !unit->alone || !busy, "alone is on an idle slave");
+        require(s, unit->handed_out == (u < s->next_fresh),
+                "fresh units go in order");
+        unit->handed_out = true;
+        if (u >= s->next_fresh)
+            s->next_fresh = u + 1;
+    }
+    for (uint32_t i = 0; i < s->nleases; i++)
+        require(s, s->leases[i].id != a->lease, "lease ids are new");
+    require(s, s->nleases < MAX_LEASES, "this test has enough room");
+    if (s->wrong)
+        return;
+    l = &s->leases[s->nleases++];
+    *l = (struct lease){ .id = a->lease,
+                         .slave = a->slave,
+                         .slot = a->slot,
+                         .first = a->first,
+                         .count = a->count,
+                         .live = true };
+    s->sent++;
+}
+
+/* What an event may settle; the model's part of it is done before. */
+struct due {
+    uint64_t first, count; /* these pending ones are to be accepted */
+    uint64_t give_up;      /* this one is to be given up, or MAX_UNITS */
+};
+
+static bool all_settled(const struct script *s)
+{
+    for (uint64_t u = 0; u < s->config.units; u++)
+        if (s->units[u].fate == PENDING)
+            return false;
+    return true;
+}
+
+static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
+                      struct due *due);
+
+static void check_lost(struct script *s, const struct nf_action *a,
+                       struct due *due)
+{
+    require(s, a->slave < MAX_SLAVES && s->slaves[a->slave].live,
+            "only live slaves are declared lost");
+    require(s,
+            s->config.silence_limit_us > 0 &&
+                s->now_us - s->slaves[a->slave].heard_us >
+                    s->config.silence_limit_us,
+            "only silent slaves are declared lost");
+    if (!s->wrong)
+        take_back(s, a->slave, NF_LOSS_SILENT, due);
+}
+
+static void check_action(struct script *s, const struct nf_action *a,
+                         struct due *due)
+{
+    s->hash = (s->hash ^ a->kind ^ a->first << 8 ^ a->count << 20 ^
+               (uint64_t)a->slave << 32 ^ (uint64_t)a->slot << 40 ^ a->lease) *
+              UINT64_C(0x100000001b3);
+    switch (a->kind) {
+    case NF_ACT_SEND:
+        TRACE(s,
+              "    send [%" PRIu64 "+%" PRIu64 ") to %u.%u lease %" PRIx64
+              " attempts %u\n",
+              a->first, a->count, a->slave, a->slot, a->lease, a->attempts);
+        check_send(s, a);
+        break;
+    case NF_ACT_ACCEPT:
+        TRACE(s, "    accept [%" PRIu64 "+%" PRIu64 ")\n", a->first, a->count);
+        require(s,
+                a->count > 0 && a->first >= due->first &&
+                    a->first + a->count <= due->first + due->count,
+                "only what was answered is accepted");
+        for (uint64_t u = a->first; !s->wrong && u < a->first + a->count; u++) {
+            require(s, s->units[u].fate == PENDING, "a unit is settled once");
+            s->units[u].fate = DONE;
+        }
+        break;
+    case NF_ACT_GIVE_UP:
+        TRACE(s, "    give up %" PRIu64 " after %u\n", a->first, a->attempts);
+        require(s, a->first == due->give_up && a->count == 1,
+                "units are given up only for their own fault");
+        if (s->wrong)
+            break;
+        require(s, s->units[a->first].fate == PENDING,
+                "a unit is settled once");
+        require(s,
+                a->attempts == s->units[a->first].attempts &&
+                    a->attempts >= s->config.max_attempts,
+                "a unit has all its attempts");
+        s->units[a->first].fate = GIVEN_UP;
+        due->give_up = MAX_UNITS;
+        break;
+    case NF_ACT_LOST:
+        TRACE(s, "    lost %u\n", a->slave);
+        check_lost(s, a, due);
+        break;
+    case NF_ACT_DONE:
+        TRACE(s, "    done\n");
+        require(s, !s->over, "DONE comes once");
+        require(s, all_settled(s), "DONE comes when all units are settled");
+        s->over = true;
+        break;
+    }
+}
+
+static void check_stats(struct script *s)
+{
+    struct nf_farm_stats st;
+    uint64_t done = 0, given_up = 0, leased = 0;
+    uint32_t slaves = 0, slots = 0;
+
+    nf_farm_get_stats(s->farm, &st);
+    for (uint64_t u = 0; u < s->config.units; u++) {
+        done += s->units[u].fate == DONE;
+        given_up += s->units[u].fate == GIVEN_UP;
+        leased += s->units[u].fate == PENDING && is_leased(s, u);
+    }
+    for (uint32_t i = 0; i < MAX_SLAVES; i++) {
+        slaves += s->slaves[i].live;
+        slots += s->slaves[i].live ? s->slaves[i].live_slots : 0;
+    }
+    require(s,
+            st.units ==
+                st.fresh + st.returned + st.leased + st.done + st.given_up,
+            "units are conserved");
+    require(s, st.done == done && st.given_up == given_up,
+            "the farm counts what is settled");
+    require(s, st.leased == leased || s->cancelled,
+            "the farm counts what is leased");
+    require(s,
+            st.fresh == s->config.units - s->next_fresh ||
+                (st.fresh == 0 && st.returned > 0),
+            "the farm counts what is fresh");
+    require(s, st.duplicates == s->duplicates, "duplicates are counted");
+    require(s, st.leases_sent == s->sent, "leases are counted");
+    require(s,
+            st.live_slaves == slaves && st.live_slots == slots &&
+                st.lost_slaves == s->lost_slaves,
+            "slaves are counted");
+}
+
+static void check_progress(struct script *s)
+{
+    bool waiting = false, alone;
+
+    if (s->over || s->wake_us != INT64_MAX)
+        return;
+    for (uint32_t i = 0; i < MAX_SLAVES; i++) {
+        if (!s->slaves[i].live)
+            continue;
+        if (has_live_lease(s, i, &alone))
+            return;
+        waiting = true;
+    }
+    require(s, !waiting, "somebody works, or there is a time to wake up");
+}
+
+static void check(struct script *s, enum nf_status status,
+                  const struct nf_actions *acts, struct due due)
+{
+    require(s, status == NF_OK, "the event is taken");
+    for (size_t i = 0; i < acts->count && !s->wrong; i++)
+        check_action(s, &acts->list[i], &due);
+    if (s->wrong)
+        return;
+    s->wake_us = acts->wake_us;
+    for (uint64_t u = due.first; u < due.first + due.count; u++)
+        require(s, s->units[u].fate != PENDING || s->over,
+                "every unit that was answered is settled");
+    require(s, due.give_up == MAX_UNITS, "a unit at fault is given up");
+    require(s, s->over || !all_settled(s), "the end is told at once");
+    check_stats(s);
+    check_progress(s);
+}
+
+void check_refused(struct script *s, enum nf_status status,
+                   enum nf_status expected, const struct nf_actions *acts)
+{
+    require(s, status == expected, "nonsense is refused as what it is");
+    require(s, acts->count == 0, "nonsense has no effect");
+    check_stats(s);
+}
+
+static const struct due nothing = { 0, 0, MAX_UNITS };
+
+/* ---- events ---- */
+
+void do_join(struct script *s, uint32_t slave, uint32_t nslots)
+{
+    struct slave *m = &s->slaves[slave];
+    struct nf_actions acts;
+    enum nf_status status, expected = NF_OK;
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < MAX_SLAVES; i++)
+        used += s->slaves[i].nslots;
+    if (slave >= s->config.max_slots)
+        expected = NF_ERR_RANGE;
+    else if (m->live)
+        expected = NF_ERR_PROTOCOL;
+    else if (m->nslots ? nslots > m->nslots
+                       : used + nslots > s->config.max_slots)
+        expected = NF_ERR_RANGE;
+    TRACE(s, "%6" PRId64 " join %u with %u\n", s->now_us, slave, nslots);
+    if (expected == NF_OK) {
+        m->nslots = m->nslots ? m->nslots : nslots;
+        m->live_slots = nslots;
+        m->live = true;
+        m->heard_us = s->now_us;
+    }
+    status = nf_farm_join(s->farm, slave, nslots, s->now_us, &acts);
+    if (expected == NF_OK)
+        check(s, status, &acts, nothing);
+    else
+        check_refused(s, status, expected, &acts);
+}
+
+struct lease *oldest(struct script *s, uint32_t slave, uint32_t slot)
+{
+    for (uint32_t i = 0; i < s->nleases; i++)
+        if (s->leases[i].live && s->leases[i].slave == slave &&
+            s->leases[i].slot == slot)
+            return &s->leases[i];
+    return NULL;
+}
+
+/* The model of losing a slave: who is blamed for it. */
+static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
+                      struct due *due)
+{
+    struct slave *m = &s->slaves[slave];
+    uint64_t units = 0;
+
+    for (uint32_t i = 0; i < s->nleases; i++)
+        if (s->leases[i].live && s->leases[i].slave == slave)
+            units += s->leases[i].count - s->leases[i].answered;
+    for (uint32_t k = 0; k < m->live_slots && loss == NF_LOSS_EXITED; k++) {
+        const struct lease *l = oldest(s, slave, k);
+
+        if (!l || s->over)
+            continue;
+        for (uint64_t u = l->first + l->answered; u < l->first + l->count;
+             u++) {
+            struct unit *unit = &s->units[u];
+
+            unit->attempts++;
+            unit->suspect = true;
+            if (units == 1 && unit->attempts >= s->config.max_attempts &&
+                unit->fate == PENDING)
+                due->give_up = u;
+            unit->alone = unit->attempts + 1 >= s->config.max_attempts;
+        }
+    }
+    for (uint32_t i = 0; i < s->nleases; i++)
+        if (s->leases[i].slave == slave)
+            s->leases[i].live = false;
+    m->live = false;
+    s->lost_slaves += loss != NF_LOSS_LEFT;
+}
+
+void do_lost(struct script *s, uint32_t slave, enum nf_loss loss)
+{
+    struct nf_actions acts;
+    struct due due = nothing;
+    enum nf_status status;
+    bool known = s->slaves[slave].nslots > 0;
+
+    TRACE(s, "%6" PRId64 " lose %u for %d\n", s->now_us, slave, (int)loss);
+    if (s->slaves[slave].live)
+        take_back(s, slave, loss, &due);
+    status = nf_farm_lost(s->farm, slave, loss, s->now_us, &acts);
+    if (known)
+        check(s, status, &acts, due);
+    else
+        check_refused(s, status, NF_ERR_PROTOCOL, &acts);
+}
+
+static void count_duplicates(struct script *s, uint64_t first, uint64_t count)
+{
+    for (uint64_t u = first; u < first + count; u++)
+        s->duplicates += s->units[u].fate != PENDING;
+}
+
+void do_result(struct script *s, struct lease *l, uint64_t first,
+               uint64_t count)
+{
+    static const struct nf_chunk_times times = { .compute_us = 3,
+                                                 .wait_us = -1 };
+    struct nf_actions acts;
+    enum nf_status status;
+    struct due due = { first, count, MAX_UNITS };
+
+    TRACE(s,
+          "%6" PRId64 " result [%" PRIu64 "+%" PRIu64 ") of %u lease %" PRIx64
+          "\n",
+          s->now_us, first, count, l->slave, l->id);
+    count_duplicates(s, first, count);
+    if (s->slaves[l->slave].live)
+        s->slaves[l->slave].heard_us = s->now_us;
+    if (l->live) {
+        l->answered += count;
+        l->live = l->answered < l->count;
+    }
+    status = nf_farm_result(s->farm, l->slave, l->id, first, count,
+                            draw(s, 4) ? &times : NULL, s->now_us, &acts);
+    check(s, status, &acts, due);
+}
+
+void do_failed(struct script *s, struct lease *l)
+{
+    struct nf_actions acts;
+    enum nf_status status;
+    struct due due = nothing;
+    uint64_t u = l->first + (l->live ? l->answered : draw(s, l->count));
+    struct unit *unit = &s->units[u];
+
+    TRACE(s, "%6" PRId64 " failed %" PRIu64 " of %u lease %" PRIx64 "\n",
+          s->now_us, u, l->slave, l->id);
+    if (s->slaves[l->slave].live)
+        s->slaves[l->slave].heard_us = s->now_us;
+    if (l->live) {
+        l->answered++;
+        l->live = l->answered < l->count;
+        unit->attempts += !s->over;
+        if (!s->over && unit->attempts >= s->config.max_attempts &&
+            unit->fate == PENDING)
+            due.give_up = u;
+    }
+    status = nf_farm_unit_failed(s->farm, l->slave, l->id, u, s->now_us, &acts);
+    check(s, status, &acts, due);
+}
+
+void do_timer(struct script *s)
+{
+    struct nf_actions acts;
+    enum nf_status status;
+
+    TRACE(s, "%6" PRId64 " timer\n", s->now_us);
+    status = nf_farm_timer(s->farm, s->now_us, &acts);
+    check(s, status, &acts, nothing);
+}
+
+void do_cancel(struct script *s)
+{
+    struct nf_actions acts;
+
+    TRACE(s, "%6" PRId64 " cancel\n", s->now_us);
+    require(s, nf_farm_cancel(s->farm, s->now_us, &acts) == NF_OK,
+            "a cancel is taken");
+    require(s,
+            acts.count == !s->over &&
+                (s->over || acts.list[0].kind == NF_ACT_DONE),
+            "a cancel ends it at once");
+    s->cancelled |= !s->over;
+    s->over = true;
+    check_stats(s);
+}

@@ -1,0 +1,89 @@
+#ifndef NF_TESTS_UNIT_TEST_FARM_MODEL_H
+#define NF_TESTS_UNIT_TEST_FARM_MODEL_H
+/** @file test_farm_model.h  A model of the farm that is too simple to be wrong:
+ *  an array that says what became of each unit, and a list of leases.  Every
+ *  event goes to the farm and to the model, and all actions are checked. */
+#include "common/farm/farm.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    MAX_UNITS = 40,
+    MAX_SLAVES = 5,
+    MAX_SLOTS = 12,
+    MAX_LEASES = 4096,
+};
+
+enum fate { PENDING, DONE, GIVEN_UP };
+
+struct unit {
+    enum fate fate;
+    bool handed_out;
+    uint32_t attempts; /* that ended badly */
+    bool suspect;
+    bool alone; /* must run alone */
+    bool fails; /* its kernel returns an error */
+    bool kills; /* its slave exits */
+};
+
+struct lease {
+    uint64_t id;
+    uint32_t slave, slot;
+    uint64_t first, count; /* as sent */
+    uint64_t answered;
+    bool live;
+};
+
+struct slave {
+    uint32_t nslots; /* 0: never joined */
+    uint32_t live_slots;
+    bool live;
+    int64_t heard_us;
+};
+
+struct script {
+    uint64_t seed, random;
+    struct nf_farm *farm;
+    struct nf_farm_config config;
+    const char *spec;
+    bool honest;
+    bool trace;
+    int64_t now_us, wake_us;
+    struct unit units[MAX_UNITS];
+    struct slave slaves[MAX_SLAVES];
+    struct lease leases[MAX_LEASES];
+    uint32_t nleases;
+    uint64_t next_fresh, duplicates, kills, sent;
+    uint32_t lost_slaves;
+    uint64_t killer; /* the unit that kills, or MAX_UNITS */
+    bool over, cancelled;
+    const char *wrong; /* the first law that was broken */
+    uint64_t hash;     /* of all actions */
+};
+
+#define TRACE(s, ...)                                                          \
+    do {                                                                       \
+        if ((s)->trace)                                                        \
+            fprintf(stderr, __VA_ARGS__);                                      \
+    } while (0)
+
+/** A random number below @p below. */
+uint64_t draw(struct script *s, uint64_t below);
+/** Note the first law that does not hold. */
+void require(struct script *s, bool holds, const char *law);
+/** The oldest live lease of a slot, or NULL. */
+struct lease *oldest(struct script *s, uint32_t slave, uint32_t slot);
+
+/* The events. */
+void do_join(struct script *s, uint32_t slave, uint32_t nslots);
+void do_lost(struct script *s, uint32_t slave, enum nf_loss loss);
+/** An answer to a lease that may be dead: any part of what it was. */
+void do_result(struct script *s, struct lease *l, uint64_t first,
+               uint64_t count);
+void do_failed(struct script *s, struct lease *l);
+void do_timer(struct script *s);
+void do_cancel(struct script *s);
+/** The farm was told nonsense: that must have had no effect. */
+void check_refused(struct script *s, enum nf_status status,
+                   enum nf_status expected, const struct nf_actions *acts);
+#endif
