@@ -215,10 +215,8 @@ static bool is_urgent(enum nf_msg_kind kind)
 }
 
 /* Append under the lock. */
-static void queue_push(struct queue *queue, struct node *node)
+static void queue_push(struct queue *queue, struct node *node, bool urgent)
 {
-    bool urgent = node->what == NODE_MESSAGE && is_urgent(node->kind);
-
     list_push(urgent ? &queue->urgent : &queue->normal, node);
     atomic_fetch_add(&queue->backlog_bytes, node_bytes(node));
     atomic_fetch_add(&queue->waiting, 1);
@@ -310,7 +308,7 @@ static void inbox_push_locked(struct local_net *net, struct node *node)
 {
     static const uint64_t one = 1;
 
-    queue_push(&net->inbox, node);
+    queue_push(&net->inbox, node, false);
     if (!net->inbox.sleeping)
         return;
     net->inbox.sleeping = false;
@@ -646,7 +644,7 @@ static enum nf_status local_send(struct nf_net *base, uint32_t peer,
     pthread_mutex_lock(&queue->lock);
     node = queue_fill(queue, msg);
     if (node != NULL) {
-        queue_push(queue, node);
+        queue_push(queue, node, is_urgent(msg->kind));
         if (queue->sleeping)
             pthread_cond_signal(&slave->wakeup);
     }
