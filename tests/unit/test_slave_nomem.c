@@ -3,8 +3,12 @@
  * silence and nothing leaks.  The master is a canned port that allocates
  * nothing itself. */
 #include "config.h"
+#include <errno.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 #include "common/base/alloc.h"
 #include "slave/slave.h"
 #include "tests/unit/nf_unit.h"
@@ -15,6 +19,7 @@ struct canned {
     struct nf_port port;
     struct nf_body job, lease[LEASES];
     struct nf_blob *shared, *input;
+    sem_t woken;
     int next;     /* message to be received */
     int answered; /* units */
     int refused;
@@ -49,6 +54,11 @@ static enum nf_status canned_send(struct nf_port *port,
     return NF_OK;
 }
 
+static bool is_answered(const struct canned *canned)
+{
+    return canned->answered == LEASES * UNITS_OF_LEASE || canned->refused > 0;
+}
+
 static enum nf_status canned_receive(struct nf_port *port, struct nf_msg *msg_p)
 {
     struct canned *canned = (struct canned *)port;
@@ -69,9 +79,7 @@ static enum nf_status canned_receive(struct nf_port *port, struct nf_msg *msg_p)
     } else {
         canned->next--;
         msg_p->kind = NF_MSG_STOP;
-        return canned->answered == LEASES * UNITS_OF_LEASE || canned->refused
-                   ? NF_OK
-                   : NF_WAIT;
+        return is_answered(canned) ? NF_OK : NF_WAIT;
     }
     if (body != NULL) {
         msg_p->body = body->data;
@@ -80,15 +88,31 @@ static enum nf_status canned_receive(struct nf_port *port, struct nf_msg *msg_p)
     return NF_OK;
 }
 
+/* Sleeps until there is a message or it is woken, and no shorter. */
 static enum nf_status canned_wait(struct nf_port *port, int64_t timeout_us)
 {
-    (void)port;
+    struct timespec at;
+
     (void)timeout_us;
-    usleep(100);
+    if (is_answered((struct canned *)port))
+        return NF_OK;
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec += 30;
+    while (sem_timedwait(&((struct canned *)port)->woken, &at) != 0) {
+        if (errno == EINTR)
+            continue;
+        fprintf(stderr, "results are there and nobody wakes the port\n");
+        abort();
+    }
     return NF_OK;
 }
 
-static void canned_nothing(struct nf_port *port)
+static void canned_wake(struct nf_port *port)
+{
+    sem_post(&((struct canned *)port)->woken);
+}
+
+static void canned_close(struct nf_port *port)
 {
     (void)port;
 }
@@ -97,8 +121,8 @@ static const struct nf_port_ops canned_ops = {
     .send = canned_send,
     .receive = canned_receive,
     .wait = canned_wait,
-    .wake = canned_nothing,
-    .close = canned_nothing,
+    .wake = canned_wake,
+    .close = canned_close,
 };
 
 static void canned_init(struct canned *canned)
@@ -111,6 +135,7 @@ static void canned_init(struct canned *canned)
 
     memset(canned, 0, sizeof(*canned));
     canned->port.ops = &canned_ops;
+    sem_init(&canned->woken, 0, 0);
     CU_ASSERT_EQUAL(nf_put_job(&canned->job, &job), NF_OK);
     for (uint32_t i = 0; i < LEASES; i++) {
         struct nf_lease_msg m = { .lease = i,

@@ -103,8 +103,15 @@ static void child_master_gone(void)
 }
 
 /* A port that hands out one JOB and then blocks for ever, as PVM does when the
- * other host has died. */
+ * other host has died; or else says STOP, and blocks when it is closed. */
 static int received;
+static bool block_in_close;
+
+static void block(void)
+{
+    while (pause() != 0)
+        continue;
+}
 
 static enum nf_status stuck_send(struct nf_port *port, const struct nf_msg *msg)
 {
@@ -119,24 +126,40 @@ static enum nf_status stuck_receive(struct nf_port *port, struct nf_msg *msg_p)
     static struct nf_body body;
 
     (void)port;
-    if (received++ > 0)
-        for (;;)
-            pause();
+    if (received++ > 0) {
+        if (!block_in_close)
+            block();
+        *msg_p = (struct nf_msg){ NF_MSG_STOP, NULL, 0, NULL };
+        return NF_OK;
+    }
     job.master_silence_us = 100000;
     nf_put_job(&body, &job);
     *msg_p = (struct nf_msg){ NF_MSG_JOB, body.data, body.bytes, NULL };
     return NF_OK;
 }
 
+static void stuck_close(struct nf_port *port)
+{
+    (void)port;
+    block();
+}
+
 static void child_stuck(void)
 {
     static const struct nf_port_ops ops = { .send = stuck_send,
-                                            .receive = stuck_receive };
+                                            .receive = stuck_receive,
+                                            .close = stuck_close };
     static const struct nf_app *const apps[] = { &app_hang, NULL };
     struct nf_slave_config config = { .apps = apps };
     struct nf_port port = { .ops = &ops };
 
     nf_slave_serve(&port, &config);
+}
+
+static void child_stuck_close(void)
+{
+    block_in_close = true;
+    child_stuck();
 }
 
 static void test_stop(void)
@@ -164,12 +187,18 @@ static void test_stuck(void)
     CU_ASSERT_EQUAL(in_child(child_stuck), 1);
 }
 
+static void test_stuck_close(void)
+{
+    CU_ASSERT_EQUAL(in_child(child_stuck_close), 0);
+}
+
 static CU_TestInfo tests[] = {
     { "stop ends it with 0 while a kernel hangs", test_stop },
     { "a silent master ends it while a kernel hangs", test_silence },
     { "a unit over its limit ends it", test_timeout },
     { "a lost master ends it while a kernel hangs", test_master_gone },
     { "a transport that blocks for ever does not keep it", test_stuck },
+    { "nor does one that can't be closed", test_stuck_close },
     CU_TEST_INFO_NULL,
 };
 
