@@ -132,7 +132,7 @@ static enum nf_status stuck_receive(struct nf_port *port, struct nf_msg *msg_p)
         *msg_p = (struct nf_msg){ NF_MSG_STOP, NULL, 0, NULL };
         return NF_OK;
     }
-    job.master_silence_us = 100000;
+    job.master_silence_us = block_in_close ? 100000000 : 100000;
     nf_put_job(&body, &job);
     *msg_p = (struct nf_msg){ NF_MSG_JOB, body.data, body.bytes, NULL };
     return NF_OK;
