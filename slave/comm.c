@@ -469,13 +469,13 @@ static bool run_inline(struct nf_worker *w, struct nf_slave_lease *lease)
     struct nf_slot *slot = &s->slots[lease->m.slot];
     uint64_t run =
         ++s->comm.inline_runs << 21 | (uint64_t)lease->m.slot << 1 | 1;
-    int64_t end_us;
+    int64_t start_us = s->comm.now_us, end_us;
 
     s->comm.with_slots++;
-    atomic_store(&s->inline_run, run);
+    atomic_store(&s->inline_run, run); /* from here on the role may go */
     if (!atomic_load(&slot->watch))
         nf_slot_watch(slot);
-    end_us = nf_slot_compute(s, slot, lease, s->comm.now_us);
+    end_us = nf_slot_compute(s, slot, lease, start_us);
     if (!atomic_compare_exchange_strong(&s->inline_run, &run,
                                         run & ~UINT64_C(1))) {
         w->slot = slot;
