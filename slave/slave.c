@@ -207,10 +207,12 @@ static void become_slave_process(void)
     signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, 0);
 #ifdef __GLIBC__
-    /* libpvm takes a block of its fragment size for each message and gives it
-     * back: do not return it to the kernel each time */
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-    mallopt(M_ARENA_MAX, 2);
+    /* Blocks of the size of fragments, inputs and results come and go with
+     * every lease: keep their memory, instead of having the kernel clear new
+     * pages for each. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_ARENA_MAX, 1);
 #endif
 }
 
