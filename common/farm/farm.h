@@ -6,10 +6,18 @@
  *
  *  A unit is fresh (never handed out), leased, returned (from a lost or failed
  *  lease), done or given up.  Fresh units are one range and returned ones a
- *  queue of ranges, so that a pending unit costs a bit of memory, not a record.
+ *  queue of ranges, so that a pending unit costs two bits of memory, not a
+ *  record; a leased one at most 56 bytes.
  *
  *  A lease is answered in order, in one or more parts: nf_farm_result() settles
- *  its next units, nf_farm_unit_failed() its next one unit. */
+ *  its next units, nf_farm_unit_failed() its next one unit.  The leases of a
+ *  slot are computed in the order in which they were sent.
+ *
+ *  When a slave's task ends, what it had not answered of the oldest lease of
+ *  each of its slots is suspect: these units are retried one at a time, and the
+ *  last attempt of each runs on a slave that has nothing else.  So a unit is
+ *  only given up for a loss if it was certainly the one: with max_attempts 1,
+ *  and after errors of the kernel, that may take an attempt more. */
 #include "common/policy/policy.h"
 
 struct nf_farm;
@@ -17,9 +25,9 @@ struct nf_farm;
 struct nf_farm_config {
     uint64_t units;
     const struct nf_policy *policy; /**< copied */
-    uint32_t slots;          /**< expected at start: the policies' p, >= 1 */
-    uint32_t max_slots;      /**< the most slot numbers, >= slots */
-    uint32_t max_attempts;   /**< >= 1 */
+    uint32_t slots;           /**< expected at start: the policies' p, >= 1 */
+    uint32_t max_slots;       /**< the most slot numbers, >= slots */
+    uint32_t max_attempts;    /**< >= 1 */
     int64_t silence_limit_us; /**< a slave not heard of for longer is lost;
                                   0: never */
     uint64_t seed;
@@ -27,27 +35,29 @@ struct nf_farm_config {
 
 /** Why a lease or a slave was lost. */
 enum nf_loss {
-    NF_LOSS_EXITED,   /**< its task ended: the units being computed are suspect */
-    NF_LOSS_SILENT,   /**< not heard of, or its host gone: units not suspect */
-    NF_LOSS_LEFT,     /**< it was told to go: units not suspect */
-    NF_LOSS_TIMEOUT,  /**< a unit overran its limit: that one is suspect */
+    NF_LOSS_EXITED, /**< its task ended: the units being computed are suspect */
+    NF_LOSS_SILENT, /**< not heard of, or its host gone: units not suspect */
+    NF_LOSS_LEFT,   /**< it was told to go: units not suspect */
+    NF_LOSS_TIMEOUT, /**< a unit overran its limit and was named before by
+                          nf_farm_unit_failed(): the others not suspect */
 };
 
 enum nf_action_kind {
-    NF_ACT_SEND,     /**< slave, slot, lease, first, count */
-    NF_ACT_ACCEPT,   /**< first, count: merge these results of the event */
-    NF_ACT_GIVE_UP,  /**< first (count 1), attempts: unit failed for good */
-    NF_ACT_LOST,     /**< slave: silent beyond the limit; treat it as gone */
-    NF_ACT_DONE,     /**< every unit is done or given up, or cancelled; once */
+    NF_ACT_SEND,    /**< slave, slot, lease, first, count */
+    NF_ACT_ACCEPT,  /**< first, count: merge these results of the event */
+    NF_ACT_GIVE_UP, /**< first (count 1), attempts: unit failed for good */
+    NF_ACT_LOST,    /**< slave: silent beyond the limit; the farm has already
+                         taken it as lost, do not report it */
+    NF_ACT_DONE,    /**< every unit is done or given up, or cancelled; once */
 };
 
 struct nf_action {
     enum nf_action_kind kind;
-    uint32_t slave, slot;    /**< slot: index within the slave */
+    uint32_t slave, slot; /**< slot: index within the slave */
     uint64_t lease, first, count;
-    uint32_t attempts;       /**< SEND: earlier tries; GIVE_UP: tries made */
-    enum nf_loss loss;       /**< GIVE_UP after a loss */
-    bool after_loss;         /**< GIVE_UP: its slave died (else kernel error) */
+    uint32_t attempts; /**< SEND: earlier tries; GIVE_UP: tries made */
+    enum nf_loss loss; /**< GIVE_UP after a loss */
+    bool after_loss;   /**< GIVE_UP: its slave died (else kernel error) */
 };
 
 /** The actions of one event, to be carried out in order.  Owned by the farm,
@@ -55,7 +65,9 @@ struct nf_action {
 struct nf_actions {
     const struct nf_action *list;
     size_t count;
-    int64_t wake_us;         /**< call nf_farm_timer() then; INT64_MAX: never */
+    int64_t wake_us; /**< call nf_farm_timer() then, but after the
+                          messages that have arrived (unless the farm
+                          is deaf); INT64_MAX: never */
 };
 
 /** @param farm_p  set on NF_OK; free with nf_farm_destroy
@@ -65,16 +77,21 @@ enum nf_status nf_farm_create(const struct nf_farm_config *config,
 void nf_farm_destroy(struct nf_farm *farm);
 
 /* Events.  Each is followed by dispatching, and returns NF_OK or
- * NF_ERR_NOMEM (the farm is then still consistent; the event took place, but
- * actions may be missing, so the job must be ended).  `now_us` never
- * decreases from call to call. */
+ * NF_ERR_NOMEM (the farm is then still consistent, but actions may be missing,
+ * so the job must be ended).  An event that is refused, NF_ERR_RANGE or
+ * NF_ERR_PROTOCOL, has no effect and no actions.  `now_us` never decreases from
+ * call to call.  After NF_ACT_DONE nothing is handed out or accepted. */
 
 /** Slave @p slave (0, 1, ...; may rejoin after it was lost) has @p nslots slots
  *  for us.  A rejoining slave keeps its slot numbers; nslots must not grow.
- *  @retval NF_ERR_RANGE  more slots than max_slots: ignored */
+ *  @retval NF_ERR_RANGE     no slots, or more in all than max_slots, or than it
+ *                           had; or slave >= max_slots
+ *  @retval NF_ERR_PROTOCOL  it is here already */
 enum nf_status nf_farm_join(struct nf_farm *farm, uint32_t slave,
                             uint32_t nslots, int64_t now_us,
                             struct nf_actions *actions_p);
+/** @p slave is gone; of no effect if it was lost before.
+ *  @retval NF_ERR_PROTOCOL  it never joined */
 enum nf_status nf_farm_lost(struct nf_farm *farm, uint32_t slave,
                             enum nf_loss loss, int64_t now_us,
                             struct nf_actions *actions_p);
@@ -82,34 +99,46 @@ enum nf_status nf_farm_lost(struct nf_farm *farm, uint32_t slave,
  *  For a live lease they must be its next units.  A lease that is no longer
  *  live (its slave was lost) is late: units nobody has answered are accepted,
  *  the others counted as duplicates.
- *  @param times  of the whole chunk if this part is the last, else ignored
- *  @retval NF_ERR_PROTOCOL  not what was leased: ignored */
+ *  @param times  of the whole chunk if this part is the last, else ignored;
+ * NULL if nothing was measured.  The farm fills in units, elapsed_us.
+ *  @retval NF_ERR_PROTOCOL  not what was leased */
 enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
                               uint64_t lease, uint64_t first, uint64_t count,
                               const struct nf_chunk_times *times,
                               int64_t now_us, struct nf_actions *actions_p);
-/** The kernel returned an error for @p unit, the next one of @p lease. */
+/** The kernel returned an error for @p unit, the next one of @p lease.  No
+ * effect if the lease is late, as the unit is being tried again anyway.
+ *  @retval NF_ERR_PROTOCOL  not what was leased */
 enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
                                    uint64_t lease, uint64_t unit,
                                    int64_t now_us,
                                    struct nf_actions *actions_p);
 enum nf_status nf_farm_timer(struct nf_farm *farm, int64_t now_us,
                              struct nf_actions *actions_p);
-/** Hand out nothing more; NF_ACT_DONE follows at once. */
+/** Hand out nothing more; NF_ACT_DONE follows at once.  Answers after that are
+ *  dropped, and not counted. */
 enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
                               struct nf_actions *actions_p);
 
 /** Anything was heard of @p slave.  O(1), no actions. */
 void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us);
 
-/** Counts, for reports and tests. */
+/** Does the policy want messages left where they are until its wake-up has come
+ *  and nf_farm_timer() was called?  So sleeps the literal loop of the paper;
+ * the simulator obeys, a real driver need not. */
+bool nf_farm_is_deaf(const struct nf_farm *farm);
+
+/** Counts, for reports and tests.  Always, a unit being settled by whatever
+ *  answer comes first:  units = fresh + returned + leased + done + given_up. */
 struct nf_farm_stats {
     uint64_t units, done, given_up;
-    uint64_t fresh, returned, leased;  /**< leased: in live leases, not settled */
-    uint64_t leases_sent, retries, duplicates; /**< retries, duplicates: units */
+    uint64_t fresh, returned, leased;
+    uint64_t leases_sent;
+    uint64_t retries;    /**< units handed out again */
+    uint64_t duplicates; /**< units answered again */
     uint32_t live_slaves, live_slots;
-    uint32_t lost_slaves;              /**< losses other than NF_LOSS_LEFT */
-    uint32_t max_queue;                /**< most leases waiting at one slot */
+    uint32_t lost_slaves; /**< losses other than NF_LOSS_LEFT */
+    uint32_t max_queue;   /**< most leases waiting at one slot */
 };
 void nf_farm_get_stats(const struct nf_farm *farm,
                        struct nf_farm_stats *stats_p);

@@ -15,20 +15,21 @@
 
 /** Facts fixed for one run.  Owned by the caller, outlives the policy. */
 struct nf_policy_env {
-    uint64_t units;      /**< N, >= 0 */
-    uint32_t slots;      /**< p, slots expected at start, >= 1 */
-    uint32_t max_slots;  /**< slot numbers are below this, >= slots */
-    uint64_t seed;       /**< sole source of randomness */
+    uint64_t units;     /**< N, >= 0 */
+    uint32_t slots;     /**< p, slots expected at start, >= 1 */
+    uint32_t max_slots; /**< slot numbers are below this, >= slots */
+    uint64_t seed;      /**< sole source of randomness */
 };
 
 /** What a parameter's text means. */
 enum nf_param_kind {
-    NF_PARAM_COUNT,  /**< uint64 >= min */
-    NF_PARAM_TIME,   /**< a time with unit, "100ms"; >= 0 */
+    NF_PARAM_COUNT,  /**< min..max */
+    NF_PARAM_TIME,   /**< a time with unit, "100ms"; 0..max us */
+    NF_PARAM_TIMES,  /**< times joined by '/', for slots 0, 1, ... in turn */
     NF_PARAM_REAL,   /**< plain finite number >= 0 */
     NF_PARAM_BOOL,   /**< 0 or 1 */
     NF_PARAM_CHOICE, /**< one word of choices */
-    NF_PARAM_LIST,   /**< counts >= min joined by '/' */
+    NF_PARAM_LIST,   /**< counts min..max joined by '/' */
 };
 
 struct nf_param {
@@ -36,21 +37,24 @@ struct nf_param {
     enum nf_param_kind kind;
     const char *default_text; /**< parsed like a user's; "" means "not given" */
     uint64_t min;             /**< COUNT, LIST */
-    const char *choices;      /**< CHOICE: "ceil|floor|half"; TIME: words that
-                                   may stand for it, as "auto" */
-    const char *help;         /**< one line; for TIME and COUNT says the unit */
+    uint64_t max;             /**< COUNT, LIST; us for TIME, TIMES; 0: the most
+                                   that makes sense for any policy */
+    const char *choices;      /**< CHOICE: "ceil|floor|half" */
+    const char *unit;         /**< "units", "s", ...; NULL if it has none */
+    const char *help;         /**< one line */
 };
 
-enum { NF_PARAM_LIST_MAX = 256 };
+/** A list of one digit and one '/' an element fits in a specification. */
+enum { NF_PARAM_LIST_MAX = 128 };
 
 /** A parsed parameter, in the order of the ops' params table. */
 struct nf_param_value {
-    bool given;          /**< written by the user or has a non-empty default */
-    uint64_t count;      /**< COUNT, BOOL; index of the word for CHOICE */
-    int64_t time_us;     /**< TIME; -1 if a word of choices stood for it */
-    double real;         /**< REAL */
-    uint32_t nlist;      /**< LIST */
-    uint32_t list[NF_PARAM_LIST_MAX];
+    bool given;      /**< written by the user or has a non-empty default */
+    uint64_t count;  /**< COUNT, BOOL; index of the word for CHOICE */
+    int64_t time_us; /**< TIME */
+    double real;     /**< REAL */
+    uint32_t nlist;  /**< LIST, TIMES */
+    uint64_t list[NF_PARAM_LIST_MAX]; /**< LIST; TIMES in us */
 };
 
 /** How one finished chunk went, as the slave reported it. */
@@ -68,7 +72,7 @@ struct nf_chunk_times {
 /** How big is the next chunk? */
 struct nf_sizer_ops {
     const char *name, *summary, *source; /**< key; a line; paper and equation */
-    const struct nf_param *params;       /**< ends with name NULL; may be NULL */
+    const struct nf_param *params; /**< ends with name NULL; may be NULL */
     size_t (*state_size)(const struct nf_policy_env *env);
     /** @retval NF_ERR_INVAL  values do not fit env; *err says why */
     enum nf_status (*init)(void *st, const struct nf_policy_env *env,
@@ -108,7 +112,14 @@ struct nf_pacer_ops {
     enum nf_status (*init)(void *st, const struct nf_policy_env *env,
                            const struct nf_param_value *values,
                            struct nf_error *err);
-    /** Called after every event until it says NF_WAIT.
+    /** Called after every event until it says NF_WAIT.  After NF_OK the caller
+     *  either calls sent() or marks the slot refused, and asks again.
+     *
+     *  Drivers take the messages that have arrived before they call for a
+     *  timer.  So NF_WAIT with *wake_us_p <= now_us means "ask again as soon as
+     *  everything that has arrived is taken": pacers whose paper says "receive
+     *  all, then send" use it, and those that want to see all slots that join
+     *  at one time before the first send.
      *  @retval NF_OK    send one chunk to *slot_p now (it is live, not refused)
      *  @retval NF_WAIT  ask again at *wake_us_p (INT64_MAX: not by time) or
      *                   after the next event */
@@ -116,21 +127,25 @@ struct nf_pacer_ops {
                            int64_t now_us, uint32_t *slot_p,
                            int64_t *wake_us_p);
     /** The events; each may be NULL.  pool is already as after the event,
-     *  except that pool->left_units may be 0. */
+     *  except that pool->left_units may be 0.  A slot that joins, or joins
+     *  again, has nothing outstanding.  Whenever a slot's outstanding leases
+     *  become fewer, one of lost, result and returned is called. */
     void (*join)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                  int64_t now_us);
     void (*lost)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                  int64_t now_us);
     void (*sent)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                  uint64_t units, int64_t now_us);
+    /** A lease of @p slot ended.  @p t is NULL if there is nothing to measure
+     *  (its last unit failed). */
     void (*result)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                    const struct nf_chunk_times *t, int64_t now_us);
     /** Units came back from a lost or failed lease: slots that were refused
      *  are free to be picked again. */
-    void (*returned)(void *st, const struct nf_pool_view *pool,
-                     int64_t now_us);
-    /** The literal loop of the paper sleeps: while it waits for its wake-up
-     *  the driver takes no results (common/farm holds them back). */
+    void (*returned)(void *st, const struct nf_pool_view *pool, int64_t now_us);
+    /** The literal loop of the paper sleeps: while its wake-up lies in the
+     *  future the driver takes no results, and when it has come the timer goes
+     *  first (common/farm holds them back). */
     bool deaf_while_waiting;
 };
 
@@ -156,6 +171,24 @@ NF_PACER_LIST(NF_PACER_DECLARE)
 extern const struct nf_sizer_ops *const nf_sizer_table[];
 extern const struct nf_pacer_ops *const nf_pacer_table[];
 
+/** @return the sizer or pacer of that name, or NULL. */
+const struct nf_sizer_ops *nf_sizer_find(const char *name);
+const struct nf_pacer_ops *nf_pacer_find(const char *name);
+
+/** One word for a sizer with a pacer; takes the parameters of both. */
+struct nf_policy_alias {
+    const char *name, *summary;
+    const struct nf_sizer_ops *sizer;
+    const struct nf_pacer_ops *pacer;
+    /** Written as a parameter ("td=auto"), it selects @p other_pacer instead
+     *  of @p pacer.  NULL: no such word. */
+    const char *other_word;
+    const struct nf_pacer_ops *other_pacer;
+};
+
+/** Ends with name NULL. */
+extern const struct nf_policy_alias nf_policy_alias_table[];
+
 enum { NF_POLICY_PARAMS_MAX = 16, NF_POLICY_SPEC_BYTES = 256 };
 
 /** A parsed specification; plain data, may be copied. */
@@ -168,8 +201,9 @@ struct nf_policy {
     uint64_t grain_units; /**< g of sizer fixed, else 1 */
 };
 
-/** Parse "SIZER[:k=v,...][+PACER[:k=v,...]]" or an alias (send, presend,
- *  presend-round, auto, gss; an alias takes the parameters of both halves).
+/** Parse "SIZER[:k=v,...][+PACER[:k=v,...]]" or an alias.  A sizer alone means
+ *  SIZER+pull, a pacer alone fixed+PACER; a single name takes the parameters of
+ *  both halves.
  *  @retval NF_ERR_INVAL  *err names the offending word and what would be right;
  *                        *policy_p is untouched */
 enum nf_status nf_policy_parse(const char *spec, struct nf_policy *policy_p,

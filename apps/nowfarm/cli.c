@@ -1,0 +1,74 @@
+/* What the subcommands share. */
+#include "config.h"
+#include "apps/nowfarm/cli.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/units.h"
+
+int nf_usage_error(const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    /* names of files and the like may hold anything: keep it one line */
+    for (char *c = line; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+    fprintf(stderr, "nowfarm: %s\n", line);
+    return NF_EXIT_USAGE;
+}
+
+int nf_memory_error(void)
+{
+    fputs("nowfarm: out of memory\n", stderr);
+    return NF_EXIT_FAILED;
+}
+
+int nf_read_options(poptContext context)
+{
+    int rc = poptGetNextOpt(context);
+
+    if (rc >= 0 || rc == -1)
+        return NF_EXIT_OK;
+    return nf_usage_error("%s: %s (see --help)",
+                          poptBadOption(context, POPT_BADOPTION_NOALIAS),
+                          poptStrerror(rc));
+}
+
+int nf_read_count(const char *option, const char *text, uint64_t lo,
+                  uint64_t hi, uint64_t *value_p)
+{
+    if (text == NULL)
+        return nf_usage_error("%s is missing (see --help)", option);
+    if (nf_parse_count(text, lo, hi, value_p) == NF_OK)
+        return NF_EXIT_OK;
+    return nf_usage_error("%s %s: want a count from %llu to %llu", option, text,
+                          (unsigned long long)lo, (unsigned long long)hi);
+}
+
+int nf_print_json(json_t *object)
+{
+    int rc;
+
+    if (object == NULL)
+        return nf_memory_error();
+    rc = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
+    json_decref(object);
+    putchar('\n');
+    if (rc != 0)
+        return nf_memory_error();
+    return nf_finish_output();
+}
+
+int nf_finish_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return NF_EXIT_OK;
+    fprintf(stderr, "nowfarm: standard output: %s\n", strerror(errno));
+    return NF_EXIT_FAILED;
+}

@@ -1,0 +1,62 @@
+/* nowfarm: one program, subcommands by a table. */
+#include "config.h"
+#include <stdio.h>
+#include <string.h>
+#include "apps/nowfarm/commands.h"
+#include "nowfarm.h"
+
+struct command {
+    const char *name;
+    int (*run)(int argc, const char **argv);
+    const char *summary;
+};
+
+static const struct command commands[] = {
+    { "run", nf_cmd_run, "run a job and report" },
+    { "policies", nf_cmd_policies, "list the scheduling policies" },
+    { "chunks", nf_cmd_chunks, "print the chunks a policy hands out" },
+    { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
+    { "add", nf_cmd_add, "add a host to it" },
+    { "remove", nf_cmd_remove, "remove a host from it" },
+#ifdef HAVE_JOBS
+    { "submit", nf_cmd_submit, "give a job to nowfarmd" },
+    { "status", nf_cmd_status, "how the daemon's jobs are" },
+    { "wait", nf_cmd_wait, "wait for a job" },
+    { "result", nf_cmd_result, "print the report of a finished job" },
+    { "cancel", nf_cmd_cancel, "cancel a job" },
+#endif
+};
+
+enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *to)
+{
+    fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
+    for (int i = 0; i < NCOMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fprintf(to, "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
+                "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
+                "unreachable, 4 verification failed, 130 interrupted\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "nowfarm: which command? (see: nowfarm --help)\n");
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("nowfarm %s\n", nf_version());
+        return 0;
+    }
+    for (int i = 0; i < NCOMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, (const char **)(argv + 1));
+    fprintf(stderr, "nowfarm: no command \"%s\" (see: nowfarm --help)\n",
+            argv[1]);
+    return 2;
+}

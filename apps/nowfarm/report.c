@@ -1,0 +1,128 @@
+/* The report at the end: makespan beside its lower bound, and where it went. */
+#include "config.h"
+#include "apps/nowfarm/report.h"
+#include <inttypes.h>
+#include <jansson.h>
+#include "common/base/units.h"
+
+static const char *seconds(double value_s, char *text, size_t bytes)
+{
+    return nf_format_time_us((int64_t)(value_s * 1e6 + 0.5), text, bytes);
+}
+
+static void print_part(FILE *to, const char *name, double part_s, double all_s,
+                       const char *what)
+{
+    char text[32];
+
+    fprintf(to, "  %-9s %10s  %5.1f %%   %s\n", name,
+            seconds(part_s, text, sizeof(text)),
+            all_s > 0 ? 100 * part_s / all_s : 0.0, what);
+}
+
+static void print_failures(FILE *to, const struct nf_report *r)
+{
+    for (uint32_t i = 0; i < r->nfailures; i++)
+        fprintf(to, "given up: unit %" PRIu64 " after %u attempts: %s\n",
+                r->failures[i].unit, r->failures[i].attempts,
+                r->failures[i].reason);
+    if (r->failed_units > r->nfailures)
+        fprintf(to, "given up: %" PRIu64 " units more\n",
+                r->failed_units - r->nfailures);
+}
+
+/* One remark when something other than computing took most of the time. */
+static void print_remark(FILE *to, const struct nf_report *r)
+{
+    if (r->startup_s > r->makespan_s)
+        fprintf(to, "starting the slaves took longer than the job itself: such "
+                    "small jobs are better run in one process\n");
+    else if (r->part_transfer_s > r->part_compute_s)
+        fprintf(to, "most of the time went into transfer: larger chunks "
+                    "(g=...) or a pacer that sends ahead may help\n");
+    else if (r->part_tail_s > 0.2 * r->makespan_s)
+        fprintf(to, "slots waited for the last units: smaller chunks may "
+                    "help\n");
+}
+
+void report_print(FILE *to, const char *app, const struct nf_report *r,
+                  enum verified verified, const char *note)
+{
+    char a[32], b[32];
+    double span_s = r->makespan_s;
+
+    fprintf(to, "%s: %" PRIu64 " units on %u slaves (%u slots, %s), policy %s\n",
+            app, r->units, r->slaves, r->slots, r->transport, r->policy);
+    fprintf(to, "makespan    %10s  (lower bound %s: compute / slots; start-up "
+                "before it ",
+            seconds(span_s, a, sizeof(a)),
+            seconds(r->lower_bound_s, b, sizeof(b)));
+    fprintf(to, "%s)\n", seconds(r->startup_s, a, sizeof(a)));
+    print_part(to, "compute", r->part_compute_s, span_s, "in the kernel");
+    print_part(to, "transfer", r->part_transfer_s, span_s,
+               "shared data, inputs and results on their way");
+    print_part(to, "master", r->part_master_s, span_s,
+               "slots free while the master worked");
+    print_part(to, "idle", r->part_idle_s, span_s,
+               "slots free because the policy held back");
+    print_part(to, "tail", r->part_tail_s, span_s,
+               "slots free while others finished the last units");
+    fprintf(to, "%" PRIu64 " messages, %s out, ", r->messages,
+            nf_format_bytes(r->bytes_out, a, sizeof(a)));
+    fprintf(to, "%s in; %" PRIu64 " retries, %" PRIu64
+                " duplicates, %u slaves lost\n",
+            nf_format_bytes(r->bytes_in, a, sizeof(a)), r->retries,
+            r->duplicates, r->lost_slaves);
+    print_failures(to, r);
+    print_remark(to, r);
+    if (verified != NOT_VERIFIED)
+        fprintf(to, "verified: %s%s%s\n",
+                verified == VERIFIED_RIGHT ? "true" : "false",
+                note != NULL && note[0] != '\0' ? ", " : "",
+                note != NULL ? note : "");
+}
+
+static json_t *failures_json(const struct nf_report *r)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < r->nfailures; i++)
+        json_array_append_new(
+            list, json_pack("{s:I, s:i, s:s}", "unit",
+                            (json_int_t)r->failures[i].unit, "attempts",
+                            (int)r->failures[i].attempts, "reason",
+                            r->failures[i].reason));
+    return list;
+}
+
+enum nf_status report_print_json(FILE *to, const char *app,
+                                 const struct nf_report *r,
+                                 enum verified verified)
+{
+    json_t *o = json_pack(
+        "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:{s:f, s:f, s:f, s:f, s:f}}",
+        "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
+        "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,
+        "startup_s", r->startup_s, "makespan_s", r->makespan_s, "compute_s",
+        r->compute_s, "lower_bound_s", r->lower_bound_s, "messages",
+        (json_int_t)r->messages, "bytes_out", (json_int_t)r->bytes_out,
+        "bytes_in", (json_int_t)r->bytes_in, "retries", (json_int_t)r->retries,
+        "duplicates", (json_int_t)r->duplicates, "lost_slaves",
+        (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
+        "failures", failures_json(r), "verified",
+        verified == NOT_VERIFIED ? json_null()
+                                 : json_boolean(verified == VERIFIED_RIGHT),
+        "breakdown_s", "compute", r->part_compute_s, "transfer",
+        r->part_transfer_s, "master", r->part_master_s, "idle", r->part_idle_s,
+        "tail", r->part_tail_s);
+    int failed;
+
+    if (o == NULL)
+        return NF_ERR_NOMEM;
+    failed = json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    json_decref(o);
+    if (failed || fputc('\n', to) == EOF || fflush(to) != 0)
+        return NF_ERR_IO;
+    return NF_OK;
+}

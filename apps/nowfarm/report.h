@@ -1,0 +1,25 @@
+#ifndef NF_APPS_NOWFARM_REPORT_H
+#define NF_APPS_NOWFARM_REPORT_H
+/** @file report.h  What `nowfarm run` tells: progress while it runs, a report
+ *  for people or as JSON when it is over. */
+#include <stdio.h>
+#include "nowfarm.h"
+
+enum verified { NOT_VERIFIED = -1, VERIFIED_WRONG, VERIFIED_RIGHT };
+
+/** The report for people. @p note (or NULL) says what was verified. */
+void report_print(FILE *to, const char *app, const struct nf_report *r,
+                  enum verified verified, const char *note);
+/** The report as one JSON object and a newline.
+ *  @retval NF_ERR_NOMEM   @retval NF_ERR_IO */
+enum nf_status report_print_json(FILE *to, const char *app,
+                                 const struct nf_report *r,
+                                 enum verified verified);
+
+/** A bar on standard error, redrawn in place. */
+void progress_draw(const struct nf_progress *p);
+/** Remove it, so that other lines can be printed. */
+void progress_erase(void);
+/** One JSON line for the daemon.  @return 0, or -1 if nobody reads it */
+int progress_write(int fd, const struct nf_progress *p);
+#endif

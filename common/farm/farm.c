@@ -1,0 +1,540 @@
+/* The events of the farm.  Each one settles, blames and returns units here,
+ * then dispatch.c sends what can be sent. */
+#include "config.h"
+#include "common/farm/farm_impl.h"
+#include "common/base/alloc.h"
+#include <assert.h>
+#include <string.h>
+
+/* Silence is looked for this many times in a silence limit. */
+enum { TICKS_PER_LIMIT = 16 };
+enum { MIN_ACTIONS = 16 };
+
+static enum nf_status init_policy(struct nf_farm *farm,
+                                  const struct nf_farm_config *config,
+                                  struct nf_error *err)
+{
+    const struct nf_sizer_ops *sizer;
+    const struct nf_pacer_ops *pacer;
+    enum nf_status status;
+
+    farm->policy = *config->policy;
+    sizer = farm->policy.sizer;
+    pacer = farm->policy.pacer;
+    farm->env = (struct nf_policy_env){
+        .units = config->units,
+        .slots = config->slots,
+        .max_slots = config->max_slots,
+        .seed = config->seed,
+    };
+    farm->sizer = nf_calloc(1, sizer->state_size(&farm->env));
+    farm->pacer = nf_calloc(1, pacer->state_size(&farm->env));
+    if (!farm->sizer || !farm->pacer)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    status =
+        sizer->init(farm->sizer, &farm->env, farm->policy.sizer_values, err);
+    if (status)
+        return status;
+    return pacer->init(farm->pacer, &farm->env, farm->policy.pacer_values, err);
+}
+
+static enum nf_status init_tables(struct nf_farm *farm, uint32_t max_slots)
+{
+    farm->slots = nf_calloc(max_slots, sizeof(farm->slots[0]));
+    farm->views = nf_calloc(max_slots, sizeof(farm->views[0]));
+    farm->slaves = nf_calloc(max_slots, sizeof(farm->slaves[0]));
+    farm->actions = nf_calloc(MIN_ACTIONS, sizeof(farm->actions[0]));
+    farm->max_actions = MIN_ACTIONS;
+    if (!farm->slots || !farm->views || !farm->slaves || !farm->actions)
+        return NF_ERR_NOMEM;
+    return nf_pool_init(&farm->pool, farm->env.units);
+}
+
+enum nf_status nf_farm_create(const struct nf_farm_config *config,
+                              struct nf_farm **farm_p, struct nf_error *err)
+{
+    struct nf_farm *farm;
+    enum nf_status status;
+
+    if (config->slots == 0 || config->max_slots < config->slots ||
+        config->max_attempts == 0 || config->silence_limit_us < 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "farm: slots, attempts or silence limit out of range");
+    farm = nf_calloc(1, sizeof(*farm));
+    if (!farm)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    status = init_policy(farm, config, err);
+    if (status)
+        goto err_destroy;
+    status = init_tables(farm, config->max_slots);
+    if (status) {
+        nf_fail(err, status, "out of memory");
+        goto err_destroy;
+    }
+    farm->max_attempts = config->max_attempts;
+    farm->silence_limit_us = config->silence_limit_us;
+    farm->most_returned = UINT32_MAX;
+    if (farm->policy.sizer == &nf_sizer_fixed)
+        farm->most_returned = farm->policy.grain_units;
+    farm->idle = NF_SLAVE_NONE;
+    farm->draining = NF_SLAVE_NONE;
+    farm->stats.units = config->units;
+    farm->view.units = config->units;
+    farm->view.grain_units = farm->policy.grain_units;
+    farm->view.slots = farm->views;
+    nf_farm_update_view(farm);
+    *farm_p = farm;
+    return NF_OK;
+
+err_destroy:
+    nf_farm_destroy(farm);
+    return status;
+}
+
+void nf_farm_destroy(struct nf_farm *farm)
+{
+    if (!farm)
+        return;
+    nf_pool_fini(&farm->pool);
+    nf_free(farm->actions);
+    nf_free(farm->slaves);
+    nf_free(farm->views);
+    nf_free(farm->slots);
+    nf_free(farm->pacer);
+    nf_free(farm->sizer);
+    nf_free(farm);
+}
+
+static void begin(struct nf_farm *farm, uint32_t slave, int64_t now_us)
+{
+    assert(now_us >= farm->now_us);
+    if (now_us > farm->now_us)
+        farm->now_us = now_us;
+    farm->event_slave = slave;
+    farm->nactions = 0;
+    farm->oom = false;
+}
+
+static enum nf_status finish(struct nf_farm *farm, struct nf_actions *actions_p)
+{
+    if (!farm->over && farm->pool.counts[NF_UNIT_SETTLED] == farm->pool.units) {
+        farm->over = true;
+        nf_farm_act(farm, NF_ACT_DONE);
+    }
+    if (farm->over) {
+        farm->wake_us = INT64_MAX;
+        farm->deaf = false;
+    } else {
+        nf_farm_dispatch(farm);
+        if (farm->silence_limit_us > 0 && farm->stats.live_slaves > 0 &&
+            farm->next_tick_us < farm->wake_us)
+            farm->wake_us = farm->next_tick_us;
+    }
+    actions_p->list = farm->actions;
+    actions_p->count = farm->nactions;
+    actions_p->wake_us = farm->wake_us;
+    return farm->oom ? NF_ERR_NOMEM : NF_OK;
+}
+
+/* The event is not one that can be: nothing happens. */
+static enum nf_status reject(struct nf_farm *farm, enum nf_status status,
+                             struct nf_actions *actions_p)
+{
+    actions_p->list = farm->actions;
+    actions_p->count = 0;
+    actions_p->wake_us = farm->wake_us;
+    return status;
+}
+
+static bool is_known(const struct nf_farm *farm, uint32_t slave)
+{
+    return slave < farm->env.max_slots && farm->slaves[slave].nslots > 0;
+}
+
+/* ---- joining and losing ---- */
+
+static void join_slots(struct nf_farm *farm, uint32_t slave, uint32_t nslots)
+{
+    struct nf_farm_slave *s = &farm->slaves[slave];
+
+    if (s->nslots == 0) {
+        s->first_slot = farm->view.nslots;
+        s->nslots = nslots;
+        farm->view.nslots += nslots;
+    }
+    s->live_slots = nslots;
+    s->live = true;
+    nf_farm_idle_add(farm, slave);
+    farm->stats.live_slaves++;
+    farm->stats.live_slots += nslots;
+    for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++) {
+        nf_chunk_list_init(&farm->slots[k].leases);
+        farm->slots[k].slave = slave;
+        farm->views[k] = (struct nf_slot_view){ .live = true };
+    }
+}
+
+enum nf_status nf_farm_join(struct nf_farm *farm, uint32_t slave,
+                            uint32_t nslots, int64_t now_us,
+                            struct nf_actions *actions_p)
+{
+    struct nf_farm_slave *s;
+
+    begin(farm, slave, now_us);
+    if (slave >= farm->env.max_slots || nslots == 0)
+        return reject(farm, NF_ERR_RANGE, actions_p);
+    s = &farm->slaves[slave];
+    if (s->live)
+        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+    if (nslots >
+        (s->nslots ? s->nslots : farm->env.max_slots - farm->view.nslots))
+        return reject(farm, NF_ERR_RANGE, actions_p);
+    if (farm->stats.live_slaves == 0)
+        farm->next_tick_us =
+            now_us + farm->silence_limit_us / TICKS_PER_LIMIT + 1;
+    join_slots(farm, slave, nslots);
+    s->heard_us = now_us;
+    for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++)
+        if (farm->policy.pacer->join)
+            farm->policy.pacer->join(farm->pacer, &farm->view, k, now_us);
+    return finish(farm, actions_p);
+}
+
+static void give_up(struct nf_farm *farm, uint64_t unit, uint32_t slot,
+                    uint32_t attempts, const enum nf_loss *loss)
+{
+    struct nf_action *act = nf_farm_act(farm, NF_ACT_GIVE_UP);
+
+    nf_pool_move(&farm->pool, unit, NF_UNIT_SETTLED);
+    farm->stats.given_up++;
+    if (!act)
+        return;
+    act->slave = farm->slots[slot].slave;
+    act->slot = slot - farm->slaves[act->slave].first_slot;
+    act->first = unit;
+    act->count = 1;
+    act->attempts = attempts;
+    act->after_loss = loss != NULL;
+    if (loss)
+        act->loss = *loss;
+}
+
+/* The oldest lease of a slot whose slave ended: one of its units did it, if
+ * any.
+ * @param certain  it is the only unit that the slave had */
+static void blame(struct nf_farm *farm, struct nf_chunk *chunk, bool certain)
+{
+    const enum nf_loss loss = NF_LOSS_EXITED;
+
+    chunk->attempts++;
+    if (certain && chunk->attempts >= farm->max_attempts) {
+        if (nf_pool_state(&farm->pool, chunk->first) == NF_UNIT_LEASED)
+            give_up(farm, chunk->first, chunk->slot, chunk->attempts, &loss);
+        return;
+    }
+    chunk->single = true;
+    chunk->alone = chunk->attempts + 1 >= farm->max_attempts;
+}
+
+/* @return units returned */
+static uint64_t take_back(struct nf_farm *farm, uint32_t slot, bool suspect,
+                          bool certain)
+{
+    struct nf_chunk_list *leases = &farm->slots[slot].leases;
+    uint64_t returned = 0;
+
+    while (leases->head != NF_CHUNK_NONE) {
+        uint32_t index = leases->head;
+
+        nf_chunk_list_remove(&farm->pool.chunks, leases, index);
+        if (suspect)
+            blame(farm, nf_chunks_at(&farm->pool.chunks, index), certain);
+        suspect = false; /* the later ones were not started */
+        returned += nf_pool_return(&farm->pool, index);
+        farm->leases--;
+    }
+    return returned;
+}
+
+/* Had this slave exactly one unit to answer? */
+static bool had_one_unit(const struct nf_farm *farm,
+                         const struct nf_farm_slave *s)
+{
+    if (s->outstanding != 1)
+        return false;
+    for (uint32_t k = s->first_slot;; k++) {
+        uint32_t head = farm->slots[k].leases.head;
+
+        if (head != NF_CHUNK_NONE)
+            return nf_chunks_at(&farm->pool.chunks, head)->count == 1;
+    }
+}
+
+static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
+{
+    struct nf_farm_slave *s = &farm->slaves[slave];
+    uint32_t first = s->first_slot, end = first + s->live_slots;
+    bool suspect = loss == NF_LOSS_EXITED && !farm->over;
+    bool certain = suspect && had_one_unit(farm, s);
+    uint64_t returned = 0;
+
+    if (s->outstanding == 0)
+        nf_farm_idle_remove(farm, slave);
+    if (farm->draining == slave)
+        farm->draining = NF_SLAVE_NONE;
+    for (uint32_t k = first; k < end; k++) {
+        returned += take_back(farm, k, suspect, certain);
+        farm->views[k] = (struct nf_slot_view){ .live = false };
+        farm->refused -= farm->slots[k].sizer_refused;
+        farm->slots[k].sizer_refused = false;
+    }
+    farm->stats.live_slaves--;
+    farm->stats.live_slots -= s->live_slots;
+    farm->stats.lost_slaves += loss != NF_LOSS_LEFT;
+    s->outstanding = 0;
+    s->live_slots = 0;
+    s->live = false;
+    s->closed = false;
+    nf_farm_update_view(farm);
+    for (uint32_t k = first; k < end; k++)
+        if (farm->policy.pacer->lost)
+            farm->policy.pacer->lost(farm->pacer, &farm->view, k, farm->now_us);
+    if (returned > 0)
+        nf_farm_units_returned(farm);
+}
+
+enum nf_status nf_farm_lost(struct nf_farm *farm, uint32_t slave,
+                            enum nf_loss loss, int64_t now_us,
+                            struct nf_actions *actions_p)
+{
+    begin(farm, NF_SLAVE_NONE, now_us);
+    if (!is_known(farm, slave))
+        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+    if (farm->slaves[slave].live)
+        lose(farm, slave, loss);
+    return finish(farm, actions_p);
+}
+
+/* ---- answers ---- */
+
+/* Settle the units that nobody has answered: runs of them are accepted. */
+static void accept_units(struct nf_farm *farm, uint64_t first, uint64_t count)
+{
+    struct nf_action *run = NULL;
+    bool in_run = false;
+
+    if (farm->over) { /* cancelled, or they are all settled */
+        for (uint64_t unit = first; unit < first + count; unit++)
+            farm->stats.duplicates +=
+                nf_pool_state(&farm->pool, unit) == NF_UNIT_SETTLED;
+        return;
+    }
+    for (uint64_t unit = first; unit < first + count; unit++) {
+        if (nf_pool_state(&farm->pool, unit) == NF_UNIT_SETTLED) {
+            farm->stats.duplicates++;
+            in_run = false;
+            continue;
+        }
+        nf_pool_move(&farm->pool, unit, NF_UNIT_SETTLED);
+        farm->stats.done++;
+        if (!in_run) {
+            run = nf_farm_act(farm, NF_ACT_ACCEPT);
+            in_run = true;
+            if (run)
+                run->first = unit;
+        }
+        if (run)
+            run->count++;
+    }
+}
+
+/* A lease has no more units to answer.
+ * @param times  NULL: nothing was measured */
+static void end_lease(struct nf_farm *farm, uint32_t index,
+                      const struct nf_chunk_times *times)
+{
+    struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
+    uint32_t slot = chunk->slot, slave = farm->slots[slot].slave;
+    struct nf_chunk_times all;
+
+    if (times) {
+        all = *times;
+        all.units = chunk->sent_units;
+        all.elapsed_us = farm->now_us - chunk->sent_us;
+        times = &all;
+    }
+    nf_chunk_list_remove(&farm->pool.chunks, &farm->slots[slot].leases, index);
+    nf_chunks_free(&farm->pool.chunks, index);
+    farm->leases--;
+    farm->views[slot].outstanding--;
+    if (--farm->slaves[slave].outstanding == 0)
+        nf_farm_idle_add(farm, slave);
+    nf_farm_update_view(farm);
+    if (times && farm->policy.sizer->report)
+        farm->policy.sizer->report(farm->sizer, slot, times);
+    if (farm->policy.pacer->result)
+        farm->policy.pacer->result(farm->pacer, &farm->view, slot, times,
+                                   farm->now_us);
+}
+
+/* Find the lease that [first, first + count) of @p slave are answers to. */
+static enum nf_lease_age find_lease(struct nf_farm *farm, uint32_t slave,
+                                    uint64_t lease, uint64_t first,
+                                    uint64_t count, uint32_t *index_p)
+{
+    enum nf_lease_age age;
+    const struct nf_chunk *chunk;
+
+    if (!is_known(farm, slave) || count == 0 || first >= farm->pool.units ||
+        count > farm->pool.units - first)
+        return NF_LEASE_UNKNOWN;
+    age = nf_chunks_find(&farm->pool.chunks, lease, index_p);
+    if (age == NF_LEASE_LATE && first + count > farm->pool.fresh_first)
+        return NF_LEASE_UNKNOWN; /* nobody ever got these */
+    if (age != NF_LEASE_LIVE)
+        return age;
+    chunk = nf_chunks_at(&farm->pool.chunks, *index_p);
+    if (farm->slots[chunk->slot].slave != slave || chunk->first != first ||
+        chunk->count < count)
+        return NF_LEASE_UNKNOWN;
+    return NF_LEASE_LIVE;
+}
+
+enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
+                              uint64_t lease, uint64_t first, uint64_t count,
+                              const struct nf_chunk_times *times,
+                              int64_t now_us, struct nf_actions *actions_p)
+{
+    uint32_t index = NF_CHUNK_NONE;
+    enum nf_lease_age age;
+
+    begin(farm, slave, now_us);
+    age = find_lease(farm, slave, lease, first, count, &index);
+    if (age == NF_LEASE_UNKNOWN)
+        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+    nf_farm_heard(farm, slave, now_us);
+    accept_units(farm, first, count);
+    nf_farm_update_view(farm);
+    if (age == NF_LEASE_LIVE) {
+        struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
+
+        chunk->first += count;
+        chunk->count -= count;
+        if (chunk->count == 0)
+            end_lease(farm, index, times);
+    }
+    return finish(farm, actions_p);
+}
+
+/* The first unit of the lease failed: give it up, or put it into @p retry.
+ * @return units returned */
+static uint64_t fail_first(struct nf_farm *farm, const struct nf_chunk *chunk,
+                           uint32_t retry)
+{
+    struct nf_chunk *range = nf_chunks_at(&farm->pool.chunks, retry);
+    uint32_t attempts = chunk->attempts + 1;
+
+    range->first = chunk->first;
+    range->count = 1;
+    range->attempts = attempts;
+    range->single = chunk->single;
+    range->alone = chunk->alone;
+    if (attempts >= farm->max_attempts &&
+        nf_pool_state(&farm->pool, chunk->first) == NF_UNIT_LEASED)
+        give_up(farm, chunk->first, chunk->slot, attempts, NULL);
+    return nf_pool_return(&farm->pool, retry); /* if it is not settled */
+}
+
+enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
+                                   uint64_t lease, uint64_t unit,
+                                   int64_t now_us, struct nf_actions *actions_p)
+{
+    uint32_t index = NF_CHUNK_NONE;
+    enum nf_lease_age age;
+    struct nf_chunk *chunk;
+    uint64_t returned = 0;
+
+    begin(farm, slave, now_us);
+    age = find_lease(farm, slave, lease, unit, 1, &index);
+    if (age == NF_LEASE_UNKNOWN)
+        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+    if (nf_chunks_reserve(&farm->pool.chunks))
+        return reject(farm, NF_ERR_NOMEM, actions_p);
+    nf_farm_heard(farm, slave, now_us);
+    if (age == NF_LEASE_LATE) /* it has been returned already */
+        return finish(farm, actions_p);
+    chunk = nf_chunks_at(&farm->pool.chunks, index);
+    if (!farm->over)
+        returned = fail_first(farm, chunk, nf_chunks_new(&farm->pool.chunks));
+    chunk->first++;
+    chunk->count--;
+    nf_farm_update_view(farm);
+    if (chunk->count == 0)
+        end_lease(farm, index, NULL);
+    if (returned > 0)
+        nf_farm_units_returned(farm);
+    return finish(farm, actions_p);
+}
+
+/* ---- time ---- */
+
+void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us)
+{
+    if (is_known(farm, slave) && farm->slaves[slave].live)
+        farm->slaves[slave].heard_us = now_us;
+}
+
+static void lose_silent(struct nf_farm *farm)
+{
+    for (uint32_t i = 0; i < farm->env.max_slots; i++) {
+        struct nf_action *act;
+
+        if (!farm->slaves[i].live ||
+            farm->now_us - farm->slaves[i].heard_us <= farm->silence_limit_us)
+            continue;
+        act = nf_farm_act(farm, NF_ACT_LOST);
+        if (act)
+            act->slave = i;
+        lose(farm, i, NF_LOSS_SILENT);
+    }
+}
+
+enum nf_status nf_farm_timer(struct nf_farm *farm, int64_t now_us,
+                             struct nf_actions *actions_p)
+{
+    begin(farm, NF_SLAVE_NONE, now_us);
+    if (farm->silence_limit_us > 0 && now_us >= farm->next_tick_us &&
+        !farm->over) {
+        lose_silent(farm);
+        farm->next_tick_us =
+            now_us + farm->silence_limit_us / TICKS_PER_LIMIT + 1;
+    }
+    return finish(farm, actions_p);
+}
+
+enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
+                              struct nf_actions *actions_p)
+{
+    begin(farm, NF_SLAVE_NONE, now_us);
+    if (!farm->over) {
+        farm->over = true;
+        nf_farm_act(farm, NF_ACT_DONE);
+    }
+    return finish(farm, actions_p);
+}
+
+bool nf_farm_is_deaf(const struct nf_farm *farm)
+{
+    return farm->deaf;
+}
+
+void nf_farm_get_stats(const struct nf_farm *farm,
+                       struct nf_farm_stats *stats_p)
+{
+    const struct nf_pool *pool = &farm->pool;
+
+    *stats_p = farm->stats;
+    stats_p->fresh = nf_pool_fresh(pool);
+    stats_p->returned = nf_pool_returned(pool) + pool->counts[NF_UNIT_ALONE];
+    stats_p->leased = pool->counts[NF_UNIT_LEASED];
+}

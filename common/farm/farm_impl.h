@@ -1,0 +1,67 @@
+#ifndef NF_FARM_FARM_IMPL_H
+#define NF_FARM_FARM_IMPL_H
+/** @file farm_impl.h  What farm.c (events) and dispatch.c (who gets what)
+ *  share.  For these two only. */
+#include "common/farm/farm.h"
+#include "common/farm/pool.h"
+
+#define NF_SLAVE_NONE UINT32_MAX
+
+struct nf_farm_slot {
+    struct nf_chunk_list leases; /* oldest first */
+    uint32_t slave;
+    bool sizer_refused;
+};
+
+struct nf_farm_slave {
+    uint32_t first_slot;
+    uint32_t nslots;      /* slot numbers it owns; 0: never joined */
+    uint32_t live_slots;  /* of these, the ones it has now */
+    uint32_t outstanding; /* leases, over all its slots */
+    uint32_t idle_prev, idle_next;
+    int64_t heard_us;
+    bool live;
+    bool closed; /* the pacer may not pick its slots: it has, or is emptied
+                    for, a unit that must run alone */
+};
+
+struct nf_farm {
+    struct nf_policy policy;
+    struct nf_policy_env env;
+    void *sizer, *pacer;
+    uint32_t max_attempts;
+    uint64_t most_returned; /* units of a returned range sent at once */
+    int64_t silence_limit_us, next_tick_us;
+
+    struct nf_pool pool;
+    struct nf_farm_slot *slots;
+    struct nf_slot_view *views;
+    struct nf_farm_slave *slaves;
+    struct nf_pool_view view;
+    uint32_t idle;     /* slaves that are live and have nothing, or NONE */
+    uint32_t draining; /* the slave being emptied, or NONE */
+    uint32_t refused;  /* slots that the sizer refused */
+    uint64_t leases;   /* live */
+
+    struct nf_farm_stats stats;
+    bool over; /* DONE was emitted */
+    bool deaf;
+    bool oom; /* in this event */
+    int64_t now_us;
+    int64_t wake_us;
+    uint32_t event_slave; /* that this event is from, or NONE */
+    struct nf_action *actions;
+    size_t nactions, max_actions;
+};
+
+/** Room for an action.  @return NULL if out of memory, then farm->oom is set */
+struct nf_action *nf_farm_act(struct nf_farm *farm, enum nf_action_kind kind);
+/** Send what can be sent now; sets wake_us and deaf. */
+void nf_farm_dispatch(struct nf_farm *farm);
+/** Units came back: slots may be picked again. */
+void nf_farm_units_returned(struct nf_farm *farm);
+/** Let the pacer see what is left and what may be picked.  O(1). */
+void nf_farm_update_view(struct nf_farm *farm);
+void nf_farm_idle_add(struct nf_farm *farm, uint32_t slave);
+void nf_farm_idle_remove(struct nf_farm *farm, uint32_t slave);
+#endif

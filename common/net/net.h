@@ -1,0 +1,193 @@
+#ifndef NF_NET_NET_H
+#define NF_NET_NET_H
+/** @file net.h  The transport: one master, any number of slaves.
+ *
+ *  Nothing here blocks on a peer: what a peer has no credit for is queued and
+ *  goes out from nf_net_next() / nf_port_receive() when it has.  One thread at
+ *  a time uses a struct nf_net or nf_port; only nf_port_wake() may be called
+ *  from others.
+ *
+ *  Two transports: "pvm" (PVM tasks; net_pvm.c) and "local" (slaves are
+ *  threads of this process; payloads go by reference; net_local.c). */
+#include "common/base/blob.h"
+#include "common/wire/wire.h"
+
+struct nf_net;
+struct nf_port;
+
+/** What the master's side needs to start slaves. */
+struct nf_net_config {
+    /** local: body of a slave thread; must return after STOP or when
+     *  nf_port_receive says NF_ERR_UNREACHABLE, having closed the port. */
+    void (*slave_main)(struct nf_port *port, void *arg);
+    void *slave_arg;
+    /** pvm: absolute path of the slave program, the same on every host. */
+    const char *slave_program;
+    /** pvm: hosts to bring into the virtual machine, added in parallel and in
+     *  the background; NULL-terminated, or NULL. */
+    const char *const *hosts;
+};
+
+enum nf_net_event_kind {
+    NF_NET_MESSAGE,      /**< peer, msg */
+    NF_NET_LEFT,         /**< peer: its task has ended (certain) */
+    NF_NET_HOST_UP,      /**< host: is in the virtual machine */
+    NF_NET_HOST_FAILED,  /**< host, text: could not be added, or was lost */
+    NF_NET_SPAWN_FAILED, /**< spawn_id, count, host, text: that many slaves of
+                              the request will never say hello */
+    NF_NET_OUTPUT,       /**< peer (or NF_NO_PEER), text: printed line(s) */
+};
+
+#define NF_NO_PEER UINT32_MAX
+
+struct nf_net_event {
+    enum nf_net_event_kind kind;
+    uint32_t peer;       /**< numbered 0, 1, ... in order of first contact */
+    struct nf_msg msg;   /**< the taker owns msg.payload */
+    uint32_t spawn_id, count;
+    const char *host, *text; /**< valid until the next call on the net */
+};
+
+struct nf_net_ops {
+    const char *name, *summary;
+    enum nf_status (*open)(const struct nf_net_config *config,
+                           struct nf_net **net_p, struct nf_error *err);
+    enum nf_status (*spawn)(struct nf_net *net, const char *host,
+                            uint32_t count, uint32_t spawn_id);
+    enum nf_status (*send)(struct nf_net *net, uint32_t peer,
+                           const struct nf_msg *msg);
+    enum nf_status (*next)(struct nf_net *net, struct nf_net_event *event_p);
+    size_t (*fds)(struct nf_net *net, const int **fds_p);
+    size_t (*backlog_bytes)(struct nf_net *net, uint32_t peer);
+    void (*drop)(struct nf_net *net, uint32_t peer, bool kill);
+    void (*close)(struct nf_net *net);
+};
+
+/** A transport's object starts with this. */
+struct nf_net {
+    const struct nf_net_ops *ops;
+};
+
+/** Every transport that was built, then NULL. */
+extern const struct nf_net_ops *const nf_net_table[];
+/** @return the transport of that name, or NULL. */
+const struct nf_net_ops *nf_net_find(const char *name);
+
+/** Start @p count slaves on @p host (NULL: this one); answers at once, and
+ *  each of them later either says HELLO with this spawn_id or is counted in a
+ *  NF_NET_SPAWN_FAILED.  @retval NF_ERR_NOMEM  nothing was started */
+static inline enum nf_status nf_net_spawn(struct nf_net *net, const char *host,
+                                          uint32_t count, uint32_t spawn_id)
+{
+    return net->ops->spawn(net, host, count, spawn_id);
+}
+
+/** Queue @p msg for @p peer and send what credit allows.  Messages of kinds
+ *  PING, HEARTBEAT, REVOKE and STOP overtake the others.  To a peer that left
+ *  or was dropped: does nothing, NF_OK.  @retval NF_ERR_NOMEM */
+static inline enum nf_status nf_net_send(struct nf_net *net, uint32_t peer,
+                                         const struct nf_msg *msg)
+{
+    return net->ops->send(net, peer, msg);
+}
+
+/** The next thing that happened.  @retval NF_WAIT  nothing now: watch the fds
+ *  @retval NF_ERR_UNREACHABLE  the transport itself broke (local pvmd gone) */
+static inline enum nf_status nf_net_next(struct nf_net *net,
+                                         struct nf_net_event *event_p)
+{
+    return net->ops->next(net, event_p);
+}
+
+/** File descriptors to watch for reading; the set may change in every call of
+ *  nf_net_next.  Owned by the net, valid until the next call on it. */
+static inline size_t nf_net_fds(struct nf_net *net, const int **fds_p)
+{
+    return net->ops->fds(net, fds_p);
+}
+
+/** Bytes queued for @p peer that it has not got yet. */
+static inline size_t nf_net_backlog_bytes(struct nf_net *net, uint32_t peer)
+{
+    return net->ops->backlog_bytes(net, peer);
+}
+
+/** Throw away what is queued for @p peer.  It stays known: if it speaks again
+ *  its messages are delivered.  With @p kill its task is killed, in the
+ *  background, and it is forgotten. */
+static inline void nf_net_drop(struct nf_net *net, uint32_t peer, bool kill)
+{
+    net->ops->drop(net, peer, kill);
+}
+
+/** End every slave that is still there (STOP must have been sent if they are
+ *  to end by themselves; waits at most about a second for that, then kills),
+ *  leave the virtual machine, halt it if we started it and nobody else uses
+ *  it.  @p net may be NULL. */
+static inline void nf_net_close(struct nf_net *net)
+{
+    if (net != NULL)
+        net->ops->close(net);
+}
+
+struct nf_port_ops {
+    enum nf_status (*send)(struct nf_port *port, const struct nf_msg *msg);
+    enum nf_status (*receive)(struct nf_port *port, struct nf_msg *msg_p);
+    enum nf_status (*wait)(struct nf_port *port, int64_t timeout_us);
+    void (*wake)(struct nf_port *port);
+    void (*close)(struct nf_port *port);
+};
+
+/** The slave's side.  A transport's port starts with this. */
+struct nf_port {
+    const struct nf_port_ops *ops;
+    uint32_t spawn_id;   /**< to be said in HELLO */
+};
+
+/** Queue @p msg for the master and send what credit allows. */
+static inline enum nf_status nf_port_send(struct nf_port *port,
+                                          const struct nf_msg *msg)
+{
+    return port->ops->send(port, msg);
+}
+
+/** Take the next message from the master; also moves what is queued.
+ *  @retval NF_WAIT  none now
+ *  @retval NF_ERR_UNREACHABLE  the master is gone, for certain
+ *  @retval NF_ERR_PROTOCOL  the master sent what does not decode */
+static inline enum nf_status nf_port_receive(struct nf_port *port,
+                                             struct nf_msg *msg_p)
+{
+    return port->ops->receive(port, msg_p);
+}
+
+/** Sleep until a message may be there (NF_OK), nf_port_wake was called (NF_OK)
+ *  or @p timeout_us (< 0: for ever) has passed (NF_WAIT). */
+static inline enum nf_status nf_port_wait(struct nf_port *port,
+                                          int64_t timeout_us)
+{
+    return port->ops->wait(port, timeout_us);
+}
+
+/** End the current or next nf_port_wait.  From any thread. */
+static inline void nf_port_wake(struct nf_port *port)
+{
+    port->ops->wake(port);
+}
+
+static inline void nf_port_close(struct nf_port *port)
+{
+    if (port != NULL)
+        port->ops->close(port);
+}
+
+/** The environment variable that makes a process a slave. */
+#define NF_SLAVE_VARIABLE "NOWFARM_SLAVE"
+
+/** In a process that was started as a slave: connect to the master.
+ *  @param address  the value of NF_SLAVE_VARIABLE, "pvm:..."
+ *  @retval NF_ERR_INVAL  not such an address
+ *  @retval NF_ERR_UNREACHABLE  no such master */
+enum nf_status nf_port_open(const char *address, struct nf_port **port_p,
+                            struct nf_error *err);
+#endif

@@ -1,0 +1,793 @@
+/* The local transport: slaves are threads of this process and payloads go by
+ * reference.
+ *
+ * Each slave has an outbox (master to slave) and all of them share the inbox
+ * of the master; both are the same queue of nodes under one mutex.  A reader
+ * takes all there is at one time and then works without the lock, and a
+ * writer wakes it only if it has said that it is about to sleep: two busy
+ * threads exchange messages without a system call.
+ *
+ * The net lives until its owner has closed it and the last slave thread has
+ * ended, whichever is later: a kernel that never returns keeps its slave and
+ * the net in memory, on purpose, because it may still use them. */
+#include "config.h"
+#include "common/net/net.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+extern const struct nf_net_ops nf_net_local;
+static const struct nf_port_ops port_ops;
+
+/* How long nf_net_close waits for slaves that were told to stop. */
+#define CLOSE_WAIT_US 1000000
+/* Bodies up to this size fit every node, and such nodes are used again. */
+#define NODE_BYTES 248
+/* The most nodes kept for reuse in one queue. */
+#define SPARE_NODES 1024
+
+struct local_slave;
+
+enum node_what { NODE_MESSAGE, NODE_ENDED, NODE_NOT_STARTED };
+
+struct node {
+    struct node *next;
+    struct local_slave *from; /* inbox only */
+    enum node_what what;
+    enum nf_msg_kind kind;
+    struct nf_blob *payload;
+    size_t bytes, capacity;
+    uint8_t body[];
+};
+
+struct list {
+    struct node *head, *tail;
+};
+
+struct queue {
+    pthread_mutex_t lock;
+    /* under the lock: */
+    struct list urgent, normal;
+    struct node *spare;
+    size_t nspare;
+    bool sleeping; /* the reader is, or is about to be */
+    /* for a look without the lock: */
+    atomic_size_t waiting; /* nodes in urgent and normal */
+    atomic_size_t waiting_urgent;
+    atomic_size_t backlog_bytes; /* bodies and payloads not yet received */
+    /* the reader's own: */
+    struct list taken;
+    struct node *current; /* its body is lent to the receiver */
+    struct node *used;    /* to be given back as spare */
+    size_t nused;
+};
+
+struct local_net;
+
+struct local_slave {
+    struct nf_port port;
+    struct local_net *net;
+    struct local_slave *next;
+    struct queue outbox;
+    pthread_cond_t wakeup; /* with outbox.lock */
+    bool woken;            /* outbox.lock: nf_port_wake */
+    atomic_bool hung_up;   /* the master has closed, or killed this one */
+    pthread_t thread;
+    struct node *end_node; /* reserved, so that its end can't be lost */
+    /* the master's: */
+    uint32_t peer; /* or NF_NO_PEER */
+    bool started, left, dropped, killed;
+    /* net->end_lock: */
+    bool ended;
+};
+
+struct local_net {
+    struct nf_net base;
+    struct nf_net_config config;
+    atomic_uint refs;
+    struct queue inbox;
+    int fd;         /* eventfd: the inbox has something for a sleeper */
+    bool signalled; /* inbox.lock: fd was written and not read */
+    struct local_slave *slaves;
+    struct local_slave **peers;
+    uint32_t npeers;
+    size_t peers_capacity;
+    char text[96];
+    pthread_mutex_t end_lock;
+    pthread_cond_t end_cond;
+};
+
+static struct local_net *net_of(struct nf_net *net)
+{
+    return (struct local_net *)net;
+}
+
+static struct local_slave *slave_of(struct nf_port *port)
+{
+    return (struct local_slave *)port;
+}
+
+/* Lists and nodes. */
+
+static void list_push(struct list *list, struct node *node)
+{
+    node->next = NULL;
+    if (list->head == NULL)
+        list->head = node;
+    else
+        list->tail->next = node;
+    list->tail = node;
+}
+
+static struct node *list_pop(struct list *list)
+{
+    struct node *node = list->head;
+
+    if (node != NULL)
+        list->head = node->next;
+    return node;
+}
+
+/* Put all of *front before all of *list. */
+static void list_prepend(struct list *list, struct list *front)
+{
+    if (front->head == NULL)
+        return;
+    front->tail->next = list->head;
+    if (list->head == NULL)
+        list->tail = front->tail;
+    list->head = front->head;
+    front->head = NULL;
+}
+
+/* Put all of *back behind all of *list. */
+static void list_append(struct list *list, struct list *back)
+{
+    if (back->head == NULL)
+        return;
+    if (list->head == NULL)
+        list->head = back->head;
+    else
+        list->tail->next = back->head;
+    list->tail = back->tail;
+    back->head = NULL;
+}
+
+static struct node *node_create(size_t bytes)
+{
+    size_t capacity = bytes < NODE_BYTES ? NODE_BYTES : bytes;
+    struct node *node;
+
+    if (capacity > SIZE_MAX - sizeof(*node))
+        return NULL;
+    node = nf_malloc(sizeof(*node) + capacity);
+    if (node == NULL)
+        return NULL;
+    memset(node, 0, sizeof(*node));
+    node->capacity = capacity;
+    return node;
+}
+
+static size_t node_bytes(const struct node *node)
+{
+    return node->bytes + (node->payload == NULL ? 0 : node->payload->bytes);
+}
+
+static void nodes_free(struct node *node)
+{
+    while (node != NULL) {
+        struct node *next = node->next;
+
+        nf_blob_unref(node->payload);
+        nf_free(node);
+        node = next;
+    }
+}
+
+/* Queues. */
+
+static void queue_init(struct queue *queue)
+{
+    pthread_mutex_init(&queue->lock, NULL);
+}
+
+static void queue_fini(struct queue *queue)
+{
+    nodes_free(queue->urgent.head);
+    nodes_free(queue->normal.head);
+    nodes_free(queue->taken.head);
+    nodes_free(queue->spare);
+    nodes_free(queue->used);
+    nf_free(queue->current);
+    pthread_mutex_destroy(&queue->lock);
+}
+
+static bool is_urgent(enum nf_msg_kind kind)
+{
+    return kind == NF_MSG_PING || kind == NF_MSG_HEARTBEAT ||
+           kind == NF_MSG_REVOKE || kind == NF_MSG_STOP;
+}
+
+/* Append under the lock. */
+static void queue_push(struct queue *queue, struct node *node)
+{
+    bool urgent = node->what == NODE_MESSAGE && is_urgent(node->kind);
+
+    list_push(urgent ? &queue->urgent : &queue->normal, node);
+    atomic_fetch_add(&queue->backlog_bytes, node_bytes(node));
+    atomic_fetch_add(&queue->waiting, 1);
+    if (urgent)
+        atomic_fetch_add(&queue->waiting_urgent, 1);
+}
+
+/* A node with a copy of `msg` in it; called with the lock held.  NULL if out
+ * of memory. */
+static struct node *queue_fill(struct queue *queue, const struct nf_msg *msg)
+{
+    struct node *node = queue->spare;
+
+    if (node != NULL && msg->body_bytes <= node->capacity) {
+        queue->spare = node->next;
+        queue->nspare--;
+    } else {
+        node = node_create(msg->body_bytes);
+        if (node == NULL)
+            return NULL;
+    }
+    node->what = NODE_MESSAGE;
+    node->kind = msg->kind;
+    node->bytes = msg->body_bytes;
+    if (msg->body_bytes > 0)
+        memcpy(node->body, msg->body, msg->body_bytes);
+    node->payload = nf_blob_ref(msg->payload);
+    return node;
+}
+
+/* The reader gives back what it has read; with the lock held. */
+static void queue_recycle(struct queue *queue)
+{
+    while (queue->used != NULL && queue->nspare < SPARE_NODES) {
+        struct node *node = queue->used;
+
+        queue->used = node->next;
+        node->next = queue->spare;
+        queue->spare = node;
+        queue->nspare++;
+    }
+    nodes_free(queue->used);
+    queue->used = NULL;
+    queue->nused = 0;
+}
+
+/* Reader: move what is there to `taken`.  With the lock held. */
+static void queue_take_locked(struct queue *queue)
+{
+    queue_recycle(queue);
+    list_prepend(&queue->taken, &queue->urgent);
+    list_append(&queue->taken, &queue->normal);
+    atomic_store(&queue->waiting, 0);
+    atomic_store(&queue->waiting_urgent, 0);
+}
+
+/* Reader: the next node, or NULL.  It stays valid until the next call. */
+static struct node *queue_next(struct queue *queue)
+{
+    struct node *node = queue->current;
+
+    if (node != NULL && node->capacity > NODE_BYTES) {
+        nf_free(node);
+    } else if (node != NULL) {
+        node->payload = NULL;
+        node->next = queue->used;
+        queue->used = node;
+        queue->nused++;
+    }
+    queue->current = NULL;
+    if (atomic_load(&queue->waiting_urgent) > 0 ||
+        queue->nused >= SPARE_NODES / 4 ||
+        (queue->taken.head == NULL && atomic_load(&queue->waiting) > 0)) {
+        pthread_mutex_lock(&queue->lock);
+        queue_take_locked(queue);
+        pthread_mutex_unlock(&queue->lock);
+    }
+    node = list_pop(&queue->taken);
+    if (node != NULL) {
+        queue->current = node;
+        atomic_fetch_sub(&queue->backlog_bytes, node_bytes(node));
+    }
+    return node;
+}
+
+/* The slave's side. */
+
+static void inbox_push_locked(struct local_net *net, struct node *node)
+{
+    static const uint64_t one = 1;
+
+    queue_push(&net->inbox, node);
+    if (!net->inbox.sleeping)
+        return;
+    net->inbox.sleeping = false;
+    net->signalled = true;
+    while (write(net->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+        continue;
+}
+
+static enum nf_status port_send(struct nf_port *port, const struct nf_msg *msg)
+{
+    struct local_slave *slave = slave_of(port);
+    struct local_net *net = slave->net;
+    struct node *node;
+
+    if (atomic_load(&slave->hung_up))
+        return NF_OK; /* nobody listens, as receive will say */
+    pthread_mutex_lock(&net->inbox.lock);
+    node = queue_fill(&net->inbox, msg);
+    if (node != NULL) {
+        node->from = slave;
+        inbox_push_locked(net, node);
+    }
+    pthread_mutex_unlock(&net->inbox.lock);
+    return node == NULL ? NF_ERR_NOMEM : NF_OK;
+}
+
+static enum nf_status port_receive(struct nf_port *port, struct nf_msg *msg_p)
+{
+    struct local_slave *slave = slave_of(port);
+    bool hung_up = atomic_load(&slave->hung_up); /* before the last look */
+    struct node *node = queue_next(&slave->outbox);
+
+    if (node == NULL)
+        return hung_up ? NF_ERR_UNREACHABLE : NF_WAIT;
+    msg_p->kind = node->kind;
+    msg_p->body = node->body;
+    msg_p->body_bytes = node->bytes;
+    msg_p->payload = node->payload;
+    node->payload = NULL;
+    return NF_OK;
+}
+
+static struct timespec deadline_in(int64_t timeout_us)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += (time_t)(timeout_us / 1000000);
+    at.tv_nsec += (long)(timeout_us % 1000000) * 1000;
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_nsec -= 1000000000;
+        at.tv_sec++;
+    }
+    return at;
+}
+
+static enum nf_status port_wait(struct nf_port *port, int64_t timeout_us)
+{
+    struct local_slave *slave = slave_of(port);
+    struct queue *queue = &slave->outbox;
+    struct timespec at = deadline_in(timeout_us < 0 ? 0 : timeout_us);
+    bool timed_out = false;
+
+    if (queue->taken.head != NULL)
+        return NF_OK;
+    pthread_mutex_lock(&queue->lock);
+    queue->sleeping = true;
+    while (atomic_load(&queue->waiting) == 0 && !slave->woken &&
+           !atomic_load(&slave->hung_up) && !timed_out) {
+        if (timeout_us < 0)
+            pthread_cond_wait(&slave->wakeup, &queue->lock);
+        else
+            timed_out = pthread_cond_timedwait(&slave->wakeup, &queue->lock,
+                                               &at) == ETIMEDOUT;
+    }
+    queue->sleeping = false;
+    slave->woken = false;
+    pthread_mutex_unlock(&queue->lock);
+    return timed_out ? NF_WAIT : NF_OK;
+}
+
+static void port_wake(struct nf_port *port)
+{
+    struct local_slave *slave = slave_of(port);
+
+    pthread_mutex_lock(&slave->outbox.lock);
+    slave->woken = true;
+    if (slave->outbox.sleeping)
+        pthread_cond_signal(&slave->wakeup);
+    pthread_mutex_unlock(&slave->outbox.lock);
+}
+
+/* The end of a slave is the end of its thread: nothing to do before. */
+static void port_close(struct nf_port *port)
+{
+    (void)port;
+}
+
+static const struct nf_port_ops port_ops = {
+    .send = port_send,
+    .receive = port_receive,
+    .wait = port_wait,
+    .wake = port_wake,
+    .close = port_close,
+};
+
+/* Life and death. */
+
+static void slave_free(struct local_slave *slave)
+{
+    queue_fini(&slave->outbox);
+    pthread_cond_destroy(&slave->wakeup);
+    nf_free(slave->end_node);
+    nf_free(slave);
+}
+
+static void net_unref(struct local_net *net)
+{
+    if (atomic_fetch_sub(&net->refs, 1) > 1)
+        return;
+    while (net->slaves != NULL) {
+        struct local_slave *slave = net->slaves;
+
+        net->slaves = slave->next;
+        slave_free(slave);
+    }
+    queue_fini(&net->inbox);
+    pthread_mutex_destroy(&net->end_lock);
+    pthread_cond_destroy(&net->end_cond);
+    if (net->fd >= 0)
+        close(net->fd);
+    nf_free(net->peers);
+    nf_free(net);
+}
+
+static void *slave_thread(void *arg)
+{
+    struct local_slave *slave = arg;
+    struct local_net *net = slave->net;
+    struct node *end = slave->end_node;
+
+    net->config.slave_main(&slave->port, net->config.slave_arg);
+    slave->end_node = NULL;
+    pthread_mutex_lock(&net->inbox.lock);
+    inbox_push_locked(net, end);
+    pthread_mutex_unlock(&net->inbox.lock);
+    pthread_mutex_lock(&net->end_lock);
+    slave->ended = true;
+    pthread_cond_broadcast(&net->end_cond);
+    pthread_mutex_unlock(&net->end_lock);
+    net_unref(net);
+    return NULL;
+}
+
+static void cond_init_monotonic(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+static struct local_slave *slave_create(struct local_net *net,
+                                        uint32_t spawn_id)
+{
+    struct local_slave *slave = nf_calloc(1, sizeof(*slave));
+
+    if (slave == NULL)
+        return NULL;
+    slave->end_node = node_create(0);
+    if (slave->end_node == NULL) {
+        nf_free(slave);
+        return NULL;
+    }
+    slave->end_node->what = NODE_ENDED;
+    slave->end_node->from = slave;
+    slave->port.ops = &port_ops;
+    slave->port.spawn_id = spawn_id;
+    slave->net = net;
+    slave->peer = NF_NO_PEER;
+    queue_init(&slave->outbox);
+    cond_init_monotonic(&slave->wakeup);
+    return slave;
+}
+
+static void slave_start(struct local_net *net, struct local_slave *slave)
+{
+    struct node *end = slave->end_node;
+
+    slave->next = net->slaves;
+    net->slaves = slave;
+    atomic_fetch_add(&net->refs, 1);
+    slave->started = true;
+    if (pthread_create(&slave->thread, NULL, slave_thread, slave) == 0)
+        return;
+    atomic_fetch_sub(&net->refs, 1);
+    slave->started = false;
+    slave->left = true;
+    slave->end_node = NULL;
+    end->what = NODE_NOT_STARTED;
+    pthread_mutex_lock(&net->inbox.lock);
+    inbox_push_locked(net, end);
+    pthread_mutex_unlock(&net->inbox.lock);
+}
+
+/* The host is always this one. */
+static enum nf_status local_spawn(struct nf_net *base, const char *host,
+                                  uint32_t count, uint32_t spawn_id)
+{
+    struct local_net *net = net_of(base);
+    struct local_slave *fresh = NULL, *slave;
+    uint32_t made;
+
+    (void)host;
+    for (made = 0; made < count; made++) {
+        slave = slave_create(net, spawn_id);
+        if (slave == NULL)
+            break;
+        slave->next = fresh;
+        fresh = slave;
+    }
+    while (fresh != NULL) {
+        slave = fresh;
+        fresh = slave->next;
+        if (made == count)
+            slave_start(net, slave);
+        else
+            slave_free(slave);
+    }
+    return made == count ? NF_OK : NF_ERR_NOMEM;
+}
+
+static enum nf_status local_open(const struct nf_net_config *config,
+                                 struct nf_net **net_p, struct nf_error *err)
+{
+    struct local_net *net = nf_calloc(1, sizeof(*net));
+
+    if (net == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    net->base.ops = &nf_net_local;
+    net->config = *config;
+    atomic_init(&net->refs, 1);
+    queue_init(&net->inbox);
+    pthread_mutex_init(&net->end_lock, NULL);
+    cond_init_monotonic(&net->end_cond);
+    net->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (net->fd < 0) {
+        nf_fail(err, NF_ERR_IO, "eventfd: %s", strerror(errno));
+        net_unref(net);
+        return NF_ERR_IO;
+    }
+    *net_p = &net->base;
+    return NF_OK;
+}
+
+/* End the waiting of a slave for good. */
+static void hang_up(struct local_slave *slave)
+{
+    pthread_mutex_lock(&slave->outbox.lock);
+    atomic_store(&slave->hung_up, true);
+    pthread_cond_signal(&slave->wakeup);
+    pthread_mutex_unlock(&slave->outbox.lock);
+}
+
+static void local_close(struct nf_net *base)
+{
+    struct local_net *net = net_of(base);
+    struct timespec at = deadline_in(CLOSE_WAIT_US);
+
+    for (struct local_slave *s = net->slaves; s != NULL; s = s->next)
+        hang_up(s);
+    for (struct local_slave *s = net->slaves; s != NULL; s = s->next) {
+        bool ended, timed_out = false;
+
+        if (!s->started)
+            continue;
+        pthread_mutex_lock(&net->end_lock);
+        while (!s->ended && !timed_out)
+            timed_out = pthread_cond_timedwait(&net->end_cond, &net->end_lock,
+                                               &at) == ETIMEDOUT;
+        ended = s->ended;
+        pthread_mutex_unlock(&net->end_lock);
+        if (ended)
+            pthread_join(s->thread, NULL);
+        else
+            pthread_detach(s->thread); /* it holds a reference on the net */
+    }
+    net_unref(net);
+}
+
+/* The master's side. */
+
+static struct local_slave *peer_of(struct local_net *net, uint32_t peer)
+{
+    return peer < net->npeers ? net->peers[peer] : NULL;
+}
+
+/* Throw away what `slave` has not received. */
+static void outbox_clear(struct local_slave *slave)
+{
+    struct queue *queue = &slave->outbox;
+    struct list urgent, normal;
+    size_t bytes = 0;
+
+    pthread_mutex_lock(&queue->lock);
+    urgent = queue->urgent;
+    normal = queue->normal;
+    queue->urgent.head = queue->normal.head = NULL;
+    for (struct node *n = urgent.head; n != NULL; n = n->next)
+        bytes += node_bytes(n);
+    for (struct node *n = normal.head; n != NULL; n = n->next)
+        bytes += node_bytes(n);
+    atomic_fetch_sub(&queue->backlog_bytes, bytes);
+    atomic_store(&queue->waiting, 0);
+    atomic_store(&queue->waiting_urgent, 0);
+    pthread_mutex_unlock(&queue->lock);
+    nodes_free(urgent.head);
+    nodes_free(normal.head);
+}
+
+static enum nf_status local_send(struct nf_net *base, uint32_t peer,
+                                 const struct nf_msg *msg)
+{
+    struct local_slave *slave = peer_of(net_of(base), peer);
+    struct queue *queue;
+    struct node *node;
+
+    if (slave == NULL || slave->left || slave->dropped)
+        return NF_OK;
+    queue = &slave->outbox;
+    pthread_mutex_lock(&queue->lock);
+    node = queue_fill(queue, msg);
+    if (node != NULL) {
+        queue_push(queue, node);
+        if (queue->sleeping)
+            pthread_cond_signal(&slave->wakeup);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return node == NULL ? NF_ERR_NOMEM : NF_OK;
+}
+
+static size_t local_backlog_bytes(struct nf_net *base, uint32_t peer)
+{
+    struct local_slave *slave = peer_of(net_of(base), peer);
+
+    return slave == NULL || slave->left
+               ? 0
+               : atomic_load(&slave->outbox.backlog_bytes);
+}
+
+/* A thread can't be killed: with `kill` it is told that its master has gone,
+ * and ends as soon as its kernels return. */
+static void local_drop(struct nf_net *base, uint32_t peer, bool kill)
+{
+    struct local_slave *slave = peer_of(net_of(base), peer);
+
+    if (slave == NULL || slave->left)
+        return;
+    outbox_clear(slave);
+    slave->dropped = true;
+    if (kill) {
+        slave->killed = true;
+        hang_up(slave);
+    }
+}
+
+static size_t local_fds(struct nf_net *base, const int **fds_p)
+{
+    *fds_p = &net_of(base)->fd;
+    return 1;
+}
+
+/* Number a slave that speaks for the first time. */
+static enum nf_status enlist(struct local_net *net, struct local_slave *slave)
+{
+    if (slave->peer != NF_NO_PEER)
+        return NF_OK;
+    if (net->npeers == net->peers_capacity) {
+        size_t capacity =
+            net->peers_capacity == 0 ? 16 : 2 * net->peers_capacity;
+        struct local_slave **peers =
+            nf_realloc(net->peers, capacity * sizeof(struct local_slave *));
+
+        if (peers == NULL)
+            return NF_ERR_NOMEM;
+        net->peers = peers;
+        net->peers_capacity = capacity;
+    }
+    slave->peer = net->npeers;
+    net->peers[net->npeers++] = slave;
+    return NF_OK;
+}
+
+/* The next node of the inbox; if there is none, arms the eventfd. */
+static struct node *inbox_next(struct local_net *net)
+{
+    struct node *node = queue_next(&net->inbox);
+    uint64_t count;
+
+    if (node != NULL)
+        return node;
+    pthread_mutex_lock(&net->inbox.lock);
+    if (net->signalled && read(net->fd, &count, sizeof(count)) > 0)
+        net->signalled = false;
+    net->inbox.sleeping = atomic_load(&net->inbox.waiting) == 0;
+    pthread_mutex_unlock(&net->inbox.lock);
+    return queue_next(&net->inbox);
+}
+
+/* @return whether *event_p is one that the master wants to know of. */
+static bool end_event(struct local_net *net, const struct node *node,
+                      struct nf_net_event *event_p)
+{
+    struct local_slave *slave = node->from;
+
+    slave->left = true;
+    if (slave->killed)
+        return false;
+    event_p->peer = slave->peer;
+    if (slave->peer != NF_NO_PEER) {
+        event_p->kind = NF_NET_LEFT;
+        return true;
+    }
+    event_p->kind = NF_NET_SPAWN_FAILED;
+    event_p->spawn_id = slave->port.spawn_id;
+    event_p->count = 1;
+    snprintf(net->text, sizeof(net->text), "%s",
+             node->what == NODE_ENDED ? "a slave ended before it said hello"
+                                      : "a thread could not be started");
+    event_p->text = net->text;
+    return true;
+}
+
+static enum nf_status local_next(struct nf_net *base,
+                                 struct nf_net_event *event_p)
+{
+    struct local_net *net = net_of(base);
+    struct node *node;
+
+    memset(event_p, 0, sizeof(*event_p));
+    while ((node = inbox_next(net)) != NULL) {
+        if (node->what != NODE_MESSAGE) {
+            if (end_event(net, node, event_p))
+                return NF_OK;
+            continue;
+        }
+        if (node->from->killed || enlist(net, node->from) != NF_OK) {
+            nf_blob_unref(node->payload);
+            node->payload = NULL;
+            if (!node->from->killed)
+                return NF_ERR_NOMEM;
+            continue;
+        }
+        node->from->dropped = false;
+        event_p->kind = NF_NET_MESSAGE;
+        event_p->peer = node->from->peer;
+        event_p->msg.kind = node->kind;
+        event_p->msg.body = node->body;
+        event_p->msg.body_bytes = node->bytes;
+        event_p->msg.payload = node->payload;
+        node->payload = NULL;
+        return NF_OK;
+    }
+    return NF_WAIT;
+}
+
+const struct nf_net_ops nf_net_local = {
+    .name = "local",
+    .summary = "threads of this process, payloads by reference",
+    .open = local_open,
+    .spawn = local_spawn,
+    .send = local_send,
+    .next = local_next,
+    .fds = local_fds,
+    .backlog_bytes = local_backlog_bytes,
+    .drop = local_drop,
+    .close = local_close,
+};

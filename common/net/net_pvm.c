@@ -1,0 +1,655 @@
+/* The PVM transport, master's side.
+ *
+ * The master only accepts direct routes: slaves ask for them with their HELLO,
+ * so the master never waits for a slave that does not answer.  How much is on
+ * the way to a slave is bounded by the link's credit, so no pvm_send blocks.
+ * Whatever may hang (spawning, adding hosts, killing) is asked of the keeper. */
+#include "config.h"
+#include "common/net/net_pvm.h"
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/net/keeper.h"
+#include "common/net/pvm.h"
+
+enum peer_state { PEER_LIVE, PEER_LEFT, PEER_KILLED };
+
+struct peer {
+    int tid;
+    enum peer_state state;
+    bool convert;
+    struct nf_link link;
+};
+
+/* A task that was spawned and has not said hello. */
+struct task {
+    int tid;
+    uint32_t spawn_id;
+};
+
+struct pending {
+    struct pending *next;
+    struct nf_net_event event;
+    char *host, *text;
+};
+
+struct net_pvm {
+    struct nf_net base;
+    struct nf_keeper *keeper;
+    int tid;
+    uint64_t cookie;
+    uint64_t limit_bytes;
+    bool convert_always;     /* NOWFARM_ENCODING=xdr, for tests */
+    bool own_hosts;          /* a hosts file was given */
+    char *program;
+    struct nf_pvm_host *hosts;
+    size_t nhosts;
+    int format;              /* of this host */
+    char here[64];
+    struct peer *peers;
+    uint32_t npeers, peers_capacity;
+    struct task *tasks;
+    uint32_t ntasks, tasks_capacity;
+    uint32_t spawns_open;    /* requests the keeper has not answered in full */
+    uint32_t *map;           /* tid -> peer number + 1, open addressing */
+    uint32_t map_capacity;
+    struct pending *first, *last, *taken;
+    int *fds;
+    size_t fds_capacity;
+};
+
+/* ----------------------------------------------------------- small pieces */
+
+static enum nf_status grow(void **array, uint32_t *capacity, size_t bytes)
+{
+    uint32_t more = *capacity == 0 ? 16 : *capacity * 2;
+    void *block = nf_realloc(*array, more * bytes);
+
+    if (block == NULL)
+        return NF_ERR_NOMEM;
+    *array = block;
+    *capacity = more;
+    return NF_OK;
+}
+
+static uint32_t slot_of(const struct net_pvm *n, int tid)
+{
+    uint32_t i = (uint32_t)tid * 2654435761u;
+
+    for (i &= n->map_capacity - 1; n->map[i] != 0;
+         i = (i + 1) & (n->map_capacity - 1))
+        if (n->peers[n->map[i] - 1].tid == tid)
+            break;
+    return i;
+}
+
+static struct peer *find_peer(const struct net_pvm *n, int tid)
+{
+    uint32_t entry = n->map_capacity > 0 ? n->map[slot_of(n, tid)] : 0;
+
+    return entry > 0 ? &n->peers[entry - 1] : NULL;
+}
+
+static enum nf_status enter(struct net_pvm *n, uint32_t peer)
+{
+    if (2 * (peer + 1) > n->map_capacity) {
+        uint32_t capacity = n->map_capacity == 0 ? 64 : n->map_capacity * 2;
+        uint32_t *map = nf_calloc(capacity, sizeof(*map));
+
+        if (map == NULL)
+            return NF_ERR_NOMEM;
+        nf_free(n->map);
+        n->map = map;
+        n->map_capacity = capacity;
+        for (uint32_t i = 0; i < peer; i++)
+            map[slot_of(n, n->peers[i].tid)] = i + 1;
+    }
+    n->map[slot_of(n, n->peers[peer].tid)] = peer + 1;
+    return NF_OK;
+}
+
+static const struct nf_pvm_host *host_of(const struct net_pvm *n, int tid)
+{
+    int host = nf_pvm_host_of(tid);
+
+    for (size_t i = 0; i < n->nhosts; i++)
+        if (n->hosts[i].tid == host)
+            return &n->hosts[i];
+    return NULL;
+}
+
+static bool in_machine(const struct net_pvm *n, const char *host)
+{
+    for (size_t i = 0; i < n->nhosts; i++)
+        if (strcmp(n->hosts[i].name, host) == 0)
+            return true;
+    return false;
+}
+
+static enum nf_status read_hosts(struct net_pvm *n)
+{
+    struct nf_pvm_host *hosts;
+    size_t count;
+    const struct nf_pvm_host *here;
+    enum nf_status status = nf_pvm_hosts(&hosts, &count);
+
+    if (status != NF_OK)
+        return status;
+    nf_free(n->hosts);
+    n->hosts = hosts;
+    n->nhosts = count;
+    here = host_of(n, n->tid);
+    if (here != NULL) {
+        n->format = here->format;
+        snprintf(n->here, sizeof(n->here), "%s", here->name);
+    }
+    return NF_OK;
+}
+
+/* Keep an event for a later call. */
+static struct nf_net_event *post(struct net_pvm *n, enum nf_net_event_kind kind,
+                                 const char *host, const char *text)
+{
+    struct pending *p = nf_calloc(1, sizeof(*p));
+
+    if (p == NULL)
+        return NULL; /* notices may be lost when memory is; never results */
+    p->host = host != NULL ? nf_strdup(host) : NULL;
+    p->text = text != NULL ? nf_strdup(text) : NULL;
+    p->event.kind = kind;
+    p->event.peer = NF_NO_PEER;
+    p->event.host = p->host;
+    p->event.text = p->text != NULL ? p->text : "";
+    if (n->last != NULL)
+        n->last->next = p;
+    else
+        n->first = p;
+    n->last = p;
+    return &p->event;
+}
+
+static void free_pending(struct pending *p)
+{
+    if (p == NULL)
+        return;
+    nf_free(p->host);
+    nf_free(p->text);
+    nf_free(p);
+}
+
+/* ------------------------------------------------------------------- out */
+
+static void transmit(struct net_pvm *n, struct peer *peer,
+                     const struct nf_link_out *out)
+{
+    /* a failed send says nothing more than that the exit notice will come */
+    (void)nf_pvm_send(peer->tid, out, peer->convert || n->convert_always);
+    nf_link_sent(&peer->link, out);
+}
+
+static void flush(struct net_pvm *n, struct peer *peer)
+{
+    struct nf_link_out out;
+
+    while (nf_link_next(&peer->link, &out) == NF_OK)
+        transmit(n, peer, &out);
+    if (nf_link_owes_confirmation(&peer->link)) {
+        nf_link_confirm(&peer->link, &out);
+        transmit(n, peer, &out);
+    }
+}
+
+static enum nf_status pvm_net_send(struct nf_net *net, uint32_t number,
+                                   const struct nf_msg *msg)
+{
+    struct net_pvm *n = (struct net_pvm *)net;
+    struct peer *peer = &n->peers[number];
+    enum nf_status status;
+
+    if (peer->state != PEER_LIVE)
+        return NF_OK;
+    status = nf_link_queue(&peer->link, msg);
+    if (status == NF_OK)
+        flush(n, peer);
+    return status;
+}
+
+/* -------------------------------------------------------------------- in */
+
+static struct peer *new_peer(struct net_pvm *n, int tid)
+{
+    const struct nf_pvm_host *host;
+    struct peer *peer;
+
+    if (n->npeers == n->peers_capacity &&
+        grow((void **)&n->peers, &n->peers_capacity, sizeof(*peer)) != NF_OK)
+        return NULL;
+    peer = &n->peers[n->npeers];
+    peer->tid = tid;
+    peer->state = PEER_LIVE;
+    if (enter(n, n->npeers) != NF_OK)
+        return NULL;
+    n->npeers++;
+    nf_link_init(&peer->link, n->cookie, n->limit_bytes);
+    if (host_of(n, tid) == NULL)
+        read_hosts(n);
+    host = host_of(n, tid);
+    peer->convert = host == NULL || host->format != n->format;
+    for (uint32_t i = 0; i < n->ntasks; i++)
+        if (n->tasks[i].tid == tid) {
+            n->tasks[i] = n->tasks[--n->ntasks];
+            return peer; /* its exit is being watched */
+        }
+    nf_pvm_notify_exit(tid);
+    return peer;
+}
+
+static enum nf_status take_frame(struct net_pvm *n,
+                                 const struct nf_pvm_message *m,
+                                 struct nf_net_event *event_p)
+{
+    struct peer *peer = find_peer(n, m->tid);
+    struct nf_link_in in;
+    enum nf_status status;
+
+    if (peer == NULL && m->frame.kind == NF_MSG_HELLO &&
+        m->frame.cookie == n->cookie)
+        peer = new_peer(n, m->tid);
+    if (peer == NULL || peer->state == PEER_KILLED)
+        return NF_WAIT;
+    status = nf_link_accept(&peer->link, &m->frame, &in);
+    if (status == NF_OK)
+        status = nf_pvm_take(&in);
+    if (status != NF_OK) {
+        nf_log(NF_LOG_WARN, "frame of task %x ignored: %s", (unsigned)m->tid,
+               nf_strerror(status));
+        return NF_WAIT;
+    }
+    status = nf_link_finish(&peer->link, &in, &event_p->msg);
+    flush(n, peer);
+    event_p->kind = NF_NET_MESSAGE;
+    event_p->peer = (uint32_t)(peer - n->peers);
+    return status;
+}
+
+static enum nf_status take_exit(struct net_pvm *n, int tid,
+                                struct nf_net_event *event_p)
+{
+    struct peer *peer = find_peer(n, tid);
+    struct nf_net_event *event;
+
+    if (peer != NULL) {
+        if (peer->state == PEER_LEFT)
+            return NF_WAIT;
+        peer->state = PEER_LEFT;
+        nf_link_fini(&peer->link);
+        event_p->kind = NF_NET_LEFT;
+        event_p->peer = (uint32_t)(peer - n->peers);
+        return NF_OK;
+    }
+    for (uint32_t i = 0; i < n->ntasks; i++) {
+        if (n->tasks[i].tid != tid)
+            continue;
+        event = post(n, NF_NET_SPAWN_FAILED, NULL,
+                     "the slave ended before it said hello");
+        if (event != NULL) {
+            event->spawn_id = n->tasks[i].spawn_id;
+            event->count = 1;
+        }
+        n->tasks[i] = n->tasks[--n->ntasks];
+        break;
+    }
+    return NF_WAIT;
+}
+
+static void take_new_hosts(struct net_pvm *n)
+{
+    struct nf_pvm_host *old = n->hosts;
+    size_t nold = n->nhosts;
+
+    n->hosts = NULL;
+    if (read_hosts(n) != NF_OK) {
+        n->hosts = old;
+        return;
+    }
+    for (size_t i = 0; i < n->nhosts && !n->own_hosts; i++) {
+        bool known = false;
+
+        for (size_t k = 0; k < nold && !known; k++)
+            known = old[k].tid == n->hosts[i].tid;
+        if (!known)
+            post(n, NF_NET_HOST_UP, n->hosts[i].name, NULL);
+    }
+    nf_free(old);
+    nf_pvm_notify_hosts();
+}
+
+static enum nf_status take_pvm(struct net_pvm *n,
+                               const struct nf_pvm_message *m,
+                               struct nf_net_event *event_p)
+{
+    const struct nf_pvm_host *host;
+
+    switch (m->kind) {
+    case NF_PVM_FRAME:
+        return take_frame(n, m, event_p);
+    case NF_PVM_EXIT:
+        return take_exit(n, m->tid, event_p);
+    case NF_PVM_HOST_ADDED:
+        take_new_hosts(n);
+        return NF_WAIT;
+    case NF_PVM_HOST_LOST:
+        host = host_of(n, m->tid);
+        if (host != NULL)
+            post(n, NF_NET_HOST_FAILED, host->name,
+                 "it left the virtual machine");
+        return NF_WAIT;
+    case NF_PVM_OUTPUT:
+    case NF_PVM_OTHER:
+        break;
+    }
+    return NF_WAIT;
+}
+
+static void take_spawned(struct net_pvm *n, const struct nf_answer *a)
+{
+    for (uint32_t i = 0; i < a->ntids; i++) {
+        if (find_peer(n, a->tids[i]) != NULL)
+            continue;
+        if (n->ntasks == n->tasks_capacity &&
+            grow((void **)&n->tasks, &n->tasks_capacity,
+                 sizeof(*n->tasks)) != NF_OK)
+            return;
+        n->tasks[n->ntasks++] =
+            (struct task){ .tid = a->tids[i], .spawn_id = a->spawn_id };
+        nf_pvm_notify_exit(a->tids[i]);
+    }
+}
+
+static void take_answer(struct net_pvm *n, const struct nf_answer *a)
+{
+    struct nf_net_event *event;
+    const struct peer *peer;
+
+    switch (a->kind) {
+    case NF_ANSWER_SPAWNED:
+        take_spawned(n, a);
+        return;
+    case NF_ANSWER_REFUSED:
+        event = post(n, NF_NET_SPAWN_FAILED, a->host, a->text);
+        if (event != NULL) {
+            event->spawn_id = a->spawn_id;
+            event->count = a->count;
+        }
+        return;
+    case NF_ANSWER_ADDED:
+        read_hosts(n);
+        post(n, NF_NET_HOST_UP, a->host, NULL);
+        return;
+    case NF_ANSWER_FAILED:
+        post(n, NF_NET_HOST_FAILED, a->host, a->text);
+        return;
+    case NF_ANSWER_OUTPUT:
+        peer = find_peer(n, a->tids[0]);
+        event = post(n, NF_NET_OUTPUT, NULL, a->text);
+        if (event != NULL && peer != NULL)
+            event->peer = (uint32_t)(peer - n->peers);
+        return;
+    case NF_ANSWER_REMOVED:
+    case NF_ANSWER_KILLED:
+        return;
+    }
+}
+
+static enum nf_status pvm_net_next(struct nf_net *net,
+                                   struct nf_net_event *event_p)
+{
+    struct net_pvm *n = (struct net_pvm *)net;
+    struct nf_pvm_message m;
+    struct nf_answer answer;
+    enum nf_status status;
+
+    free_pending(n->taken);
+    n->taken = NULL;
+    for (;;) {
+        if (n->first != NULL) {
+            n->taken = n->first;
+            n->first = n->taken->next;
+            if (n->first == NULL)
+                n->last = NULL;
+            *event_p = n->taken->event;
+            return NF_OK;
+        }
+        status = nf_pvm_receive(false, &m);
+        if (status == NF_OK) {
+            status = take_pvm(n, &m, event_p);
+            if (status != NF_WAIT)
+                return status;
+            continue;
+        }
+        if (status != NF_WAIT)
+            return status;
+        status = nf_keeper_next(n->keeper, &answer);
+        if (status != NF_OK)
+            return status;
+        take_answer(n, &answer);
+    }
+}
+
+static size_t pvm_net_fds(struct nf_net *net, const int **fds_p)
+{
+    struct net_pvm *n = (struct net_pvm *)net;
+    const int *fds;
+    size_t count = nf_pvm_fds(&fds);
+
+    if (count + 1 > n->fds_capacity) {
+        int *more = nf_realloc(n->fds, (count + 16) * sizeof(*more));
+
+        if (more == NULL) {
+            *fds_p = fds;
+            return count;
+        }
+        n->fds = more;
+        n->fds_capacity = count + 16;
+    }
+    memcpy(n->fds, fds, count * sizeof(*fds));
+    n->fds[count] = nf_keeper_fd(n->keeper);
+    *fds_p = n->fds;
+    return count + 1;
+}
+
+/* ------------------------------------------------------------------ life */
+
+static enum nf_status pvm_net_spawn(struct nf_net *net, const char *host,
+                                    uint32_t count, uint32_t spawn_id)
+{
+    struct net_pvm *n = (struct net_pvm *)net;
+    char address[96];
+
+    snprintf(address, sizeof(address), "pvm:%x:%llx:%u", (unsigned)n->tid,
+             (unsigned long long)n->cookie, spawn_id);
+    nf_keeper_spawn(n->keeper, spawn_id, host != NULL ? host : n->here, count,
+                    n->program, address);
+    return NF_OK;
+}
+
+static size_t pvm_net_backlog_bytes(struct nf_net *net, uint32_t peer)
+{
+    struct net_pvm *n = (struct net_pvm *)net;
+    const struct nf_link *link = &n->peers[peer].link;
+
+    return (size_t)(link->queued_bytes + link->sent_bytes -
+                    link->confirmed_bytes);
+}
+
+static void pvm_net_drop(struct nf_net *net, uint32_t number, bool kill)
+{
+    struct net_pvm *n = (struct net_pvm *)net;
+    struct peer *peer = &n->peers[number];
+
+    if (peer->state != PEER_LIVE)
+        return;
+    nf_link_purge(&peer->link);
+    if (!kill)
+        return;
+    nf_keeper_kill(n->keeper, &peer->tid, 1);
+    peer->state = PEER_KILLED;
+    nf_link_fini(&peer->link);
+}
+
+static bool slaves_left(const struct net_pvm *n)
+{
+    for (uint32_t i = 0; i < n->npeers; i++)
+        if (n->peers[i].state == PEER_LIVE)
+            return true;
+    return n->ntasks > 0;
+}
+
+/* Let events go by until no slave is there, or time is up. */
+static void wait_for_exits(struct net_pvm *n, int64_t limit_us)
+{
+    int64_t until_us = nf_now_us() + limit_us;
+    struct nf_net_event event;
+    struct pollfd watch[64];
+    const int *fds;
+
+    while (slaves_left(n) && nf_now_us() < until_us) {
+        enum nf_status status = pvm_net_next(&n->base, &event);
+        size_t count = 0;
+
+        if (status == NF_OK) {
+            if (event.kind == NF_NET_MESSAGE)
+                nf_blob_unref(event.msg.payload);
+            continue;
+        }
+        if (status != NF_WAIT)
+            return;
+        count = pvm_net_fds(&n->base, &fds);
+        if (count > 64)
+            count = 64;
+        for (size_t i = 0; i < count; i++)
+            watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+        poll(watch, (nfds_t)count, 20);
+    }
+}
+
+static void kill_the_rest(struct net_pvm *n)
+{
+    for (uint32_t i = 0; i < n->npeers; i++)
+        if (n->peers[i].state == PEER_LIVE)
+            nf_keeper_kill(n->keeper, &n->peers[i].tid, 1);
+    for (uint32_t i = 0; i < n->ntasks; i++)
+        nf_keeper_kill(n->keeper, &n->tasks[i].tid, 1);
+}
+
+static void pvm_net_close(struct nf_net *net)
+{
+    struct net_pvm *n = (struct net_pvm *)net;
+
+    if (n->tid != 0) {
+        wait_for_exits(n, 1000000);
+        if (slaves_left(n)) {
+            kill_the_rest(n);
+            wait_for_exits(n, 1000000);
+        }
+        nf_pvm_leave();
+    }
+    nf_keeper_close(n->keeper, true);
+    for (uint32_t i = 0; i < n->npeers; i++)
+        nf_link_fini(&n->peers[i].link);
+    while (n->first != NULL) {
+        struct pending *p = n->first;
+
+        n->first = p->next;
+        free_pending(p);
+    }
+    free_pending(n->taken);
+    nf_free(n->peers);
+    nf_free(n->tasks);
+    nf_free(n->map);
+    nf_free(n->hosts);
+    nf_free(n->program);
+    nf_free(n->fds);
+    nf_free(n);
+}
+
+static void bring_hosts(struct net_pvm *n, const char *const *hosts)
+{
+    if (hosts == NULL) {
+        for (size_t i = 0; i < n->nhosts; i++)
+            post(n, NF_NET_HOST_UP, n->hosts[i].name, NULL);
+        return;
+    }
+    n->own_hosts = true;
+    for (; *hosts != NULL; hosts++) {
+        char name[128];
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*hosts, " "), *hosts);
+        if (in_machine(n, name))
+            post(n, NF_NET_HOST_UP, name, NULL);
+        else
+            nf_keeper_add(n->keeper, *hosts);
+    }
+}
+
+static enum nf_status pvm_net_open(const struct nf_net_config *config,
+                                   struct nf_net **net_p, struct nf_error *err)
+{
+    struct net_pvm *n = nf_calloc(1, sizeof(*n));
+    const char *encoding = getenv("NOWFARM_ENCODING");
+    enum nf_status status;
+
+    if (n == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    n->base.ops = &nf_net_pvm;
+    n->convert_always = encoding != NULL && strcmp(encoding, "xdr") == 0;
+    n->limit_bytes = nf_message_limit_bytes();
+    n->program = nf_strdup(config->slave_program);
+    if (getrandom(&n->cookie, sizeof(n->cookie), 0) != sizeof(n->cookie) ||
+        n->program == NULL) {
+        status = nf_fail(err, NF_ERR_NOMEM, "no random numbers or memory");
+        goto err_net;
+    }
+    status = nf_keeper_open(NF_KEEP_JOB, &n->keeper, err);
+    if (status != NF_OK)
+        goto err_net;
+    status = nf_pvm_enroll(&n->tid);
+    if (status == NF_OK)
+        status = read_hosts(n);
+    if (status != NF_OK) {
+        nf_fail(err, status, "the local pvmd does not answer");
+        goto err_keeper;
+    }
+    nf_pvm_ask_direct_routes(false);
+    nf_pvm_notify_hosts();
+    bring_hosts(n, config->hosts);
+    *net_p = &n->base;
+    return NF_OK;
+
+err_keeper:
+    nf_keeper_close(n->keeper, true);
+err_net:
+    nf_free(n->program);
+    nf_free(n);
+    return status;
+}
+
+const struct nf_net_ops nf_net_pvm = {
+    .name = "pvm",
+    .summary = "slaves are PVM tasks on the hosts of the virtual machine",
+    .open = pvm_net_open,
+    .spawn = pvm_net_spawn,
+    .send = pvm_net_send,
+    .next = pvm_net_next,
+    .fds = pvm_net_fds,
+    .backlog_bytes = pvm_net_backlog_bytes,
+    .drop = pvm_net_drop,
+    .close = pvm_net_close,
+};

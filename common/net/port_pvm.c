@@ -1,0 +1,198 @@
+/* The PVM transport, slave's side. */
+#include "config.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/net/net_pvm.h"
+#include "common/net/pvm.h"
+
+struct port_pvm {
+    struct nf_port base;
+    int master, wake_fd;
+    bool convert, gone;
+    struct nf_link link;
+};
+
+uint64_t nf_message_limit_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+
+    if (pages <= 0 || page_bytes <= 0)
+        return UINT64_C(1) << 40;
+    return (uint64_t)pages * (uint64_t)page_bytes;
+}
+
+static void transmit(struct port_pvm *p, const struct nf_link_out *out)
+{
+    if (nf_pvm_send(p->master, out, p->convert) != NF_OK)
+        p->gone = true;
+    nf_link_sent(&p->link, out);
+}
+
+static void flush(struct port_pvm *p)
+{
+    struct nf_link_out out;
+
+    while (!p->gone && nf_link_next(&p->link, &out) == NF_OK)
+        transmit(p, &out);
+    if (!p->gone && nf_link_owes_confirmation(&p->link)) {
+        nf_link_confirm(&p->link, &out);
+        transmit(p, &out);
+    }
+}
+
+static enum nf_status pvm_port_send(struct nf_port *port,
+                                    const struct nf_msg *msg)
+{
+    struct port_pvm *p = (struct port_pvm *)port;
+    enum nf_status status = nf_link_queue(&p->link, msg);
+
+    if (status == NF_OK)
+        flush(p);
+    return status;
+}
+
+static enum nf_status take_frame(struct port_pvm *p,
+                                 const struct nf_pvm_message *m,
+                                 struct nf_msg *msg_p)
+{
+    struct nf_link_in in;
+    enum nf_status status;
+
+    if (m->tid != p->master || m->frame.cookie != p->link.cookie)
+        return NF_WAIT; /* some other program's */
+    status = nf_link_accept(&p->link, &m->frame, &in);
+    if (status == NF_OK)
+        status = nf_pvm_take(&in);
+    if (status != NF_OK)
+        return status;
+    status = nf_link_finish(&p->link, &in, msg_p);
+    flush(p);
+    return status;
+}
+
+static enum nf_status pvm_port_receive(struct nf_port *port,
+                                       struct nf_msg *msg_p)
+{
+    struct port_pvm *p = (struct port_pvm *)port;
+    struct nf_pvm_message m;
+    enum nf_status status;
+
+    for (;;) {
+        status = p->gone ? NF_ERR_UNREACHABLE : nf_pvm_receive(false, &m);
+        if (status != NF_OK)
+            return status;
+        if (m.kind == NF_PVM_EXIT && m.tid == p->master)
+            return NF_ERR_UNREACHABLE;
+        if (m.kind != NF_PVM_FRAME)
+            continue;
+        status = take_frame(p, &m, msg_p);
+        if (status != NF_WAIT)
+            return status;
+    }
+}
+
+static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
+{
+    struct port_pvm *p = (struct port_pvm *)port;
+    struct pollfd watch[16];
+    const int *fds;
+    size_t count = nf_pvm_fds(&fds);
+    int timeout_ms = timeout_us < 0 ? -1 : (int)((timeout_us + 999) / 1000);
+    uint64_t told;
+
+    if (count > 15)
+        count = 15;
+    for (size_t i = 0; i < count; i++)
+        watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+    watch[count] = (struct pollfd){ .fd = p->wake_fd, .events = POLLIN };
+    if (poll(watch, (nfds_t)count + 1, timeout_ms) <= 0)
+        return NF_WAIT;
+    if (watch[count].revents != 0 &&
+        read(p->wake_fd, &told, sizeof(told)) < 0 && errno != EAGAIN)
+        return NF_WAIT;
+    return NF_OK;
+}
+
+static void pvm_port_wake(struct nf_port *port)
+{
+    const struct port_pvm *p = (const struct port_pvm *)port;
+    uint64_t one = 1;
+
+    if (write(p->wake_fd, &one, sizeof(one)) < 0)
+        return; /* the counter is full: it is awake */
+}
+
+static void pvm_port_close(struct nf_port *port)
+{
+    struct port_pvm *p = (struct port_pvm *)port;
+
+    nf_pvm_leave();
+    nf_link_fini(&p->link);
+    close(p->wake_fd);
+    nf_free(p);
+}
+
+static const struct nf_port_ops pvm_port = {
+    .send = pvm_port_send,
+    .receive = pvm_port_receive,
+    .wait = pvm_port_wait,
+    .wake = pvm_port_wake,
+    .close = pvm_port_close,
+};
+
+/* Do the data formats of the two hosts differ? */
+static bool formats_differ(int mine, int theirs)
+{
+    struct nf_pvm_host *hosts;
+    size_t count;
+    int format[2] = { -1, -2 };
+
+    if (nf_pvm_hosts(&hosts, &count) != NF_OK)
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        if (hosts[i].tid == nf_pvm_host_of(mine))
+            format[0] = hosts[i].format;
+        if (hosts[i].tid == nf_pvm_host_of(theirs))
+            format[1] = hosts[i].format;
+    }
+    nf_free(hosts);
+    return format[0] != format[1];
+}
+
+enum nf_status nf_port_pvm_open(const char *address, struct nf_port **port_p,
+                                struct nf_error *err)
+{
+    const char *encoding = getenv("NOWFARM_ENCODING");
+    unsigned master, spawn_id;
+    unsigned long long cookie;
+    struct port_pvm *p;
+    int tid;
+
+    if (sscanf(address, "pvm:%x:%llx:%u", &master, &cookie, &spawn_id) != 3)
+        return nf_fail(err, NF_ERR_INVAL,
+                       NF_SLAVE_VARIABLE "=%s: not an address of a master",
+                       address);
+    if (nf_pvm_enroll(&tid) != NF_OK)
+        return nf_fail(err, NF_ERR_UNREACHABLE, "no pvmd answers here");
+    p = nf_calloc(1, sizeof(*p));
+    if (p == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    p->base.ops = &pvm_port;
+    p->base.spawn_id = spawn_id;
+    p->master = (int)master;
+    p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    p->convert = (encoding != NULL && strcmp(encoding, "xdr") == 0) ||
+                 formats_differ(tid, p->master);
+    nf_link_init(&p->link, cookie, nf_message_limit_bytes());
+    nf_pvm_ask_direct_routes(true);
+    nf_pvm_notify_exit(p->master);
+    *port_p = &p->base;
+    return NF_OK;
+}

@@ -1,0 +1,85 @@
+#ifndef NF_NET_PVM_H
+#define NF_NET_PVM_H
+/** @file pvm.h  The calls into libpvm, and nothing else: pvm.c is the only file
+ *  that sees pvm3.h, and maps PVM's error numbers to status codes and texts.
+ *
+ *  libpvm keeps one connection per process and is not thread-safe: one thread
+ *  at a time.  Calls marked (slow) wait for an answer of some pvmd, for up to
+ *  160 s if its host is dead; only processes that may hang make them (see
+ *  keeper.h). */
+#include "common/wire/link.h"
+
+/** Connect this process to the local pvmd.
+ *  @retval NF_ERR_UNREACHABLE  no pvmd answers; nothing was printed */
+enum nf_status nf_pvm_enroll(int *tid_p);
+/** Disconnect.  Harmless when not connected. */
+void nf_pvm_leave(void);
+/** The file by which tasks find the local pvmd, "/tmp/pvmd.1000". */
+void nf_pvm_socket_file(char *path_p, size_t bytes);
+/** The folder of that file. */
+const char *nf_pvm_folder(void);
+/** Start a pvmd on this host and connect to it.
+ *  @retval NF_ERR_UNREACHABLE  err says why, as far as PVM tells */
+enum nf_status nf_pvm_start(struct nf_error *err);
+/** Send route of this process: ask for direct sockets (slaves), or only accept
+ *  them (the master, which must never wait for a slave to answer). */
+void nf_pvm_ask_direct_routes(bool ask);
+
+struct nf_pvm_host {
+    char name[64], arch[16];
+    int tid;                  /**< of its pvmd */
+    int format;               /**< data signature: equal means raw is right */
+};
+/** The virtual machine as the local pvmd knows it; answers at once.
+ *  @param hosts_p  to nf_free() */
+enum nf_status nf_pvm_hosts(struct nf_pvm_host **hosts_p, size_t *count_p);
+/** Tid of the pvmd of the host that task @p tid is on. */
+int nf_pvm_host_of(int tid);
+
+/** Add a host (slow).  @p line: "ws1 ep=/opt/bin", a line of a PVM hostfile. */
+enum nf_status nf_pvm_add_host(const char *line, struct nf_error *err);
+enum nf_status nf_pvm_remove_host(const char *name, struct nf_error *err);
+/** Start @p count tasks of @p program on @p host (slow).  Environment names in
+ *  @p exported ("A:B") go with them.  Their output comes to this process.
+ *  @param tids_p  [count]; the first *started_p are set
+ *  @return NF_OK if all started; else *err says why the others did not */
+enum nf_status nf_pvm_spawn(const char *program, const char *host,
+                            uint32_t count, const char *exported, int *tids_p,
+                            uint32_t *started_p, struct nf_error *err);
+/** Kill tasks (slow if their host is dead). */
+void nf_pvm_kill(const int *tids, size_t count);
+/** Is any task on the local host besides tids[0..count) and this one? (slow) */
+bool nf_pvm_others_here(const int *tids, size_t count);
+/** Halt the whole virtual machine.  The caller may get SIGTERM. */
+void nf_pvm_halt(void);
+
+/** Ask for NF_PVM_EXIT of a task, and for HOST_ADDED / HOST_LOST. */
+void nf_pvm_notify_exit(int tid);
+void nf_pvm_notify_hosts(void);
+
+enum nf_pvm_kind {
+    NF_PVM_FRAME,       /**< tid, frame; take its bytes by nf_pvm_take */
+    NF_PVM_EXIT,        /**< tid */
+    NF_PVM_HOST_ADDED,  /**< */
+    NF_PVM_HOST_LOST,   /**< tid (of its pvmd) */
+    NF_PVM_OUTPUT,      /**< tid, text, text_bytes; 0 bytes: it has ended */
+    NF_PVM_OTHER,       /**< not for us: ignored */
+};
+struct nf_pvm_message {
+    enum nf_pvm_kind kind;
+    int tid;
+    struct nf_frame frame;
+    const char *text;
+    size_t text_bytes;
+};
+/** The next message.  NF_WAIT: none now (@p block false).  A malformed frame is
+ *  NF_PVM_OTHER.  @retval NF_ERR_UNREACHABLE  the pvmd is gone */
+enum nf_status nf_pvm_receive(bool block, struct nf_pvm_message *message_p);
+/** Unpack the bytes of the frame just received into place. */
+enum nf_status nf_pvm_take(const struct nf_link_in *in);
+/** Send one frame.  @p convert: pack the payload element by element in XDR. */
+enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out,
+                           bool convert);
+/** Sockets to watch; valid until the next call into PVM. */
+size_t nf_pvm_fds(const int **fds_p);
+#endif

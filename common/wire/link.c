@@ -1,0 +1,432 @@
+/* Frames, lanes and credit.  See link.h for the why. */
+#include "config.h"
+#include "common/wire/link.h"
+#include <string.h>
+#include "common/base/alloc.h"
+
+#define FRAME_MAGIC 0x3146464eu /* "NFF1" */
+
+struct nf_link_entry {
+    struct nf_link_entry *next;
+    enum nf_msg_kind kind;
+    struct nf_blob *payload;
+    size_t body_bytes, body_capacity;
+    uint8_t body[];
+};
+
+/* ------------------------------------------------------------ headers */
+
+static void put32(uint8_t *to, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void put64(uint8_t *to, uint64_t value)
+{
+    put32(to, (uint32_t)value);
+    put32(to + 4, (uint32_t)(value >> 32));
+}
+
+static uint32_t get32(const uint8_t *from)
+{
+    return (uint32_t)from[0] | (uint32_t)from[1] << 8 |
+           (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+static uint64_t get64(const uint8_t *from)
+{
+    return get32(from) | (uint64_t)get32(from + 4) << 32;
+}
+
+void nf_frame_encode(const struct nf_frame *frame,
+                     uint8_t out_p[NF_FRAME_HEADER_BYTES])
+{
+    put32(out_p, FRAME_MAGIC);
+    out_p[4] = (uint8_t)frame->kind;
+    out_p[5] = (uint8_t)frame->type;
+    out_p[6] = frame->converted;
+    out_p[7] = 0;
+    put64(out_p + 8, frame->cookie);
+    put64(out_p + 16, frame->consumed_bytes);
+    put64(out_p + 24, frame->offset);
+    put32(out_p + 32, (uint32_t)frame->body_total_bytes);
+    put32(out_p + 36, frame->body_bytes + frame->payload_bytes);
+    put64(out_p + 40, frame->payload_total_bytes);
+}
+
+/* Body and payload parts follow from offset, length and the totals. */
+static enum nf_status split_length(struct nf_frame *f, uint32_t length)
+{
+    uint64_t total = f->body_total_bytes + f->payload_total_bytes;
+    uint64_t body_left =
+        f->offset < f->body_total_bytes ? f->body_total_bytes - f->offset : 0;
+
+    if (f->payload_total_bytes > UINT64_MAX / 2 || f->offset > total ||
+        length > total - f->offset)
+        return NF_ERR_PROTOCOL;
+    f->body_bytes = length < body_left ? length : (uint32_t)body_left;
+    f->payload_bytes = length - f->body_bytes;
+    return NF_OK;
+}
+
+enum nf_status nf_frame_decode(const uint8_t header[NF_FRAME_HEADER_BYTES],
+                               struct nf_frame *frame_p)
+{
+    uint32_t length = get32(header + 36);
+    size_t element;
+
+    if (get32(header) != FRAME_MAGIC || header[4] >= NF_MSG_KINDS ||
+        header[5] > NF_FLOAT64 || header[6] > 1)
+        return NF_ERR_PROTOCOL;
+    frame_p->kind = (enum nf_msg_kind)header[4];
+    frame_p->type = (enum nf_type)header[5];
+    frame_p->converted = header[6] != 0;
+    frame_p->cookie = get64(header + 8);
+    frame_p->consumed_bytes = get64(header + 16);
+    frame_p->offset = get64(header + 24);
+    frame_p->body_total_bytes = get32(header + 32);
+    frame_p->payload_total_bytes = get64(header + 40);
+    if (length > NF_LINK_FRAME_BYTES)
+        return NF_ERR_PROTOCOL;
+    if (split_length(frame_p, length) != NF_OK)
+        return NF_ERR_PROTOCOL;
+    element = nf_type_bytes(frame_p->type);
+    if (frame_p->payload_total_bytes % element != 0 ||
+        frame_p->payload_bytes % element != 0)
+        return NF_ERR_PROTOCOL;
+    return NF_OK;
+}
+
+bool nf_msg_is_urgent(enum nf_msg_kind kind)
+{
+    return kind == NF_MSG_PING || kind == NF_MSG_HEARTBEAT ||
+           kind == NF_MSG_REVOKE || kind == NF_MSG_STOP;
+}
+
+/* ---------------------------------------------------------------- life */
+
+void nf_link_init(struct nf_link *link, uint64_t cookie, uint64_t limit_bytes)
+{
+    memset(link, 0, sizeof(*link));
+    link->cookie = cookie;
+    link->limit_bytes = limit_bytes;
+}
+
+static void free_entry(struct nf_link_entry *entry)
+{
+    nf_blob_unref(entry->payload);
+    nf_free(entry);
+}
+
+static void free_lane(struct nf_link_lane *lane)
+{
+    while (lane->head != NULL) {
+        struct nf_link_entry *entry = lane->head;
+
+        lane->head = entry->next;
+        free_entry(entry);
+    }
+    lane->tail = NULL;
+}
+
+void nf_link_purge(struct nf_link *link)
+{
+    struct nf_link_entry *begun = link->sent_offset > 0 ? link->normal.head
+                                                        : NULL;
+
+    if (begun != NULL)
+        link->normal.head = begun->next;
+    free_lane(&link->urgent);
+    free_lane(&link->normal);
+    link->queued_bytes = 0;
+    if (begun == NULL)
+        return;
+    begun->next = NULL;
+    link->normal.head = link->normal.tail = begun;
+    link->queued_bytes = begun->body_bytes +
+                         (begun->payload != NULL ? begun->payload->bytes : 0) -
+                         link->sent_offset;
+}
+
+void nf_link_fini(struct nf_link *link)
+{
+    link->sent_offset = 0;
+    nf_link_purge(link);
+    nf_free(link->spare);
+    nf_body_fini(&link->body);
+    nf_body_fini(&link->urgent_body);
+    nf_blob_unref(link->payload);
+    nf_link_init(link, link->cookie, link->limit_bytes);
+}
+
+/* ----------------------------------------------------------------- out */
+
+static struct nf_link_entry *new_entry(struct nf_link *link, size_t body_bytes)
+{
+    struct nf_link_entry *entry = link->spare;
+    size_t capacity = body_bytes < 128 ? 128 : body_bytes;
+
+    if (entry != NULL && entry->body_capacity >= body_bytes) {
+        link->spare = NULL;
+        return entry;
+    }
+    entry = nf_malloc(sizeof(*entry) + capacity);
+    if (entry != NULL)
+        entry->body_capacity = capacity;
+    return entry;
+}
+
+enum nf_status nf_link_queue(struct nf_link *link, const struct nf_msg *msg)
+{
+    bool urgent = nf_msg_is_urgent(msg->kind);
+    struct nf_link_lane *lane = urgent ? &link->urgent : &link->normal;
+    struct nf_link_entry *entry = new_entry(link, msg->body_bytes);
+
+    if (entry == NULL)
+        return NF_ERR_NOMEM;
+    entry->next = NULL;
+    entry->kind = msg->kind;
+    entry->payload = nf_blob_ref(msg->payload);
+    entry->body_bytes = msg->body_bytes;
+    if (msg->body_bytes > 0)
+        memcpy(entry->body, msg->body, msg->body_bytes);
+    if (lane->tail != NULL)
+        lane->tail->next = entry;
+    else
+        lane->head = entry;
+    lane->tail = entry;
+    link->queued_bytes +=
+        entry->body_bytes + (entry->payload ? entry->payload->bytes : 0);
+    return NF_OK;
+}
+
+static uint64_t frame_cost(const struct nf_frame *frame)
+{
+    return (uint64_t)frame->body_bytes + frame->payload_bytes +
+           NF_FRAME_HEADER_BYTES + NF_LINK_FRAME_COST_BYTES;
+}
+
+/* The frame of `entry` that starts at `offset`. */
+static void cut_frame(struct nf_link *link, const struct nf_link_entry *entry,
+                      uint64_t offset, struct nf_link_out *out_p)
+{
+    struct nf_frame *f = &out_p->frame;
+    const struct nf_blob *payload = entry->payload;
+    uint64_t rest, payload_at;
+
+    f->kind = entry->kind;
+    f->type = payload != NULL ? payload->type : NF_BYTES;
+    f->converted = false;
+    f->cookie = link->cookie;
+    f->consumed_bytes = link->consumed_bytes;
+    f->offset = offset;
+    f->body_total_bytes = entry->body_bytes;
+    f->payload_total_bytes = payload != NULL ? payload->bytes : 0;
+    rest = offset < entry->body_bytes ? entry->body_bytes - offset : 0;
+    f->body_bytes = rest < NF_LINK_FRAME_BYTES ? (uint32_t)rest
+                                               : (uint32_t)NF_LINK_FRAME_BYTES;
+    payload_at = offset > entry->body_bytes ? offset - entry->body_bytes : 0;
+    rest = f->payload_total_bytes - payload_at;
+    /* whole elements only, so that every frame converts by itself */
+    f->payload_bytes = (uint32_t)(NF_LINK_FRAME_BYTES - f->body_bytes) & ~7u;
+    if (rest < f->payload_bytes)
+        f->payload_bytes = (uint32_t)rest;
+    out_p->body = entry->body + (offset < entry->body_bytes ? offset : 0);
+    out_p->payload = payload != NULL && payload->data != NULL
+                         ? (const uint8_t *)payload->data + payload_at
+                         : NULL;
+}
+
+enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p)
+{
+    uint64_t flying = link->sent_bytes - link->confirmed_bytes;
+
+    if (link->urgent.head != NULL &&
+        flying <= NF_LINK_WINDOW_BYTES + NF_LINK_URGENT_BYTES) {
+        cut_frame(link, link->urgent.head, 0, out_p);
+        return NF_OK;
+    }
+    if (link->normal.head == NULL)
+        return NF_WAIT;
+    cut_frame(link, link->normal.head, link->sent_offset, out_p);
+    if (flying > 0 &&
+        flying + frame_cost(&out_p->frame) > NF_LINK_WINDOW_BYTES)
+        return NF_WAIT;
+    return NF_OK;
+}
+
+static void pop(struct nf_link *link, struct nf_link_lane *lane)
+{
+    struct nf_link_entry *entry = lane->head;
+
+    lane->head = entry->next;
+    if (lane->head == NULL)
+        lane->tail = NULL;
+    if (link->spare == NULL && entry->body_capacity <= 4096) {
+        nf_blob_unref(entry->payload);
+        entry->payload = NULL;
+        link->spare = entry;
+    } else {
+        free_entry(entry);
+    }
+}
+
+void nf_link_sent(struct nf_link *link, const struct nf_link_out *out)
+{
+    const struct nf_frame *f = &out->frame;
+    uint64_t end = f->offset + f->body_bytes + f->payload_bytes;
+
+    link->told_bytes = f->consumed_bytes;
+    link->sent_bytes += frame_cost(f);
+    if (f->kind == NF_MSG_NONE)
+        return;
+    link->queued_bytes -= (uint64_t)f->body_bytes + f->payload_bytes;
+    if (nf_msg_is_urgent(f->kind)) {
+        pop(link, &link->urgent);
+    } else if (end == f->body_total_bytes + f->payload_total_bytes) {
+        pop(link, &link->normal);
+        link->sent_offset = 0;
+    } else {
+        link->sent_offset = end;
+    }
+}
+
+bool nf_link_owes_confirmation(const struct nf_link *link)
+{
+    return link->consumed_bytes - link->told_bytes >= NF_LINK_WINDOW_BYTES / 2;
+}
+
+void nf_link_confirm(struct nf_link *link, struct nf_link_out *out_p)
+{
+    memset(out_p, 0, sizeof(*out_p));
+    out_p->frame.cookie = link->cookie;
+    out_p->frame.consumed_bytes = link->consumed_bytes;
+}
+
+/* ------------------------------------------------------------------ in */
+
+static enum nf_status body_reserve(struct nf_body *body, size_t bytes)
+{
+    uint8_t *data;
+
+    body->bytes = bytes;
+    if (bytes <= body->capacity)
+        return NF_OK;
+    data = nf_realloc(body->data, bytes);
+    if (data == NULL)
+        return NF_ERR_NOMEM;
+    body->data = data;
+    body->capacity = bytes;
+    return NF_OK;
+}
+
+static enum nf_status begin(struct nf_link *link, const struct nf_frame *f)
+{
+    enum nf_status status;
+
+    if (f->offset != 0 || f->payload_total_bytes > link->limit_bytes)
+        return NF_ERR_PROTOCOL;
+    status = body_reserve(&link->body, (size_t)f->body_total_bytes);
+    if (status != NF_OK)
+        return status;
+    if (f->payload_total_bytes > 0) {
+        link->payload =
+            nf_blob_create((size_t)f->payload_total_bytes, f->type);
+        if (link->payload == NULL)
+            return NF_ERR_NOMEM;
+    }
+    link->assembling = true;
+    link->kind = f->kind;
+    link->body_total_bytes = f->body_total_bytes;
+    link->got_bytes = 0;
+    return NF_OK;
+}
+
+static bool continues(const struct nf_link *link, const struct nf_frame *f)
+{
+    uint64_t payload = link->payload != NULL ? link->payload->bytes : 0;
+
+    return f->kind == link->kind && f->offset == link->got_bytes &&
+           f->body_total_bytes == link->body_total_bytes &&
+           f->payload_total_bytes == payload &&
+           (link->payload == NULL || f->type == link->payload->type);
+}
+
+static enum nf_status accept_urgent(struct nf_link *link,
+                                    struct nf_link_in *in_p)
+{
+    const struct nf_frame *f = &in_p->frame;
+
+    if (f->offset != 0 || f->payload_total_bytes != 0 ||
+        f->body_bytes != f->body_total_bytes)
+        return NF_ERR_PROTOCOL;
+    in_p->body = NULL;
+    in_p->payload = NULL;
+    if (body_reserve(&link->urgent_body, f->body_bytes) != NF_OK)
+        return NF_ERR_NOMEM;
+    in_p->body = link->urgent_body.data;
+    return NF_OK;
+}
+
+enum nf_status nf_link_accept(struct nf_link *link,
+                              const struct nf_frame *frame,
+                              struct nf_link_in *in_p)
+{
+    enum nf_status status;
+    uint64_t payload_at;
+
+    if (frame->cookie != link->cookie ||
+        frame->consumed_bytes > link->sent_bytes)
+        return NF_ERR_PROTOCOL;
+    in_p->frame = *frame;
+    in_p->body = in_p->payload = NULL;
+    if (frame->kind == NF_MSG_NONE)
+        return frame->body_total_bytes + frame->payload_total_bytes == 0
+                   ? NF_OK
+                   : NF_ERR_PROTOCOL;
+    if (nf_msg_is_urgent(frame->kind))
+        return accept_urgent(link, in_p);
+    if (!link->assembling) {
+        status = begin(link, frame);
+        if (status != NF_OK)
+            return status;
+    } else if (!continues(link, frame)) {
+        return NF_ERR_PROTOCOL;
+    }
+    if (frame->body_bytes > 0)
+        in_p->body = link->body.data + frame->offset;
+    payload_at = frame->offset > frame->body_total_bytes
+                     ? frame->offset - frame->body_total_bytes
+                     : 0;
+    if (frame->payload_bytes > 0)
+        in_p->payload = (uint8_t *)link->payload->data + payload_at;
+    return NF_OK;
+}
+
+enum nf_status nf_link_finish(struct nf_link *link, const struct nf_link_in *in,
+                              struct nf_msg *msg_p)
+{
+    const struct nf_frame *f = &in->frame;
+
+    link->consumed_bytes += frame_cost(f);
+    if (f->consumed_bytes > link->confirmed_bytes)
+        link->confirmed_bytes = f->consumed_bytes;
+    if (f->kind == NF_MSG_NONE)
+        return NF_WAIT;
+    msg_p->kind = f->kind;
+    msg_p->body_bytes = (size_t)f->body_total_bytes;
+    msg_p->payload = NULL;
+    if (nf_msg_is_urgent(f->kind)) {
+        msg_p->body = link->urgent_body.data;
+        return NF_OK;
+    }
+    link->got_bytes += (uint64_t)f->body_bytes + f->payload_bytes;
+    if (link->got_bytes < f->body_total_bytes + f->payload_total_bytes)
+        return NF_WAIT;
+    msg_p->body = link->body.data;
+    msg_p->payload = link->payload;
+    link->payload = NULL;
+    link->assembling = false;
+    return NF_OK;
+}

@@ -1,0 +1,123 @@
+#ifndef NF_WIRE_LINK_H
+#define NF_WIRE_LINK_H
+/** @file link.h  One end of a connection between two peers, as a pure state
+ *  machine: messages are cut into frames, frames go out only while the peer
+ *  has credit, and come together again at the other end.
+ *
+ *  Credit is why a hung workstation cannot freeze its master: a blocking send
+ *  to a process that does not read never returns once the socket buffers are
+ *  full, so there are never more than NF_LINK_WINDOW_BYTES on the way that the
+ *  peer has not confirmed reading.  Confirmations ride on every frame; a frame
+ *  of kind NF_MSG_NONE is sent for them alone when there is nothing else.
+ *
+ *  Two lanes: urgent messages (see nf_msg_is_urgent) are single frames that
+ *  overtake the rest and may overdraw the window a little. */
+#include "common/base/blob.h"
+#include "common/wire/wire.h"
+
+enum {
+    /** Safe for the smallest socket buffers that are in use. */
+    NF_LINK_WINDOW_BYTES = 64 * 1024,
+    /** What urgent frames may overdraw. */
+    NF_LINK_URGENT_BYTES = 16 * 1024,
+    /** The most body and payload in one frame. */
+    NF_LINK_FRAME_BYTES = 30 * 1024,
+    /** What the kernel charges a small frame in a socket buffer, about. */
+    NF_LINK_FRAME_COST_BYTES = 768,
+    NF_FRAME_HEADER_BYTES = 48,
+};
+
+/** The header of a frame.  A frame carries the bytes [offset, offset +
+ *  body_bytes + payload_bytes) of a message taken as body then payload. */
+struct nf_frame {
+    enum nf_msg_kind kind;
+    enum nf_type type;       /**< of the payload */
+    bool converted;          /**< the payload was packed element by element in
+                                  XDR, because the formats of the hosts differ;
+                                  else its bytes are as they were */
+    uint64_t cookie;         /**< of the job: anything else is not for us */
+    uint64_t consumed_bytes; /**< cost of all frames the sender has read */
+    uint64_t offset;
+    uint64_t body_total_bytes, payload_total_bytes;
+    uint32_t body_bytes, payload_bytes; /**< in this frame */
+};
+
+void nf_frame_encode(const struct nf_frame *frame,
+                     uint8_t out_p[NF_FRAME_HEADER_BYTES]);
+/** @retval NF_ERR_PROTOCOL  not a frame: wrong magic, lengths that do not
+ *          agree, unknown kind or type */
+enum nf_status nf_frame_decode(const uint8_t header[NF_FRAME_HEADER_BYTES],
+                               struct nf_frame *frame_p);
+
+bool nf_msg_is_urgent(enum nf_msg_kind kind);
+
+struct nf_link_entry;
+struct nf_link_lane {
+    struct nf_link_entry *head, *tail;
+};
+
+struct nf_link {
+    uint64_t cookie;
+    /* out */
+    struct nf_link_lane urgent, normal;
+    struct nf_link_entry *spare;  /**< one finished entry kept for reuse */
+    uint64_t sent_offset;         /**< of the normal lane's head */
+    uint64_t sent_bytes, confirmed_bytes; /**< costs */
+    uint64_t queued_bytes;        /**< not sent yet */
+    /* in */
+    uint64_t consumed_bytes, told_bytes;
+    uint64_t limit_bytes;         /**< the biggest message taken */
+    bool assembling;
+    enum nf_msg_kind kind;
+    uint64_t got_bytes;
+    struct nf_body body;          /**< of the message being put together */
+    uint64_t body_total_bytes;
+    struct nf_blob *payload;
+    struct nf_body urgent_body;
+};
+
+/** @param limit_bytes  a message that claims to be bigger is an error */
+void nf_link_init(struct nf_link *link, uint64_t cookie, uint64_t limit_bytes);
+/** Drops everything queued or half received. */
+void nf_link_fini(struct nf_link *link);
+/** Drop what is queued, except a message of which frames went out already: the
+ *  peer would take the next one for its continuation. */
+void nf_link_purge(struct nf_link *link);
+
+/** Queue @p msg: copies the body, takes a reference on the payload. */
+enum nf_status nf_link_queue(struct nf_link *link, const struct nf_msg *msg);
+
+/** One frame ready to go: header fields and where its bytes are. */
+struct nf_link_out {
+    struct nf_frame frame;
+    const uint8_t *body;     /**< frame.body_bytes of it */
+    const uint8_t *payload;  /**< frame.payload_bytes of it */
+};
+/** The next frame that may go out now.  Call nf_link_sent() when it went.
+ *  @retval NF_WAIT  nothing to send, or no credit */
+enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p);
+void nf_link_sent(struct nf_link *link, const struct nf_link_out *out);
+/** Is it time to send a bare confirmation?  Ask when nf_link_next says WAIT. */
+bool nf_link_owes_confirmation(const struct nf_link *link);
+/** Fill *out_p with a bare confirmation frame. */
+void nf_link_confirm(struct nf_link *link, struct nf_link_out *out_p);
+
+/** Where the bytes of an incoming frame are to be put. */
+struct nf_link_in {
+    struct nf_frame frame;
+    uint8_t *body;
+    uint8_t *payload;
+};
+/** A frame header has arrived: check it against what went before.
+ *  @retval NF_ERR_PROTOCOL  does not continue the message, is too big, or has
+ *          the wrong cookie: ignore the frame   @retval NF_ERR_NOMEM */
+enum nf_status nf_link_accept(struct nf_link *link,
+                              const struct nf_frame *frame,
+                              struct nf_link_in *in_p);
+/** The bytes are in place.
+ *  @retval NF_OK    *msg_p is complete; its payload is now the caller's, its
+ *                   body valid until the next call on @p link
+ *  @retval NF_WAIT  more frames to come, or it was a bare confirmation */
+enum nf_status nf_link_finish(struct nf_link *link, const struct nf_link_in *in,
+                              struct nf_msg *msg_p);
+#endif

@@ -1,0 +1,161 @@
+#ifndef NF_WIRE_WIRE_H
+#define NF_WIRE_WIRE_H
+/** @file wire.h  The messages between master and slaves, and their encoding on
+ *  byte buffers: little endian, no padding, every length checked.
+ *
+ *  A message is a kind, a body (the structs below, encoded) and sometimes a
+ *  payload (a blob: shared data, inputs or results).
+ *
+ *      slave                         master
+ *      HELLO  ---------------------->          who am I
+ *             <---------------------- JOB      what to run
+ *             <---------------------- SHARED   payload, if the job has any
+ *      READY  ---------------------->          (or REFUSE)
+ *             <---------------------- LEASE    payload: inputs
+ *      RESULT ---------------------->          payload: results; in order, in
+ *      UNIT_FAILED ----------------->          one or more parts of a lease
+ *      HEARTBEAT ------------------->          when it had nothing else to say
+ *             <---------------------- PING     likewise
+ *             <---------------------- REVOKE   forget every lease you have
+ *             <---------------------- STOP     (or REFUSE)
+ */
+#include <stdbool.h>
+#include "nowfarm.h"
+
+/** Raised by every change of the messages; checked in HELLO. */
+#define NF_WIRE_VERSION 1u
+
+enum nf_msg_kind {
+    NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
+    NF_MSG_HELLO,
+    NF_MSG_JOB,
+    NF_MSG_SHARED,
+    NF_MSG_READY,
+    NF_MSG_REFUSE,
+    NF_MSG_LEASE,
+    NF_MSG_RESULT,
+    NF_MSG_UNIT_FAILED,
+    NF_MSG_HEARTBEAT,
+    NF_MSG_PING,
+    NF_MSG_REVOKE,
+    NF_MSG_STOP,
+    NF_MSG_KINDS
+};
+
+/** One message.  In send: body and payload are borrowed for the call (the
+ *  transport copies the body and takes its own reference on the payload).  In
+ *  receive: body is valid until the next call on the transport, and the
+ *  receiver owns one reference on the payload. */
+struct nf_msg {
+    enum nf_msg_kind kind;
+    const uint8_t *body;
+    size_t body_bytes;
+    struct nf_blob *payload; /**< or NULL */
+};
+
+struct nf_hello {
+    uint32_t wire_version;
+    char version[32];        /**< nf_version() of the slave */
+    uint32_t spawn_id;       /**< from the transport: which request made it */
+    uint32_t pid, cores;
+    char host[64];
+};
+
+struct nf_job_msg {
+    char app[64];
+    uint32_t slots;          /**< 0: max(1, cores / host_slaves) */
+    uint32_t host_slaves;    /**< slaves of this job on that host */
+    int64_t heartbeat_us;    /**< speak at least this often */
+    int64_t master_silence_us; /**< die when the master is silent this long */
+    int64_t unit_timeout_us; /**< 0: none */
+    bool has_shared;         /**< a SHARED message follows */
+};
+
+struct nf_ready_msg {
+    uint32_t slots;
+};
+
+struct nf_text_msg {         /**< REFUSE */
+    char text[NF_ERROR_TEXT_BYTES];
+};
+
+/** Sizes of the units in a payload: all alike, or a table. */
+struct nf_layout {
+    uint64_t unit_bytes;     /**< NF_LAYOUT_TABLE: see table */
+    const uint8_t *table;    /**< count sizes, u64 little endian each; borrowed
+                                  from the decoded body */
+};
+#define NF_LAYOUT_TABLE UINT64_MAX
+
+struct nf_lease_msg {
+    uint64_t lease, first, count;
+    uint32_t slot;           /**< index within the slave */
+    uint32_t attempts;       /**< earlier tries of these units */
+    struct nf_layout layout;
+};
+
+struct nf_result_msg {
+    uint64_t lease, first, count;
+    bool last;               /**< the lease is answered in full with this */
+    int64_t compute_us, wait_us, idle_us; /**< of the whole lease so far */
+    double mean_unit_us, m2_unit_us2;
+    struct nf_layout layout;
+};
+
+struct nf_unit_failed_msg {
+    uint64_t lease, unit;
+    int32_t code;            /**< what compute() returned */
+    bool timeout;            /**< overran its limit; the slave exits after this */
+    bool last;
+    char reason[120];
+};
+
+/** A growing body under construction; keep one and reuse it. */
+struct nf_body {
+    uint8_t *data;
+    size_t bytes, capacity;
+    bool failed;             /**< an append ran out of memory */
+};
+void nf_body_init(struct nf_body *body);
+void nf_body_fini(struct nf_body *body);
+
+/* Encoders: replace the contents of *body.  NF_ERR_NOMEM or NF_OK. */
+enum nf_status nf_put_hello(struct nf_body *body, const struct nf_hello *m);
+enum nf_status nf_put_job(struct nf_body *body, const struct nf_job_msg *m);
+enum nf_status nf_put_ready(struct nf_body *body, const struct nf_ready_msg *m);
+enum nf_status nf_put_text(struct nf_body *body, const char *text);
+/** m->layout.unit_bytes may be NF_LAYOUT_TABLE with @p sizes_bytes[m->count],
+ *  in which case equal sizes are noticed and no table is written; otherwise
+ *  @p sizes_bytes is NULL. */
+enum nf_status nf_put_lease(struct nf_body *body, const struct nf_lease_msg *m,
+                            const uint64_t *sizes_bytes);
+enum nf_status nf_put_result(struct nf_body *body,
+                             const struct nf_result_msg *m,
+                             const uint64_t *sizes_bytes);
+enum nf_status nf_put_unit_failed(struct nf_body *body,
+                                  const struct nf_unit_failed_msg *m);
+
+/* Decoders: NF_ERR_PROTOCOL (and *m_p unspecified) if data[0..bytes) is not
+ * exactly such a message, a count is 0 or overflows, or a text has no end.
+ * nf_get_hello accepts longer bodies of later versions. */
+enum nf_status nf_get_hello(const uint8_t *data, size_t bytes,
+                            struct nf_hello *m_p);
+enum nf_status nf_get_job(const uint8_t *data, size_t bytes,
+                          struct nf_job_msg *m_p);
+enum nf_status nf_get_ready(const uint8_t *data, size_t bytes,
+                            struct nf_ready_msg *m_p);
+enum nf_status nf_get_text(const uint8_t *data, size_t bytes,
+                           struct nf_text_msg *m_p);
+enum nf_status nf_get_lease(const uint8_t *data, size_t bytes,
+                            struct nf_lease_msg *m_p);
+enum nf_status nf_get_result(const uint8_t *data, size_t bytes,
+                             struct nf_result_msg *m_p);
+enum nf_status nf_get_unit_failed(const uint8_t *data, size_t bytes,
+                                  struct nf_unit_failed_msg *m_p);
+
+/** Size of unit @p i, 0 <= i < count, of a payload. */
+uint64_t nf_layout_unit_bytes(const struct nf_layout *layout, uint64_t i);
+/** Does a payload of @p payload_bytes hold exactly @p count such units? */
+bool nf_layout_fits(const struct nf_layout *layout, uint64_t count,
+                    uint64_t payload_bytes);
+#endif

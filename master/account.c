@@ -1,0 +1,116 @@
+/* Where the time went.
+ *
+ * A slot's time from the begin of the job to its end is split in five: compute
+ * (in kernels), master (free while the master worked on the answer), idle (free
+ * because the pacer held back), tail (free after its last answer until the job
+ * ended) and the rest, transfer: shared data, leases and results on their way,
+ * and waiting for them.  The report gives the means over the slots. */
+#include "config.h"
+#include <string.h>
+#include "common/base/alloc.h"
+#include "master/engine_internal.h"
+
+static bool ring_grow(struct slot *s)
+{
+    uint32_t capacity = s->capacity == 0 ? 8 : s->capacity * 2;
+    struct flight *flights = nf_malloc(capacity * sizeof(*flights));
+
+    if (flights == NULL)
+        return false;
+    for (uint32_t i = 0; i < s->count; i++)
+        flights[i] = s->flights[(s->first + i) % s->capacity];
+    nf_free(s->flights);
+    s->flights = flights;
+    s->first = 0;
+    s->capacity = capacity;
+    return true;
+}
+
+void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,
+                     uint64_t lease, int64_t now_us)
+{
+    struct slot *s = &slave->slots[slot];
+    bool free = s->count == 0;
+
+    (void)e;
+    if (s->count == s->capacity && !ring_grow(s))
+        return; /* only the report suffers */
+    s->flights[(s->first + s->count++) % s->capacity] = (struct flight){
+        .lease = lease,
+        .sent_us = now_us,
+        .gap_us = free ? now_us - s->free_since_us : 0,
+        .by_policy = free && !s->fresh,
+    };
+}
+
+int64_t nf_account_answered(struct slave *slave, uint64_t lease,
+                            const struct nf_result_msg *m, int64_t now_us)
+{
+    for (uint32_t i = 0; i < slave->nslots; i++) {
+        struct slot *s = &slave->slots[i];
+        struct flight *f;
+        int64_t gap_us;
+
+        if (s->count == 0 || s->flights[s->first].lease != lease)
+            continue;
+        f = &s->flights[s->first];
+        gap_us = f->gap_us < m->idle_us ? f->gap_us : m->idle_us;
+        *(f->by_policy ? &s->policy_us : &s->master_us) += gap_us;
+        s->compute_us += m->compute_us;
+        s->first = (s->first + 1) % s->capacity;
+        s->count--;
+        s->free_since_us = now_us;
+        s->fresh = true;
+        return now_us - f->sent_us;
+    }
+    return 0;
+}
+
+void nf_account_reset(struct slave *slave, int64_t now_us)
+{
+    for (uint32_t i = 0; i < slave->nslots; i++) {
+        slave->slots[i].count = 0;
+        slave->slots[i].free_since_us = now_us;
+        slave->slots[i].fresh = true;
+    }
+}
+
+void nf_account_settle(struct slave *slave)
+{
+    for (uint32_t i = 0; i < slave->nslots; i++)
+        slave->slots[i].fresh = false;
+}
+
+void nf_account_report(struct engine *e)
+{
+    struct nf_report *r = &e->report;
+    double n = 0, span_s = r->makespan_s;
+
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        const struct slave *slave = &e->slaves[i];
+
+        for (uint32_t k = 0; slave->joined && k < slave->nslots; k++) {
+            const struct slot *s = &slave->slots[k];
+
+            n++;
+            r->part_compute_s += (double)s->compute_us * 1e-6;
+            r->part_master_s += (double)s->master_us * 1e-6;
+            r->part_idle_s += (double)s->policy_us * 1e-6;
+            if (s->count == 0 && s->free_since_us < e->done_us)
+                r->part_tail_s += (double)(e->done_us - s->free_since_us) * 1e-6;
+        }
+    }
+    r->compute_s = r->part_compute_s;
+    if (n == 0)
+        return;
+    r->lower_bound_s = r->compute_s / (r->slots > 0 ? r->slots : n);
+    r->part_compute_s /= n;
+    r->part_master_s /= n;
+    r->part_idle_s /= n;
+    r->part_tail_s /= n;
+    r->part_transfer_s = span_s - r->part_compute_s - r->part_master_s -
+                         r->part_idle_s - r->part_tail_s;
+    /* durations of several clocks: rounding may leave a little below zero */
+    if (r->part_transfer_s < 0)
+        r->part_transfer_s = 0;
+}

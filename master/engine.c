@@ -1,0 +1,487 @@
+/* The life of one job: open the transport, let the loop run, close, report. */
+#include "config.h"
+#include "master/engine.h"
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "master/engine_internal.h"
+#include "slave/slave.h"
+
+enum {
+    TICK_US = 50000,     /* how soon a stop is noticed, pings are due, ... */
+    BATCH_EVENTS = 128,  /* handled before timers get a turn */
+};
+
+void nf_engine_end(struct engine *e, enum nf_status status, const char *format,
+                   ...)
+{
+    va_list args;
+
+    if (e->status != NF_OK)
+        return;
+    e->status = status;
+    e->error.status = status;
+    va_start(args, format);
+    vsnprintf(e->error.text, sizeof(e->error.text), format, args);
+    va_end(args);
+    if (e->base != NULL)
+        event_base_loopbreak(e->base);
+}
+
+void nf_engine_notice(struct engine *e, const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+
+    if (e->stopping)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    if (e->options->notice != NULL)
+        e->options->notice(e->options->user, line);
+    else
+        fprintf(stderr, "nowfarm: %s\n", line);
+}
+
+void nf_engine_send(struct engine *e, uint32_t peer, const struct nf_msg *msg)
+{
+    e->slaves[peer].spoken_us = nf_now_us();
+    if (nf_net_send(e->net, peer, msg) != NF_OK)
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory for a message");
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void handle_message(struct engine *e, const struct nf_net_event *ev,
+                           int64_t now_us)
+{
+    struct slave *slave;
+
+    if (ev->msg.kind == NF_MSG_HELLO && ev->peer >= e->nslaves) {
+        nf_members_hello(e, ev, now_us);
+        return;
+    }
+    if (ev->peer >= e->nslaves)
+        return;
+    slave = &e->slaves[ev->peer];
+    slave->heard_us = now_us;
+    if (slave->joined && e->farm != NULL && slave->state == SLAVE_READY)
+        nf_farm_heard(e->farm, slave->farm_id, now_us);
+    switch (ev->msg.kind) {
+    case NF_MSG_READY:
+        nf_members_ready(e, ev, now_us);
+        break;
+    case NF_MSG_REFUSE:
+        nf_members_refused(e, ev);
+        break;
+    case NF_MSG_RESULT:
+        nf_traffic_result(e, ev, now_us);
+        break;
+    case NF_MSG_UNIT_FAILED:
+        nf_traffic_unit_failed(e, ev, now_us);
+        break;
+    default:
+        break;
+    }
+    if (slave->state == SLAVE_SILENT && !e->done)
+        nf_members_back(e, ev->peer, now_us);
+}
+
+static void handle(struct engine *e, const struct nf_net_event *ev,
+                   int64_t now_us)
+{
+    switch (ev->kind) {
+    case NF_NET_MESSAGE:
+        handle_message(e, ev, now_us);
+        nf_blob_unref(ev->msg.payload);
+        break;
+    case NF_NET_LEFT:
+        if (ev->peer < e->nslaves)
+            nf_members_left(e, ev->peer, now_us);
+        break;
+    case NF_NET_HOST_UP:
+        nf_members_host_up(e, ev->host, now_us);
+        break;
+    case NF_NET_HOST_FAILED:
+        nf_members_host_failed(e, ev->host, ev->text);
+        break;
+    case NF_NET_SPAWN_FAILED:
+        nf_members_spawn_failed(e, ev, now_us);
+        break;
+    case NF_NET_OUTPUT:
+        nf_members_output(e, ev->peer, ev->text);
+        break;
+    }
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg);
+
+/* Watch what the transport wants watched now; the set changes with routes. */
+static void watch(struct engine *e)
+{
+    const int *fds;
+    size_t count = nf_net_fds(e->net, &fds);
+
+    if (count == e->nwatches &&
+        memcmp(fds, e->watched, count * sizeof(*fds)) == 0)
+        return;
+    for (size_t i = 0; i < e->nwatches; i++)
+        event_free(e->watches[i]);
+    e->nwatches = 0;
+    if (count > e->watches_capacity) {
+        struct event **watches =
+            nf_realloc(e->watches, count * sizeof(struct event *));
+        int *watched = nf_realloc(e->watched, count * sizeof(int));
+
+        e->watches = watches != NULL ? watches : e->watches;
+        e->watched = watched != NULL ? watched : e->watched;
+        if (watches == NULL || watched == NULL) {
+            nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+            return;
+        }
+        e->watches_capacity = count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct event *ev = event_new(e->base, fds[i], EV_READ | EV_PERSIST,
+                                     on_readable, e);
+
+        if (ev == NULL || event_add(ev, NULL) != 0) {
+            nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+            return;
+        }
+        e->watches[i] = ev;
+        e->watched[i] = fds[i];
+        e->nwatches++;
+    }
+}
+
+/* Take what has arrived.  libpvm may hold whole messages that no socket will
+ * announce again, so this goes on until it has none. */
+static void drain(struct engine *e)
+{
+    struct nf_net_event ev;
+    enum nf_status status = NF_OK;
+    int left = BATCH_EVENTS;
+
+    while (status == NF_OK && left-- > 0 && !e->done && e->status == NF_OK) {
+        status = nf_net_next(e->net, &ev);
+        if (status == NF_OK)
+            handle(e, &ev, nf_now_us());
+    }
+    if (status < 0)
+        nf_engine_end(e, NF_ERR_UNREACHABLE, "PVM has gone away");
+    if (status == NF_OK && !e->done) /* more is there: after the timers */
+        event_active(e->tick, EV_READ, 0);
+    watch(e);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    drain(arg);
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *arg)
+{
+    struct engine *e = arg;
+    struct nf_actions actions;
+
+    (void)fd;
+    (void)what;
+    drain(e); /* answers that are there count before the clock does */
+    if (e->farm == NULL || e->done || e->status != NF_OK)
+        return;
+    if (nf_farm_timer(e->farm, nf_now_us(), &actions) != NF_OK)
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+    else
+        nf_traffic_act(e, &actions, NULL, nf_now_us());
+}
+
+static void tell_progress(struct engine *e, int64_t now_us)
+{
+    struct nf_progress p = {
+        .units = e->app->units,
+        .slaves = e->live_slaves,
+        .slots = e->live_slots,
+        .elapsed_us = e->began_us > 0 ? now_us - e->began_us : 0,
+    };
+    struct nf_farm_stats stats;
+
+    if (e->farm != NULL) {
+        nf_farm_get_stats(e->farm, &stats);
+        p.done = stats.done;
+        p.failed = stats.given_up;
+    }
+    e->progress_us = now_us;
+    e->options->progress(e->options->user, &p);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+    struct engine *e = arg;
+    int64_t now_us = nf_now_us();
+
+    (void)fd;
+    if (what & EV_READ)
+        drain(e);
+    if (e->done || e->status != NF_OK)
+        return;
+    if (e->options->stop != NULL && *e->options->stop != 0) {
+        nf_engine_end(e, NF_ERR_INTERRUPTED, "interrupted");
+        return;
+    }
+    if (!(what & EV_READ)) {
+        drain(e);
+        if (!e->done && e->status == NF_OK)
+            nf_members_tick(e, now_us);
+    }
+    if (e->options->progress != NULL &&
+        now_us - e->progress_us >= e->options->progress_every_us)
+        tell_progress(e, now_us);
+}
+
+/* -------------------------------------------------------------------- life */
+
+static enum nf_status make_base(struct engine *e, struct nf_error *err)
+{
+    struct event_config *config = event_config_new();
+    struct timeval tick = { .tv_usec = TICK_US };
+
+    /* epoll forgets a socket that libpvm closes and opens again under the same
+     * number behind our back; poll is told the set every time */
+    if (config != NULL) {
+        event_config_avoid_method(config, "epoll");
+        event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK |
+                                          EVENT_BASE_FLAG_PRECISE_TIMER);
+        e->base = event_base_new_with_config(config);
+        event_config_free(config);
+    }
+    if (e->base != NULL) {
+        e->tick = event_new(e->base, -1, EV_PERSIST, on_tick, e);
+        e->wake = event_new(e->base, -1, 0, on_wake, e);
+    }
+    if (e->tick == NULL || e->wake == NULL || event_add(e->tick, &tick) != 0)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory for the event loop");
+    return NF_OK;
+}
+
+static enum nf_status make_shared(struct engine *e, struct nf_error *err)
+{
+    const struct nf_app *app = e->app;
+    struct nf_buf buf;
+    enum nf_status status;
+
+    if (app->share == NULL)
+        return NF_OK;
+    nf_buf_init(&buf);
+    status = app->share(app->user, &buf);
+    if (status != NF_OK) {
+        nf_buf_fini(&buf);
+        return nf_fail(err, NF_ERR_FAILED, "shared data: %s",
+                       nf_strerror(status));
+    }
+    if (buf.bytes % nf_type_bytes(app->shared_type) != 0) {
+        nf_buf_fini(&buf);
+        return nf_fail(err, NF_ERR_INVAL,
+                       "shared data: no whole number of elements");
+    }
+    e->shared = nf_buf_take(&buf, app->shared_type);
+    if (e->shared == NULL) {
+        nf_buf_fini(&buf);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory for shared data");
+    }
+    return NF_OK;
+}
+
+/* A slave of the local transport: a thread of this process. */
+static void local_slave(struct nf_port *port, void *arg)
+{
+    const struct nf_app *const apps[] = { arg, NULL };
+    struct nf_slave_config config = { .apps = apps, .in_process = true };
+
+    (void)nf_slave_serve(port, &config); /* it says why over the port */
+}
+
+static enum nf_status open_net(struct engine *e, struct nf_error *err)
+{
+    const struct nf_hosts *file = e->config->hosts;
+    const char **lines = NULL;
+    struct nf_net_config config = {
+        .slave_main = local_slave,
+        .slave_arg = (void *)(uintptr_t)e->app,
+        .slave_program = e->config->slave_program,
+    };
+    enum nf_status status;
+
+    if (file != NULL) {
+        lines = nf_calloc(file->count + 1, sizeof(*lines));
+        if (lines == NULL)
+            return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+        for (size_t i = 0; i < file->count; i++)
+            lines[i] = file->list[i].line;
+        config.hosts = lines;
+    }
+    status = e->config->transport->open(&config, &e->net, err);
+    nf_free(lines);
+    return status;
+}
+
+/* The hosts that are there before anything has happened. */
+static bool plan_hosts(struct engine *e)
+{
+    const struct nf_hosts *file = e->config->hosts;
+    const char *names[1024];
+    uint32_t count = 0;
+    struct nf_net_event ev;
+    bool ok;
+
+    if (file != NULL) {
+        for (; count < file->count && count < 1024; count++)
+            names[count] = file->list[count].name;
+        return nf_members_plan(e, names, count);
+    }
+    while (count < 1024 && nf_net_next(e->net, &ev) == NF_OK)
+        if (ev.kind == NF_NET_HOST_UP)
+            names[count++] = nf_strdup(ev.host);
+    if (count == 0)
+        names[count++] = nf_strdup("local");
+    ok = nf_members_plan(e, names, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (ok)
+            nf_members_host_up(e, names[i], nf_now_us());
+        nf_free((void *)(uintptr_t)names[i]);
+    }
+    return ok;
+}
+
+static void stop_slaves(struct engine *e)
+{
+    static const struct nf_msg stop = { .kind = NF_MSG_STOP };
+
+    e->stopping = true;
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        if (e->slaves[i].state == SLAVE_GONE)
+            continue;
+        nf_net_drop(e->net, i, false);
+        nf_net_send(e->net, i, &stop);
+    }
+}
+
+static void fill_report(struct engine *e)
+{
+    struct nf_report *r = &e->report;
+    struct nf_farm_stats stats = { 0 };
+
+    if (e->farm != NULL)
+        nf_farm_get_stats(e->farm, &stats);
+    r->units = e->app->units;
+    r->failed_units = stats.given_up;
+    r->slaves = e->max_slaves;
+    r->slots = e->max_slots;
+    r->retries = stats.retries;
+    r->duplicates = stats.duplicates;
+    r->lost_slaves = stats.lost_slaves;
+    if (e->began_us > 0) {
+        r->startup_s = (double)(e->began_us - e->opened_us) * 1e-6;
+        r->makespan_s = (double)(e->done_us - e->began_us) * 1e-6;
+    }
+    nf_account_report(e);
+}
+
+static void run_loop(struct engine *e)
+{
+    watch(e);
+    drain(e);
+    while (!e->done && e->status == NF_OK)
+        if (event_base_loop(e->base, EVLOOP_ONCE) < 0)
+            nf_engine_end(e, NF_ERR_FAILED, "the event loop failed");
+    if (e->done_us == 0)
+        e->done_us = nf_now_us();
+    if (e->options->progress != NULL)
+        tell_progress(e, e->done_us);
+}
+
+static void free_engine(struct engine *e)
+{
+    for (size_t i = 0; i < e->nwatches; i++)
+        event_free(e->watches[i]);
+    nf_free(e->watches);
+    nf_free(e->watched);
+    if (e->tick != NULL)
+        event_free(e->tick);
+    if (e->wake != NULL)
+        event_free(e->wake);
+    if (e->base != NULL)
+        event_base_free(e->base);
+    nf_farm_destroy(e->farm);
+    nf_members_fini(e);
+    nf_blob_unref(e->shared);
+    nf_buf_fini(&e->input);
+    nf_body_fini(&e->body);
+    nf_free(e->sizes);
+}
+
+static enum nf_status finish(struct engine *e, struct nf_report *report_p,
+                             struct nf_error *err)
+{
+    uint64_t failed;
+
+    fill_report(e);
+    failed = e->report.failed_units;
+    if (report_p != NULL && (e->status == NF_OK || e->status == NF_ERR_FAILED ||
+                             e->status == NF_ERR_INTERRUPTED))
+        *report_p = e->report;
+    if (e->status != NF_OK)
+        return nf_fail(err, e->status, "%s", e->error.text);
+    if (failed > 0)
+        return nf_fail(err, NF_ERR_FAILED,
+                       "%" PRIu64 " of %" PRIu64
+                       " units given up; first: unit %" PRIu64
+                       " after %u attempts: %s",
+                       failed, e->app->units, e->report.failures[0].unit,
+                       e->report.failures[0].attempts,
+                       e->report.failures[0].reason);
+    return NF_OK;
+}
+
+enum nf_status nf_engine_run(const struct nf_engine_config *config,
+                             struct nf_report *report_p, struct nf_error *err)
+{
+    struct engine e = { .config = config,
+                        .app = config->app,
+                        .options = config->options };
+    enum nf_status status;
+
+    nf_buf_init(&e.input);
+    nf_body_init(&e.body);
+    snprintf(e.report.policy, sizeof(e.report.policy), "%s",
+             config->policy->spec);
+    snprintf(e.report.transport, sizeof(e.report.transport), "%s",
+             config->transport->name);
+    e.opened_us = nf_now_us();
+    status = make_base(&e, err);
+    if (status == NF_OK)
+        status = make_shared(&e, err);
+    if (status == NF_OK)
+        status = open_net(&e, err);
+    if (status != NF_OK) {
+        free_engine(&e);
+        return status;
+    }
+    if (!plan_hosts(&e))
+        nf_engine_end(&e, NF_ERR_NOMEM, "out of memory");
+    run_loop(&e);
+    stop_slaves(&e);
+    nf_net_close(e.net);
+    status = finish(&e, report_p, err);
+    free_engine(&e);
+    return status;
+}

@@ -1,0 +1,160 @@
+#ifndef NF_MASTER_ENGINE_INTERNAL_H
+#define NF_MASTER_ENGINE_INTERNAL_H
+/** @file engine_internal.h  What the files of the engine share:
+ *  engine.c   life, the event loop, the end
+ *  members.c  hosts and slaves come and go
+ *  traffic.c  leases out, results in
+ *  account.c  where the time went */
+#include <event2/event.h>
+#include "common/farm/farm.h"
+#include "master/engine.h"
+
+enum slave_state {
+    SLAVE_NEW,       /**< said hello; has the job; not ready */
+    SLAVE_READY,     /**< in the farm (or waiting for the farm to begin) */
+    SLAVE_SILENT,    /**< given up by the farm; welcome back */
+    SLAVE_GONE,
+};
+
+/** A lease on its way, for the accounts. */
+struct flight {
+    uint64_t lease;
+    int64_t sent_us;
+    int64_t gap_us;      /**< the slot had been free for us that long */
+    bool by_policy;      /**< ... because the pacer held back */
+};
+
+struct slot {
+    struct flight *flights;  /**< ring, in order of sending */
+    uint32_t first, count, capacity;
+    int64_t free_since_us;   /**< last answer, or joined */
+    bool fresh;              /**< became free in the event being handled */
+    int64_t compute_us, master_us, policy_us;
+};
+
+struct slave {
+    enum slave_state state;
+    bool joined, timed_out;
+    uint32_t host, nslots, farm_id, spawn_id;
+    int64_t heard_us, spoken_us;
+    char label[96];
+    char *partial;           /**< an unfinished line of its output */
+    struct slot *slots;
+};
+
+struct host {
+    char name[64];
+    uint32_t want, slots;    /**< slaves wanted; slots or 0 */
+    uint32_t alive;          /**< slaves spawned or being spawned */
+    uint32_t deaths;         /**< in a row, without a result between */
+    bool up, given_up;
+};
+
+struct spawn {
+    uint32_t host, missing;  /**< slaves that have not said hello */
+    int64_t since_us;
+};
+
+struct engine {
+    const struct nf_engine_config *config;
+    const struct nf_app *app;
+    const struct nf_options *options;
+    struct nf_net *net;
+    struct nf_farm *farm;    /**< NULL until it begins */
+    struct event_base *base;
+    struct event *tick, *wake;
+    struct event **watches;
+    int *watched;
+    size_t nwatches, watches_capacity;
+
+    struct slave *slaves;    /**< by peer number */
+    uint32_t nslaves, slaves_capacity;
+    struct host *hosts;
+    uint32_t nhosts, hosts_capacity, hosts_pending;
+    struct spawn *spawns;    /**< by spawn_id */
+    uint32_t nspawns, spawns_capacity;
+    uint32_t *peer_of;       /**< by the farm's number of a slave */
+    uint32_t peer_of_capacity, next_farm_id;
+    uint32_t ready_slaves, ready_slots;
+    uint32_t live_slaves, live_slots;
+    uint32_t max_slaves, max_slots;
+
+    struct nf_blob *shared;
+    struct nf_buf input;
+    struct nf_body body;
+    uint64_t *sizes;
+    uint64_t sizes_capacity;
+
+    int64_t opened_us, began_us, first_ready_us, done_us, progress_us;
+    int64_t no_slave_since_us;
+    bool done, stopping;
+    enum nf_status status;   /**< NF_OK while all is well */
+    struct nf_error error;
+    char last_reason[NF_ERROR_TEXT_BYTES + 200]; /**< why a slave could not start */
+    struct nf_report report;
+};
+
+/* engine.c */
+/** End the job with this status and text (the first one counts). */
+void nf_engine_end(struct engine *e, enum nf_status status, const char *format,
+                   ...) __attribute__((format(printf, 3, 4)));
+void nf_engine_notice(struct engine *e, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/** Send a message and note that we spoke. */
+void nf_engine_send(struct engine *e, uint32_t peer, const struct nf_msg *msg);
+
+/* members.c */
+/** The hosts that are known from the start; each is awaited until it is up or
+ *  has failed.  @return false if out of memory */
+bool nf_members_plan(struct engine *e, const char *const *names,
+                     uint32_t count);
+void nf_members_host_up(struct engine *e, const char *name, int64_t now_us);
+void nf_members_host_failed(struct engine *e, const char *name,
+                            const char *text);
+void nf_members_spawn_failed(struct engine *e, const struct nf_net_event *ev,
+                             int64_t now_us);
+void nf_members_hello(struct engine *e, const struct nf_net_event *ev,
+                      int64_t now_us);
+void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
+                      int64_t now_us);
+void nf_members_refused(struct engine *e, const struct nf_net_event *ev);
+void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us);
+/** The farm has given it up. */
+void nf_members_silent(struct engine *e, uint32_t farm_id);
+/** A slave that was given up has spoken again. */
+void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us);
+void nf_members_output(struct engine *e, uint32_t peer, const char *text);
+/** Pings, slaves that never got ready, the begin of the farm, the end when no
+ *  slave is left. */
+void nf_members_tick(struct engine *e, int64_t now_us);
+struct slave *nf_members_find(struct engine *e, uint32_t farm_id,
+                              uint32_t *peer_p);
+void nf_members_fini(struct engine *e);
+
+/* traffic.c */
+void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
+                       int64_t now_us);
+void nf_traffic_unit_failed(struct engine *e, const struct nf_net_event *ev,
+                            int64_t now_us);
+/** What an event was about, for actions that refer to it. */
+struct cause {
+    const struct nf_result_msg *result; /**< or NULL */
+    const uint8_t *data;                /**< the result's payload */
+    const char *reason;                 /**< why a unit failed, or NULL */
+};
+/** Carry out what the farm said. */
+void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
+                    const struct cause *cause, int64_t now_us);
+
+/* account.c */
+void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,
+                     uint64_t lease, int64_t now_us);
+/** The lease was answered in full.  @return sent to now, 0 if unknown */
+int64_t nf_account_answered(struct slave *slave, uint64_t lease,
+                            const struct nf_result_msg *m, int64_t now_us);
+/** Its slots became free at once: joined, or its leases were taken away. */
+void nf_account_reset(struct slave *slave, int64_t now_us);
+/** Nothing became free in this event (any more). */
+void nf_account_settle(struct slave *slave);
+void nf_account_report(struct engine *e);
+#endif

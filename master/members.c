@@ -1,0 +1,698 @@
+/* Hosts and slaves come and go.  One bad host is named and left out; it never
+ * delays the others. */
+#include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "master/engine_internal.h"
+
+/* A slave that was spawned must say hello within this. */
+static const int64_t HELLO_LIMIT_US = 30 * 1000000LL;
+/* After the first slave is ready, the others may take this long before the
+ * first units go out: enough for those on good hosts, not worth noticing. */
+static const int64_t BEGIN_GRACE_US = 300 * 1000LL;
+/* With no slave for this long, though some may come back, the job ends. */
+static const int64_t ALONE_LIMIT_US = 60 * 1000000LL;
+
+static bool grow(void **array, uint32_t *capacity, size_t bytes)
+{
+    uint32_t more = *capacity == 0 ? 16 : *capacity * 2;
+    void *block = nf_realloc(*array, more * bytes);
+
+    if (block == NULL)
+        return false;
+    memset((char *)block + *capacity * bytes, 0, (more - *capacity) * bytes);
+    *array = block;
+    *capacity = more;
+    return true;
+}
+
+struct slave *nf_members_find(struct engine *e, uint32_t farm_id,
+                              uint32_t *peer_p)
+{
+    if (farm_id >= e->next_farm_id)
+        return NULL;
+    *peer_p = e->peer_of[farm_id];
+    return &e->slaves[*peer_p];
+}
+
+/* ------------------------------------------------------------------ hosts */
+
+static struct host *find_host(struct engine *e, const char *name)
+{
+    for (uint32_t i = 0; i < e->nhosts; i++)
+        if (strcmp(e->hosts[i].name, name) == 0)
+            return &e->hosts[i];
+    return NULL;
+}
+
+static struct host *add_host(struct engine *e, const char *name)
+{
+    struct host *host;
+
+    if (e->nhosts == e->hosts_capacity &&
+        !grow((void **)&e->hosts, &e->hosts_capacity, sizeof(*host)))
+        return NULL;
+    host = &e->hosts[e->nhosts++];
+    memset(host, 0, sizeof(*host));
+    snprintf(host->name, sizeof(host->name), "%s", name);
+    return host;
+}
+
+static void spawn_on(struct engine *e, uint32_t host, uint32_t count,
+                     int64_t now_us)
+{
+    if (count == 0)
+        return;
+    if (e->nspawns == e->spawns_capacity &&
+        !grow((void **)&e->spawns, &e->spawns_capacity,
+              sizeof(*e->spawns))) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    e->spawns[e->nspawns] =
+        (struct spawn){ .host = host, .missing = count, .since_us = now_us };
+    e->hosts[host].alive += count;
+    if (nf_net_spawn(e->net, e->hosts[host].name, count, e->nspawns++) != NF_OK)
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+}
+
+/* What a host that comes up is to run. */
+static uint32_t wanted(const struct engine *e, uint32_t index, uint32_t nhosts)
+{
+    const struct nf_hosts *file = e->config->hosts;
+    uint32_t slaves = e->options->slaves;
+
+    if (file != NULL && file->list[index].slaves > 0)
+        return file->list[index].slaves;
+    if (slaves == 0)
+        return 1;
+    return index < nhosts ? nf_hosts_share(slaves, nhosts, index) : 0;
+}
+
+void nf_members_host_up(struct engine *e, const char *name, int64_t now_us)
+{
+    struct host *host = find_host(e, name);
+
+    if (host == NULL) {
+        host = add_host(e, name);
+        if (host == NULL) {
+            nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+            return;
+        }
+        /* joined the virtual machine later: with --slaves its share is 0 */
+        host->want = e->options->slaves == 0 ? 1 : 0;
+        host->slots = e->options->slots;
+    } else if (e->hosts_pending > 0 && !host->up) {
+        e->hosts_pending--;
+    }
+    host->up = true;
+    if (!host->given_up && host->alive < host->want)
+        spawn_on(e, (uint32_t)(host - e->hosts), host->want - host->alive,
+                 now_us);
+}
+
+void nf_members_host_failed(struct engine *e, const char *name,
+                            const char *text)
+{
+    struct host *host = find_host(e, name);
+
+    snprintf(e->last_reason, sizeof(e->last_reason), "host %s: %s", name, text);
+    nf_engine_notice(e, "host %s left out: %s", name, text);
+    if (host == NULL)
+        return;
+    if (!host->up && e->hosts_pending > 0)
+        e->hosts_pending--;
+    host->given_up = true;
+    host->up = false;
+}
+
+/* Hosts are known from the start: those of the file, or of the machine. */
+bool nf_members_plan(struct engine *e, const char *const *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct host *host = add_host(e, names[i]);
+        const struct nf_hosts *file = e->config->hosts;
+
+        if (host == NULL)
+            return false;
+        host->want = wanted(e, i, count);
+        host->slots = file != NULL && file->list[i].slots > 0
+                          ? file->list[i].slots
+                          : e->options->slots;
+    }
+    e->hosts_pending = count;
+    return true;
+}
+
+/* ---------------------------------------------------------------- arrivals */
+
+/* One slave fewer is on its way. */
+static struct host *spawn_settled(struct engine *e, uint32_t spawn_id,
+                                  uint32_t count)
+{
+    struct spawn *spawn;
+
+    if (spawn_id >= e->nspawns)
+        return NULL;
+    spawn = &e->spawns[spawn_id];
+    spawn->missing -= count < spawn->missing ? count : spawn->missing;
+    return &e->hosts[spawn->host];
+}
+
+void nf_members_spawn_failed(struct engine *e, const struct nf_net_event *ev,
+                             int64_t now_us)
+{
+    struct host *host = spawn_settled(e, ev->spawn_id, ev->count);
+
+    (void)now_us;
+    if (host == NULL)
+        return;
+    host->alive -= ev->count < host->alive ? ev->count : host->alive;
+    host->deaths++;
+    snprintf(e->last_reason, sizeof(e->last_reason), "host %s: %s", host->name,
+             ev->text);
+    nf_engine_notice(e, "host %s: %u slave%s not started: %s", host->name,
+                     ev->count, ev->count == 1 ? "" : "s", ev->text);
+}
+
+static void refuse(struct engine *e, uint32_t peer, const char *text)
+{
+    struct nf_msg msg = { .kind = NF_MSG_REFUSE };
+
+    if (nf_put_text(&e->body, text) == NF_OK) {
+        msg.body = e->body.data;
+        msg.body_bytes = e->body.bytes;
+        nf_engine_send(e, peer, &msg);
+    }
+    e->slaves[peer].state = SLAVE_GONE;
+    e->hosts[e->slaves[peer].host].given_up = true;
+}
+
+static bool same_version(struct engine *e, uint32_t peer,
+                         const struct nf_hello *hello)
+{
+    char text[NF_ERROR_TEXT_BYTES];
+
+    if (hello->wire_version == NF_WIRE_VERSION &&
+        strcmp(hello->version, nf_version()) == 0)
+        return true;
+    snprintf(text, sizeof(text),
+             "host %s: its slave is nowfarm %s, this is %s: install the same "
+             "version on every host",
+             hello->host, hello->version, nf_version());
+    snprintf(e->last_reason, sizeof(e->last_reason), "%s", text);
+    nf_engine_notice(e, "%s", text);
+    refuse(e, peer, text);
+    return false;
+}
+
+static void send_job(struct engine *e, uint32_t peer)
+{
+    const struct host *host = &e->hosts[e->slaves[peer].host];
+    int64_t silence_us = e->options->heartbeat_timeout_us;
+    struct nf_job_msg job = {
+        .slots = host->slots,
+        .host_slaves = host->want > 0 ? host->want : 1,
+        .heartbeat_us = silence_us / 4,
+        .master_silence_us = 6 * 1000000LL,
+        .unit_timeout_us = e->options->unit_timeout_us,
+        .has_shared = e->shared != NULL,
+    };
+    struct nf_msg msg = { .kind = NF_MSG_JOB };
+
+    snprintf(job.app, sizeof(job.app), "%s", e->app->name);
+    if (nf_put_job(&e->body, &job) != NF_OK) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    msg.body = e->body.data;
+    msg.body_bytes = e->body.bytes;
+    nf_engine_send(e, peer, &msg);
+    if (e->shared == NULL)
+        return;
+    msg = (struct nf_msg){ .kind = NF_MSG_SHARED, .payload = e->shared };
+    nf_engine_send(e, peer, &msg);
+    e->report.bytes_out += e->shared->bytes;
+}
+
+/* Make room for the peer's record; peers are numbered in order. */
+static struct slave *new_slave(struct engine *e, uint32_t peer)
+{
+    while (peer >= e->slaves_capacity)
+        if (!grow((void **)&e->slaves, &e->slaves_capacity,
+                  sizeof(*e->slaves)))
+            return NULL;
+    if (peer >= e->nslaves)
+        e->nslaves = peer + 1;
+    return &e->slaves[peer];
+}
+
+void nf_members_hello(struct engine *e, const struct nf_net_event *ev,
+                      int64_t now_us)
+{
+    struct slave *slave = new_slave(e, ev->peer);
+    struct nf_hello hello;
+    struct host *host;
+
+    if (slave == NULL) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    memset(slave, 0, sizeof(*slave));
+    slave->state = SLAVE_GONE;
+    slave->heard_us = slave->spoken_us = now_us;
+    if (nf_get_hello(ev->msg.body, ev->msg.body_bytes, &hello) != NF_OK)
+        return;
+    host = spawn_settled(e, hello.spawn_id, 1);
+    if (host == NULL)
+        return;
+    slave->host = (uint32_t)(host - e->hosts);
+    slave->spawn_id = hello.spawn_id;
+    snprintf(slave->label, sizeof(slave->label), "slave %u (%s)", ev->peer,
+             host->name);
+    if (!same_version(e, ev->peer, &hello))
+        return;
+    slave->state = SLAVE_NEW;
+    if (e->began_us == 0)
+        e->began_us = now_us;
+    nf_log(NF_LOG_INFO, "%s is there, pid %u", slave->label, hello.pid);
+    send_job(e, ev->peer);
+}
+
+static void join(struct engine *e, uint32_t peer, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+    struct nf_actions actions;
+    enum nf_status status;
+
+    slave->joined = true;
+    slave->state = SLAVE_READY;
+    e->live_slaves++;
+    e->live_slots += slave->nslots;
+    if (e->live_slaves > e->max_slaves)
+        e->max_slaves = e->live_slaves;
+    if (e->live_slots > e->max_slots)
+        e->max_slots = e->live_slots;
+    nf_account_reset(slave, now_us);
+    nf_farm_heard(e->farm, slave->farm_id, now_us);
+    status = nf_farm_join(e->farm, slave->farm_id, slave->nslots, now_us,
+                          &actions);
+    if (status == NF_ERR_RANGE || status == NF_ERR_PROTOCOL) {
+        nf_engine_notice(e, "%s: no room for it", slave->label);
+        slave->state = SLAVE_GONE;
+        e->live_slaves--;
+        e->live_slots -= slave->nslots;
+        nf_net_drop(e->net, peer, true);
+        return;
+    }
+    nf_traffic_act(e, &actions, NULL, now_us);
+    nf_account_settle(slave);
+    if (status != NF_OK)
+        nf_engine_end(e, status, "out of memory");
+}
+
+/* The farm begins: p is what is ready and what is still expected. */
+static void begin(struct engine *e, int64_t now_us)
+{
+    uint32_t expected = 0, each;
+    struct nf_farm_config config = {
+        .units = e->app->units,
+        .policy = e->config->policy,
+        .max_attempts = e->options->max_attempts,
+        .silence_limit_us = e->options->heartbeat_timeout_us,
+        .seed = e->options->seed,
+    };
+    enum nf_status status;
+
+    each = (e->ready_slots + e->ready_slaves - 1) / e->ready_slaves;
+    for (uint32_t i = 0; i < e->nhosts; i++)
+        if (!e->hosts[i].given_up && e->hosts[i].want > e->hosts[i].alive)
+            expected += e->hosts[i].want - e->hosts[i].alive;
+    for (uint32_t i = 0; i < e->nspawns; i++)
+        expected += e->spawns[i].missing;
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        expected += e->slaves[i].state == SLAVE_NEW;
+    config.slots = e->ready_slots + expected * each;
+    config.max_slots = 4 * config.slots + 4096;
+    status = nf_farm_create(&config, &e->farm, &e->error);
+    if (status != NF_OK) {
+        e->status = status;
+        event_base_loopbreak(e->base);
+        return;
+    }
+    for (uint32_t i = 0; i < e->nslaves && !e->done; i++)
+        if (e->slaves[i].state == SLAVE_READY)
+            join(e, i, now_us);
+}
+
+/* Nobody is awaited any more, or not for much longer. */
+static bool time_to_begin(const struct engine *e, int64_t now_us)
+{
+    if (e->ready_slaves == 0)
+        return false;
+    if (now_us - e->first_ready_us >= BEGIN_GRACE_US)
+        return true;
+    for (uint32_t i = 0; i < e->nspawns; i++)
+        if (e->spawns[i].missing > 0)
+            return false;
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].state == SLAVE_NEW)
+            return false;
+    return e->hosts_pending == 0;
+}
+
+void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
+                      int64_t now_us)
+{
+    struct slave *slave = &e->slaves[ev->peer];
+    struct nf_ready_msg ready;
+
+    if (slave->state != SLAVE_NEW ||
+        nf_get_ready(ev->msg.body, ev->msg.body_bytes, &ready) != NF_OK ||
+        ready.slots == 0 || ready.slots > 65536)
+        return;
+    slave->slots = nf_calloc(ready.slots, sizeof(*slave->slots));
+    if (slave->slots == NULL) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    slave->nslots = ready.slots;
+    if (e->next_farm_id == e->peer_of_capacity &&
+        !grow((void **)&e->peer_of, &e->peer_of_capacity,
+              sizeof(*e->peer_of))) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    e->peer_of[e->next_farm_id] = ev->peer;
+    slave->farm_id = e->next_farm_id++;
+    slave->state = SLAVE_READY;
+    if (e->ready_slaves++ == 0)
+        e->first_ready_us = now_us;
+    e->ready_slots += ready.slots;
+    if (e->farm != NULL)
+        join(e, ev->peer, now_us);
+    else if (time_to_begin(e, now_us))
+        begin(e, now_us);
+}
+
+void nf_members_refused(struct engine *e, const struct nf_net_event *ev)
+{
+    struct slave *slave = &e->slaves[ev->peer];
+    struct nf_text_msg m;
+
+    if (nf_get_text(ev->msg.body, ev->msg.body_bytes, &m) != NF_OK)
+        snprintf(m.text, sizeof(m.text), "it refuses the job");
+    snprintf(e->last_reason, sizeof(e->last_reason), "%s: %s", slave->label,
+             m.text);
+    nf_engine_notice(e, "%s refuses the job: %s", slave->label, m.text);
+    if (slave->host < e->nhosts && !slave->joined)
+        e->hosts[slave->host].given_up = true;
+}
+
+/* -------------------------------------------------------------- departures */
+
+/* The farm may have sent the units out again before we can count them, so we
+ * count what the slave had. */
+static void tell_loss(struct engine *e, uint32_t peer, const char *why,
+                      uint64_t leases)
+{
+    const struct slave *slave = &e->slaves[peer];
+
+    nf_log(NF_LOG_INFO, "lost slave %u (%s): %" PRIu64 " leases returned", peer,
+           e->hosts[slave->host].name, leases);
+    nf_engine_notice(e, "%s %s; its units go to others", slave->label, why);
+}
+
+static uint64_t count_flights(const struct slave *slave)
+{
+    uint64_t leases = 0;
+
+    for (uint32_t i = 0; i < slave->nslots; i++)
+        leases += slave->slots[i].count;
+    return leases;
+}
+
+static void respawn(struct engine *e, uint32_t index, int64_t now_us)
+{
+    struct host *host = &e->hosts[index];
+
+    if (e->done || e->stopping || host->given_up || !host->up ||
+        host->alive >= host->want)
+        return;
+    if (host->deaths > e->options->max_attempts + 2) {
+        host->given_up = true;
+        nf_engine_notice(e,
+                         "host %s left out: %u slaves died there without one "
+                         "result",
+                         host->name, host->deaths);
+        return;
+    }
+    spawn_on(e, index, host->want - host->alive, now_us);
+}
+
+void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+    struct host *host = &e->hosts[slave->host];
+    enum slave_state before = slave->state;
+    enum nf_loss loss =
+        slave->timed_out ? NF_LOSS_TIMEOUT : NF_LOSS_EXITED;
+    struct nf_actions actions;
+
+    if (peer >= e->nslaves || before == SLAVE_GONE)
+        return;
+    slave->state = SLAVE_GONE;
+    if (host->alive > 0)
+        host->alive--;
+    host->deaths++;
+    if (before == SLAVE_READY && slave->joined) {
+        e->live_slaves--;
+        e->live_slots -= slave->nslots;
+        tell_loss(e, peer,
+                  slave->timed_out ? "ended itself over a unit that overran "
+                                     "its time"
+                                   : "ended unexpectedly",
+                  count_flights(slave));
+        nf_account_reset(slave, now_us);
+        if (nf_farm_lost(e->farm, slave->farm_id,
+                         host->up ? loss : NF_LOSS_SILENT, now_us,
+                         &actions) == NF_ERR_NOMEM)
+            nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        else
+            nf_traffic_act(e, &actions, NULL, now_us);
+    } else if (before == SLAVE_READY) {
+        e->ready_slaves--;
+        e->ready_slots -= slave->nslots;
+    } else {
+        snprintf(e->last_reason, sizeof(e->last_reason), "%s ended early",
+                 slave->label);
+    }
+    respawn(e, slave->host, now_us);
+}
+
+void nf_members_silent(struct engine *e, uint32_t farm_id)
+{
+    uint32_t peer;
+    struct slave *slave = nf_members_find(e, farm_id, &peer);
+
+    if (slave == NULL || slave->state != SLAVE_READY)
+        return;
+    slave->state = SLAVE_SILENT;
+    e->live_slaves--;
+    e->live_slots -= slave->nslots;
+    tell_loss(e, peer, "is silent", count_flights(slave));
+    nf_net_drop(e->net, peer, false);
+}
+
+void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+    struct nf_msg msg = { .kind = NF_MSG_REVOKE };
+
+    slave->heard_us = now_us;
+    nf_engine_notice(e, "%s is back", slave->label);
+    nf_engine_send(e, peer, &msg);
+    join(e, peer, now_us);
+}
+
+/* ------------------------------------------------------------------ output */
+
+static void print_line(struct engine *e, const char *label, const char *line)
+{
+    if (e->options->output != NULL)
+        e->options->output(e->options->user, label, line);
+    else
+        fprintf(stderr, "%s: %s\n", label, line);
+}
+
+void nf_members_output(struct engine *e, uint32_t peer, const char *text)
+{
+    struct slave *slave = peer < e->nslaves ? &e->slaves[peer] : NULL;
+    const char *label = slave != NULL ? slave->label : "slave";
+    char line[8192];
+
+    while (*text != '\0') {
+        size_t bytes = strcspn(text, "\n");
+        const char *begun =
+            slave != NULL && slave->partial != NULL ? slave->partial : "";
+
+        snprintf(line, sizeof(line), "%s%.*s", begun, (int)bytes, text);
+        if (slave != NULL) {
+            nf_free(slave->partial);
+            slave->partial = NULL;
+        }
+        text += bytes;
+        if (*text == '\0' && slave != NULL && strlen(line) < 4096) {
+            slave->partial = nf_strdup(line);
+            return;
+        }
+        print_line(e, label, line);
+        text += *text == '\n';
+    }
+}
+
+static void flush_output(struct engine *e, struct slave *slave)
+{
+    if (slave->partial != NULL && slave->partial[0] != '\0')
+        print_line(e, slave->label, slave->partial);
+    nf_free(slave->partial);
+    slave->partial = NULL;
+}
+
+/* -------------------------------------------------------------------- time */
+
+static void check_new(struct engine *e, uint32_t peer, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+    struct host *host = &e->hosts[slave->host];
+
+    if (slave->joined ||
+        (slave->state != SLAVE_NEW && slave->state != SLAVE_READY) ||
+        now_us - slave->heard_us <= e->options->heartbeat_timeout_us)
+        return;
+    nf_engine_notice(e, "%s left out: silent since it was started",
+                     slave->label);
+    if (slave->state == SLAVE_READY) {
+        e->ready_slaves--;
+        e->ready_slots -= slave->nslots;
+    }
+    slave->state = SLAVE_GONE;
+    host->alive -= host->alive > 0;
+    nf_net_drop(e->net, peer, true);
+}
+
+static void check_spawns(struct engine *e, int64_t now_us)
+{
+    for (uint32_t i = 0; i < e->nspawns; i++) {
+        struct spawn *spawn = &e->spawns[i];
+        struct host *host = &e->hosts[spawn->host];
+
+        if (spawn->missing == 0 || now_us - spawn->since_us < HELLO_LIMIT_US)
+            continue;
+        nf_engine_notice(e, "host %s left out: %u slaves not heard of for 30 s",
+                         host->name, spawn->missing);
+        host->alive -=
+            spawn->missing < host->alive ? spawn->missing : host->alive;
+        spawn->missing = 0;
+        host->given_up = true;
+    }
+}
+
+static bool any_in_state(const struct engine *e, enum slave_state state)
+{
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].state == state)
+            return true;
+    return false;
+}
+
+static bool any_on_its_way(const struct engine *e)
+{
+    for (uint32_t i = 0; i < e->nspawns; i++)
+        if (e->spawns[i].missing > 0)
+            return true;
+    return e->hosts_pending > 0 || any_in_state(e, SLAVE_NEW);
+}
+
+/* All slaves are silent: try fresh ones where the host still counts as up. */
+static void replace_silent(struct engine *e, int64_t now_us)
+{
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        struct slave *slave = &e->slaves[i];
+
+        if (slave->state == SLAVE_SILENT && e->hosts[slave->host].alive > 0)
+            e->hosts[slave->host].alive--;
+    }
+    for (uint32_t i = 0; i < e->nhosts; i++)
+        respawn(e, i, now_us);
+}
+
+/* Is there still hope for the job? */
+static void check_alone(struct engine *e, int64_t now_us)
+{
+    int64_t alone_us;
+    struct nf_farm_stats stats = { 0 };
+
+    if (e->live_slaves > 0 || (e->farm == NULL && e->ready_slaves > 0) ||
+        any_on_its_way(e)) {
+        e->no_slave_since_us = 0;
+        return;
+    }
+    if (e->no_slave_since_us == 0)
+        e->no_slave_since_us = now_us;
+    alone_us = now_us - e->no_slave_since_us;
+    if (any_in_state(e, SLAVE_SILENT) && alone_us < ALONE_LIMIT_US) {
+        if (alone_us > e->options->heartbeat_timeout_us)
+            replace_silent(e, now_us);
+        return;
+    }
+    if (e->farm == NULL) {
+        nf_engine_end(e, NF_ERR_UNREACHABLE, "no slave could be started%s%s",
+                      e->last_reason[0] != '\0' ? ": " : "", e->last_reason);
+        return;
+    }
+    nf_farm_get_stats(e->farm, &stats);
+    nf_engine_end(e, NF_ERR_FAILED,
+                  "no slave is left, %" PRIu64 " of %" PRIu64
+                  " units are done%s%s",
+                  stats.done, stats.units,
+                  e->last_reason[0] != '\0' ? "; last: " : "", e->last_reason);
+}
+
+void nf_members_tick(struct engine *e, int64_t now_us)
+{
+    static const struct nf_msg ping = { .kind = NF_MSG_PING };
+
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        struct slave *slave = &e->slaves[i];
+
+        if (slave->state == SLAVE_GONE)
+            continue;
+        check_new(e, i, now_us);
+        if (slave->state != SLAVE_GONE &&
+            now_us - slave->spoken_us >= 1000000)
+            nf_engine_send(e, i, &ping);
+    }
+    check_spawns(e, now_us);
+    if (e->farm == NULL && time_to_begin(e, now_us))
+        begin(e, now_us);
+    if (!e->done)
+        check_alone(e, now_us);
+}
+
+void nf_members_fini(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        flush_output(e, &e->slaves[i]);
+        for (uint32_t k = 0; k < e->slaves[i].nslots; k++)
+            nf_free(e->slaves[i].slots[k].flights);
+        nf_free(e->slaves[i].slots);
+    }
+    nf_free(e->slaves);
+    nf_free(e->hosts);
+    nf_free(e->spawns);
+    nf_free(e->peer_of);
+}

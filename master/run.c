@@ -1,0 +1,169 @@
+/* nf_run(): in a slave, serve the master; in the master, check every option and
+ * run the engine. */
+#include "config.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/base/error.h"
+#include "master/engine.h"
+#include "slave/slave.h"
+
+static const struct nf_options defaults = {
+    .policy = "presend:td=auto",
+    .transport = "pvm",
+    .max_attempts = 3,
+    .heartbeat_timeout_us = 4 * 1000000LL,
+    .progress_every_us = 200 * 1000LL,
+};
+
+static struct nf_options with_defaults(const struct nf_options *given)
+{
+    struct nf_options o = given != NULL ? *given : defaults;
+
+    if (o.policy == NULL)
+        o.policy = defaults.policy;
+    if (o.transport == NULL)
+        o.transport = defaults.transport;
+    if (o.max_attempts == 0)
+        o.max_attempts = defaults.max_attempts;
+    if (o.heartbeat_timeout_us == 0)
+        o.heartbeat_timeout_us = defaults.heartbeat_timeout_us;
+    if (o.progress_every_us == 0)
+        o.progress_every_us = defaults.progress_every_us;
+    return o;
+}
+
+static enum nf_status check_app(const struct nf_app *app, struct nf_error *err)
+{
+    if (app->name == NULL || app->name[0] == '\0' || strlen(app->name) > 63 ||
+        strspn(app->name, "abcdefghijklmnopqrstuvwxyz0123456789_-") !=
+            strlen(app->name))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "application name \"%s\": want 1 to 63 of [a-z0-9_-]",
+                       app->name != NULL ? app->name : "");
+    if (app->compute == NULL)
+        return nf_fail(err, NF_ERR_INVAL, "application %s: no compute()",
+                       app->name);
+    return NF_OK;
+}
+
+static enum nf_status check_options(const struct nf_options *o,
+                                    struct nf_error *err)
+{
+    if (o->heartbeat_timeout_us < 200000)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "heartbeat time-out %lld us: want at least 200 ms",
+                       (long long)o->heartbeat_timeout_us);
+    if (o->unit_timeout_us < 0)
+        return nf_fail(err, NF_ERR_INVAL, "unit time-out below 0");
+    if (o->slaves > 65536 || o->slots > 4096)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%u slaves of %u slots: want at most 65536 of 4096",
+                       o->slaves, o->slots);
+    return NF_OK;
+}
+
+static enum nf_status own_path(char *path_p, size_t bytes, struct nf_error *err)
+{
+    ssize_t n = readlink("/proc/self/exe", path_p, bytes - 1);
+
+    if (n <= 0)
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "this program's own path is unknown: %s",
+                       strerror(errno));
+    path_p[n] = '\0';
+    return NF_OK;
+}
+
+static enum nf_status find_transport(const char *name,
+                                     const struct nf_net_ops **ops_p,
+                                     struct nf_error *err)
+{
+    const struct nf_net_ops *ops = nf_net_find(name);
+
+    if (ops == NULL && strcmp(name, "pvm") == 0)
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "this nowfarm was built without PVM (use transport "
+                       "local)");
+    if (ops == NULL)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "transport \"%s\": want pvm or local", name);
+    *ops_p = ops;
+    return NF_OK;
+}
+
+static enum nf_status run_master(const struct nf_app *app,
+                                 const struct nf_options *o,
+                                 struct nf_report *report_p,
+                                 struct nf_error *err)
+{
+    char program[PATH_MAX];
+    struct nf_policy policy;
+    struct nf_hosts hosts = { NULL, 0 };
+    struct nf_engine_config config = {
+        .app = app,
+        .options = o,
+        .policy = &policy,
+        .slave_program = o->slave_program,
+    };
+    enum nf_status status = check_app(app, err);
+
+    if (status == NF_OK)
+        status = check_options(o, err);
+    if (status == NF_OK)
+        status = nf_policy_parse(o->policy, &policy, err);
+    if (status == NF_OK)
+        status = find_transport(o->transport, &config.transport, err);
+    if (status == NF_OK && o->hosts_file != NULL &&
+        strcmp(o->transport, "local") == 0)
+        status = nf_fail(err, NF_ERR_INVAL,
+                         "a hosts file goes with transport pvm");
+    if (status == NF_OK && o->hosts_file != NULL)
+        status = nf_hosts_read(o->hosts_file, &hosts, err);
+    if (status == NF_OK && config.slave_program == NULL) {
+        status = own_path(program, sizeof(program), err);
+        config.slave_program = program;
+    }
+    if (status == NF_OK && config.slave_program[0] != '/')
+        status = nf_fail(err, NF_ERR_INVAL,
+                         "slave program %s: want an absolute path",
+                         config.slave_program);
+    if (status != NF_OK)
+        return status;
+    config.hosts = hosts.count > 0 ? &hosts : NULL;
+    status = nf_engine_run(&config, report_p, err);
+    nf_hosts_fini(&hosts);
+    return status;
+}
+
+/* Does not return. */
+static void run_slave(const struct nf_app *app, const char *address)
+{
+    const struct nf_app *const apps[] = { app, NULL };
+    struct nf_slave_config config = { .apps = apps };
+    struct nf_port *port;
+    struct nf_error err;
+    enum nf_status status = nf_port_open(address, &port, &err);
+
+    if (status == NF_OK)
+        status = nf_slave_serve(port, &config);
+    else
+        fprintf(stderr, "nowfarm slave: %s\n", err.text);
+    fflush(NULL);
+    _exit(status == NF_OK ? 0 : 1);
+}
+
+enum nf_status nf_run(const struct nf_app *app,
+                      const struct nf_options *options,
+                      struct nf_report *report_p, struct nf_error *err)
+{
+    const char *address = getenv(NF_SLAVE_VARIABLE);
+    struct nf_options o = with_defaults(options);
+
+    if (address != NULL)
+        run_slave(app, address);
+    return run_master(app, &o, report_p, err);
+}

@@ -1,0 +1,263 @@
+/* Leases out, results in.  The farm decides; here is only carried out. */
+#include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "master/engine_internal.h"
+
+/* ----------------------------------------------------------------- leases */
+
+static bool reserve_sizes(struct engine *e, uint64_t count)
+{
+    uint64_t *sizes;
+
+    if (count <= e->sizes_capacity)
+        return true;
+    if (count > SIZE_MAX / sizeof(*sizes))
+        return false;
+    sizes = nf_realloc(e->sizes, (size_t)count * sizeof(*sizes));
+    if (sizes == NULL)
+        return false;
+    e->sizes = sizes;
+    e->sizes_capacity = count;
+    return true;
+}
+
+/* Have the application append the inputs of a lease. */
+static bool split_inputs(struct engine *e, const struct nf_action *a)
+{
+    const struct nf_app *app = e->app;
+
+    if (!reserve_sizes(e, a->count)) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory for a lease");
+        return false;
+    }
+    for (uint64_t i = 0; i < a->count; i++) {
+        size_t before = e->input.bytes;
+        enum nf_status status = app->split(app->user, a->first + i, &e->input);
+
+        if (status != NF_OK) {
+            nf_engine_end(e, NF_ERR_FAILED, "input of unit %" PRIu64 ": %s",
+                          a->first + i, nf_strerror(status));
+            return false;
+        }
+        e->sizes[i] = e->input.bytes - before;
+        if (e->sizes[i] % nf_type_bytes(app->input_type) != 0) {
+            nf_engine_end(e, NF_ERR_FAILED,
+                          "input of unit %" PRIu64 ": %" PRIu64
+                          " bytes are no whole number of elements",
+                          a->first + i, e->sizes[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void send_lease(struct engine *e, const struct nf_action *a,
+                       int64_t now_us)
+{
+    struct nf_lease_msg lease = {
+        .lease = a->lease,
+        .first = a->first,
+        .count = a->count,
+        .slot = a->slot,
+        .attempts = a->attempts,
+    };
+    struct nf_msg msg = { .kind = NF_MSG_LEASE };
+    uint32_t peer;
+    struct slave *slave = nf_members_find(e, a->slave, &peer);
+    bool inputs = e->app->split != NULL;
+
+    if (slave == NULL)
+        return;
+    if (inputs) {
+        if (!split_inputs(e, a))
+            return;
+        lease.layout.unit_bytes = NF_LAYOUT_TABLE;
+        if (e->input.bytes > 0) {
+            msg.payload = nf_buf_take(&e->input, e->app->input_type);
+            if (msg.payload == NULL) {
+                nf_engine_end(e, NF_ERR_NOMEM, "out of memory for a lease");
+                return;
+            }
+        }
+    }
+    if (nf_put_lease(&e->body, &lease, inputs ? e->sizes : NULL) != NF_OK)
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory for a lease");
+    msg.body = e->body.data;
+    msg.body_bytes = e->body.bytes;
+    nf_engine_send(e, peer, &msg);
+    e->report.messages++;
+    e->report.bytes_out += msg.payload != NULL ? msg.payload->bytes : 0;
+    nf_blob_unref(msg.payload);
+    nf_account_sent(e, slave, a->slot, a->lease, now_us);
+    nf_log(NF_LOG_DEBUG, "lease %" PRIx64 " of %s: units %" PRIu64 "+%" PRIu64,
+           a->lease, slave->label, a->first, a->count);
+}
+
+/* ---------------------------------------------------------------- results */
+
+static void merge(struct engine *e, const struct nf_action *a,
+                   const struct cause *cause)
+{
+    const struct nf_result_msg *m = cause->result;
+    const struct nf_app *app = e->app;
+    const uint8_t *data = cause->data;
+    enum nf_status status = NF_OK;
+
+    if (app->collect == NULL || m == NULL)
+        return;
+    for (uint64_t i = m->first; i < a->first; i++)
+        data += nf_layout_unit_bytes(&m->layout, i - m->first);
+    for (uint64_t i = a->first; i < a->first + a->count && status == NF_OK;
+         i++) {
+        uint64_t bytes = nf_layout_unit_bytes(&m->layout, i - m->first);
+
+        status = app->collect(app->user, i, data, (size_t)bytes);
+        data += bytes;
+        if (status != NF_OK)
+            nf_engine_end(e, NF_ERR_FAILED, "result of unit %" PRIu64 ": %s", i,
+                          nf_strerror(status));
+    }
+}
+
+static void give_up(struct engine *e, const struct nf_action *a,
+                    const struct cause *cause)
+{
+    struct nf_unit_failure failure = { .unit = a->first,
+                                       .attempts = a->attempts };
+
+    if (a->after_loss)
+        snprintf(failure.reason, sizeof(failure.reason),
+                 "its slave died each time");
+    else
+        snprintf(failure.reason, sizeof(failure.reason), "%s",
+                 cause->reason != NULL ? cause->reason : "failed");
+    nf_engine_notice(e, "unit %" PRIu64 " given up after %u attempts: %s",
+                     failure.unit, failure.attempts, failure.reason);
+    if (e->report.nfailures < NF_REPORT_FAILURES)
+        e->report.failures[e->report.nfailures++] = failure;
+}
+
+static void arm(struct engine *e, int64_t wake_us, int64_t now_us)
+{
+    int64_t in_us = wake_us > now_us ? wake_us - now_us : 0;
+    struct timeval in = { .tv_sec = (time_t)(in_us / 1000000),
+                          .tv_usec = (suseconds_t)(in_us % 1000000) };
+
+    if (wake_us == INT64_MAX)
+        event_del(e->wake);
+    else
+        event_add(e->wake, &in);
+}
+
+void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
+                    const struct cause *cause, int64_t now_us)
+{
+    static const struct cause none;
+
+    if (cause == NULL)
+        cause = &none;
+    for (size_t i = 0; i < actions->count; i++) {
+        /* carrying out an action calls no farm event, so the list stays */
+        const struct nf_action *a = &actions->list[i];
+
+        switch (a->kind) {
+        case NF_ACT_SEND:
+            send_lease(e, a, now_us);
+            break;
+        case NF_ACT_ACCEPT:
+            merge(e, a, cause);
+            break;
+        case NF_ACT_GIVE_UP:
+            give_up(e, a, cause);
+            break;
+        case NF_ACT_LOST:
+            nf_members_silent(e, a->slave);
+            break;
+        case NF_ACT_DONE:
+            e->done = true;
+            e->done_us = now_us;
+            event_base_loopbreak(e->base);
+            break;
+        }
+    }
+    arm(e, actions->wake_us, now_us);
+}
+
+void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
+                       int64_t now_us)
+{
+    struct slave *slave = &e->slaves[ev->peer];
+    struct nf_result_msg m;
+    struct nf_actions actions;
+    struct nf_chunk_times times;
+    size_t bytes = ev->msg.payload != NULL ? ev->msg.payload->bytes : 0;
+    enum nf_status status;
+
+    if (!slave->joined || e->farm == NULL ||
+        nf_get_result(ev->msg.body, ev->msg.body_bytes, &m) != NF_OK ||
+        !nf_layout_fits(&m.layout, m.count, bytes)) {
+        nf_log(NF_LOG_WARN, "malformed result of %s ignored", slave->label);
+        return;
+    }
+    e->report.messages++;
+    e->report.bytes_in += bytes;
+    times = (struct nf_chunk_times){
+        .units = m.count,
+        .compute_us = m.compute_us,
+        .wait_us = m.wait_us,
+        .idle_us = m.idle_us,
+        .mean_unit_us = m.mean_unit_us,
+        .m2_unit_us2 = m.m2_unit_us2,
+    };
+    if (m.last)
+        times.elapsed_us = nf_account_answered(slave, m.lease, &m, now_us);
+    status = nf_farm_result(e->farm, slave->farm_id, m.lease, m.first, m.count,
+                            m.last ? &times : NULL, now_us, &actions);
+    if (status == NF_ERR_PROTOCOL) {
+        nf_log(NF_LOG_WARN, "result of %s is not what was leased: ignored",
+               slave->label);
+        return;
+    }
+    e->hosts[slave->host].deaths = 0;
+    nf_traffic_act(
+        e, &actions,
+        &(struct cause){ .result = &m,
+                         .data = bytes > 0 ? ev->msg.payload->data : NULL },
+        now_us);
+    nf_account_settle(slave);
+    if (status != NF_OK)
+        nf_engine_end(e, status, "out of memory");
+}
+
+void nf_traffic_unit_failed(struct engine *e, const struct nf_net_event *ev,
+                            int64_t now_us)
+{
+    struct slave *slave = &e->slaves[ev->peer];
+    struct nf_unit_failed_msg m;
+    struct nf_actions actions;
+    enum nf_status status;
+
+    if (!slave->joined || e->farm == NULL ||
+        nf_get_unit_failed(ev->msg.body, ev->msg.body_bytes, &m) != NF_OK) {
+        nf_log(NF_LOG_WARN, "malformed report of %s ignored", slave->label);
+        return;
+    }
+    nf_log(NF_LOG_INFO, "unit %" PRIu64 " failed on %s: %s", m.unit,
+           slave->label, m.reason);
+    slave->timed_out |= m.timeout;
+    if (m.last)
+        nf_account_answered(slave, m.lease, &(struct nf_result_msg){ 0 },
+                            now_us);
+    status = nf_farm_unit_failed(e->farm, slave->farm_id, m.lease, m.unit,
+                                 now_us, &actions);
+    if (status == NF_ERR_PROTOCOL)
+        return;
+    nf_traffic_act(e, &actions, &(struct cause){ .reason = m.reason }, now_us);
+    nf_account_settle(slave);
+    if (status != NF_OK)
+        nf_engine_end(e, status, "out of memory");
+}

@@ -1,0 +1,276 @@
+/* One lease through the kernel.
+ *
+ * Unit times are gathered by Welford's method; a call of m units that took t
+ * counts as m units of t/m each (Chan, Golub, LeVeque 1979, eq. 2.1 with
+ * no deviation within the call). */
+#include "config.h"
+#include "slave/kernel.h"
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+
+/* Results up to this size are copied into their blob, and the buffer used
+ * again; larger ones are handed over. */
+#define COPY_BYTES 4096
+
+/* A lease on its way through the kernel. */
+struct run {
+    const struct nf_kernel *kernel;
+    struct nf_kernel_state *state;
+    struct nf_slave_lease *lease;
+    int64_t now_us, wait_us, idle_us;
+    const uint8_t *input; /* of the next unit */
+    uint64_t part_first;  /* results not yet in an answer */
+    uint64_t part_count;
+    uint64_t n; /* Welford */
+    double mean_us, m2_us2;
+};
+
+void nf_kernel_state_fini(struct nf_kernel_state *state)
+{
+    nf_buf_fini(&state->result);
+    nf_free(state->sizes_bytes);
+    state->sizes_bytes = NULL;
+    state->sizes_capacity = 0;
+}
+
+static void add_times(struct run *run, uint64_t units, int64_t time_us)
+{
+    double m = (double)units, unit_us = (double)time_us / m;
+    double n = (double)run->n, delta = unit_us - run->mean_us;
+
+    run->n += units;
+    run->mean_us += delta * m / (n + m);
+    run->m2_us2 += delta * delta * n * m / (n + m);
+}
+
+/* The bytes of the units [unit, unit + count) of the input. */
+static size_t input_bytes(const struct run *run, uint64_t unit, uint64_t count)
+{
+    const struct nf_lease_msg *m = &run->lease->m;
+    size_t bytes = 0;
+
+    if (m->layout.unit_bytes != NF_LAYOUT_TABLE)
+        return (size_t)(m->layout.unit_bytes * count);
+    for (uint64_t i = 0; i < count; i++)
+        bytes += (size_t)nf_layout_unit_bytes(&m->layout, unit - m->first + i);
+    return bytes;
+}
+
+/* The results gathered so far as a payload; NULL if out of memory. */
+static struct nf_blob *take_result(struct run *run)
+{
+    struct nf_buf *result = &run->state->result;
+    enum nf_type type = run->kernel->app->result_type;
+    struct nf_blob *blob;
+
+    /* what the kernel lent us may be its input, which will not live on */
+    if (result->bytes > COPY_BYTES && result->capacity > 0)
+        return nf_buf_take(result, type);
+    blob = nf_blob_create(result->bytes, type);
+    if (blob == NULL)
+        return NULL;
+    memcpy(blob->data, result->data, result->bytes);
+    nf_buf_reset(result);
+    return blob;
+}
+
+/* Turn the results gathered so far into an answer. */
+static void end_part(struct run *run, bool last)
+{
+    struct nf_slave_lease *lease = run->lease;
+    struct nf_result_msg m = {
+        .lease = lease->m.lease,
+        .first = run->part_first,
+        .count = run->part_count,
+        .last = last,
+        .compute_us = lease->compute_us,
+        .wait_us = run->wait_us,
+        .idle_us = run->idle_us,
+        .mean_unit_us = run->mean_us,
+        .m2_unit_us2 = run->m2_us2,
+        .layout = { .unit_bytes = NF_LAYOUT_TABLE },
+    };
+    struct nf_answer *answer;
+
+    if (run->part_count == 0 || lease->nomem)
+        return;
+    answer = nf_lease_answer(lease, NF_MSG_RESULT);
+    if (answer == NULL ||
+        nf_put_result(&answer->body, &m, run->state->sizes_bytes) != NF_OK) {
+        lease->nomem = true;
+        return;
+    }
+    if (run->state->result.bytes > 0) {
+        answer->payload = take_result(run);
+        lease->nomem = answer->payload == NULL;
+    }
+    run->part_count = 0;
+}
+
+static void unit_failed(struct run *run, uint64_t unit, int code,
+                        const char *reason)
+{
+    struct nf_slave_lease *lease = run->lease;
+    struct nf_unit_failed_msg m = {
+        .lease = lease->m.lease,
+        .unit = unit,
+        .code = code,
+        .last = unit - lease->m.first + 1 == lease->m.count,
+    };
+    struct nf_answer *answer;
+
+    end_part(run, false);
+    run->part_first = unit + 1;
+    if (lease->nomem)
+        return;
+    snprintf(m.reason, sizeof(m.reason), "%s", reason);
+    answer = nf_lease_answer(lease, NF_MSG_UNIT_FAILED);
+    if (answer == NULL || nf_put_unit_failed(&answer->body, &m) != NF_OK)
+        lease->nomem = true;
+}
+
+/* Note the sizes of `count` results that have just been appended. */
+static void add_results(struct run *run, uint64_t count, uint64_t unit_bytes)
+{
+    struct nf_kernel_state *state = run->state;
+    uint64_t need = run->part_count + count;
+
+    if (need > state->sizes_capacity) {
+        uint64_t capacity =
+            need < 2 * state->sizes_capacity ? 2 * state->sizes_capacity : need;
+        uint64_t *sizes = capacity > SIZE_MAX / 8
+                              ? NULL
+                              : nf_realloc(state->sizes_bytes,
+                                           (size_t)capacity * sizeof(*sizes));
+
+        if (sizes == NULL) {
+            run->lease->nomem = true;
+            return;
+        }
+        state->sizes_bytes = sizes;
+        state->sizes_capacity = capacity;
+    }
+    while (run->part_count < need)
+        state->sizes_bytes[run->part_count++] = unit_bytes;
+}
+
+/* One call of the kernel, timed.
+ * @return what it returned; its results are in state->result from byte
+ *         *before_p on, its reason in error */
+static int call(struct run *run, uint64_t unit, uint64_t count, char *error_p,
+                size_t *before_p)
+{
+    const struct nf_kernel *kernel = run->kernel;
+    struct nf_kernel_state *state = run->state;
+    struct nf_work work = {
+        .first = unit,
+        .count = count,
+        .input = run->input,
+        .input_bytes = input_bytes(run, unit, count),
+        .shared = kernel->shared == NULL ? NULL : kernel->shared->data,
+        .shared_bytes = kernel->shared == NULL ? 0 : kernel->shared->bytes,
+        .result = &state->result,
+        .slot = state->slot,
+        .error = error_p,
+        .error_bytes = sizeof(((struct nf_unit_failed_msg *)0)->reason),
+    };
+    int64_t start_us = run->now_us;
+    int code;
+
+    error_p[0] = '\0';
+    *before_p = state->result.bytes;
+    if (state->watched) {
+        atomic_store_explicit(&state->call_first, unit, memory_order_relaxed);
+        atomic_store_explicit(&state->call_units, count, memory_order_relaxed);
+        atomic_store_explicit(&state->call_start_us, start_us,
+                              memory_order_release);
+    }
+    code = kernel->app->compute(&work);
+    run->now_us = nf_now_us();
+    run->lease->compute_us += run->now_us - start_us;
+    run->lease->computed_units += count;
+    if (code == 0)
+        add_times(run, count, run->now_us - start_us);
+    return code;
+}
+
+static void fail_call(struct run *run, uint64_t unit, int code, char *error)
+{
+    error[sizeof(((struct nf_unit_failed_msg *)0)->reason) - 1] = '\0';
+    error[strcspn(error, "\r\n")] = '\0';
+    if (error[0] == '\0')
+        snprintf(error, 64, "kernel returned %d", code);
+    unit_failed(run, unit, code, error);
+}
+
+/* Compute [unit, unit + count) in one call if that succeeds. */
+static void run_call(struct run *run, uint64_t unit, uint64_t count)
+{
+    struct nf_buf *result = &run->state->result;
+    char error[sizeof(((struct nf_unit_failed_msg *)0)->reason)];
+    size_t before, appended;
+    int code = call(run, unit, count, error, &before);
+
+    appended = result->bytes - before;
+    if (code == 0 && appended % count == 0) {
+        add_results(run, count, appended / count);
+        run->input += input_bytes(run, unit, count);
+        return;
+    }
+    result->bytes = before;
+    if (code != 0 && count > 1) {
+        for (uint64_t i = 0; i < count; i++)
+            run_call(run, unit + i, 1);
+        return;
+    }
+    if (code == 0) {
+        snprintf(error, sizeof(error),
+                 "kernel appended %zu bytes for %llu units", appended,
+                 (unsigned long long)count);
+        code = NF_ERR_INVAL;
+    }
+    run->input += input_bytes(run, unit, count);
+    for (uint64_t i = 0; i < count; i++)
+        fail_call(run, unit + i, code, error);
+}
+
+static int64_t positive(int64_t time_us)
+{
+    return time_us > 0 ? time_us : 0;
+}
+
+int64_t nf_kernel_run(const struct nf_kernel *kernel,
+                      struct nf_kernel_state *state,
+                      struct nf_slave_lease *lease, int64_t start_us)
+{
+    uint64_t batch =
+        kernel->app->batch_units == 0 ? 1 : kernel->app->batch_units;
+    uint64_t unit = lease->m.first, left = lease->m.count;
+    struct run run = {
+        .kernel = kernel,
+        .state = state,
+        .lease = lease,
+        .now_us = start_us,
+        .wait_us = positive(start_us - lease->arrival_us),
+        .idle_us = positive(lease->arrival_us - state->end_us),
+        .input =
+            lease->input == NULL ? (const uint8_t *)"" : lease->input->data,
+        .part_first = unit,
+    };
+
+    nf_buf_reset(&state->result);
+    while (left > 0 && !lease->nomem) {
+        uint64_t count = left < batch ? left : batch;
+
+        run_call(&run, unit, count);
+        unit += count;
+        left -= count;
+    }
+    end_part(&run, true);
+    nf_blob_unref(lease->input);
+    lease->input = NULL;
+    state->end_us = run.now_us;
+    return run.now_us;
+}

@@ -1,0 +1,347 @@
+/* The messages: round trips, truncations, and noise. */
+#include "config.h"
+#include "common/wire/wire.h"
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "tests/unit/nf_unit.h"
+
+/* One of each message, encoded, with its decoder behind one signature. */
+enum { SAMPLES = 9 };
+
+struct sample {
+    const char *name;
+    struct nf_body body;
+    enum nf_status (*decode)(const uint8_t *data, size_t bytes);
+};
+
+static const uint64_t ragged[3] = { 5, 0, UINT64_C(0x123456789abcdef) };
+static const uint64_t equal[3] = { 7, 7, 7 };
+
+static const struct nf_hello hello = { NF_WIRE_VERSION, "1.2.3", 4, 5, 6,
+                                       "host.example" };
+static const struct nf_job_msg job = { "matmul", 3,         2,   1000000,
+                                       6000000,  250000000, true };
+static const struct nf_lease_msg lease = { 11, UINT64_C(1) << 60,        3, 2,
+                                           1,  { NF_LAYOUT_TABLE, NULL } };
+static const struct nf_result_msg result = {
+    11, 12, 3, true, 13, -1, 15, 1.5, 2.25, { NF_LAYOUT_TABLE, NULL }
+};
+static const struct nf_unit_failed_msg failed = { 11,   12,    -13,
+                                                  true, false, "no licence" };
+
+/* Decode into memory of exactly `bytes` bytes, so that sanitizers see the
+ * first byte read too much. */
+#define DECODER(noun, type)                                                    \
+    static enum nf_status decode_##noun(const uint8_t *data, size_t bytes)     \
+    {                                                                          \
+        uint8_t *copy = nf_malloc(bytes);                                      \
+        struct type m;                                                         \
+        enum nf_status status;                                                 \
+                                                                               \
+        memcpy(copy, data, bytes);                                             \
+        status = nf_get_##noun(copy, bytes, &m);                               \
+        nf_free(copy);                                                         \
+        return status;                                                         \
+    }
+DECODER(hello, nf_hello)
+DECODER(job, nf_job_msg)
+DECODER(ready, nf_ready_msg)
+DECODER(text, nf_text_msg)
+DECODER(unit_failed, nf_unit_failed_msg)
+
+/* These two also read every size that they have been promised. */
+#define LAYOUT_DECODER(noun, type)                                             \
+    static enum nf_status decode_##noun(const uint8_t *data, size_t bytes)     \
+    {                                                                          \
+        uint8_t *copy = nf_malloc(bytes);                                      \
+        struct type m;                                                         \
+        enum nf_status status;                                                 \
+                                                                               \
+        memcpy(copy, data, bytes);                                             \
+        status = nf_get_##noun(copy, bytes, &m);                               \
+        if (status == NF_OK)                                                   \
+            (void)nf_layout_fits(&m.layout, m.count, UINT64_MAX);              \
+        nf_free(copy);                                                         \
+        return status;                                                         \
+    }
+LAYOUT_DECODER(lease, nf_lease_msg)
+LAYOUT_DECODER(result, nf_result_msg)
+
+static void make_samples(struct sample *samples)
+{
+    struct nf_ready_msg ready = { 9 };
+    struct sample *s = samples;
+
+    memset(samples, 0, SAMPLES * sizeof(*samples));
+    *s++ = (struct sample){ "hello", { 0 }, decode_hello };
+    *s++ = (struct sample){ "job", { 0 }, decode_job };
+    *s++ = (struct sample){ "ready", { 0 }, decode_ready };
+    *s++ = (struct sample){ "text", { 0 }, decode_text };
+    *s++ = (struct sample){ "lease", { 0 }, decode_lease };
+    *s++ = (struct sample){ "lease, equal", { 0 }, decode_lease };
+    *s++ = (struct sample){ "result", { 0 }, decode_result };
+    *s++ = (struct sample){ "result, equal", { 0 }, decode_result };
+    *s++ = (struct sample){ "unit failed", { 0 }, decode_unit_failed };
+    CU_ASSERT_EQUAL(nf_put_hello(&samples[0].body, &hello), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_job(&samples[1].body, &job), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_ready(&samples[2].body, &ready), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_text(&samples[3].body, "no such app"), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_lease(&samples[4].body, &lease, ragged), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_lease(&samples[5].body, &lease, equal), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_result(&samples[6].body, &result, ragged), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_result(&samples[7].body, &result, equal), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_unit_failed(&samples[8].body, &failed), NF_OK);
+}
+
+static void free_samples(struct sample *samples)
+{
+    for (int i = 0; i < SAMPLES; i++)
+        nf_body_fini(&samples[i].body);
+}
+
+static void test_round_trips(void)
+{
+    struct sample s[SAMPLES];
+    struct nf_hello h;
+    struct nf_job_msg j;
+    struct nf_ready_msg r;
+    struct nf_text_msg t;
+    struct nf_unit_failed_msg f;
+
+    make_samples(s);
+    CU_ASSERT_EQUAL(nf_get_hello(s[0].body.data, s[0].body.bytes, &h), NF_OK);
+    CU_ASSERT_EQUAL(h.wire_version, NF_WIRE_VERSION);
+    CU_ASSERT_STRING_EQUAL(h.version, "1.2.3");
+    CU_ASSERT_TRUE(h.spawn_id == 4 && h.pid == 5 && h.cores == 6);
+    CU_ASSERT_STRING_EQUAL(h.host, "host.example");
+    CU_ASSERT_EQUAL(nf_get_job(s[1].body.data, s[1].body.bytes, &j), NF_OK);
+    CU_ASSERT_STRING_EQUAL(j.app, "matmul");
+    CU_ASSERT_TRUE(j.slots == 3 && j.host_slaves == 2 && j.has_shared);
+    CU_ASSERT_EQUAL(j.heartbeat_us, 1000000);
+    CU_ASSERT_EQUAL(j.master_silence_us, 6000000);
+    CU_ASSERT_EQUAL(j.unit_timeout_us, 250000000);
+    CU_ASSERT_EQUAL(nf_get_ready(s[2].body.data, s[2].body.bytes, &r), NF_OK);
+    CU_ASSERT_EQUAL(r.slots, 9);
+    CU_ASSERT_EQUAL(nf_get_text(s[3].body.data, s[3].body.bytes, &t), NF_OK);
+    CU_ASSERT_STRING_EQUAL(t.text, "no such app");
+    CU_ASSERT_EQUAL(nf_get_unit_failed(s[8].body.data, s[8].body.bytes, &f),
+                    NF_OK);
+    CU_ASSERT_TRUE(f.lease == 11 && f.unit == 12 && f.code == -13);
+    CU_ASSERT_TRUE(f.timeout && !f.last);
+    CU_ASSERT_STRING_EQUAL(f.reason, "no licence");
+    free_samples(s);
+}
+
+static void test_layouts(void)
+{
+    struct sample s[SAMPLES];
+    struct nf_lease_msg l;
+    struct nf_result_msg r;
+
+    make_samples(s);
+    CU_ASSERT_EQUAL(nf_get_lease(s[4].body.data, s[4].body.bytes, &l), NF_OK);
+    CU_ASSERT_TRUE(l.lease == 11 && l.first == UINT64_C(1) << 60);
+    CU_ASSERT_TRUE(l.count == 3 && l.slot == 2 && l.attempts == 1);
+    CU_ASSERT_EQUAL(l.layout.unit_bytes, NF_LAYOUT_TABLE);
+    for (uint64_t i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(nf_layout_unit_bytes(&l.layout, i), ragged[i]);
+    CU_ASSERT_TRUE(nf_layout_fits(&l.layout, 3, 5 + ragged[2]));
+    CU_ASSERT_FALSE(nf_layout_fits(&l.layout, 3, 4 + ragged[2]));
+    CU_ASSERT_FALSE(nf_layout_fits(&l.layout, 3, 6 + ragged[2]));
+    CU_ASSERT_EQUAL(nf_get_result(s[6].body.data, s[6].body.bytes, &r), NF_OK);
+    CU_ASSERT_TRUE(r.lease == 11 && r.first == 12 && r.count == 3 && r.last);
+    CU_ASSERT_TRUE(r.compute_us == 13 && r.wait_us == -1 && r.idle_us == 15);
+    CU_ASSERT_TRUE(r.mean_unit_us == 1.5 && r.m2_unit_us2 == 2.25);
+    CU_ASSERT_EQUAL(nf_layout_unit_bytes(&r.layout, 2), ragged[2]);
+    /* equal sizes need no table */
+    CU_ASSERT_EQUAL(s[5].body.bytes, 40);
+    CU_ASSERT_EQUAL(nf_get_lease(s[5].body.data, s[5].body.bytes, &l), NF_OK);
+    CU_ASSERT_EQUAL(l.layout.unit_bytes, 7);
+    CU_ASSERT_EQUAL(nf_get_result(s[7].body.data, s[7].body.bytes, &r), NF_OK);
+    CU_ASSERT_EQUAL(nf_layout_unit_bytes(&r.layout, 2), 7);
+    CU_ASSERT_TRUE(nf_layout_fits(&r.layout, 3, 21));
+    CU_ASSERT_FALSE(nf_layout_fits(&r.layout, 3, 22));
+    CU_ASSERT_FALSE(nf_layout_fits(&r.layout, 0, 0));
+    free_samples(s);
+}
+
+/* 2^63 units of 2 bytes are not 0 bytes. */
+static void test_overflow_does_not_fit(void)
+{
+    struct nf_layout layout = { 2, NULL };
+    struct nf_lease_msg m = lease, got;
+    struct nf_body body;
+
+    CU_ASSERT_FALSE(nf_layout_fits(&layout, UINT64_C(1) << 63, 0));
+    nf_body_init(&body);
+    m.first = UINT64_MAX - 2;
+    m.layout.unit_bytes = 8;
+    CU_ASSERT_EQUAL(nf_put_lease(&body, &m, NULL), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_lease(body.data, body.bytes, &got), NF_ERR_PROTOCOL);
+    m.first = 0;
+    m.count = 0;
+    CU_ASSERT_EQUAL(nf_put_lease(&body, &m, NULL), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_lease(body.data, body.bytes, &got), NF_ERR_PROTOCOL);
+    nf_body_fini(&body);
+}
+
+static void test_truncations_are_refused(void)
+{
+    struct sample s[SAMPLES];
+
+    make_samples(s);
+    for (int i = 0; i < SAMPLES; i++) {
+        CU_ASSERT_EQUAL(s[i].decode(s[i].body.data, s[i].body.bytes), NF_OK);
+        for (size_t bytes = 0; bytes < s[i].body.bytes; bytes++)
+            CU_ASSERT_EQUAL(s[i].decode(s[i].body.data, bytes),
+                            NF_ERR_PROTOCOL);
+    }
+    free_samples(s);
+}
+
+static void test_only_a_later_hello_may_be_longer(void)
+{
+    struct sample s[SAMPLES];
+    struct nf_hello later = hello, got;
+    struct nf_body body;
+    uint8_t longer[1024];
+
+    make_samples(s);
+    for (int i = 0; i < SAMPLES; i++) {
+        memcpy(longer, s[i].body.data, s[i].body.bytes);
+        longer[s[i].body.bytes] = 0;
+        CU_ASSERT_EQUAL(s[i].decode(longer, s[i].body.bytes + 1),
+                        NF_ERR_PROTOCOL);
+    }
+    free_samples(s);
+    nf_body_init(&body);
+    later.wire_version = NF_WIRE_VERSION + 1;
+    CU_ASSERT_EQUAL(nf_put_hello(&body, &later), NF_OK);
+    memcpy(longer, body.data, body.bytes);
+    CU_ASSERT_EQUAL(nf_get_hello(longer, body.bytes + 100, &got), NF_OK);
+    CU_ASSERT_EQUAL(got.wire_version, NF_WIRE_VERSION + 1);
+    nf_body_fini(&body);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Whatever is done to a message, every decoder reads only what is there and
+ * says yes or no. */
+static void test_mutations_never_crash(void)
+{
+    struct sample s[SAMPLES];
+    uint64_t seed = 1, refused = 0, accepted = 0;
+    uint8_t data[1024];
+
+    make_samples(s);
+    for (int round = 0; round < 100000; round++) {
+        const struct sample *from = &s[next_random(&seed) % SAMPLES];
+        const struct sample *as = &s[next_random(&seed) % SAMPLES];
+        size_t bytes = from->body.bytes;
+        enum nf_status status;
+
+        memcpy(data, from->body.data, bytes);
+        for (uint64_t n = next_random(&seed) % 4; n > 0; n--)
+            data[next_random(&seed) % bytes] = (uint8_t)next_random(&seed);
+        if (next_random(&seed) % 4 == 0)
+            bytes = next_random(&seed) % (bytes + 1);
+        status = as->decode(data, bytes);
+        if (status == NF_OK)
+            accepted++;
+        else
+            refused++;
+        if (status != NF_OK && status != NF_ERR_PROTOCOL)
+            CU_FAIL("a decoder says something else");
+    }
+    CU_ASSERT_TRUE(accepted > 1000 && refused > 1000);
+    free_samples(s);
+}
+
+static void test_poison_is_refused(void)
+{
+    struct nf_result_msg m = result, got;
+    struct nf_job_msg j = job, got_job;
+    struct nf_body body;
+
+    nf_body_init(&body);
+    m.mean_unit_us = -1;
+    CU_ASSERT_EQUAL(nf_put_result(&body, &m, ragged), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_result(body.data, body.bytes, &got),
+                    NF_ERR_PROTOCOL);
+    m = result;
+    m.m2_unit_us2 = 1e308 * 10;
+    CU_ASSERT_EQUAL(nf_put_result(&body, &m, ragged), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_result(body.data, body.bytes, &got),
+                    NF_ERR_PROTOCOL);
+    m = result;
+    m.compute_us = -1;
+    CU_ASSERT_EQUAL(nf_put_result(&body, &m, ragged), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_result(body.data, body.bytes, &got),
+                    NF_ERR_PROTOCOL);
+    j.heartbeat_us = -1;
+    CU_ASSERT_EQUAL(nf_put_job(&body, &j), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_job(body.data, body.bytes, &got_job),
+                    NF_ERR_PROTOCOL);
+    nf_body_fini(&body);
+}
+
+static void test_long_texts_are_cut(void)
+{
+    char text[1000];
+    struct nf_text_msg got;
+    struct nf_body body;
+
+    memset(text, 'x', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    nf_body_init(&body);
+    CU_ASSERT_EQUAL(nf_put_text(&body, text), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_text(body.data, body.bytes, &got), NF_OK);
+    CU_ASSERT_EQUAL(strlen(got.text), NF_ERROR_TEXT_BYTES - 1);
+    nf_body_fini(&body);
+}
+
+static void test_out_of_memory_is_said(void)
+{
+    struct nf_body body;
+
+    nf_body_init(&body);
+    nf_alloc_fail_after(0);
+    CU_ASSERT_EQUAL(nf_put_job(&body, &job), NF_ERR_NOMEM);
+    CU_ASSERT_EQUAL(nf_put_lease(&body, &lease, ragged), NF_ERR_NOMEM);
+    nf_alloc_fail_after(-1);
+    CU_ASSERT_EQUAL(nf_put_job(&body, &job), NF_OK);
+    nf_body_fini(&body);
+}
+
+static CU_TestInfo tests[] = {
+    { "every message survives a round trip", test_round_trips },
+    { "sizes travel as one number or as a table", test_layouts },
+    { "sizes that overflow fit nothing", test_overflow_does_not_fit },
+    { "every truncation is refused", test_truncations_are_refused },
+    { "only a later hello may be longer",
+      test_only_a_later_hello_may_be_longer },
+    { "numbers that would poison a policy are refused",
+      test_poison_is_refused },
+    { "texts that are too long are cut", test_long_texts_are_cut },
+    { "running out of memory is said", test_out_of_memory_is_said },
+    { "random mutations never crash a decoder", test_mutations_never_crash },
+    CU_TEST_INFO_NULL,
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { "wire", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
