@@ -27,7 +27,7 @@ static bool ring_grow(struct slot *s)
 }
 
 void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,
-                     uint64_t lease, int64_t now_us)
+                     const struct nf_action *send, int64_t now_us)
 {
     struct slot *s = &slave->slots[slot];
     bool free = s->count == 0;
@@ -36,7 +36,8 @@ void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,
     if (s->count == s->capacity && !ring_grow(s))
         return; /* only the report suffers */
     s->flights[(s->first + s->count++) % s->capacity] = (struct flight){
-        .lease = lease,
+        .lease = send->lease,
+        .units = send->count,
         .sent_us = now_us,
         .gap_us = free ? now_us - s->free_since_us : 0,
         .by_policy = free && !s->fresh,

@@ -18,7 +18,7 @@ enum slave_state {
 
 /** A lease on its way, for the accounts. */
 struct flight {
-    uint64_t lease;
+    uint64_t lease, units;
     int64_t sent_us;
     int64_t gap_us;      /**< the slot had been free for us that long */
     bool by_policy;      /**< ... because the pacer held back */
@@ -148,7 +148,7 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
 
 /* account.c */
 void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,
-                     uint64_t lease, int64_t now_us);
+                     const struct nf_action *send, int64_t now_us);
 /** The lease was answered in full.  @return sent to now, 0 if unknown */
 int64_t nf_account_answered(struct slave *slave, uint64_t lease,
                             const struct nf_result_msg *m, int64_t now_us);

@@ -414,25 +414,29 @@ void nf_members_refused(struct engine *e, const struct nf_net_event *ev)
 
 /* -------------------------------------------------------------- departures */
 
-/* The farm may have sent the units out again before we can count them, so we
- * count what the slave had. */
-static void tell_loss(struct engine *e, uint32_t peer, const char *why,
-                      uint64_t leases)
+/* What it had been handed and not answered in full. */
+static uint64_t units_of(const struct slave *slave)
 {
-    const struct slave *slave = &e->slaves[peer];
+    uint64_t units = 0;
 
-    nf_log(NF_LOG_INFO, "lost slave %u (%s): %" PRIu64 " leases returned", peer,
-           e->hosts[slave->host].name, leases);
-    nf_engine_notice(e, "%s %s; its units go to others", slave->label, why);
+    for (uint32_t i = 0; i < slave->nslots; i++) {
+        const struct slot *s = &slave->slots[i];
+
+        for (uint32_t k = 0; k < s->count; k++)
+            units += s->flights[(s->first + k) % s->capacity].units;
+    }
+    return units;
 }
 
-static uint64_t count_flights(const struct slave *slave)
+static void tell_loss(struct engine *e, uint32_t peer, const char *why)
 {
-    uint64_t leases = 0;
+    const struct slave *slave = &e->slaves[peer];
+    uint64_t units = units_of(slave);
 
-    for (uint32_t i = 0; i < slave->nslots; i++)
-        leases += slave->slots[i].count;
-    return leases;
+    nf_log(NF_LOG_INFO, "lost %s: %" PRIu64 " units returned", slave->label,
+           units);
+    nf_engine_notice(e, "lost %s, which %s: %" PRIu64 " units go to others",
+                     slave->label, why, units);
 }
 
 static void respawn(struct engine *e, uint32_t index, int64_t now_us)
@@ -472,10 +476,8 @@ void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
         e->live_slaves--;
         e->live_slots -= slave->nslots;
         tell_loss(e, peer,
-                  slave->timed_out ? "ended itself over a unit that overran "
-                                     "its time"
-                                   : "ended unexpectedly",
-                  count_flights(slave));
+                  slave->timed_out ? "ended over a unit that overran its time"
+                                   : "ended unexpectedly");
         nf_account_reset(slave, now_us);
         if (nf_farm_lost(e->farm, slave->farm_id,
                          host->up ? loss : NF_LOSS_SILENT, now_us,
@@ -503,7 +505,7 @@ void nf_members_silent(struct engine *e, uint32_t farm_id)
     slave->state = SLAVE_SILENT;
     e->live_slaves--;
     e->live_slots -= slave->nslots;
-    tell_loss(e, peer, "is silent", count_flights(slave));
+    tell_loss(e, peer, "is silent");
     nf_net_drop(e->net, peer, false);
 }
 

@@ -92,7 +92,7 @@ static void send_lease(struct engine *e, const struct nf_action *a,
     e->report.messages++;
     e->report.bytes_out += msg.payload != NULL ? msg.payload->bytes : 0;
     nf_blob_unref(msg.payload);
-    nf_account_sent(e, slave, a->slot, a->lease, now_us);
+    nf_account_sent(e, slave, a->slot, a, now_us);
     nf_log(NF_LOG_DEBUG, "lease %" PRIx64 " of %s: units %" PRIu64 "+%" PRIu64,
            a->lease, slave->label, a->first, a->count);
 }
