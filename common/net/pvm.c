@@ -309,7 +309,7 @@ static enum nf_status read_output(struct nf_pvm_message *m)
     m->kind = NF_PVM_OTHER;
     if (pvm_upkint(&tid, 1, 1) < 0 || pvm_upkint(&bytes, 1, 1) < 0)
         return NF_OK;
-    if (bytes < 0 && bytes != -1)
+    if (bytes < 0)
         return NF_OK; /* "a task of mine spawned something": no news */
     if (bytes > (int)sizeof(text))
         bytes = (int)sizeof(text);
