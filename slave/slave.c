@@ -52,6 +52,7 @@ static void slave_unref(struct nf_slave *s)
     nf_body_fini(&s->comm.body);
     nf_blob_unref(s->shared);
     pthread_mutex_destroy(&s->done_lock);
+    pthread_cond_destroy(&s->sent_cond);
     pthread_mutex_destroy(&s->end_lock);
     pthread_cond_destroy(&s->end_cond);
     nf_free(s);
@@ -97,6 +98,7 @@ static struct nf_slave *slave_create(struct nf_port *port,
     atomic_init(&s->refs, 1);
     atomic_init(&s->silence_limit_us, FIRST_SILENCE_US);
     pthread_mutex_init(&s->done_lock, NULL);
+    pthread_cond_init(&s->sent_cond, NULL);
     pthread_mutex_init(&s->end_lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
