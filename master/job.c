@@ -213,7 +213,7 @@ void nf_job_take_progress(struct nf_job *job, const char *line, size_t bytes)
         new.slaves = (uint32_t)slaves;
     if (take_count(report, "slots", &slots) && slots <= UINT32_MAX)
         new.slots = (uint32_t)slots;
-    if (elapsed_s >= 0 && elapsed_s < 1e12)
+    if (json_is_number(elapsed) && elapsed_s >= 0 && elapsed_s < 1e12)
         new.elapsed_us = (int64_t)(elapsed_s * 1e6);
     job->progress = new;
     json_decref(report);

@@ -57,7 +57,8 @@ static int check_path(cfg_t *cfg, cfg_opt_t *option)
 {
     const char *path = cfg_opt_getnstr(option, cfg_opt_size(option) - 1);
 
-    if (path[0] == '/' || strncmp(path, "~/", 2) == 0)
+    if (path[0] == '/' ||
+        (strncmp(path, "~/", 2) == 0 && getenv("HOME") != NULL))
         return 0;
     cfg_error(cfg, "%s = \"%s\": want an absolute path (or ~/...)",
               cfg_opt_name(option), path);
@@ -169,17 +170,24 @@ static enum nf_status parse(cfg_t *cfg, const char *path, struct nf_error *err)
     return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
 }
 
-/* A copy of a string setting, ~ expanded; NULL if it is not set. */
+/* A copy of a string setting, with $HOME for ~; NULL if it is not set. */
 static char *copy_string(cfg_t *cfg, const char *name, bool *failed)
 {
     const char *value = cfg_getstr(cfg, name);
-    char *expanded, *copy;
+    const char *home = getenv("HOME");
+    size_t bytes;
+    char *copy;
 
     if (value == NULL || value[0] == '\0')
         return NULL;
-    expanded = value[0] == '~' ? cfg_tilde_expand(value) : NULL;
-    copy = nf_strdup(expanded != NULL ? expanded : value);
-    free(expanded); /* libconfuse's, by malloc */
+    if (value[0] == '~')
+        value++;
+    else
+        home = NULL;
+    bytes = strlen(value) + (home == NULL ? 0 : strlen(home)) + 1;
+    copy = nf_malloc(bytes);
+    if (copy != NULL)
+        snprintf(copy, bytes, "%s%s", home == NULL ? "" : home, value);
     *failed = *failed || copy == NULL;
     return copy;
 }

@@ -82,17 +82,18 @@ static enum nf_status check_integrity(struct nf_store *store,
                                       struct nf_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    enum nf_status status = NF_ERR_INVAL;
+    enum nf_status status = NF_OK;
+    const char *text = NULL;
 
     if (sqlite3_prepare_v2(store->db, "PRAGMA quick_check(1)", -1, &statement,
-                           NULL) != SQLITE_OK ||
-        sqlite3_step(statement) != SQLITE_ROW)
-        nf_fail(err, status, "%s", sqlite3_errmsg(store->db));
-    else if (strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0)
-        status = NF_OK;
-    else
-        nf_fail(err, status, "corrupt: %.100s",
-                (const char *)sqlite3_column_text(statement, 0));
+                           NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        text = (const char *)sqlite3_column_text(statement, 0);
+    if (text == NULL)
+        status = nf_fail(err, NF_ERR_INVAL, "%s", sqlite3_errmsg(store->db));
+    else if (strcmp(text, "ok") != 0) /* it may be several lines */
+        status = nf_fail(err, NF_ERR_INVAL, "corrupt: %.*s",
+                         (int)strcspn(text, "\n"), text);
     sqlite3_finalize(statement);
     return status;
 }
