@@ -6,6 +6,7 @@
  *     env NAME              its value      until FILE wait for FILE to exist
  *     hang                  wait for a signal, 130 when SIGTERM comes
  *     deaf                  ignore SIGTERM from now on
+ *     numb FILE             ignore all signals and pipes until FILE exists
  *     flood                 write progress and log as fast as they are taken
  *     leak                  leave a child behind that holds the pipes open
  *     crash                 abort()        exit N     exit with N
@@ -58,6 +59,16 @@ static void hang(const char *until)
     }
 }
 
+/* One that hangs in a call and notices nothing. */
+static void be_numb(const char *until)
+{
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    while (access(until, F_OK) != 0)
+        poll(NULL, 0, 20);
+}
+
 static void flood(void)
 {
     char text[1000];
@@ -108,6 +119,8 @@ static int carry_out(int argc, char **argv, int at)
                1;
     if (strcmp(word, "until") == 0)
         return hang(next), 1;
+    if (strcmp(word, "numb") == 0)
+        return be_numb(next), 1;
     if (strcmp(word, "exit") == 0)
         exit(atoi(next));
     if (strcmp(word, "where") == 0)
