@@ -403,10 +403,10 @@ static void when_all_are_waiting_one_more_is_turned_away(void)
     stop();
 }
 
-/* Turn the loop until a client is dropped, not longer than a minute. */
+/* Turn the loop until a client is dropped, not longer than 15 s. */
 static bool dropped_in_time(int fd)
 {
-    int64_t until_us = nf_now_us() + 60000000;
+    int64_t until_us = nf_now_us() + 15000000;
     struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 
     while (nf_now_us() < until_us) {
