@@ -6,11 +6,10 @@
  *     env NAME              its value      until FILE wait for FILE to exist
  *     hang                  wait for a signal, 130 when SIGTERM comes
  *     deaf                  ignore SIGTERM from now on
- *     numb FILE             ignore all signals and pipes until FILE exists
- *     flood                 write progress and log as fast as they are taken
- *     leak                  leave a child behind that holds the pipes open
- *     crash                 abort()        exit N     exit with N
- * Ends with a report and exit status 0. */
+ *     numb FILE             ignore all signals and pipes until FILE exists, 30
+ * s flood                 write progress and log as fast as they are taken leak
+ * leave a child behind that holds the pipes open crash                 abort()
+ * exit N     exit with N Ends with a report and exit status 0. */
 #include "config.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -65,8 +64,8 @@ static void be_numb(const char *until)
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    while (access(until, F_OK) != 0)
-        poll(NULL, 0, 20);
+    for (int i = 0; i < 1500 && access(until, F_OK) != 0; i++)
+        poll(NULL, 0, 20); /* half a minute, if a test goes wrong */
 }
 
 static void flood(void)

@@ -115,10 +115,11 @@ submit()
     job=$out
 }
 
-# pid_of WORD: the runner that has this argument
+# the runner of job N, as the daemon's log has it
 pid_of()
 {
-    pgrep -u "$(id -u)" -f "$runner .*$1" | head -n 1
+    sed -n "s/.*job $1 (.*): started, pid \([0-9]*\),.*/\1/p" "$dir/log" |
+        tail -n 1
 }
 
 gone()
@@ -302,7 +303,7 @@ run 130 "$client" wait "$running"
 is_state "$running" cancelled || die "a cancelled running job is not cancelled"
 submit fake hang
 eventually is_state "$job" running
-pid=$(pid_of hang)
+pid=$(pid_of "$job")
 kill -STOP "$pid"
 run 0 "$client" cancel "$job"
 run 130 "$client" wait "$job"
@@ -312,7 +313,7 @@ is_ready()
     "$client" result --log "$job" 2>/dev/null | grep -q ready
 }
 eventually is_ready
-pid=$(pid_of deaf)
+pid=$(pid_of "$job")
 run 0 "$client" cancel "$job"
 run 0 "$client" status "$job"
 contains "$out" cancelling
@@ -323,7 +324,7 @@ ok "queued, running, stopped and deaf jobs can be cancelled"
 # --- status while everything is busy: answers need nobody's help
 submit fake hang
 eventually is_state "$job" running
-pid=$(pid_of hang)
+pid=$(pid_of "$job")
 kill -STOP "$pid"
 "$client" half-line &
 burners+=($!)
@@ -359,7 +360,7 @@ running=$job
 submit --priority 3 fake
 queued=$job
 eventually is_state "$running" running
-pid=$(pid_of again)
+pid=$(pid_of "$running")
 "$client" wait "$running" 2>"$dir/waiter" &
 waiter=$!
 sleep 0.2
@@ -385,7 +386,7 @@ ok "after kill -9 finished results are there and the others run again"
 # --- a runner that did not notice
 submit fake say ready numb "$dir/never"
 eventually is_ready
-pid=$(pid_of never)
+pid=$(pid_of "$job")
 kill -KILL "$daemon_pid"
 wait "$daemon_pid" 2>/dev/null
 gone "$pid" && die "expected a runner left behind"
@@ -398,7 +399,7 @@ ok "a runner left behind is killed before its job runs again"
 # --- stopping in order
 submit fake until "$dir/later"
 eventually is_state "$job" running
-pid=$(pid_of later)
+pid=$(pid_of "$job")
 stop_daemon TERM 0
 gone "$pid" || die "a runner survived its daemon"
 [ ! -e "$socket" ] || die "the socket survived its daemon"
