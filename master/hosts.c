@@ -1,4 +1,5 @@
-/* The hosts file.  Errors name the line, because nobody finds them otherwise. */
+/* The hosts file.  Errors name the line, because nobody finds them otherwise.
+ */
 #include "config.h"
 #include "master/hosts.h"
 #include <ctype.h>
@@ -11,8 +12,8 @@
 #include "common/base/error.h"
 #include "common/base/units.h"
 
-static const char *const pvm_words[] = { "ep=", "dx=", "lo=", "wd=", "sp=",
-                                         "bx=", NULL };
+static const char *const pvm_words[] = { "ep=", "dx=", "lo=", "wd=",
+                                         "sp=", "bx=", NULL };
 
 static bool is_pvm_word(const char *word)
 {
@@ -75,9 +76,21 @@ static enum nf_status read_line(char *text, struct nf_host *host_p,
         return nf_fail(err, NF_ERR_INVAL, "\"%s\" is not a host name", word);
     snprintf(host_p->name, sizeof(host_p->name), "%s", word);
     snprintf(host_p->line, sizeof(host_p->line), "%s", word);
-    while (status == NF_OK &&
-           (word = strtok_r(NULL, " \t\r\n", &rest)) != NULL)
+    while (status == NF_OK && (word = strtok_r(NULL, " \t\r\n", &rest)) != NULL)
         status = read_word(host_p, word, err);
+    return status;
+}
+
+enum nf_status nf_host_parse(const char *line, struct nf_host *host_p,
+                             struct nf_error *err)
+{
+    char *text = nf_strdup(line);
+    enum nf_status status;
+
+    if (text == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    status = read_line(text, host_p, err);
+    nf_free(text);
     return status;
 }
 
@@ -135,15 +148,16 @@ enum nf_status nf_hosts_read(const char *path, struct nf_hosts *hosts_p,
     struct nf_hosts hosts = { NULL, 0 };
     struct stat st;
     enum nf_status status;
-    FILE *file = fopen(path, "r");
+    FILE *file;
 
+    /* looked at first: opening a pipe would wait for its writer */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return nf_fail(err, NF_ERR_INVAL, "hosts file %s: not a file", path);
+    file = fopen(path, "r");
     if (file == NULL)
         return nf_fail(err, NF_ERR_INVAL, "hosts file %s: %s", path,
                        strerror(errno));
-    if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode))
-        status = nf_fail(err, NF_ERR_INVAL, "hosts file %s: not a file", path);
-    else
-        status = read_stream(file, path, &hosts, err);
+    status = read_stream(file, path, &hosts, err);
     fclose(file);
     if (status != NF_OK)
         nf_hosts_fini(&hosts);

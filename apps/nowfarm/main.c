@@ -1,7 +1,10 @@
 /* nowfarm: one program, subcommands by a table. */
 #include "config.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands.h"
 #include "apps/nowfarm/commands_jobs.h"
 #include "nowfarm.h"
@@ -38,24 +41,41 @@ static void print_help(FILE *to)
                 "unreachable, 4 verification failed, 130 interrupted\n");
 }
 
+/* Descriptors 0 to 2 must be taken, or a file that we open would get the number
+ * of standard output or error and be written to.  What was closed can be
+ * neither read nor written, as before. */
+static void open_standard_fds(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            _exit(NF_EXIT_FAILED);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    static char name[32]; /* popt calls the command by its argv[0] */
+
+    snprintf(name, sizeof(name), "nowfarm %s", command->name);
+    argv[0] = name;
+    return command->run(argc, (const char **)argv);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fprintf(stderr, "nowfarm: which command? (see: nowfarm --help)\n");
-        return 2;
-    }
+    open_standard_fds();
+    if (argc < 2)
+        return nf_usage_error("which command? (see: nowfarm --help)");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return 0;
+        return nf_finish_output();
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("nowfarm %s\n", nf_version());
-        return 0;
+        return nf_finish_output();
     }
     for (int i = 0; i < NCOMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, (const char **)(argv + 1));
-    fprintf(stderr, "nowfarm: no command \"%s\" (see: nowfarm --help)\n",
-            argv[1]);
-    return 2;
+            return run_command(&commands[i], argc - 1, argv + 1);
+    return nf_usage_error("no command \"%s\" (see: nowfarm --help)", argv[1]);
 }
