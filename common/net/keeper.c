@@ -104,9 +104,12 @@ static void work_spawn(int socket, char **f)
     struct nf_error err = { .text = "out of memory" };
 
     snprintf(exported, sizeof(exported),
-             "NOWFARM_SLAVE:NOWFARM_LOG:NOWFARM_ENCODING:LD_LIBRARY_PATH%s%s",
+             "NOWFARM_SLAVE:NOWFARM_LOG:NOWFARM_ENCODING:LD_LIBRARY_PATH:"
+             "OPENBLAS_NUM_THREADS%s%s",
              more != NULL ? ":" : "", more != NULL ? more : "");
     setenv("NOWFARM_SLAVE", f[5], 1);
+    /* slots are the threads of a slave; more would be in their way */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
     if (tids != NULL)
         nf_pvm_spawn(f[4], f[2], count, exported, tids, &started, &err);
     if (started > 0) {

@@ -239,6 +239,7 @@ static struct peer *new_peer(struct net_pvm *n, int tid)
         return NULL;
     n->npeers++;
     nf_link_init(&peer->link, n->cookie, n->limit_bytes);
+    nf_link_set_window(&peer->link, nf_pvm_window_bytes());
     if (host_of(n, tid) == NULL)
         read_hosts(n);
     host = host_of(n, tid);

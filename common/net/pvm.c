@@ -38,6 +38,7 @@ enum { SOCKET_BUFFER_BYTES = 1 << 20 };
 
 static int tuned_fds[1024];
 static int ntuned_fds = -1;
+static uint32_t window_bytes = NF_LINK_WINDOW_BYTES;
 
 /* Called before every send: the set of sockets changes in any call of PVM. */
 static void tune_sockets(void)
@@ -49,10 +50,24 @@ static void tune_sockets(void)
     if (count < 0 ||
         (count == ntuned_fds && memcmp(fds, tuned_fds, known) == 0))
         return;
-    for (int i = 0; i < count; i++)
+    window_bytes = NF_LINK_WINDOW_MAX_BYTES;
+    for (int i = 0; i < count; i++) {
+        int got = 0;
+        socklen_t size = sizeof(got);
+
         (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+        if (getsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &got, &size) == 0 &&
+            (uint32_t)got / 8 < window_bytes)
+            window_bytes = (uint32_t)got / 8;
+    }
     memcpy(tuned_fds, fds, known);
     ntuned_fds = count;
+}
+
+uint32_t nf_pvm_window_bytes(void)
+{
+    tune_sockets();
+    return window_bytes;
 }
 
 static const char *pvm_text(int code)
@@ -522,7 +537,7 @@ enum nf_status nf_pvm_take(const struct nf_link_in *in)
 
 static int pack_typed(enum nf_type type, const uint8_t *data, size_t bytes)
 {
-    static uint64_t swapped[NF_LINK_FRAME_BYTES / 8 + 1];
+    static uint64_t swapped[NF_LINK_FRAME_MAX_BYTES / 8 + 1];
     int elements = (int)(bytes / nf_type_bytes(type));
 
     /* libpvm's prototypes lack const; it only reads */

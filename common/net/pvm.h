@@ -85,6 +85,9 @@ enum nf_status nf_pvm_take(const struct nf_link_in *in);
 /** Send one frame.  @p convert: pack the payload element by element in XDR. */
 enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out,
                            bool convert);
+/** The window that the sockets of this process are good for, so that no send
+ *  blocks; to be asked once a route is there. */
+uint32_t nf_pvm_window_bytes(void);
 /** Sockets to watch; valid until the next call into PVM. */
 size_t nf_pvm_fds(const int **fds_p);
 #endif
