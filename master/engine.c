@@ -16,6 +16,8 @@
 enum {
     TICK_US = 50000,     /* how soon a stop is noticed, pings are due, ... */
     BATCH_EVENTS = 128,  /* handled before timers get a turn */
+    LINGER_US = 5000,    /* waiting in the transport while messages come: saves
+                            the way through the event loop for each */
 };
 
 void nf_engine_end(struct engine *e, enum nf_status status, const char *format,
@@ -162,6 +164,13 @@ static void watch(struct engine *e)
     }
 }
 
+/* A short timer is dear to set, so lingering is for when none is due soon. */
+static void set_linger(struct engine *e)
+{
+    e->net->linger_us =
+        e->wake_us - nf_now_us() > 2 * LINGER_US ? LINGER_US : 0;
+}
+
 /* Take what has arrived.  libpvm may hold whole messages that no socket will
  * announce again, so this goes on until it has none. */
 static void drain(struct engine *e)
@@ -170,6 +179,7 @@ static void drain(struct engine *e)
     enum nf_status status = NF_OK;
     int left = BATCH_EVENTS;
 
+    set_linger(e);
     while (status == NF_OK && left-- > 0 && !e->done && e->status == NF_OK) {
         status = nf_net_next(e->net, &ev);
         if (status == NF_OK)

@@ -7,6 +7,9 @@
 #include "config.h"
 #include "slave/slave.h"
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,6 +206,12 @@ static void become_slave_process(void)
     signal(SIGINT, SIG_IGN);     /* the master decides */
     signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, 0);
+#ifdef __GLIBC__
+    /* libpvm takes a block of its fragment size for each message and gives it
+     * back: do not return it to the kernel each time */
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    mallopt(M_ARENA_MAX, 2);
+#endif
 }
 
 enum nf_status nf_slave_serve(struct nf_port *port,

@@ -66,6 +66,9 @@ struct nf_net_ops {
 /** A transport's object starts with this. */
 struct nf_net {
     const struct nf_net_ops *ops;
+    /** Set by the user: while messages keep coming, nf_net_next may wait this
+     *  long for the next one; what else there is to do can wait.  0: never. */
+    int64_t linger_us;
 };
 
 /** Every transport that was built, then NULL. */
@@ -142,9 +145,9 @@ struct nf_port_ops {
 struct nf_port {
     const struct nf_port_ops *ops;
     uint32_t spawn_id;   /**< to be said in HELLO */
-    bool may_linger;     /**< set by the user of the port: nobody is about to
-                              call nf_port_wake, so that nf_port_wait may notice
-                              a wake-up some 0.2 ms late */
+    bool may_linger;     /**< set by the user of the port: nobody is going to
+                              call nf_port_wake, so nf_port_wait need not heed
+                              it */
 };
 
 /** Queue @p msg for the master and send what credit allows. */

@@ -19,10 +19,6 @@
 #include "common/net/keeper.h"
 #include "common/net/pvm.h"
 
-/* While messages keep coming, waiting for the next one this long in libpvm is
- * cheaper than going through the event loop for it. */
-enum { LINGER_US = 40 };
-
 enum peer_state { PEER_LIVE, PEER_LEFT, PEER_KILLED };
 
 struct peer {
@@ -432,7 +428,7 @@ static enum nf_status pvm_net_next(struct nf_net *net,
             *event_p = n->taken->event;
             return NF_OK;
         }
-        status = nf_pvm_receive(n->busy ? LINGER_US : 0, &m);
+        status = nf_pvm_receive(n->busy ? n->base.linger_us : 0, &m);
         n->busy = status == NF_OK;
         if (status == NF_OK) {
             status = take_pvm(n, &m, event_p);
