@@ -329,6 +329,7 @@ static enum nf_status send_done(struct nf_slave *s)
     pthread_mutex_unlock(&s->done_lock);
     while (list != NULL) {
         struct nf_slave_lease *next = list->next;
+        struct nf_slot *slot = &s->slots[list->m.slot];
 
         s->comm.with_slots--;
         if (status == NF_OK)
@@ -336,6 +337,10 @@ static enum nf_status send_done(struct nf_slave *s)
         else
             nf_lease_release(&s->comm.pool, list);
         list = next;
+        pthread_mutex_lock(&s->done_lock);
+        if (--slot->unsent == 1) /* it may be waiting for that */
+            pthread_cond_broadcast(&s->sent_cond);
+        pthread_mutex_unlock(&s->done_lock);
     }
     return status;
 }
