@@ -117,6 +117,7 @@ static void work_spawn(int socket, char **f)
         post(socket, "refused\t%s\t%s\t%u\t%s", f[1], f[2], count - started,
              err.text);
     relay_output(socket, started);
+    post(socket, "ended\t%s", f[1]);
     nf_pvm_leave();
 }
 
@@ -590,6 +591,11 @@ static enum nf_status read_answer(struct nf_keeper *keeper, struct nf_answer *a)
         a->kind = NF_ANSWER_REFUSED;
         a->count = n > 2 ? (uint32_t)strtoul(f[2], NULL, 10) : 0;
         a->text = n > 3 ? f[3] : f[0];
+        return NF_OK;
+    }
+    if (strcmp(kind, "ended") == 0) {
+        a->kind = NF_ANSWER_ENDED;
+        a->spawn_id = (uint32_t)strtoul(f[1], NULL, 10);
         return NF_OK;
     }
     a->kind = kind[0] == 'a'   ? NF_ANSWER_ADDED

@@ -59,6 +59,7 @@ struct nf_net_ops {
     enum nf_status (*next)(struct nf_net *net, struct nf_net_event *event_p);
     size_t (*fds)(struct nf_net *net, const int **fds_p);
     size_t (*backlog_bytes)(struct nf_net *net, uint32_t peer);
+    bool (*settled)(const struct nf_net *net); /* NULL: always */
     void (*drop)(struct nf_net *net, uint32_t peer, bool kill);
     void (*close)(struct nf_net *net);
 };
@@ -115,6 +116,13 @@ static inline size_t nf_net_backlog_bytes(struct nf_net *net, uint32_t peer)
     return net->ops->backlog_bytes(net, peer);
 }
 
+/** Have all slaves ended, and has all that they printed been delivered?  After
+ *  STOP, go on taking events until then, for a second at the most. */
+static inline bool nf_net_settled(const struct nf_net *net)
+{
+    return net->ops->settled == NULL || net->ops->settled(net);
+}
+
 /** Throw away what is queued for @p peer.  It stays known: if it speaks again
  *  its messages are delivered.  With @p kill its task is killed, in the
  *  background, and it is forgotten. */
@@ -124,7 +132,7 @@ static inline void nf_net_drop(struct nf_net *net, uint32_t peer, bool kill)
 }
 
 /** End every slave that is still there (STOP must have been sent if they are
- *  to end by themselves; waits at most about a second for that, then kills),
+ *  to end by themselves; see nf_net_settled) by killing it,
  *  leave the virtual machine, halt it if we started it and nobody else uses
  *  it.  @p net may be NULL. */
 static inline void nf_net_close(struct nf_net *net)
