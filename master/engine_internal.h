@@ -35,6 +35,7 @@ struct slot {
 struct slave {
     enum slave_state state;
     bool joined, timed_out;
+    bool asked;              /**< SILENT: heard again, and asked to get ready */
     uint32_t host, nslots, farm_id, spawn_id;
     int64_t heard_us, spoken_us;
     char label[96];
@@ -122,12 +123,17 @@ void nf_members_refused(struct engine *e, const struct nf_net_event *ev);
 void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us);
 /** The farm has given it up. */
 void nf_members_silent(struct engine *e, uint32_t farm_id);
-/** A slave that was given up has spoken again. */
+/** A slave that was given up has spoken again: what comes may be old, so it is
+ *  asked whether it is there. */
+void nf_members_heard_again(struct engine *e, uint32_t peer);
+/** It says that it is. */
 void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us);
 void nf_members_output(struct engine *e, uint32_t peer, const char *text);
 /** Pings, slaves that never got ready, the begin of the farm, the end when no
  *  slave is left. */
 void nf_members_tick(struct engine *e, int64_t now_us);
+/** The job is over: name the hosts that were still awaited. */
+void nf_members_name_missing(struct engine *e);
 struct slave *nf_members_find(struct engine *e, uint32_t farm_id,
                               uint32_t *peer_p);
 void nf_members_fini(struct engine *e);

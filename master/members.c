@@ -8,6 +8,10 @@
 #include "common/base/log.h"
 #include "master/engine_internal.h"
 
+/* How long a slave bears our silence; with what its watchdog adds, it ends
+ * within 10 s of a master that is cut off.  (That of a master that dies is told
+ * by PVM at once.) */
+static const int64_t MASTER_SILENCE_US = 7 * 1000000LL;
 /* A slave that was spawned must say hello within this. */
 static const int64_t HELLO_LIMIT_US = 30 * 1000000LL;
 /* After the first slave is ready, the others may take this long before the
@@ -229,7 +233,7 @@ static void send_job(struct engine *e, uint32_t peer)
         .slots = host->slots,
         .host_slaves = host->want > 0 ? host->want : 1,
         .heartbeat_us = silence_us / 4,
-        .master_silence_us = 6 * 1000000LL,
+        .master_silence_us = MASTER_SILENCE_US,
         .unit_timeout_us = e->options->unit_timeout_us,
         .has_shared = e->shared != NULL,
     };
@@ -515,21 +519,38 @@ void nf_members_silent(struct engine *e, uint32_t farm_id)
     if (slave == NULL || slave->state != SLAVE_READY)
         return;
     slave->state = SLAVE_SILENT;
+    slave->asked = false;
     e->live_slaves--;
     e->live_slots -= slave->nslots;
     tell_loss(e, peer, "is silent");
     nf_net_drop(e->net, peer, false);
 }
 
+void nf_members_heard_again(struct engine *e, uint32_t peer)
+{
+    static const struct nf_msg revoke = { .kind = NF_MSG_REVOKE };
+
+    if (!e->slaves[peer].asked)
+        nf_engine_send(e, peer, &revoke);
+    e->slaves[peer].asked = true;
+}
+
 void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us)
 {
-    struct slave *slave = &e->slaves[peer];
-    struct nf_msg msg = { .kind = NF_MSG_REVOKE };
-
-    slave->heard_us = now_us;
-    nf_engine_notice(e, "%s is back", slave->label);
-    nf_engine_send(e, peer, &msg);
+    if (e->done)
+        return;
+    nf_engine_notice(e, "%s is back", e->slaves[peer].label);
     join(e, peer, now_us);
+}
+
+void nf_members_name_missing(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->nhosts && e->hosts_pending > 0; i++)
+        if (!e->hosts[i].up && !e->hosts[i].given_up)
+            nf_engine_notice(e,
+                             "host %s left out: not in the virtual machine by "
+                             "the end of the job",
+                             e->hosts[i].name);
 }
 
 /* ------------------------------------------------------------------ output */

@@ -118,10 +118,18 @@ static enum nf_status say_hello(struct nf_slave *s)
     return comm_send(s, NF_MSG_HELLO, &s->comm.body, NULL);
 }
 
+static enum nf_status say_ready(struct nf_slave *s)
+{
+    struct nf_ready_msg ready = { .slots = s->nslots };
+
+    if (nf_put_ready(&s->comm.body, &ready) != NF_OK)
+        return refuse_nomem(s);
+    return comm_send(s, NF_MSG_READY, &s->comm.body, NULL);
+}
+
 /* The job is known and its data there: start the slots. */
 static enum nf_status get_ready(struct nf_slave *s)
 {
-    struct nf_ready_msg ready;
     char text[96];
 
     if (nf_slots_create(s) != NF_OK)
@@ -134,10 +142,7 @@ static enum nf_status get_ready(struct nf_slave *s)
         return refuse(s, NF_ERR_NOMEM, text);
     }
     s->comm.ready = true;
-    ready.slots = s->nslots;
-    if (nf_put_ready(&s->comm.body, &ready) != NF_OK)
-        return refuse_nomem(s);
-    return comm_send(s, NF_MSG_READY, &s->comm.body, NULL);
+    return say_ready(s);
 }
 
 static enum nf_status refuse_app(struct nf_slave *s)
@@ -234,13 +239,14 @@ static uint64_t release_list(struct nf_slave *s, struct nf_slave_lease *list)
     return count;
 }
 
-/* Forget every lease that nobody computes. */
-static void on_revoke(struct nf_slave *s)
+/* Forget every lease that nobody computes, and say that we are here. */
+static enum nf_status on_revoke(struct nf_slave *s)
 {
     release_list(s, s->comm.head);
     s->comm.head = s->comm.unstamped = NULL;
     for (uint32_t i = 0; s->comm.ready && i < s->nslots; i++)
         s->comm.with_slots -= release_list(s, nf_slot_revoke(&s->slots[i]));
+    return s->comm.ready ? say_ready(s) : NF_OK;
 }
 
 /* @return NF_OK, NF_WAIT for "stop", or an error: then we end */
@@ -257,8 +263,7 @@ static enum nf_status on_message(struct nf_slave *s, struct nf_msg *msg)
     case NF_MSG_PING:
         return NF_OK;
     case NF_MSG_REVOKE:
-        on_revoke(s);
-        return NF_OK;
+        return on_revoke(s);
     case NF_MSG_STOP:
         return NF_WAIT;
     case NF_MSG_REFUSE:
