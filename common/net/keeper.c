@@ -188,14 +188,25 @@ static void work_host(int socket, char **f)
     nf_pvm_leave();
 }
 
+/* The next job must not meet a pvmd that is just going down. */
+static void await_halted(void)
+{
+    char path[PATH_MAX];
+
+    nf_pvm_socket_file(path, sizeof(path));
+    for (int i = 0; i < 100 && access(path, F_OK) == 0; i++)
+        usleep(10000);
+}
+
 static void work_halt_now(int socket)
 {
     int tid;
 
     signal(SIGTERM, SIG_IGN); /* halting sends it to us */
-    post(socket, "removed\tall");
     if (nf_pvm_enroll(&tid) == NF_OK)
         nf_pvm_halt();
+    await_halted();
+    post(socket, "removed\tall"); /* last: we may be killed after it */
 }
 
 static void work_kill(int socket, char **f)
@@ -217,6 +228,10 @@ static void work_start(int socket, bool may_start)
 
     setsid(); /* the pvmd must outlive our process group */
     nf_pvm_socket_file(path, sizeof(path));
+    if (nf_pvm_is_allowed(&err) != NF_OK) {
+        post(socket, "error\t%s", err.text);
+        return;
+    }
     /* a pvmd that is just starting needs a moment before it answers */
     for (int i = 0; i < 10 && access(path, F_OK) == 0; i++) {
         if (nf_pvm_enroll(&tid) == NF_OK) {
@@ -382,12 +397,7 @@ static void finish(struct keeping *k)
     if (nf_vmlock_last(&k->lock) &&
         ask_worker(k, halt_adapter, false, answer, 2500) &&
         strcmp(answer, "gone") == 0) {
-        char path[PATH_MAX];
-
-        /* the next job must not meet a pvmd that is just going down */
-        nf_pvm_socket_file(path, sizeof(path));
-        for (int i = 0; i < 100 && access(path, F_OK) == 0; i++)
-            usleep(10000);
+        await_halted();
         nf_vmlock_mark(&k->lock, false);
     }
     nf_vmlock_end(&k->lock);

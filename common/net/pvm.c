@@ -97,6 +97,8 @@ static const char *pvm_text(int code)
         return "its PVM is of another version";
     case PvmHostFail:
         return "the host failed";
+    case PvmIPLoopback:
+        return "this host's own name means a loopback address";
     default:
         return "PVM refused";
     }
@@ -211,14 +213,19 @@ void nf_pvm_leave(void)
     unmute(saved);
 }
 
+enum nf_status nf_pvm_is_allowed(struct nf_error *err)
+{
+    if (getuid() != 0 || getenv("PVM_ALLOW_ROOT") != NULL)
+        return NF_OK;
+    return nf_fail(err, NF_ERR_UNREACHABLE,
+                   "PVM does not start for root unless PVM_ALLOW_ROOT=1 is "
+                   "set");
+}
+
 enum nf_status nf_pvm_start(struct nf_error *err)
 {
     int saved, code, tid;
 
-    if (getuid() == 0 && getenv("PVM_ALLOW_ROOT") == NULL)
-        return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "PVM does not start for root unless PVM_ALLOW_ROOT=1 is "
-                       "set");
     saved = mute();
     pvm_setopt(PvmAutoErr, 0);
     code = pvm_start_pvmd(0, NULL, 1);

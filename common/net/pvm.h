@@ -20,6 +20,10 @@ void nf_pvm_leave(void);
 void nf_pvm_socket_file(char *path_p, size_t bytes);
 /** The folder of that file. */
 const char *nf_pvm_folder(void);
+/** May this user run PVM?  If not, libpvm would print a page and exit, so ask
+ *  before nf_pvm_enroll() and nf_pvm_start().
+ *  @retval NF_ERR_UNREACHABLE  root, and PVM_ALLOW_ROOT is not set */
+enum nf_status nf_pvm_is_allowed(struct nf_error *err);
 /** Start a pvmd on this host and connect to it.
  *  @retval NF_ERR_UNREACHABLE  err says why, as far as PVM tells */
 enum nf_status nf_pvm_start(struct nf_error *err);

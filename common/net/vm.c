@@ -41,8 +41,11 @@ enum nf_status nf_vm_hosts(struct nf_vm_host **hosts_p, size_t *count_p,
     struct nf_vm_host *hosts;
     size_t count;
     int tid;
-    enum nf_status status = nf_pvm_enroll(&tid);
+    enum nf_status status = nf_pvm_is_allowed(err);
 
+    if (status != NF_OK)
+        return status;
+    status = nf_pvm_enroll(&tid);
     if (status == NF_OK)
         status = nf_pvm_hosts(&list, &count);
     if (status != NF_OK)
