@@ -82,34 +82,37 @@ void nf_account_settle(struct slave *slave)
         slave->slots[i].fresh = false;
 }
 
+/* What the slots of one slave add to the parts. */
+static void add_parts(const struct slave *slave, int64_t done_us,
+                      struct nf_report *r)
+{
+    for (uint32_t k = 0; k < slave->nslots; k++) {
+        const struct slot *s = &slave->slots[k];
+
+        r->part_compute_s += (double)s->compute_us * 1e-6;
+        r->part_master_s += (double)s->master_us * 1e-6;
+        r->part_idle_s += (double)s->policy_us * 1e-6;
+        if (slave->state == SLAVE_READY && s->count == 0 &&
+            s->free_since_us < done_us)
+            r->part_tail_s += (double)(done_us - s->free_since_us) * 1e-6;
+    }
+}
+
 void nf_account_report(struct engine *e)
 {
     struct nf_report *r = &e->report;
-    double n = 0, span_s = r->makespan_s;
+    double slots = r->slots > 0 ? r->slots : 1;
 
-    for (uint32_t i = 0; i < e->nslaves; i++) {
-        const struct slave *slave = &e->slaves[i];
-
-        for (uint32_t k = 0; slave->joined && k < slave->nslots; k++) {
-            const struct slot *s = &slave->slots[k];
-
-            n++;
-            r->part_compute_s += (double)s->compute_us * 1e-6;
-            r->part_master_s += (double)s->master_us * 1e-6;
-            r->part_idle_s += (double)s->policy_us * 1e-6;
-            if (s->count == 0 && s->free_since_us < e->done_us)
-                r->part_tail_s += (double)(e->done_us - s->free_since_us) * 1e-6;
-        }
-    }
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].joined)
+            add_parts(&e->slaves[i], e->done_us, r);
     r->compute_s = r->part_compute_s;
-    if (n == 0)
-        return;
-    r->lower_bound_s = r->compute_s / (r->slots > 0 ? r->slots : n);
-    r->part_compute_s /= n;
-    r->part_master_s /= n;
-    r->part_idle_s /= n;
-    r->part_tail_s /= n;
-    r->part_transfer_s = span_s - r->part_compute_s - r->part_master_s -
+    r->part_compute_s /= slots;
+    r->part_master_s /= slots;
+    r->part_idle_s /= slots;
+    r->part_tail_s /= slots;
+    r->lower_bound_s = r->part_compute_s;
+    r->part_transfer_s = r->makespan_s - r->part_compute_s - r->part_master_s -
                          r->part_idle_s - r->part_tail_s;
     /* durations of several clocks: rounding may leave a little below zero */
     if (r->part_transfer_s < 0)

@@ -3,6 +3,7 @@
 #include "master/engine.h"
 #include <event2/event.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 enum {
     TICK_US = 50000,     /* how soon a stop is noticed, pings are due, ... */
     BATCH_EVENTS = 128,  /* handled before timers get a turn */
+    SETTLE_US = 1000000, /* for slaves that were told to stop */
+    LINGER_US = 5000,    /* waiting in the transport while messages come: saves
+                            the way through the event loop for each */
 };
 
 void nf_engine_end(struct engine *e, enum nf_status status, const char *format,
@@ -170,6 +174,13 @@ static bool stop_asked(struct engine *e)
     return true;
 }
 
+/* A short timer is dear to set, so lingering is for when none is due soon. */
+static void set_linger(struct engine *e)
+{
+    e->net->linger_us =
+        e->wake_us - nf_now_us() > 2 * LINGER_US ? LINGER_US : 0;
+}
+
 /* Take what has arrived.  libpvm may hold whole messages that no socket will
  * announce again, so this goes on until it has none. */
 static void drain(struct engine *e)
@@ -178,6 +189,7 @@ static void drain(struct engine *e)
     enum nf_status status = NF_OK;
     int left = BATCH_EVENTS;
 
+    set_linger(e);
     while (status == NF_OK && left-- > 0 && !e->done && e->status == NF_OK) {
         status = nf_net_next(e->net, &ev);
         if (status == NF_OK)
@@ -387,6 +399,34 @@ static void stop_slaves(struct engine *e)
     }
 }
 
+/* Slaves that were told to stop end, and what they printed last arrives. */
+static void let_settle(struct engine *e)
+{
+    int64_t until_us = nf_now_us() + SETTLE_US;
+    struct pollfd fds[256];
+    const int *list;
+    struct nf_net_event ev;
+
+    e->net->linger_us = 0;
+    while (nf_now_us() < until_us) {
+        size_t count;
+        enum nf_status status = nf_net_next(e->net, &ev);
+
+        if (status == NF_OK && ev.kind == NF_NET_OUTPUT)
+            nf_members_output(e, ev.peer, ev.text);
+        if (status == NF_OK && ev.kind == NF_NET_MESSAGE)
+            nf_blob_unref(ev.msg.payload);
+        if (status == NF_OK)
+            continue;
+        if (status != NF_WAIT || nf_net_settled(e->net))
+            return;
+        count = nf_net_fds(e->net, &list);
+        for (size_t i = 0; i < count && i < 256; i++)
+            fds[i] = (struct pollfd){ .fd = list[i], .events = POLLIN };
+        poll(fds, (nfds_t)(count < 256 ? count : 256), 20);
+    }
+}
+
 static void fill_report(struct engine *e)
 {
     struct nf_report *r = &e->report;
@@ -496,6 +536,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
         nf_engine_end(&e, NF_ERR_NOMEM, "out of memory");
     run_loop(&e);
     stop_slaves(&e);
+    let_settle(&e);
     nf_net_close(e.net);
     status = finish(&e, report_p, err);
     free_engine(&e);

@@ -89,6 +89,7 @@ struct engine {
     uint64_t sizes_capacity;
 
     int64_t opened_us, began_us, first_ready_us, done_us, progress_us;
+    int64_t wake_us;         /**< when the farm wants to be called */
     int64_t no_slave_since_us;
     uint64_t given_up_units;
     bool done, stopping;

@@ -38,6 +38,16 @@ struct slave *nf_members_find(struct engine *e, uint32_t farm_id,
     return &e->slaves[*peer_p];
 }
 
+/* A host or slave is of no use: e->last_reason says why.  With others left the
+ * job goes on and the user must know; else that line is the job's end. */
+static void tell_trouble(struct engine *e)
+{
+    if (e->nhosts > 1 || e->ready_slaves > 0)
+        nf_engine_notice(e, "%s", e->last_reason);
+    else
+        nf_log(NF_LOG_INFO, "%s", e->last_reason);
+}
+
 /* ------------------------------------------------------------------ hosts */
 
 static struct host *find_host(struct engine *e, const char *name)
@@ -125,8 +135,9 @@ void nf_members_host_failed(struct engine *e, const char *name,
 {
     struct host *host = find_host(e, name);
 
-    snprintf(e->last_reason, sizeof(e->last_reason), "host %s: %s", name, text);
-    nf_engine_notice(e, "host %s left out: %s", name, text);
+    snprintf(e->last_reason, sizeof(e->last_reason), "host %s left out: %s",
+             name, text);
+    tell_trouble(e);
     if (host == NULL)
         return;
     no_longer_awaited(e, host);
@@ -200,10 +211,10 @@ void nf_members_spawn_failed(struct engine *e, const struct nf_net_event *ev,
     host = &e->hosts[e->spawns[ev->spawn_id].host];
     host->alive -= spawn_settled(e, ev->spawn_id, ev->count);
     host->deaths++;
-    snprintf(e->last_reason, sizeof(e->last_reason), "host %s: %s", host->name,
-             ev->text);
-    nf_engine_notice(e, "host %s: %u slave%s not started: %s", host->name,
-                     ev->count, ev->count == 1 ? "" : "s", ev->text);
+    snprintf(e->last_reason, sizeof(e->last_reason),
+             "host %s: %u slave%s not started: %s", host->name, ev->count,
+             ev->count == 1 ? "" : "s", ev->text);
+    tell_trouble(e);
 }
 
 static void refuse(struct engine *e, uint32_t peer, const char *text)
@@ -233,7 +244,8 @@ static bool same_version(struct engine *e, uint32_t peer,
              "version on every host",
              hello->host, hello->version, nf_version());
     snprintf(e->last_reason, sizeof(e->last_reason), "%s", text);
-    nf_engine_notice(e, "%s", text);
+    if (!e->hosts[e->slaves[peer].host].given_up)
+        tell_trouble(e);
     refuse(e, peer, text);
     return false;
 }
@@ -438,9 +450,9 @@ void nf_members_refused(struct engine *e, const struct nf_net_event *ev)
 
     if (nf_get_text(ev->msg.body, ev->msg.body_bytes, &m) != NF_OK)
         snprintf(m.text, sizeof(m.text), "it refuses the job");
-    snprintf(e->last_reason, sizeof(e->last_reason), "%s: %s", slave->label,
-             m.text);
-    nf_engine_notice(e, "%s refuses the job: %s", slave->label, m.text);
+    snprintf(e->last_reason, sizeof(e->last_reason), "%s refuses the job: %s",
+             slave->label, m.text);
+    tell_trouble(e);
     if (slave->host < e->nhosts && !slave->joined)
         e->hosts[slave->host].given_up = true;
 }

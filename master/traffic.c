@@ -151,6 +151,9 @@ static void arm(struct engine *e, int64_t wake_us, int64_t now_us)
     struct timeval in = { .tv_sec = (time_t)(in_us / 1000000),
                           .tv_usec = (suseconds_t)(in_us % 1000000) };
 
+    if (wake_us == e->wake_us && event_pending(e->wake, EV_TIMEOUT, NULL))
+        return;
+    e->wake_us = wake_us;
     if (wake_us == INT64_MAX)
         event_del(e->wake);
     else

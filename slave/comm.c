@@ -5,6 +5,7 @@
  * leases to their slots and sleep. */
 #include "config.h"
 #include "slave/internal.h"
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -267,10 +268,10 @@ static enum nf_status on_message(struct nf_slave *s, struct nf_msg *msg)
     }
 }
 
-/* Take all that has come.  Results as on_message. */
-static enum nf_status receive_all(struct nf_slave *s)
+/* Take at most `most` messages of what has come.  Results as on_message. */
+static enum nf_status receive(struct nf_slave *s, unsigned most)
 {
-    for (;;) {
+    while (most-- > 0) {
         struct nf_msg msg;
         enum nf_status status = nf_port_receive(s->port, &msg);
 
@@ -286,6 +287,7 @@ static enum nf_status receive_all(struct nf_slave *s)
         if (status != NF_OK)
             return status;
     }
+    return NF_OK;
 }
 
 /* Send the answers of a computed lease, learn from it, forget it. */
@@ -327,6 +329,7 @@ static enum nf_status send_done(struct nf_slave *s)
     pthread_mutex_unlock(&s->done_lock);
     while (list != NULL) {
         struct nf_slave_lease *next = list->next;
+        struct nf_slot *slot = &s->slots[list->m.slot];
 
         s->comm.with_slots--;
         if (status == NF_OK)
@@ -334,6 +337,10 @@ static enum nf_status send_done(struct nf_slave *s)
         else
             nf_lease_release(&s->comm.pool, list);
         list = next;
+        pthread_mutex_lock(&s->done_lock);
+        if (--slot->unsent == 1) /* it may be waiting for that */
+            pthread_cond_broadcast(&s->sent_cond);
+        pthread_mutex_unlock(&s->done_lock);
     }
     return status;
 }
@@ -420,14 +427,25 @@ static enum nf_status see_to_clock(struct nf_slave *s)
     return NF_OK;
 }
 
+static double inline_limit_us(const struct nf_slave *s)
+{
+    return s->nslots == 1 ? INLINE_ONE_SLOT_US : INLINE_SLOTS_US;
+}
+
+/* Are there short leases only, and all slots idle?  Then nobody will wake us,
+ * and the next message is best awaited and handled by itself. */
+static bool is_lingering(const struct nf_slave *s)
+{
+    return s->comm.with_slots == 0 && s->comm.head == NULL &&
+           s->comm.unit_us >= 0 && s->comm.unit_us < inline_limit_us(s);
+}
+
 /* May the communicator compute this one itself? */
 static bool is_inline(const struct nf_slave *s,
                       const struct nf_slave_lease *lease)
 {
-    double limit_us = s->nslots == 1 ? INLINE_ONE_SLOT_US : INLINE_SLOTS_US;
-
     return s->comm.unit_us >= 0 &&
-           s->comm.unit_us * (double)lease->m.count < limit_us &&
+           s->comm.unit_us * (double)lease->m.count < inline_limit_us(s) &&
            atomic_load(&s->slots[lease->m.slot].idle);
 }
 
@@ -456,13 +474,13 @@ static bool run_inline(struct nf_worker *w, struct nf_slave_lease *lease)
     struct nf_slot *slot = &s->slots[lease->m.slot];
     uint64_t run =
         ++s->comm.inline_runs << 21 | (uint64_t)lease->m.slot << 1 | 1;
-    int64_t end_us;
+    int64_t start_us = s->comm.now_us, end_us;
 
     s->comm.with_slots++;
-    atomic_store(&s->inline_run, run);
+    atomic_store(&s->inline_run, run); /* from here on the role may go */
     if (!atomic_load(&slot->watch))
         nf_slot_watch(slot);
-    end_us = nf_slot_compute(s, slot, lease, s->comm.now_us);
+    end_us = nf_slot_compute(s, slot, lease, start_us);
     if (!atomic_compare_exchange_strong(&s->inline_run, &run,
                                         run & ~UINT64_C(1))) {
         w->slot = slot;
@@ -542,8 +560,13 @@ static enum nf_status turn(struct nf_worker *w,
 
     /* with short leases waiting, a look at the port for each would cost as
      * much as the lease */
-    if (s->comm.head == NULL || ++s->comm.turns % TURNS_UNHEARD == 0)
-        status = receive_all(s);
+    if (is_lingering(s)) {
+        s->port->may_linger = true;
+        nf_port_wait(s->port, sleep_us(s));
+        status = receive(s, 1);
+    } else if (s->comm.head == NULL || ++s->comm.turns % TURNS_UNHEARD == 0) {
+        status = receive(s, UINT_MAX);
+    }
     if (status == NF_OK)
         status = send_done(s);
     if (status == NF_OK)
@@ -552,7 +575,8 @@ static enum nf_status turn(struct nf_worker *w,
         return status;
     lease = dispatch(s);
     if (lease == NULL) {
-        sleep_or_not(s);
+        if (!is_lingering(s))
+            sleep_or_not(s);
         return NF_OK;
     }
     if (run_inline(w, lease))

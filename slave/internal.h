@@ -47,6 +47,10 @@ struct nf_slot {
     pthread_mutex_t lock;
     pthread_cond_t cond;
     struct nf_slave_lease *head, *tail; /**< under lock: what to compute */
+    /** Under done_lock: delivered, and the answers not yet sent.  At most one
+     *  when the next lease is begun, so that the master, when we die, need not
+     *  suspect more than the two oldest leases of a slot. */
+    uint32_t unsent;
 };
 
 /** State of the communicator's role; touched by the one who has it. */
@@ -87,6 +91,7 @@ struct nf_slave {
     atomic_uint heard_count; /**< messages, for the watchdog */
 
     pthread_mutex_t done_lock;
+    pthread_cond_t sent_cond; /**< some slot's `unsent` fell, or we end */
     struct nf_slave_lease *done_head, *done_tail; /**< computed, to be sent */
     bool comm_sleeps;     /**< ... and wants to be woken */
     bool done_closed;     /**< nobody will send; the port is closing */

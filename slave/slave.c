@@ -7,6 +7,9 @@
 #include "config.h"
 #include "slave/slave.h"
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +52,7 @@ static void slave_unref(struct nf_slave *s)
     nf_body_fini(&s->comm.body);
     nf_blob_unref(s->shared);
     pthread_mutex_destroy(&s->done_lock);
+    pthread_cond_destroy(&s->sent_cond);
     pthread_mutex_destroy(&s->end_lock);
     pthread_cond_destroy(&s->end_cond);
     nf_free(s);
@@ -94,6 +98,7 @@ static struct nf_slave *slave_create(struct nf_port *port,
     atomic_init(&s->refs, 1);
     atomic_init(&s->silence_limit_us, FIRST_SILENCE_US);
     pthread_mutex_init(&s->done_lock, NULL);
+    pthread_cond_init(&s->sent_cond, NULL);
     pthread_mutex_init(&s->end_lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -203,6 +208,14 @@ static void become_slave_process(void)
     signal(SIGINT, SIG_IGN);     /* the master decides */
     signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, 0);
+#ifdef __GLIBC__
+    /* Blocks of the size of fragments, inputs and results come and go with
+     * every lease: keep their memory, instead of having the kernel clear new
+     * pages for each. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 enum nf_status nf_slave_serve(struct nf_port *port,

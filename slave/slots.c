@@ -96,6 +96,9 @@ void nf_slots_end(struct nf_slave *s)
         pthread_cond_broadcast(&s->slots[i].cond);
         pthread_mutex_unlock(&s->slots[i].lock);
     }
+    pthread_mutex_lock(&s->done_lock);
+    pthread_cond_broadcast(&s->sent_cond);
+    pthread_mutex_unlock(&s->done_lock);
 }
 
 int64_t nf_slot_compute(struct nf_slave *s, struct nf_slot *slot,
@@ -124,6 +127,7 @@ bool nf_slot_deliver(struct nf_slave *s, struct nf_slot *slot,
     }
     lease->next = NULL;
     pthread_mutex_lock(&s->done_lock);
+    slot->unsent++;
     if (s->done_head == NULL)
         s->done_head = lease;
     else
@@ -137,6 +141,15 @@ bool nf_slot_deliver(struct nf_slave *s, struct nf_slot *slot,
     }
     pthread_mutex_unlock(&s->done_lock);
     return true;
+}
+
+/* Let the communicator keep up: see `unsent`. */
+static void wait_for_sends(struct nf_slave *s, struct nf_slot *slot)
+{
+    pthread_mutex_lock(&s->done_lock);
+    while (slot->unsent > 1 && !atomic_load(&s->ending))
+        pthread_cond_wait(&s->sent_cond, &s->done_lock);
+    pthread_mutex_unlock(&s->done_lock);
 }
 
 /* What a watching worker remembers between two looks. */
@@ -231,6 +244,7 @@ bool nf_slot_serve(struct nf_worker *w)
         nf_slot_compute(w->slave, slot, lease, nf_now_us());
         if (!nf_slot_deliver(w->slave, slot, lease))
             return false;
+        wait_for_sends(w->slave, slot);
     }
     return w->slot == NULL;
 }

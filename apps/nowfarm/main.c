@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "apps/nowfarm/commands.h"
+#include "apps/nowfarm/commands_jobs.h"
 #include "nowfarm.h"
 
 struct command {
@@ -18,13 +19,11 @@ static const struct command commands[] = {
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
     { "remove", nf_cmd_remove, "remove a host from it" },
-#ifdef HAVE_JOBS
     { "submit", nf_cmd_submit, "give a job to nowfarmd" },
     { "status", nf_cmd_status, "how the daemon's jobs are" },
     { "wait", nf_cmd_wait, "wait for a job" },
     { "result", nf_cmd_result, "print the report of a finished job" },
     { "cancel", nf_cmd_cancel, "cancel a job" },
-#endif
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

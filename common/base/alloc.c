@@ -30,6 +30,15 @@ void *nf_calloc(size_t count, size_t bytes)
     return calloc(count == 0 ? 1 : count, bytes == 0 ? 1 : bytes);
 }
 
+void *nf_aligned_alloc(size_t alignment, size_t bytes)
+{
+    void *block;
+
+    if (must_fail() || posix_memalign(&block, alignment, bytes) != 0)
+        return NULL;
+    return block;
+}
+
 void *nf_realloc(void *block, size_t bytes)
 {
     return must_fail() ? NULL : realloc(block, bytes == 0 ? 1 : bytes);

@@ -7,6 +7,8 @@
 void *nf_malloc(size_t bytes);
 /** As calloc: zeroed; NULL if count * bytes overflows. */
 void *nf_calloc(size_t count, size_t bytes);
+/** As malloc, at a multiple of @p alignment bytes, a power of two. */
+void *nf_aligned_alloc(size_t alignment, size_t bytes);
 /** As realloc; on NULL the old block is untouched. */
 void *nf_realloc(void *block, size_t bytes);
 /** As free; NULL is fine. */

@@ -2,7 +2,28 @@
 #include "config.h"
 #include "common/base/blob.h"
 #include <string.h>
+#include <sys/mman.h>
 #include "common/base/alloc.h"
+
+/* From this size on, pages of their own, and huge ones if the system has them:
+ * clearing and mapping small ones would take longer than filling them. */
+enum { HUGE_BYTES = 32 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+
+static struct nf_blob *create_huge(size_t bytes, enum nf_type type)
+{
+    void *data = nf_aligned_alloc(HUGE_PAGE_BYTES, bytes);
+    struct nf_blob *blob;
+
+    if (data == NULL)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    (void)madvise(data, bytes, MADV_HUGEPAGE);
+#endif
+    blob = nf_blob_wrap(data, bytes, type, nf_free);
+    if (blob == NULL)
+        nf_free(data);
+    return blob;
+}
 
 struct nf_blob *nf_blob_create(size_t bytes, enum nf_type type)
 {
@@ -10,6 +31,8 @@ struct nf_blob *nf_blob_create(size_t bytes, enum nf_type type)
 
     if (bytes > SIZE_MAX - sizeof(*blob))
         return NULL;
+    if (bytes >= HUGE_BYTES)
+        return create_huge(bytes, type);
     blob = nf_malloc(sizeof(*blob) + bytes);
     if (blob == NULL)
         return NULL;

@@ -219,8 +219,8 @@ static void give_up(struct nf_farm *farm, uint64_t unit, uint32_t slot,
         act->loss = *loss;
 }
 
-/* The oldest lease of a slot whose slave ended: one of its units did it, if
- * any.
+/* One of the oldest leases of a slot whose slave ended: one of its units did
+ * it, if any.
  * @param certain  it is the only unit that the slave had */
 static void blame(struct nf_farm *farm, struct nf_chunk *chunk, bool certain)
 {
@@ -242,14 +242,16 @@ static uint64_t take_back(struct nf_farm *farm, uint32_t slot, bool suspect,
 {
     struct nf_chunk_list *leases = &farm->slots[slot].leases;
     uint64_t returned = 0;
+    int oldest = NF_FARM_SUSPECT_LEASES;
 
     while (leases->head != NF_CHUNK_NONE) {
         uint32_t index = leases->head;
 
         nf_chunk_list_remove(&farm->pool.chunks, leases, index);
-        if (suspect)
+        if (suspect && oldest > 0) {
             blame(farm, nf_chunks_at(&farm->pool.chunks, index), certain);
-        suspect = false; /* the later ones were not started */
+            oldest--; /* the later ones were not started */
+        }
         returned += nf_pool_return(&farm->pool, index);
         farm->leases--;
     }

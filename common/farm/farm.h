@@ -13,14 +13,18 @@
  *  its next units, nf_farm_unit_failed() its next one unit.  The leases of a
  *  slot are computed in the order in which they were sent.
  *
- *  When a slave's task ends, what it had not answered of the oldest lease of
- *  each of its slots is suspect: these units are retried one at a time, and the
+ *  When a slave's task ends, what it had not answered of the two oldest leases
+ *  of each of its slots is suspect (two, because the answer to one may be unsent
+ *  while the next is computed): these units are retried one at a time, and the
  *  last attempt of each runs on a slave that has nothing else.  So a unit is
  *  only given up for a loss if it was certainly the one: with max_attempts 1,
  *  and after errors of the kernel, that may take an attempt more. */
 #include "common/policy/policy.h"
 
 struct nf_farm;
+
+/** Leases of a slot that are suspect when its slave's task ends. */
+enum { NF_FARM_SUSPECT_LEASES = 2 };
 
 struct nf_farm_config {
     uint64_t units;

@@ -117,7 +117,51 @@ static void work_spawn(int socket, char **f)
         post(socket, "refused\t%s\t%s\t%u\t%s", f[1], f[2], count - started,
              err.text);
     relay_output(socket, started);
+    post(socket, "ended\t%s", f[1]);
     nf_pvm_leave();
+}
+
+/* Does the host let us in?  A pvmd adds one host at a time and may try a dead
+ * one for minutes, so only those that answer are worth its time.  The command
+ * is the one it uses itself: PVM_RSH, else rsh. */
+static enum nf_status try_host(const char *line, struct nf_error *err)
+{
+    const char *shell = getenv("PVM_RSH"), *login = strstr(line, " lo=");
+    char name[128], user[64] = "";
+    int status = -1, limit_ms = 15000;
+    pid_t pid;
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, " "), line);
+    if (login != NULL)
+        snprintf(user, sizeof(user), "%.*s", (int)strcspn(login + 4, " "),
+                 login + 4);
+    if (shell == NULL || *shell == '\0')
+        shell = "rsh";
+    signal(SIGCHLD, SIG_DFL);
+    pid = fork();
+    if (pid == 0) {
+        if (user[0] != '\0')
+            execlp(shell, shell, "-l", user, "-n", name, "true", (char *)NULL);
+        else
+            execlp(shell, shell, "-n", name, "true", (char *)NULL);
+        _exit(127);
+    }
+    for (; waitpid(pid, &status, WNOHANG) == 0 && limit_ms > 0; limit_ms -= 10)
+        usleep(10000);
+    if (limit_ms <= 0) {
+        kill(pid, SIGKILL);
+        return nf_fail(err, NF_ERR_UNREACHABLE, "%s did not answer in 15 s",
+                       shell);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "%s can't be run (PVM_RSH names the program that reaches "
+                       "other hosts, as /usr/bin/ssh)",
+                       shell);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return nf_fail(err, NF_ERR_UNREACHABLE, "%s %s true failed", shell,
+                       name);
+    return NF_OK;
 }
 
 static void work_host(int socket, char **f)
@@ -126,9 +170,11 @@ static void work_host(int socket, char **f)
     char name[128];
     struct nf_error err = { .text = "no pvmd answers" };
     int tid;
-    enum nf_status status = nf_pvm_enroll(&tid);
+    enum nf_status status = add ? try_host(f[1], &err) : NF_OK;
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(f[1], " "), f[1]);
+    if (status == NF_OK)
+        status = nf_pvm_enroll(&tid);
     if (status == NF_OK)
         status = add ? nf_pvm_add_host(f[1], &err)
                      : nf_pvm_remove_host(f[1], &err);
@@ -169,7 +215,7 @@ static void work_start(int socket, bool may_start)
     setsid(); /* the pvmd must outlive our process group */
     nf_pvm_socket_file(path, sizeof(path));
     /* a pvmd that is just starting needs a moment before it answers */
-    for (int i = 0; i < 20 && access(path, F_OK) == 0; i++) {
+    for (int i = 0; i < 10 && access(path, F_OK) == 0; i++) {
         if (nf_pvm_enroll(&tid) == NF_OK) {
             post(socket, "running");
             nf_pvm_leave();
@@ -545,6 +591,11 @@ static enum nf_status read_answer(struct nf_keeper *keeper, struct nf_answer *a)
         a->kind = NF_ANSWER_REFUSED;
         a->count = n > 2 ? (uint32_t)strtoul(f[2], NULL, 10) : 0;
         a->text = n > 3 ? f[3] : f[0];
+        return NF_OK;
+    }
+    if (strcmp(kind, "ended") == 0) {
+        a->kind = NF_ANSWER_ENDED;
+        a->spawn_id = (uint32_t)strtoul(f[1], NULL, 10);
         return NF_OK;
     }
     a->kind = kind[0] == 'a'   ? NF_ANSWER_ADDED

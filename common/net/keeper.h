@@ -52,6 +52,7 @@ enum nf_answer_kind {
     NF_ANSWER_REMOVED,  /**< host */
     NF_ANSWER_FAILED,   /**< host, text: could not be added or removed */
     NF_ANSWER_OUTPUT,   /**< tids[0], text */
+    NF_ANSWER_ENDED,    /**< spawn_id: its slaves and their output have ended */
     NF_ANSWER_KILLED,   /**< a kill request was carried out */
 };
 struct nf_answer {

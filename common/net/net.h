@@ -59,6 +59,7 @@ struct nf_net_ops {
     enum nf_status (*next)(struct nf_net *net, struct nf_net_event *event_p);
     size_t (*fds)(struct nf_net *net, const int **fds_p);
     size_t (*backlog_bytes)(struct nf_net *net, uint32_t peer);
+    bool (*settled)(const struct nf_net *net); /* NULL: always */
     void (*drop)(struct nf_net *net, uint32_t peer, bool kill);
     void (*close)(struct nf_net *net);
 };
@@ -66,6 +67,9 @@ struct nf_net_ops {
 /** A transport's object starts with this. */
 struct nf_net {
     const struct nf_net_ops *ops;
+    /** Set by the user: while messages keep coming, nf_net_next may wait this
+     *  long for the next one; what else there is to do can wait.  0: never. */
+    int64_t linger_us;
 };
 
 /** Every transport that was built, then NULL. */
@@ -112,6 +116,13 @@ static inline size_t nf_net_backlog_bytes(struct nf_net *net, uint32_t peer)
     return net->ops->backlog_bytes(net, peer);
 }
 
+/** Have all slaves ended, and has all that they printed been delivered?  After
+ *  STOP, go on taking events until then, for a second at the most. */
+static inline bool nf_net_settled(const struct nf_net *net)
+{
+    return net->ops->settled == NULL || net->ops->settled(net);
+}
+
 /** Throw away what is queued for @p peer.  It stays known: if it speaks again
  *  its messages are delivered.  With @p kill its task is killed, in the
  *  background, and it is forgotten. */
@@ -121,7 +132,7 @@ static inline void nf_net_drop(struct nf_net *net, uint32_t peer, bool kill)
 }
 
 /** End every slave that is still there (STOP must have been sent if they are
- *  to end by themselves; waits at most about a second for that, then kills),
+ *  to end by themselves; see nf_net_settled) by killing it,
  *  leave the virtual machine, halt it if we started it and nobody else uses
  *  it.  @p net may be NULL. */
 static inline void nf_net_close(struct nf_net *net)
@@ -142,9 +153,9 @@ struct nf_port_ops {
 struct nf_port {
     const struct nf_port_ops *ops;
     uint32_t spawn_id;   /**< to be said in HELLO */
-    bool may_linger;     /**< set by the user of the port: nobody is about to
-                              call nf_port_wake, so that nf_port_wait may notice
-                              a wake-up some 0.2 ms late */
+    bool may_linger;     /**< set by the user of the port: nobody is going to
+                              call nf_port_wake, so nf_port_wait need not heed
+                              it */
 };
 
 /** Queue @p msg for the master and send what credit allows. */

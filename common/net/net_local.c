@@ -21,52 +21,13 @@
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/net/queue.h"
 
 extern const struct nf_net_ops nf_net_local;
 static const struct nf_port_ops port_ops;
 
 /* How long nf_net_close waits for slaves that were told to stop. */
 #define CLOSE_WAIT_US 1000000
-/* Bodies up to this size fit every node, and such nodes are used again. */
-#define NODE_BYTES 248
-/* The most nodes kept for reuse in one queue. */
-#define SPARE_NODES 1024
-
-struct local_slave;
-
-enum node_what { NODE_MESSAGE, NODE_ENDED, NODE_NOT_STARTED };
-
-struct node {
-    struct node *next;
-    struct local_slave *from; /* inbox only */
-    enum node_what what;
-    enum nf_msg_kind kind;
-    struct nf_blob *payload;
-    size_t bytes, capacity;
-    uint8_t body[];
-};
-
-struct list {
-    struct node *head, *tail;
-};
-
-struct queue {
-    pthread_mutex_t lock;
-    /* under the lock: */
-    struct list urgent, normal;
-    struct node *spare;
-    size_t nspare;
-    bool sleeping; /* the reader is, or is about to be */
-    /* for a look without the lock: */
-    atomic_size_t waiting; /* nodes in urgent and normal */
-    atomic_size_t waiting_urgent;
-    atomic_size_t backlog_bytes; /* bodies and payloads not yet received */
-    /* the reader's own: */
-    struct list taken;
-    struct node *current; /* its body is lent to the receiver */
-    struct node *used;    /* to be given back as spare */
-    size_t nused;
-};
 
 struct local_net;
 
@@ -74,12 +35,12 @@ struct local_slave {
     struct nf_port port;
     struct local_net *net;
     struct local_slave *next;
-    struct queue outbox;
+    struct nf_queue outbox;
     pthread_cond_t wakeup; /* with outbox.lock */
     bool woken;            /* outbox.lock: nf_port_wake */
     atomic_bool hung_up;   /* the master has closed, or killed this one */
     pthread_t thread;
-    struct node *end_node; /* reserved, so that its end can't be lost */
+    struct nf_node *end_node; /* reserved, so that its end can't be lost */
     /* the master's: */
     uint32_t peer; /* or NF_NO_PEER */
     bool started, left, dropped, killed;
@@ -91,7 +52,7 @@ struct local_net {
     struct nf_net base;
     struct nf_net_config config;
     atomic_uint refs;
-    struct queue inbox;
+    struct nf_queue inbox;
     int fd;         /* eventfd: the inbox has something for a sleeper */
     bool signalled; /* inbox.lock: fd was written and not read */
     struct local_slave *slaves;
@@ -113,204 +74,13 @@ static struct local_slave *slave_of(struct nf_port *port)
     return (struct local_slave *)port;
 }
 
-/* Lists and nodes. */
-
-static void list_push(struct list *list, struct node *node)
-{
-    node->next = NULL;
-    if (list->head == NULL)
-        list->head = node;
-    else
-        list->tail->next = node;
-    list->tail = node;
-}
-
-static struct node *list_pop(struct list *list)
-{
-    struct node *node = list->head;
-
-    if (node != NULL)
-        list->head = node->next;
-    return node;
-}
-
-/* Put all of *front before all of *list. */
-static void list_prepend(struct list *list, struct list *front)
-{
-    if (front->head == NULL)
-        return;
-    front->tail->next = list->head;
-    if (list->head == NULL)
-        list->tail = front->tail;
-    list->head = front->head;
-    front->head = NULL;
-}
-
-/* Put all of *back behind all of *list. */
-static void list_append(struct list *list, struct list *back)
-{
-    if (back->head == NULL)
-        return;
-    if (list->head == NULL)
-        list->head = back->head;
-    else
-        list->tail->next = back->head;
-    list->tail = back->tail;
-    back->head = NULL;
-}
-
-static struct node *node_create(size_t bytes)
-{
-    size_t capacity = bytes < NODE_BYTES ? NODE_BYTES : bytes;
-    struct node *node;
-
-    if (capacity > SIZE_MAX - sizeof(*node))
-        return NULL;
-    node = nf_malloc(sizeof(*node) + capacity);
-    if (node == NULL)
-        return NULL;
-    memset(node, 0, sizeof(*node));
-    node->capacity = capacity;
-    return node;
-}
-
-static size_t node_bytes(const struct node *node)
-{
-    return node->bytes + (node->payload == NULL ? 0 : node->payload->bytes);
-}
-
-static void nodes_free(struct node *node)
-{
-    while (node != NULL) {
-        struct node *next = node->next;
-
-        nf_blob_unref(node->payload);
-        nf_free(node);
-        node = next;
-    }
-}
-
-/* Queues. */
-
-static void queue_init(struct queue *queue)
-{
-    pthread_mutex_init(&queue->lock, NULL);
-}
-
-static void queue_fini(struct queue *queue)
-{
-    nodes_free(queue->urgent.head);
-    nodes_free(queue->normal.head);
-    nodes_free(queue->taken.head);
-    nodes_free(queue->spare);
-    nodes_free(queue->used);
-    nf_free(queue->current);
-    pthread_mutex_destroy(&queue->lock);
-}
-
-static bool is_urgent(enum nf_msg_kind kind)
-{
-    return kind == NF_MSG_PING || kind == NF_MSG_HEARTBEAT ||
-           kind == NF_MSG_REVOKE || kind == NF_MSG_STOP;
-}
-
-/* Append under the lock. */
-static void queue_push(struct queue *queue, struct node *node)
-{
-    bool urgent = node->what == NODE_MESSAGE && is_urgent(node->kind);
-
-    list_push(urgent ? &queue->urgent : &queue->normal, node);
-    atomic_fetch_add(&queue->backlog_bytes, node_bytes(node));
-    atomic_fetch_add(&queue->waiting, 1);
-    if (urgent)
-        atomic_fetch_add(&queue->waiting_urgent, 1);
-}
-
-/* A node with a copy of `msg` in it; called with the lock held.  NULL if out
- * of memory. */
-static struct node *queue_fill(struct queue *queue, const struct nf_msg *msg)
-{
-    struct node *node = queue->spare;
-
-    if (node != NULL && msg->body_bytes <= node->capacity) {
-        queue->spare = node->next;
-        queue->nspare--;
-    } else {
-        node = node_create(msg->body_bytes);
-        if (node == NULL)
-            return NULL;
-    }
-    node->what = NODE_MESSAGE;
-    node->kind = msg->kind;
-    node->bytes = msg->body_bytes;
-    if (msg->body_bytes > 0)
-        memcpy(node->body, msg->body, msg->body_bytes);
-    node->payload = nf_blob_ref(msg->payload);
-    return node;
-}
-
-/* The reader gives back what it has read; with the lock held. */
-static void queue_recycle(struct queue *queue)
-{
-    while (queue->used != NULL && queue->nspare < SPARE_NODES) {
-        struct node *node = queue->used;
-
-        queue->used = node->next;
-        node->next = queue->spare;
-        queue->spare = node;
-        queue->nspare++;
-    }
-    nodes_free(queue->used);
-    queue->used = NULL;
-    queue->nused = 0;
-}
-
-/* Reader: move what is there to `taken`.  With the lock held. */
-static void queue_take_locked(struct queue *queue)
-{
-    queue_recycle(queue);
-    list_prepend(&queue->taken, &queue->urgent);
-    list_append(&queue->taken, &queue->normal);
-    atomic_store(&queue->waiting, 0);
-    atomic_store(&queue->waiting_urgent, 0);
-}
-
-/* Reader: the next node, or NULL.  It stays valid until the next call. */
-static struct node *queue_next(struct queue *queue)
-{
-    struct node *node = queue->current;
-
-    if (node != NULL && node->capacity > NODE_BYTES) {
-        nf_free(node);
-    } else if (node != NULL) {
-        node->payload = NULL;
-        node->next = queue->used;
-        queue->used = node;
-        queue->nused++;
-    }
-    queue->current = NULL;
-    if (atomic_load(&queue->waiting_urgent) > 0 ||
-        queue->nused >= SPARE_NODES / 4 ||
-        (queue->taken.head == NULL && atomic_load(&queue->waiting) > 0)) {
-        pthread_mutex_lock(&queue->lock);
-        queue_take_locked(queue);
-        pthread_mutex_unlock(&queue->lock);
-    }
-    node = list_pop(&queue->taken);
-    if (node != NULL) {
-        queue->current = node;
-        atomic_fetch_sub(&queue->backlog_bytes, node_bytes(node));
-    }
-    return node;
-}
-
 /* The slave's side. */
 
-static void inbox_push_locked(struct local_net *net, struct node *node)
+static void inbox_push_locked(struct local_net *net, struct nf_node *node)
 {
     static const uint64_t one = 1;
 
-    queue_push(&net->inbox, node);
+    nf_queue_push(&net->inbox, node, false);
     if (!net->inbox.sleeping)
         return;
     net->inbox.sleeping = false;
@@ -323,12 +93,12 @@ static enum nf_status port_send(struct nf_port *port, const struct nf_msg *msg)
 {
     struct local_slave *slave = slave_of(port);
     struct local_net *net = slave->net;
-    struct node *node;
+    struct nf_node *node;
 
     if (atomic_load(&slave->hung_up))
         return NF_OK; /* nobody listens, as receive will say */
     pthread_mutex_lock(&net->inbox.lock);
-    node = queue_fill(&net->inbox, msg);
+    node = nf_queue_fill(&net->inbox, msg);
     if (node != NULL) {
         node->from = slave;
         inbox_push_locked(net, node);
@@ -341,7 +111,7 @@ static enum nf_status port_receive(struct nf_port *port, struct nf_msg *msg_p)
 {
     struct local_slave *slave = slave_of(port);
     bool hung_up = atomic_load(&slave->hung_up); /* before the last look */
-    struct node *node = queue_next(&slave->outbox);
+    struct nf_node *node = nf_queue_next(&slave->outbox);
 
     if (node == NULL)
         return hung_up ? NF_ERR_UNREACHABLE : NF_WAIT;
@@ -370,15 +140,13 @@ static struct timespec deadline_in(int64_t timeout_us)
 static enum nf_status port_wait(struct nf_port *port, int64_t timeout_us)
 {
     struct local_slave *slave = slave_of(port);
-    struct queue *queue = &slave->outbox;
+    struct nf_queue *queue = &slave->outbox;
     struct timespec at = deadline_in(timeout_us < 0 ? 0 : timeout_us);
     bool timed_out = false;
 
-    if (queue->taken.head != NULL)
-        return NF_OK;
     pthread_mutex_lock(&queue->lock);
     queue->sleeping = true;
-    while (atomic_load(&queue->waiting) == 0 && !slave->woken &&
+    while (nf_queue_is_empty(queue) && !slave->woken &&
            !atomic_load(&slave->hung_up) && !timed_out) {
         if (timeout_us < 0)
             pthread_cond_wait(&slave->wakeup, &queue->lock);
@@ -421,7 +189,7 @@ static const struct nf_port_ops port_ops = {
 
 static void slave_free(struct local_slave *slave)
 {
-    queue_fini(&slave->outbox);
+    nf_queue_fini(&slave->outbox);
     pthread_cond_destroy(&slave->wakeup);
     nf_free(slave->end_node);
     nf_free(slave);
@@ -437,7 +205,7 @@ static void net_unref(struct local_net *net)
         net->slaves = slave->next;
         slave_free(slave);
     }
-    queue_fini(&net->inbox);
+    nf_queue_fini(&net->inbox);
     pthread_mutex_destroy(&net->end_lock);
     pthread_cond_destroy(&net->end_cond);
     if (net->fd >= 0)
@@ -450,7 +218,7 @@ static void *slave_thread(void *arg)
 {
     struct local_slave *slave = arg;
     struct local_net *net = slave->net;
-    struct node *end = slave->end_node;
+    struct nf_node *end = slave->end_node;
 
     net->config.slave_main(&slave->port, net->config.slave_arg);
     slave->end_node = NULL;
@@ -482,25 +250,25 @@ static struct local_slave *slave_create(struct local_net *net,
 
     if (slave == NULL)
         return NULL;
-    slave->end_node = node_create(0);
+    slave->end_node = nf_node_create(0);
     if (slave->end_node == NULL) {
         nf_free(slave);
         return NULL;
     }
-    slave->end_node->what = NODE_ENDED;
+    slave->end_node->what = NF_NODE_ENDED;
     slave->end_node->from = slave;
     slave->port.ops = &port_ops;
     slave->port.spawn_id = spawn_id;
     slave->net = net;
     slave->peer = NF_NO_PEER;
-    queue_init(&slave->outbox);
+    nf_queue_init(&slave->outbox);
     cond_init_monotonic(&slave->wakeup);
     return slave;
 }
 
 static void slave_start(struct local_net *net, struct local_slave *slave)
 {
-    struct node *end = slave->end_node;
+    struct nf_node *end = slave->end_node;
 
     slave->next = net->slaves;
     net->slaves = slave;
@@ -512,7 +280,7 @@ static void slave_start(struct local_net *net, struct local_slave *slave)
     slave->started = false;
     slave->left = true;
     slave->end_node = NULL;
-    end->what = NODE_NOT_STARTED;
+    end->what = NF_NODE_NOT_STARTED;
     pthread_mutex_lock(&net->inbox.lock);
     inbox_push_locked(net, end);
     pthread_mutex_unlock(&net->inbox.lock);
@@ -555,7 +323,7 @@ static enum nf_status local_open(const struct nf_net_config *config,
     net->base.ops = &nf_net_local;
     net->config = *config;
     atomic_init(&net->refs, 1);
-    queue_init(&net->inbox);
+    nf_queue_init(&net->inbox);
     pthread_mutex_init(&net->end_lock, NULL);
     cond_init_monotonic(&net->end_cond);
     net->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -610,43 +378,26 @@ static struct local_slave *peer_of(struct local_net *net, uint32_t peer)
     return peer < net->npeers ? net->peers[peer] : NULL;
 }
 
-/* Throw away what `slave` has not received. */
-static void outbox_clear(struct local_slave *slave)
+static bool is_urgent(enum nf_msg_kind kind)
 {
-    struct queue *queue = &slave->outbox;
-    struct list urgent, normal;
-    size_t bytes = 0;
-
-    pthread_mutex_lock(&queue->lock);
-    urgent = queue->urgent;
-    normal = queue->normal;
-    queue->urgent.head = queue->normal.head = NULL;
-    for (struct node *n = urgent.head; n != NULL; n = n->next)
-        bytes += node_bytes(n);
-    for (struct node *n = normal.head; n != NULL; n = n->next)
-        bytes += node_bytes(n);
-    atomic_fetch_sub(&queue->backlog_bytes, bytes);
-    atomic_store(&queue->waiting, 0);
-    atomic_store(&queue->waiting_urgent, 0);
-    pthread_mutex_unlock(&queue->lock);
-    nodes_free(urgent.head);
-    nodes_free(normal.head);
+    return kind == NF_MSG_PING || kind == NF_MSG_HEARTBEAT ||
+           kind == NF_MSG_REVOKE || kind == NF_MSG_STOP;
 }
 
 static enum nf_status local_send(struct nf_net *base, uint32_t peer,
                                  const struct nf_msg *msg)
 {
     struct local_slave *slave = peer_of(net_of(base), peer);
-    struct queue *queue;
-    struct node *node;
+    struct nf_queue *queue;
+    struct nf_node *node;
 
     if (slave == NULL || slave->left || slave->dropped)
         return NF_OK;
     queue = &slave->outbox;
     pthread_mutex_lock(&queue->lock);
-    node = queue_fill(queue, msg);
+    node = nf_queue_fill(queue, msg);
     if (node != NULL) {
-        queue_push(queue, node);
+        nf_queue_push(queue, node, is_urgent(msg->kind));
         if (queue->sleeping)
             pthread_cond_signal(&slave->wakeup);
     }
@@ -671,7 +422,7 @@ static void local_drop(struct nf_net *base, uint32_t peer, bool kill)
 
     if (slave == NULL || slave->left)
         return;
-    outbox_clear(slave);
+    nf_queue_clear(&slave->outbox);
     slave->dropped = true;
     if (kill) {
         slave->killed = true;
@@ -707,9 +458,9 @@ static enum nf_status enlist(struct local_net *net, struct local_slave *slave)
 }
 
 /* The next node of the inbox; if there is none, arms the eventfd. */
-static struct node *inbox_next(struct local_net *net)
+static struct nf_node *inbox_next(struct local_net *net)
 {
-    struct node *node = queue_next(&net->inbox);
+    struct nf_node *node = nf_queue_next(&net->inbox);
     uint64_t count;
 
     if (node != NULL)
@@ -717,13 +468,13 @@ static struct node *inbox_next(struct local_net *net)
     pthread_mutex_lock(&net->inbox.lock);
     if (net->signalled && read(net->fd, &count, sizeof(count)) > 0)
         net->signalled = false;
-    net->inbox.sleeping = atomic_load(&net->inbox.waiting) == 0;
+    net->inbox.sleeping = nf_queue_is_empty(&net->inbox);
     pthread_mutex_unlock(&net->inbox.lock);
-    return queue_next(&net->inbox);
+    return nf_queue_next(&net->inbox);
 }
 
 /* @return whether *event_p is one that the master wants to know of. */
-static bool end_event(struct local_net *net, const struct node *node,
+static bool end_event(struct local_net *net, const struct nf_node *node,
                       struct nf_net_event *event_p)
 {
     struct local_slave *slave = node->from;
@@ -740,8 +491,8 @@ static bool end_event(struct local_net *net, const struct node *node,
     event_p->spawn_id = slave->port.spawn_id;
     event_p->count = 1;
     snprintf(net->text, sizeof(net->text), "%s",
-             node->what == NODE_ENDED ? "a slave ended before it said hello"
-                                      : "a thread could not be started");
+             node->what == NF_NODE_ENDED ? "a slave ended before it said hello"
+                                         : "a thread could not be started");
     event_p->text = net->text;
     return true;
 }
@@ -750,25 +501,27 @@ static enum nf_status local_next(struct nf_net *base,
                                  struct nf_net_event *event_p)
 {
     struct local_net *net = net_of(base);
-    struct node *node;
+    struct local_slave *slave;
+    struct nf_node *node;
 
     memset(event_p, 0, sizeof(*event_p));
     while ((node = inbox_next(net)) != NULL) {
-        if (node->what != NODE_MESSAGE) {
+        if (node->what != NF_NODE_MESSAGE) {
             if (end_event(net, node, event_p))
                 return NF_OK;
             continue;
         }
-        if (node->from->killed || enlist(net, node->from) != NF_OK) {
+        slave = node->from;
+        if (slave->killed || enlist(net, slave) != NF_OK) {
             nf_blob_unref(node->payload);
             node->payload = NULL;
-            if (!node->from->killed)
+            if (!slave->killed)
                 return NF_ERR_NOMEM;
             continue;
         }
-        node->from->dropped = false;
+        slave->dropped = false;
         event_p->kind = NF_NET_MESSAGE;
-        event_p->peer = node->from->peer;
+        event_p->peer = slave->peer;
         event_p->msg.kind = node->kind;
         event_p->msg.body = node->body;
         event_p->msg.body_bytes = node->bytes;

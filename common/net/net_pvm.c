@@ -19,10 +19,6 @@
 #include "common/net/keeper.h"
 #include "common/net/pvm.h"
 
-/* While messages keep coming, waiting for the next one this long in libpvm is
- * cheaper than going through the event loop for it. */
-enum { LINGER_US = 40 };
-
 enum peer_state { PEER_LIVE, PEER_LEFT, PEER_KILLED };
 
 struct peer {
@@ -62,7 +58,7 @@ struct net_pvm {
     uint32_t npeers, peers_capacity;
     struct task *tasks;
     uint32_t ntasks, tasks_capacity;
-    uint32_t spawns_open;    /* requests the keeper has not answered in full */
+    uint32_t relays;         /* spawn requests whose slaves may still print */
     uint32_t *map;           /* tid -> peer number + 1, open addressing */
     uint32_t map_capacity;
     struct pending *first, *last, *taken;
@@ -407,6 +403,9 @@ static void take_answer(struct net_pvm *n, const struct nf_answer *a)
         if (event != NULL && peer != NULL)
             event->peer = (uint32_t)(peer - n->peers);
         return;
+    case NF_ANSWER_ENDED:
+        n->relays -= n->relays > 0;
+        return;
     case NF_ANSWER_REMOVED:
     case NF_ANSWER_KILLED:
         return;
@@ -432,7 +431,7 @@ static enum nf_status pvm_net_next(struct nf_net *net,
             *event_p = n->taken->event;
             return NF_OK;
         }
-        status = nf_pvm_receive(n->busy ? LINGER_US : 0, &m);
+        status = nf_pvm_receive(n->busy ? n->base.linger_us : 0, &m);
         n->busy = status == NF_OK;
         if (status == NF_OK) {
             status = take_pvm(n, &m, event_p);
@@ -481,6 +480,7 @@ static enum nf_status pvm_net_spawn(struct nf_net *net, const char *host,
 
     snprintf(address, sizeof(address), "pvm:%x:%llx:%u", (unsigned)n->tid,
              (unsigned long long)n->cookie, spawn_id);
+    n->relays++;
     nf_keeper_spawn(n->keeper, spawn_id, host != NULL ? host : n->here, count,
                     n->program, address);
     return NF_OK;
@@ -516,6 +516,13 @@ static bool slaves_left(const struct net_pvm *n)
         if (n->peers[i].state == PEER_LIVE)
             return true;
     return n->ntasks > 0;
+}
+
+static bool pvm_net_settled(const struct nf_net *net)
+{
+    const struct net_pvm *n = (const struct net_pvm *)net;
+
+    return !slaves_left(n) && n->relays == 0 && n->first == NULL;
 }
 
 /* Let events go by until no slave is there, or time is up. */
@@ -560,7 +567,6 @@ static void pvm_net_close(struct nf_net *net)
     struct net_pvm *n = (struct net_pvm *)net;
 
     if (n->tid != 0) {
-        wait_for_exits(n, 1000000);
         if (slaves_left(n)) {
             kill_the_rest(n);
             wait_for_exits(n, 1000000);
@@ -656,6 +662,7 @@ const struct nf_net_ops nf_net_pvm = {
     .next = pvm_net_next,
     .fds = pvm_net_fds,
     .backlog_bytes = pvm_net_backlog_bytes,
+    .settled = pvm_net_settled,
     .drop = pvm_net_drop,
     .close = pvm_net_close,
 };

@@ -107,17 +107,6 @@ static enum nf_status pvm_port_receive(struct nf_port *port,
     }
 }
 
-/* Waiting inside libpvm saves system calls, but nf_port_wake can't end it. */
-enum { LINGER_US = 200 };
-
-static bool linger(struct port_pvm *p, int64_t timeout_us)
-{
-    if (!p->base.may_linger || timeout_us < LINGER_US)
-        return false;
-    p->stashed = nf_pvm_receive(LINGER_US, &p->stash) == NF_OK;
-    return p->stashed;
-}
-
 static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
 {
     struct port_pvm *p = (struct port_pvm *)port;
@@ -127,8 +116,12 @@ static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
     int timeout_ms = timeout_us < 0 ? -1 : (int)((timeout_us + 999) / 1000);
     uint64_t told;
 
-    if (p->stashed || linger(p, timeout_us))
+    if (p->stashed)
         return NF_OK;
+    if (p->base.may_linger) { /* inside libpvm: saves system calls */
+        p->stashed = nf_pvm_receive(timeout_us, &p->stash) == NF_OK;
+        return p->stashed ? NF_OK : NF_WAIT;
+    }
     if (count > 15)
         count = 15;
     for (size_t i = 0; i < count; i++)

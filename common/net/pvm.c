@@ -1,6 +1,7 @@
 /* libpvm, wrapped.  Everything else in the tree is free of pvm3.h. */
 #include "config.h"
 #include "common/net/pvm.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -8,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -25,6 +28,32 @@ enum {
 enum { SMALL_BYTES = 2048 };
 /* Big enough for a whole frame, so that PVM does not cut it again. */
 enum { FRAGMENT_BYTES = 64 * 1024 };
+
+/* Room in the sockets of direct routes for a window and more.  libpvm waits for
+ * a socket to be writable before it sends, and the kernel calls a local socket
+ * writable only while no more than a quarter of its buffer is in use: with the
+ * usual 208 KiB, a send to a slave that does not read would block before the
+ * window is full.  This asks for the most that anybody may have. */
+enum { SOCKET_BUFFER_BYTES = 1 << 20 };
+
+static int tuned_fds[1024];
+static int ntuned_fds = -1;
+
+/* Called before every send: the set of sockets changes in any call of PVM. */
+static void tune_sockets(void)
+{
+    const int bytes = SOCKET_BUFFER_BYTES;
+    int *fds, count = pvm_getfds(&fds);
+    size_t known = (size_t)(count < 1024 ? count : 1024) * sizeof(*fds);
+
+    if (count < 0 ||
+        (count == ntuned_fds && memcmp(fds, tuned_fds, known) == 0))
+        return;
+    for (int i = 0; i < count; i++)
+        (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    memcpy(tuned_fds, fds, known);
+    ntuned_fds = count;
+}
 
 static const char *pvm_text(int code)
 {
@@ -95,13 +124,58 @@ static void unmute(int saved)
     }
 }
 
-enum nf_status nf_pvm_enroll(int *tid_p)
+/* The address in PVM's file: of a local socket, or "IP:PORT" in hexadecimal. */
+static bool address_answers(const char *text)
 {
-    char path[PATH_MAX];
-    int tid, saved;
+    union {
+        struct sockaddr any;
+        struct sockaddr_un local;
+        struct sockaddr_in inet;
+    } to = { .any = { 0 } };
+    socklen_t bytes = sizeof(to.local);
+    unsigned ip, port;
+    int fd, code;
+
+    if (text[0] == '/' && strlen(text) < sizeof(to.local.sun_path)) {
+        to.local.sun_family = AF_UNIX;
+        memcpy(to.local.sun_path, text, strlen(text) + 1);
+    } else if (sscanf(text, "%x:%x", &ip, &port) == 2) {
+        to.inet.sin_family = AF_INET;
+        to.inet.sin_addr.s_addr = htonl(ip);
+        to.inet.sin_port = htons((uint16_t)port);
+        bytes = sizeof(to.inet);
+    } else {
+        return false;
+    }
+    fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return true; /* unknown: let libpvm find out */
+    code = connect(fd, &to.any, bytes);
+    close(fd);
+    return code == 0;
+}
+
+bool nf_pvm_answers(void)
+{
+    char path[PATH_MAX], text[256] = "";
+    FILE *file;
 
     nf_pvm_socket_file(path, sizeof(path));
-    if (access(path, F_OK) != 0)
+    file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    if (fgets(text, sizeof(text), file) == NULL)
+        text[0] = '\0';
+    fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    return address_answers(text);
+}
+
+enum nf_status nf_pvm_enroll(int *tid_p)
+{
+    int tid, saved;
+
+    if (!nf_pvm_answers()) /* with a stale file libpvm would try for 12 s */
         return NF_ERR_UNREACHABLE;
     saved = mute();
     pvm_setopt(PvmAutoErr, 0);
@@ -124,28 +198,26 @@ void nf_pvm_leave(void)
 
 enum nf_status nf_pvm_start(struct nf_error *err)
 {
-    int saved = mute(), code, tid;
+    int saved, code, tid;
 
+    if (getuid() == 0 && getenv("PVM_ALLOW_ROOT") == NULL)
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "PVM does not start for root unless PVM_ALLOW_ROOT=1 is "
+                       "set");
+    saved = mute();
     pvm_setopt(PvmAutoErr, 0);
     code = pvm_start_pvmd(0, NULL, 1);
     unmute(saved);
     if (code < 0 && code != PvmDupHost)
         return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "no pvmd can be started here (%s): %s%s",
-                       pvm_text(code),
-                       getuid() == 0 && getenv("PVM_ALLOW_ROOT") == NULL
-                           ? "as root, set PVM_ALLOW_ROOT=1; "
-                           : "",
-                       "is PVM installed, and its folder (PVM_TMP, else /tmp) "
-                       "writable?");
+                       "no pvmd can be started here (%s): is PVM installed, "
+                       "and its folder %s writable?",
+                       pvm_text(code), nf_pvm_folder());
     if (nf_pvm_enroll(&tid) != NF_OK)
         return nf_fail(err, NF_ERR_UNREACHABLE,
                        "pvmd was started but does not answer; its log is "
-                       "%s/pvml.%ld%s",
-                       nf_pvm_folder(), (long)getuid(),
-                       getuid() == 0 && getenv("PVM_ALLOW_ROOT") == NULL
-                           ? " (as root, set PVM_ALLOW_ROOT=1)"
-                           : "");
+                       "%s/pvml.%ld",
+                       nf_pvm_folder(), (long)getuid());
     return NF_OK;
 }
 
@@ -187,7 +259,13 @@ enum nf_status nf_pvm_add_host(const char *line, struct nf_error *err)
     int answer = 0, code;
 
     snprintf(copy, sizeof(copy), "%s", line);
-    code = pvm_addhosts(list, 1, &answer);
+    /* a pvmd adds one host at a time */
+    for (int i = 0; i < 600; i++) {
+        code = pvm_addhosts(list, 1, &answer);
+        if (code != PvmAlready && !(code >= 0 && answer == PvmAlready))
+            break;
+        usleep(100000);
+    }
     if (code == 1 && (answer >= 0 || answer == PvmDupHost))
         return NF_OK;
     if (code < 0)
@@ -309,7 +387,7 @@ static enum nf_status read_output(struct nf_pvm_message *m)
     m->kind = NF_PVM_OTHER;
     if (pvm_upkint(&tid, 1, 1) < 0 || pvm_upkint(&bytes, 1, 1) < 0)
         return NF_OK;
-    if (bytes < 0 && bytes != -1)
+    if (bytes < 0)
         return NF_OK; /* "a task of mine spawned something": no news */
     if (bytes > (int)sizeof(text))
         bytes = (int)sizeof(text);
@@ -354,6 +432,7 @@ static enum nf_status classify(int buffer, struct nf_pvm_message *m)
         return NF_OK;
     case TAG_EXIT:
     case TAG_HOST_LOST:
+        ntuned_fds = -1; /* a route closed; its number may be used again */
         if (pvm_upkint(&m->tid, 1, 1) >= 0)
             m->kind = tag == TAG_EXIT ? NF_PVM_EXIT : NF_PVM_HOST_LOST;
         return NF_OK;
@@ -529,6 +608,7 @@ enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out,
     const struct nf_frame *f = &out->frame;
     int code;
 
+    tune_sockets();
     if (convert && f->payload_bytes > 0)
         code = send_converted(tid, out);
     else if (f->body_bytes + f->payload_bytes <= SMALL_BYTES)

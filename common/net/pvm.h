@@ -9,6 +9,8 @@
  *  keeper.h). */
 #include "common/wire/link.h"
 
+/** Does anything listen at the address in PVM's file?  Answers at once. */
+bool nf_pvm_answers(void);
 /** Connect this process to the local pvmd.
  *  @retval NF_ERR_UNREACHABLE  no pvmd answers; nothing was printed */
 enum nf_status nf_pvm_enroll(int *tid_p);

@@ -14,11 +14,26 @@
 
 static const struct nf_app *apps_of_slave[2];
 
+static atomic_bool *closed_flag;
+static void (*close_port)(struct nf_port *port);
+
+static void note_close(struct nf_port *port)
+{
+    atomic_store(closed_flag, true);
+    close_port(port);
+}
+
 static void slave_main(struct nf_port *port, void *arg)
 {
     struct fake_master *fm = arg;
-    enum nf_status status = nf_slave_serve(port, &fm->config);
+    enum nf_status status;
 
+    fm->port_ops = *port->ops;
+    close_port = port->ops->close;
+    closed_flag = &fm->closed;
+    fm->port_ops.close = note_close;
+    port->ops = &fm->port_ops;
+    status = nf_slave_serve(port, &fm->config);
     atomic_store(&fm->status, (int)status);
 }
 

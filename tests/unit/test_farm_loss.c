@@ -45,9 +45,9 @@ static void test_oldest_suspect(void)
 {
     struct rig rig = { 0 };
 
-    open_rig(&rig, "fixed:g=3+window:w=2", 12);
-    join(&rig, 0, 2); /* 0: 0-2, 6-8; 1: 3-5, 9-11 */
-    CU_ASSERT_EQUAL(rig.nsaid, 4);
+    open_rig(&rig, "fixed:g=3+window:w=3", 18);
+    join(&rig, 0, 2); /* 0: 0-2, 6-8, 12-14; 1: 3-5, 9-11, 15-17 */
+    CU_ASSERT_EQUAL(rig.nsaid, 6);
     result(&rig, &rig.said[0], 0, 1);
     lost(&rig, 0, NF_LOSS_EXITED);
     forget(&rig);
@@ -55,12 +55,11 @@ static void test_oldest_suspect(void)
     /* in the order in which they came back: slot 0, then slot 1 */
     CHECK_SEND(rig.said[0], 1, 1, 1, 1);
     CHECK_SEND(rig.said[1], 1, 2, 1, 1);
-    CHECK_SEND(rig.said[2], 1, 6, 2, 0); /* 9 units on 8 slots */
-    CHECK_SEND(rig.said[3], 1, 8, 1, 0);
-    CHECK_SEND(rig.said[4], 1, 3, 1, 1);
-    CHECK_SEND(rig.said[5], 1, 4, 1, 1);
-    CHECK_SEND(rig.said[6], 1, 5, 1, 1);
-    CHECK_SEND(rig.said[7], 1, 9, 1, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_SEND(rig.said[2 + i], 1, 6 + i, 1, 1);
+    CHECK_SEND(rig.said[5], 1, 12, 2, 0); /* 12 units on 8 slots */
+    CHECK_SEND(rig.said[6], 1, 14, 1, 0);
+    CHECK_SEND(rig.said[7], 1, 3, 1, 1);
     nf_farm_destroy(rig.farm);
 }
 
@@ -413,7 +412,7 @@ static void test_wrong_leases(void)
 static CU_TestInfo loss_tests[] = {
     { "returned units go first, in equal shares", test_returned_first },
     { "returned units go in grains of a fixed sizer", test_returned_grain },
-    { "the oldest lease of each slot is suspect, one unit at a time",
+    { "the two oldest leases of each slot are suspect, one unit at a time",
       test_oldest_suspect },
     { "nobody is blamed for a silent or told slave", test_not_suspect },
     { "a unit that kills its slaves is given up after its attempts",

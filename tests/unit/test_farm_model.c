@@ -293,13 +293,20 @@ void do_join(struct script *s, uint32_t slave, uint32_t nslots)
         check_refused(s, status, expected, &acts);
 }
 
-struct lease *oldest(struct script *s, uint32_t slave, uint32_t slot)
+/* The n-th oldest live lease of a slot. */
+static struct lease *nth_oldest(struct script *s, uint32_t slave,
+                                uint32_t slot, uint32_t n)
 {
     for (uint32_t i = 0; i < s->nleases; i++)
         if (s->leases[i].live && s->leases[i].slave == slave &&
-            s->leases[i].slot == slot)
+            s->leases[i].slot == slot && n-- == 0)
             return &s->leases[i];
     return NULL;
+}
+
+struct lease *oldest(struct script *s, uint32_t slave, uint32_t slot)
+{
+    return nth_oldest(s, slave, slot, 0);
 }
 
 /* The model of losing a slave: who is blamed for it. */
@@ -312,8 +319,8 @@ static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
     for (uint32_t i = 0; i < s->nleases; i++)
         if (s->leases[i].live && s->leases[i].slave == slave)
             units += s->leases[i].count - s->leases[i].answered;
-    for (uint32_t k = 0; k < m->live_slots && loss == NF_LOSS_EXITED; k++) {
-        const struct lease *l = oldest(s, slave, k);
+    for (uint32_t k = 0; k < 2 * m->live_slots && loss == NF_LOSS_EXITED; k++) {
+        const struct lease *l = nth_oldest(s, slave, k / 2, k % 2);
 
         if (!l || s->over)
             continue;
