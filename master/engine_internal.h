@@ -36,6 +36,7 @@ struct slave {
     enum slave_state state;
     bool joined, timed_out;
     bool asked;              /**< SILENT: heard again, and asked to get ready */
+    bool counted;            /**< one of its host's `alive` */
     uint32_t host, nslots, farm_id, spawn_id;
     int64_t heard_us, spoken_us;
     char label[96];
@@ -48,6 +49,7 @@ struct host {
     uint32_t want, slots;    /**< slaves wanted; slots or 0 */
     uint32_t alive;          /**< slaves spawned or being spawned */
     uint32_t deaths;         /**< in a row, without a result between */
+    bool awaited;            /**< known from the start, no news of it yet */
     bool up, given_up;
 };
 
@@ -63,7 +65,7 @@ struct engine {
     struct nf_net *net;
     struct nf_farm *farm;    /**< NULL until it begins */
     struct event_base *base;
-    struct event *tick, *wake;
+    struct event *tick, *wake, *more;
     struct event **watches;
     int *watched;
     size_t nwatches, watches_capacity;
@@ -71,7 +73,8 @@ struct engine {
     struct slave *slaves;    /**< by peer number */
     uint32_t nslaves, slaves_capacity;
     struct host *hosts;
-    uint32_t nhosts, hosts_capacity, hosts_pending;
+    uint32_t nhosts, hosts_capacity;
+    uint32_t hosts_pending;  /**< that are awaited */
     struct spawn *spawns;    /**< by spawn_id */
     uint32_t nspawns, spawns_capacity;
     uint32_t *peer_of;       /**< by the farm's number of a slave */
@@ -89,6 +92,7 @@ struct engine {
     int64_t opened_us, began_us, first_ready_us, done_us, progress_us;
     int64_t wake_us;         /**< when the farm wants to be called */
     int64_t no_slave_since_us;
+    uint64_t given_up_units;
     bool done, stopping;
     enum nf_status status;   /**< NF_OK while all is well */
     struct nf_error error;
@@ -106,10 +110,11 @@ void nf_engine_notice(struct engine *e, const char *format, ...)
 void nf_engine_send(struct engine *e, uint32_t peer, const struct nf_msg *msg);
 
 /* members.c */
-/** The hosts that are known from the start; each is awaited until it is up or
- *  has failed.  @return false if out of memory */
-bool nf_members_plan(struct engine *e, const char *const *names,
-                     uint32_t count);
+/** A host that is known from the start, in the order of the hosts file; it is
+ *  awaited until it is up or has failed.  @return false if out of memory */
+bool nf_members_plan(struct engine *e, const char *name);
+/** All of those are known: decide how many slaves each is to run. */
+void nf_members_share(struct engine *e);
 void nf_members_host_up(struct engine *e, const char *name, int64_t now_us);
 void nf_members_host_failed(struct engine *e, const char *name,
                             const char *text);

@@ -106,6 +106,13 @@ static uint32_t wanted(const struct engine *e, uint32_t index, uint32_t nhosts)
     return index < nhosts ? nf_hosts_share(slaves, nhosts, index) : 0;
 }
 
+static void no_longer_awaited(struct engine *e, struct host *host)
+{
+    if (host->awaited)
+        e->hosts_pending--;
+    host->awaited = false;
+}
+
 void nf_members_host_up(struct engine *e, const char *name, int64_t now_us)
 {
     struct host *host = find_host(e, name);
@@ -119,9 +126,8 @@ void nf_members_host_up(struct engine *e, const char *name, int64_t now_us)
         /* joined the virtual machine later: with --slaves its share is 0 */
         host->want = e->options->slaves == 0 ? 1 : 0;
         host->slots = e->options->slots;
-    } else if (e->hosts_pending > 0 && !host->up) {
-        e->hosts_pending--;
     }
+    no_longer_awaited(e, host);
     host->up = true;
     if (!host->given_up && host->alive < host->want)
         spawn_on(e, (uint32_t)(host - e->hosts), host->want - host->alive,
@@ -138,54 +144,76 @@ void nf_members_host_failed(struct engine *e, const char *name,
     tell_trouble(e);
     if (host == NULL)
         return;
-    if (!host->up && e->hosts_pending > 0)
-        e->hosts_pending--;
+    no_longer_awaited(e, host);
     host->given_up = true;
     host->up = false;
 }
 
-/* Hosts are known from the start: those of the file, or of the machine. */
-bool nf_members_plan(struct engine *e, const char *const *names, uint32_t count)
+bool nf_members_plan(struct engine *e, const char *name)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        struct host *host = add_host(e, names[i]);
-        const struct nf_hosts *file = e->config->hosts;
+    struct host *host = add_host(e, name);
 
-        if (host == NULL)
-            return false;
-        host->want = wanted(e, i, count);
+    if (host == NULL)
+        return false;
+    host->awaited = true;
+    e->hosts_pending++;
+    return true;
+}
+
+void nf_members_share(struct engine *e)
+{
+    const struct nf_hosts *file = e->config->hosts;
+
+    for (uint32_t i = 0; i < e->nhosts; i++) {
+        struct host *host = &e->hosts[i];
+
+        host->want = wanted(e, i, e->nhosts);
         host->slots = file != NULL && file->list[i].slots > 0
                           ? file->list[i].slots
                           : e->options->slots;
     }
-    e->hosts_pending = count;
-    return true;
 }
 
 /* ---------------------------------------------------------------- arrivals */
 
-/* One slave fewer is on its way. */
-static struct host *spawn_settled(struct engine *e, uint32_t spawn_id,
-                                  uint32_t count)
+/* A slave of its host more, or one fewer; each counts once, whatever happens
+ * to it and however often. */
+static void count_in(struct engine *e, struct slave *slave)
 {
-    struct spawn *spawn;
+    if (!slave->counted)
+        e->hosts[slave->host].alive++;
+    slave->counted = true;
+}
 
-    if (spawn_id >= e->nspawns)
-        return NULL;
-    spawn = &e->spawns[spawn_id];
-    spawn->missing -= count < spawn->missing ? count : spawn->missing;
-    return &e->hosts[spawn->host];
+static void count_out(struct engine *e, struct slave *slave)
+{
+    if (slave->counted)
+        e->hosts[slave->host].alive--;
+    slave->counted = false;
+}
+
+/* News of `count` slaves of a spawn.  @return how many of them were awaited */
+static uint32_t spawn_settled(struct engine *e, uint32_t spawn_id,
+                              uint32_t count)
+{
+    struct spawn *spawn = &e->spawns[spawn_id];
+
+    if (count > spawn->missing)
+        count = spawn->missing;
+    spawn->missing -= count;
+    return count;
 }
 
 void nf_members_spawn_failed(struct engine *e, const struct nf_net_event *ev,
                              int64_t now_us)
 {
-    struct host *host = spawn_settled(e, ev->spawn_id, ev->count);
+    struct host *host;
 
     (void)now_us;
-    if (host == NULL)
+    if (ev->spawn_id >= e->nspawns)
         return;
-    host->alive -= ev->count < host->alive ? ev->count : host->alive;
+    host = &e->hosts[e->spawns[ev->spawn_id].host];
+    host->alive -= spawn_settled(e, ev->spawn_id, ev->count);
     host->deaths++;
     snprintf(e->last_reason, sizeof(e->last_reason),
              "host %s: %u slave%s not started: %s", host->name, ev->count,
@@ -203,6 +231,7 @@ static void refuse(struct engine *e, uint32_t peer, const char *text)
         nf_engine_send(e, peer, &msg);
     }
     e->slaves[peer].state = SLAVE_GONE;
+    count_out(e, &e->slaves[peer]);
     e->hosts[e->slaves[peer].host].given_up = true;
 }
 
@@ -261,8 +290,9 @@ static struct slave *new_slave(struct engine *e, uint32_t peer)
         if (!grow((void **)&e->slaves, &e->slaves_capacity,
                   sizeof(*e->slaves)))
             return NULL;
-    if (peer >= e->nslaves)
-        e->nslaves = peer + 1;
+    /* peers whose hello did not decode have a number all the same */
+    while (e->nslaves <= peer)
+        e->slaves[e->nslaves++].state = SLAVE_GONE;
     return &e->slaves[peer];
 }
 
@@ -282,11 +312,13 @@ void nf_members_hello(struct engine *e, const struct nf_net_event *ev,
     slave->heard_us = slave->spoken_us = now_us;
     if (nf_get_hello(ev->msg.body, ev->msg.body_bytes, &hello) != NF_OK)
         return;
-    host = spawn_settled(e, hello.spawn_id, 1);
-    if (host == NULL)
+    if (hello.spawn_id >= e->nspawns)
         return;
-    slave->host = (uint32_t)(host - e->hosts);
+    slave->host = e->spawns[hello.spawn_id].host;
     slave->spawn_id = hello.spawn_id;
+    slave->counted = spawn_settled(e, hello.spawn_id, 1) == 1;
+    count_in(e, slave);
+    host = &e->hosts[slave->host];
     snprintf(slave->label, sizeof(slave->label), "slave %u (%s)", ev->peer,
              host->name);
     if (!same_version(e, ev->peer, &hello))
@@ -319,6 +351,7 @@ static void join(struct engine *e, uint32_t peer, int64_t now_us)
     if (status == NF_ERR_RANGE || status == NF_ERR_PROTOCOL) {
         nf_engine_notice(e, "%s: no room for it", slave->label);
         slave->state = SLAVE_GONE;
+        count_out(e, slave);
         e->live_slaves--;
         e->live_slots -= slave->nslots;
         nf_net_drop(e->net, peer, true);
@@ -480,13 +513,13 @@ void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
     enum slave_state before = slave->state;
     enum nf_loss loss =
         slave->timed_out ? NF_LOSS_TIMEOUT : NF_LOSS_EXITED;
+    uint64_t given_up = e->given_up_units;
     struct nf_actions actions;
 
-    if (peer >= e->nslaves || before == SLAVE_GONE)
+    if (before == SLAVE_GONE)
         return;
     slave->state = SLAVE_GONE;
-    if (host->alive > 0)
-        host->alive--;
+    count_out(e, slave);
     host->deaths++;
     if (before == SLAVE_READY && slave->joined) {
         e->live_slaves--;
@@ -501,6 +534,9 @@ void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
             nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
         else
             nf_traffic_act(e, &actions, NULL, now_us);
+        /* it was the unit's fault, not the host's */
+        if (e->given_up_units > given_up)
+            host->deaths = 0;
     } else if (before == SLAVE_READY) {
         e->ready_slaves--;
         e->ready_slots -= slave->nslots;
@@ -539,6 +575,7 @@ void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us)
 {
     if (e->done)
         return;
+    count_in(e, &e->slaves[peer]); /* it may have been replaced */
     nf_engine_notice(e, "%s is back", e->slaves[peer].label);
     join(e, peer, now_us);
 }
@@ -602,7 +639,6 @@ static void flush_output(struct engine *e, struct slave *slave)
 static void check_new(struct engine *e, uint32_t peer, int64_t now_us)
 {
     struct slave *slave = &e->slaves[peer];
-    struct host *host = &e->hosts[slave->host];
 
     if (slave->joined ||
         (slave->state != SLAVE_NEW && slave->state != SLAVE_READY) ||
@@ -615,7 +651,7 @@ static void check_new(struct engine *e, uint32_t peer, int64_t now_us)
         e->ready_slots -= slave->nslots;
     }
     slave->state = SLAVE_GONE;
-    host->alive -= host->alive > 0;
+    count_out(e, slave);
     nf_net_drop(e->net, peer, true);
 }
 
@@ -629,9 +665,7 @@ static void check_spawns(struct engine *e, int64_t now_us)
             continue;
         nf_engine_notice(e, "host %s left out: %u slaves not heard of for 30 s",
                          host->name, spawn->missing);
-        host->alive -=
-            spawn->missing < host->alive ? spawn->missing : host->alive;
-        spawn->missing = 0;
+        host->alive -= spawn_settled(e, i, spawn->missing);
         host->given_up = true;
     }
 }
@@ -655,12 +689,9 @@ static bool any_on_its_way(const struct engine *e)
 /* All slaves are silent: try fresh ones where the host still counts as up. */
 static void replace_silent(struct engine *e, int64_t now_us)
 {
-    for (uint32_t i = 0; i < e->nslaves; i++) {
-        struct slave *slave = &e->slaves[i];
-
-        if (slave->state == SLAVE_SILENT && e->hosts[slave->host].alive > 0)
-            e->hosts[slave->host].alive--;
-    }
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].state == SLAVE_SILENT)
+            count_out(e, &e->slaves[i]);
     for (uint32_t i = 0; i < e->nhosts; i++)
         respawn(e, i, now_us);
 }

@@ -78,7 +78,7 @@ enum nf_status nf_frame_decode(const uint8_t header[NF_FRAME_HEADER_BYTES],
     size_t element;
 
     if (get32(header) != FRAME_MAGIC || header[4] >= NF_MSG_KINDS ||
-        header[5] > NF_FLOAT64 || header[6] > 1)
+        header[5] > NF_FLOAT64 || header[6] > 1 || header[7] != 0)
         return NF_ERR_PROTOCOL;
     frame_p->kind = (enum nf_msg_kind)header[4];
     frame_p->type = (enum nf_type)header[5];
@@ -150,8 +150,8 @@ static void free_lane(struct nf_link_lane *lane)
 
 void nf_link_purge(struct nf_link *link)
 {
-    struct nf_link_entry *begun = link->sent_offset > 0 ? link->normal.head
-                                                        : NULL;
+    struct nf_link_entry *begun =
+        link->sent_offset > 0 ? link->normal.head : NULL;
 
     if (begun != NULL)
         link->normal.head = begun->next;
@@ -195,12 +195,27 @@ static struct nf_link_entry *new_entry(struct nf_link *link, size_t body_bytes)
     return entry;
 }
 
+/* One sign of life behind another: a peer that does not read must not pile
+ * them up for as long as it is silent. */
+static bool says_nothing_new(const struct nf_link_lane *lane,
+                             enum nf_msg_kind kind)
+{
+    return (kind == NF_MSG_PING || kind == NF_MSG_HEARTBEAT) &&
+           lane->tail != NULL && lane->tail->kind == kind;
+}
+
 enum nf_status nf_link_queue(struct nf_link *link, const struct nf_msg *msg)
 {
     bool urgent = nf_msg_is_urgent(msg->kind);
     struct nf_link_lane *lane = urgent ? &link->urgent : &link->normal;
-    struct nf_link_entry *entry = new_entry(link, msg->body_bytes);
+    struct nf_link_entry *entry;
 
+    if (msg->body_bytes > (urgent ? NF_LINK_URGENT_BODY_BYTES : UINT32_MAX) ||
+        (urgent && msg->payload != NULL))
+        return NF_ERR_RANGE;
+    if (says_nothing_new(lane, msg->kind))
+        return NF_OK;
+    entry = new_entry(link, msg->body_bytes);
     if (entry == NULL)
         return NF_ERR_NOMEM;
     entry->next = NULL;
@@ -347,14 +362,15 @@ static enum nf_status begin(struct nf_link *link, const struct nf_frame *f)
 {
     enum nf_status status;
 
-    if (f->offset != 0 || f->payload_total_bytes > link->limit_bytes)
+    /* the totals do not overflow: nf_frame_decode has seen to that */
+    if (f->offset != 0 ||
+        f->body_total_bytes + f->payload_total_bytes > link->limit_bytes)
         return NF_ERR_PROTOCOL;
     status = body_reserve(&link->body, (size_t)f->body_total_bytes);
     if (status != NF_OK)
         return status;
     if (f->payload_total_bytes > 0) {
-        link->payload =
-            nf_blob_create((size_t)f->payload_total_bytes, f->type);
+        link->payload = nf_blob_create((size_t)f->payload_total_bytes, f->type);
         if (link->payload == NULL)
             return NF_ERR_NOMEM;
     }
