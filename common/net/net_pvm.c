@@ -268,6 +268,8 @@ static enum nf_status take_frame(struct net_pvm *n,
     status = nf_link_accept(&peer->link, &m->frame, &in);
     if (status == NF_OK)
         status = nf_pvm_take(&in);
+    if (status == NF_ERR_NOMEM)
+        return status; /* ignored, it would stop the peer for ever */
     if (status != NF_OK) {
         nf_log(NF_LOG_WARN, "frame of task %x ignored: %s", (unsigned)m->tid,
                nf_strerror(status));
@@ -287,10 +289,12 @@ static enum nf_status take_exit(struct net_pvm *n, int tid,
     struct nf_net_event *event;
 
     if (peer != NULL) {
-        if (peer->state == PEER_LEFT)
-            return NF_WAIT;
+        bool told = peer->state != PEER_LIVE; /* killed means forgotten */
+
         peer->state = PEER_LEFT;
         nf_link_fini(&peer->link);
+        if (told)
+            return NF_WAIT;
         event_p->kind = NF_NET_LEFT;
         event_p->peer = (uint32_t)(peer - n->peers);
         return NF_OK;

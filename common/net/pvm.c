@@ -5,13 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <pvm3.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -171,6 +174,36 @@ bool nf_pvm_answers(void)
     return address_answers(text);
 }
 
+/* Writing to the direct route of a task that has just died raises SIGPIPE.
+ * The programs that use this library need not know: while connected, this
+ * thread does without that signal. */
+static bool pipe_blocked;
+
+static void block_pipe_signal(void)
+{
+    sigset_t pipe, before;
+
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    if (!pipe_blocked && pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0)
+        pipe_blocked = sigismember(&before, SIGPIPE) == 0;
+}
+
+static void unblock_pipe_signal(void)
+{
+    const struct timespec at_once = { 0 };
+    sigset_t pipe;
+
+    if (!pipe_blocked)
+        return;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    while (sigtimedwait(&pipe, NULL, &at_once) > 0)
+        ;
+    pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
+    pipe_blocked = false;
+}
+
 enum nf_status nf_pvm_enroll(int *tid_p)
 {
     int tid, saved;
@@ -184,6 +217,7 @@ enum nf_status nf_pvm_enroll(int *tid_p)
     if (tid < 0)
         return NF_ERR_UNREACHABLE;
     pvm_setopt(PvmFragSize, FRAGMENT_BYTES);
+    block_pipe_signal();
     *tid_p = tid;
     return NF_OK;
 }
@@ -194,6 +228,7 @@ void nf_pvm_leave(void)
 
     pvm_exit();
     unmute(saved);
+    unblock_pipe_signal();
 }
 
 enum nf_status nf_pvm_start(struct nf_error *err)
@@ -418,6 +453,12 @@ static void read_frame(int bytes, struct nf_pvm_message *m)
     m->kind = NF_PVM_FRAME;
 }
 
+/* The sign bit of a tid is TIDPVMD; tasks never have it. */
+static bool is_pvmd(int tid)
+{
+    return tid < 0;
+}
+
 static enum nf_status classify(int buffer, struct nf_pvm_message *m)
 {
     int bytes, tag;
@@ -425,6 +466,9 @@ static enum nf_status classify(int buffer, struct nf_pvm_message *m)
     m->kind = NF_PVM_OTHER;
     m->tid = 0;
     if (pvm_bufinfo(buffer, &bytes, &tag, &m->tid) < 0)
+        return NF_OK;
+    /* any task may send any tag, but only a pvmd knows who is gone */
+    if (tag != TAG_FRAME && !is_pvmd(m->tid))
         return NF_OK;
     switch (tag) {
     case TAG_FRAME:
