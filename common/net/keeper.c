@@ -385,6 +385,9 @@ static void finish(struct keeping *k)
         nf_pvm_socket_file(path, sizeof(path));
         for (int i = 0; i < 100 && access(path, F_OK) == 0; i++)
             usleep(10000);
+        /* one that was killed leaves its file; it would block plain PVM */
+        if (access(path, F_OK) == 0 && !nf_pvm_answers())
+            unlink(path);
         nf_vmlock_mark(&k->lock, false);
     }
     nf_vmlock_end(&k->lock);
