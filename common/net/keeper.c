@@ -397,7 +397,13 @@ static void finish(struct keeping *k)
     if (nf_vmlock_last(&k->lock) &&
         ask_worker(k, halt_adapter, false, answer, 2500) &&
         strcmp(answer, "gone") == 0) {
+        char path[PATH_MAX];
+
         await_halted();
+        /* one that was killed leaves its file; it would block plain PVM */
+        nf_pvm_socket_file(path, sizeof(path));
+        if (access(path, F_OK) == 0 && !nf_pvm_answers())
+            unlink(path);
         nf_vmlock_mark(&k->lock, false);
     }
     nf_vmlock_end(&k->lock);

@@ -96,7 +96,8 @@ static inline enum nf_status nf_net_send(struct nf_net *net, uint32_t peer,
 }
 
 /** The next thing that happened.  @retval NF_WAIT  nothing now: watch the fds
- *  @retval NF_ERR_UNREACHABLE  the transport itself broke (local pvmd gone) */
+ *  @retval NF_ERR_UNREACHABLE  the transport itself broke (local pvmd gone)
+ *  @retval NF_ERR_NOMEM  for a message that has come: end the job */
 static inline enum nf_status nf_net_next(struct nf_net *net,
                                          struct nf_net_event *event_p)
 {

@@ -19,6 +19,13 @@
 #include "common/net/keeper.h"
 #include "common/net/pvm.h"
 
+enum {
+    /* Messages that may come before the keeper gets a hearing. */
+    UNASKED_MOST = 64,
+    /* Messages that lead to no event before the caller gets a turn. */
+    IGNORED_MOST = 1024,
+};
+
 enum peer_state { PEER_LIVE, PEER_LEFT, PEER_KILLED };
 
 struct peer {
@@ -49,6 +56,7 @@ struct net_pvm {
     bool convert_always;     /* NOWFARM_ENCODING=xdr, for tests */
     bool own_hosts;          /* a hosts file was given */
     bool busy;               /* the last look found a message */
+    uint32_t unasked;        /* messages since the keeper was asked */
     char *program;
     struct nf_pvm_host *hosts;
     size_t nhosts;
@@ -269,6 +277,8 @@ static enum nf_status take_frame(struct net_pvm *n,
     status = nf_link_accept(&peer->link, &m->frame, &in);
     if (status == NF_OK)
         status = nf_pvm_take(&in);
+    if (status == NF_ERR_NOMEM)
+        return status; /* ignored, it would stop the peer for ever */
     if (status != NF_OK) {
         nf_log(NF_LOG_WARN, "frame of task %x ignored: %s", (unsigned)m->tid,
                nf_strerror(status));
@@ -288,10 +298,12 @@ static enum nf_status take_exit(struct net_pvm *n, int tid,
     struct nf_net_event *event;
 
     if (peer != NULL) {
-        if (peer->state == PEER_LEFT)
-            return NF_WAIT;
+        bool told = peer->state != PEER_LIVE; /* killed means forgotten */
+
         peer->state = PEER_LEFT;
         nf_link_fini(&peer->link);
+        if (told)
+            return NF_WAIT;
         event_p->kind = NF_NET_LEFT;
         event_p->peer = (uint32_t)(peer - n->peers);
         return NF_OK;
@@ -333,12 +345,23 @@ static void take_new_hosts(struct net_pvm *n)
     nf_pvm_notify_hosts();
 }
 
+/* Said once for each time that we asked, and so remembered. */
+static void forget_host(struct net_pvm *n, int tid)
+{
+    for (size_t i = 0; i < n->nhosts; i++) {
+        if (n->hosts[i].tid != tid)
+            continue;
+        post(n, NF_NET_HOST_FAILED, n->hosts[i].name,
+             "it left the virtual machine");
+        n->hosts[i] = n->hosts[--n->nhosts];
+        return;
+    }
+}
+
 static enum nf_status take_pvm(struct net_pvm *n,
                                const struct nf_pvm_message *m,
                                struct nf_net_event *event_p)
 {
-    const struct nf_pvm_host *host;
-
     switch (m->kind) {
     case NF_PVM_FRAME:
         return take_frame(n, m, event_p);
@@ -348,10 +371,7 @@ static enum nf_status take_pvm(struct net_pvm *n,
         take_new_hosts(n);
         return NF_WAIT;
     case NF_PVM_HOST_LOST:
-        host = host_of(n, m->tid);
-        if (host != NULL)
-            post(n, NF_NET_HOST_FAILED, host->name,
-                 "it left the virtual machine");
+        forget_host(n, m->tid);
         return NF_WAIT;
     case NF_PVM_OUTPUT:
     case NF_PVM_OTHER:
@@ -423,7 +443,9 @@ static enum nf_status pvm_net_next(struct nf_net *net,
 
     free_pending(n->taken);
     n->taken = NULL;
-    for (;;) {
+    for (int ignored = 0; ignored < IGNORED_MOST; ignored++) {
+        bool crowd = n->unasked >= UNASKED_MOST;
+
         if (n->first != NULL) {
             n->taken = n->first;
             n->first = n->taken->next;
@@ -432,9 +454,11 @@ static enum nf_status pvm_net_next(struct nf_net *net,
             *event_p = n->taken->event;
             return NF_OK;
         }
-        status = nf_pvm_receive(n->busy ? n->base.linger_us : 0, &m);
-        n->busy = status == NF_OK;
+        status = crowd ? NF_WAIT
+                       : nf_pvm_receive(n->busy ? n->base.linger_us : 0, &m);
+        n->busy = crowd || status == NF_OK;
         if (status == NF_OK) {
+            n->unasked++;
             status = take_pvm(n, &m, event_p);
             if (status != NF_WAIT)
                 return status;
@@ -442,11 +466,14 @@ static enum nf_status pvm_net_next(struct nf_net *net,
         }
         if (status != NF_WAIT)
             return status;
+        n->unasked = 0;
         status = nf_keeper_next(n->keeper, &answer);
-        if (status != NF_OK)
+        if (status == NF_OK)
+            take_answer(n, &answer);
+        else if (status != NF_WAIT || !crowd)
             return status;
-        take_answer(n, &answer);
     }
+    return NF_WAIT; /* a flood of them must not keep the caller from its work */
 }
 
 static size_t pvm_net_fds(struct nf_net *net, const int **fds_p)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/net/pipe_signal.h"
 
 enum {
     TAG_FRAME = 0x4e4601,
@@ -136,6 +137,7 @@ enum nf_status nf_pvm_enroll(int *tid_p)
     if (tid < 0)
         return NF_ERR_UNREACHABLE;
     pvm_setopt(PvmFragSize, FRAGMENT_BYTES);
+    nf_pipe_signal_block();
     *tid_p = tid;
     return NF_OK;
 }
@@ -146,6 +148,7 @@ void nf_pvm_leave(void)
 
     pvm_exit();
     unmute(saved);
+    nf_pipe_signal_unblock();
 }
 
 enum nf_status nf_pvm_is_allowed(struct nf_error *err)
@@ -375,6 +378,12 @@ static void read_frame(int bytes, struct nf_pvm_message *m)
     m->kind = NF_PVM_FRAME;
 }
 
+/* The sign bit of a tid is TIDPVMD; tasks never have it. */
+static bool is_pvmd(int tid)
+{
+    return tid < 0;
+}
+
 static enum nf_status classify(int buffer, struct nf_pvm_message *m)
 {
     int bytes, tag;
@@ -382,6 +391,9 @@ static enum nf_status classify(int buffer, struct nf_pvm_message *m)
     m->kind = NF_PVM_OTHER;
     m->tid = 0;
     if (pvm_bufinfo(buffer, &bytes, &tag, &m->tid) < 0)
+        return NF_OK;
+    /* any task may send any tag, but only a pvmd knows who is gone */
+    if (tag != TAG_FRAME && !is_pvmd(m->tid))
         return NF_OK;
     switch (tag) {
     case TAG_FRAME:

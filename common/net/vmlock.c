@@ -12,7 +12,14 @@
 #include "common/base/error.h"
 #include "common/net/pvm.h"
 
-enum { START_BYTE = 0, USERS_BYTE = 1 };
+enum {
+    START_BYTE = 0,
+    USERS_BYTE = 1,
+    /* PVM binds sockets "FOLDER/pvmtmpPPPPPPP.NN", which have 107 characters at
+     * most, and overruns buffers of its own when they are much longer. */
+    FOLDER_MOST = 90,
+    NAME_MOST = 64,
+};
 
 /* Locks belong to the open file, not to the process: workers that inherit the
  * descriptor must be able to close it without giving up the lock. */
@@ -50,6 +57,24 @@ static void identity(char *text, size_t bytes)
                  (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
+/* What PVM itself would not refuse but fall over. */
+static enum nf_status check_names(struct nf_error *err)
+{
+    const char *name = getenv("PVM_VMID");
+
+    if (strlen(nf_pvm_folder()) > FOLDER_MOST)
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "PVM_TMP=%.60s... is too long for PVM: want at most %d "
+                       "characters",
+                       nf_pvm_folder(), FOLDER_MOST);
+    if (name != NULL &&
+        (strlen(name) > NAME_MOST || strchr(name, '/') != NULL))
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "PVM_VMID=%.60s: want at most %d characters, no slash",
+                       name, NAME_MOST);
+    return NF_OK;
+}
+
 void nf_vmlock_init(struct nf_vmlock *lock)
 {
     lock->fd = -1;
@@ -61,6 +86,8 @@ enum nf_status nf_vmlock_begin(struct nf_vmlock *lock, struct nf_error *err)
     struct stat st;
     const char *name;
 
+    if (check_names(err) != NF_OK)
+        return NF_ERR_UNREACHABLE;
     nf_pvm_socket_file(socket_file, sizeof(socket_file));
     name = strrchr(socket_file, '/') + strlen("/pvmd.");
     snprintf(path, sizeof(path), "%s/nowfarm.%s.lock", nf_pvm_folder(), name);
