@@ -156,8 +156,8 @@ static void watch(struct engine *e)
         e->watches_capacity = count;
     }
     for (size_t i = 0; i < count; i++) {
-        struct event *ev = event_new(e->base, fds[i], EV_READ | EV_PERSIST,
-                                     on_readable, e);
+        struct event *ev =
+            event_new(e->base, fds[i], EV_READ | EV_PERSIST, on_readable, e);
 
         if (ev == NULL || event_add(ev, NULL) != 0) {
             nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
@@ -499,13 +499,12 @@ static enum nf_status finish(struct engine *e, struct nf_report *report_p,
     if (e->status != NF_OK)
         return nf_fail(err, e->status, "%s", e->error.text);
     if (failed > 0)
-        return nf_fail(err, NF_ERR_FAILED,
-                       "%" PRIu64 " of %" PRIu64
-                       " units given up; first: unit %" PRIu64
-                       " after %u attempts: %s",
-                       failed, e->app->units, e->report.failures[0].unit,
-                       e->report.failures[0].attempts,
-                       e->report.failures[0].reason);
+        return nf_fail(
+            err, NF_ERR_FAILED,
+            "%" PRIu64 " of %" PRIu64 " units given up; first: unit %" PRIu64
+            " after %u attempts: %s",
+            failed, e->app->units, e->report.failures[0].unit,
+            e->report.failures[0].attempts, e->report.failures[0].reason);
     return NF_OK;
 }
 

@@ -16,7 +16,7 @@ struct port_pvm {
     struct nf_port base;
     int master, wake_fd;
     bool convert, gone, routed;
-    bool stashed;            /* wait() already has the next message: */
+    bool stashed; /* wait() already has the next message: */
     struct nf_pvm_message stash;
     struct nf_link link;
 };

@@ -524,8 +524,8 @@ static int send_converted(int tid, const struct nf_link_out *out)
     if (code >= 0)
         code = pvm_pkbyte((char *)header, sizeof(header), 1);
     if (code >= 0 && frame.body_bytes > 0)
-        code = pvm_pkbyte((char *)(uintptr_t)out->body, (int)frame.body_bytes,
-                          1);
+        code =
+            pvm_pkbyte((char *)(uintptr_t)out->body, (int)frame.body_bytes, 1);
     if (code >= 0 && frame.payload_bytes > 0)
         code = pack_typed(frame.type, out->payload, frame.payload_bytes);
     return code < 0 ? code : pvm_send(tid, TAG_FRAME);
@@ -571,8 +571,7 @@ static int send_large(int tid, const struct nf_link_out *out)
     return code < 0 ? code : pvm_send(tid, TAG_FRAME);
 }
 
-enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out,
-                           bool convert)
+enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out, bool convert)
 {
     const struct nf_frame *f = &out->frame;
     int code;

@@ -33,8 +33,8 @@ void nf_pvm_ask_direct_routes(bool ask);
 
 struct nf_pvm_host {
     char name[64], arch[16];
-    int tid;                  /**< of its pvmd */
-    int format;               /**< data signature: equal means raw is right */
+    int tid;    /**< of its pvmd */
+    int format; /**< data signature: equal means raw is right */
 };
 /** The virtual machine as the local pvmd knows it; answers at once.
  *  @param hosts_p  to nf_free() */
@@ -64,12 +64,12 @@ void nf_pvm_notify_exit(int tid);
 void nf_pvm_notify_hosts(void);
 
 enum nf_pvm_kind {
-    NF_PVM_FRAME,       /**< tid, frame; take its bytes by nf_pvm_take */
-    NF_PVM_EXIT,        /**< tid */
-    NF_PVM_HOST_ADDED,  /**< */
-    NF_PVM_HOST_LOST,   /**< tid (of its pvmd) */
-    NF_PVM_OUTPUT,      /**< tid, text, text_bytes; 0 bytes: it has ended */
-    NF_PVM_OTHER,       /**< not for us: ignored */
+    NF_PVM_FRAME,      /**< tid, frame; take its bytes by nf_pvm_take */
+    NF_PVM_EXIT,       /**< tid */
+    NF_PVM_HOST_ADDED, /**< */
+    NF_PVM_HOST_LOST,  /**< tid (of its pvmd) */
+    NF_PVM_OUTPUT,     /**< tid, text, text_bytes; 0 bytes: it has ended */
+    NF_PVM_OTHER,      /**< not for us: ignored */
 };
 struct nf_pvm_message {
     enum nf_pvm_kind kind;

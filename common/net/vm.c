@@ -87,13 +87,11 @@ static enum nf_status await(struct nf_keeper *keeper, const char *host,
         if (answer.kind == NF_ANSWER_FAILED)
             return nf_fail(err, NF_ERR_UNREACHABLE, "host %s: %s", host,
                            answer.text);
-        if (answer.kind == NF_ANSWER_ADDED ||
-            answer.kind == NF_ANSWER_REMOVED)
+        if (answer.kind == NF_ANSWER_ADDED || answer.kind == NF_ANSWER_REMOVED)
             return NF_OK;
     }
-    return nf_fail(err, NF_ERR_UNREACHABLE,
-                   "host %s: no answer within %lld s", host,
-                   (long long)(limit_us / 1000000));
+    return nf_fail(err, NF_ERR_UNREACHABLE, "host %s: no answer within %lld s",
+                   host, (long long)(limit_us / 1000000));
 }
 
 enum nf_status nf_vm_add(const char *host_line, int64_t limit_us,
