@@ -80,8 +80,11 @@ static void handle_message(struct engine *e, const struct nf_net_event *ev,
         nf_farm_heard(e->farm, slave->farm_id, now_us);
     switch (ev->msg.kind) {
     case NF_MSG_READY:
-        nf_members_ready(e, ev, now_us);
-        break;
+        if (slave->state == SLAVE_SILENT)
+            nf_members_back(e, ev->peer, now_us);
+        else
+            nf_members_ready(e, ev, now_us);
+        return;
     case NF_MSG_REFUSE:
         nf_members_refused(e, ev);
         break;
@@ -95,7 +98,7 @@ static void handle_message(struct engine *e, const struct nf_net_event *ev,
         break;
     }
     if (slave->state == SLAVE_SILENT && !e->done)
-        nf_members_back(e, ev->peer, now_us);
+        nf_members_heard_again(e, ev->peer);
 }
 
 static void handle(struct engine *e, const struct nf_net_event *ev,
@@ -153,8 +156,8 @@ static void watch(struct engine *e)
         e->watches_capacity = count;
     }
     for (size_t i = 0; i < count; i++) {
-        struct event *ev = event_new(e->base, fds[i], EV_READ | EV_PERSIST,
-                                     on_readable, e);
+        struct event *ev =
+            event_new(e->base, fds[i], EV_READ | EV_PERSIST, on_readable, e);
 
         if (ev == NULL || event_add(ev, NULL) != 0) {
             nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
@@ -496,13 +499,12 @@ static enum nf_status finish(struct engine *e, struct nf_report *report_p,
     if (e->status != NF_OK)
         return nf_fail(err, e->status, "%s", e->error.text);
     if (failed > 0)
-        return nf_fail(err, NF_ERR_FAILED,
-                       "%" PRIu64 " of %" PRIu64
-                       " units given up; first: unit %" PRIu64
-                       " after %u attempts: %s",
-                       failed, e->app->units, e->report.failures[0].unit,
-                       e->report.failures[0].attempts,
-                       e->report.failures[0].reason);
+        return nf_fail(
+            err, NF_ERR_FAILED,
+            "%" PRIu64 " of %" PRIu64 " units given up; first: unit %" PRIu64
+            " after %u attempts: %s",
+            failed, e->app->units, e->report.failures[0].unit,
+            e->report.failures[0].attempts, e->report.failures[0].reason);
     return NF_OK;
 }
 
@@ -535,6 +537,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     if (!plan_hosts(&e))
         nf_engine_end(&e, NF_ERR_NOMEM, "out of memory");
     run_loop(&e);
+    nf_members_name_missing(&e);
     stop_slaves(&e);
     let_settle(&e);
     nf_net_close(e.net);

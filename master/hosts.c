@@ -1,4 +1,5 @@
-/* The hosts file.  Errors name the line, because nobody finds them otherwise. */
+/* The hosts file.  Errors name the line, because nobody finds them otherwise.
+ */
 #include "config.h"
 #include "master/hosts.h"
 #include <ctype.h>
@@ -13,8 +14,8 @@
 #include "common/base/error.h"
 #include "common/base/units.h"
 
-static const char *const pvm_words[] = { "ep=", "dx=", "lo=", "wd=", "sp=",
-                                         "bx=", NULL };
+static const char *const pvm_words[] = { "ep=", "dx=", "lo=", "wd=",
+                                         "sp=", "bx=", NULL };
 
 static bool is_pvm_word(const char *word)
 {
@@ -51,10 +52,11 @@ static enum nf_status read_word(struct nf_host *host, const char *word,
         return NF_OK;
     }
     if (!is_pvm_word(word))
-        return nf_fail(err, NF_ERR_INVAL,
-                       "\"%.80s\": want slaves=N, slots=N or PVM's ep=, dx=, lo=, "
-                       "wd=, sp=, bx=",
-                       word);
+        return nf_fail(
+            err, NF_ERR_INVAL,
+            "\"%.80s\": want slaves=N, slots=N or PVM's ep=, dx=, lo=, "
+            "wd=, sp=, bx=",
+            word);
     if (used + strlen(word) + 2 > sizeof(host->line))
         return nf_fail(err, NF_ERR_INVAL, "line too long");
     snprintf(host->line + used, sizeof(host->line) - used, " %s", word);
@@ -74,12 +76,10 @@ static enum nf_status read_line(char *text, struct nf_host *host_p,
     if (word == NULL)
         return NF_OK;
     if (!is_host_name(word))
-        return nf_fail(err, NF_ERR_INVAL, "\"%.80s\" is not a host name",
-                       word);
+        return nf_fail(err, NF_ERR_INVAL, "\"%.80s\" is not a host name", word);
     snprintf(host_p->name, sizeof(host_p->name), "%s", word);
     snprintf(host_p->line, sizeof(host_p->line), "%s", word);
-    while (status == NF_OK &&
-           (word = strtok_r(NULL, " \t\r\n", &rest)) != NULL)
+    while (status == NF_OK && (word = strtok_r(NULL, " \t\r\n", &rest)) != NULL)
         status = read_word(host_p, word, err);
     return status;
 }

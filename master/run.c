@@ -107,8 +107,8 @@ static enum nf_status find_transport(const char *name,
                        "this nowfarm was built without PVM (use transport "
                        "local)");
     if (ops == NULL)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "transport \"%s\": want pvm or local", name);
+        return nf_fail(err, NF_ERR_INVAL, "transport \"%s\": want pvm or local",
+                       name);
     *ops_p = ops;
     return NF_OK;
 }
@@ -137,8 +137,8 @@ static enum nf_status run_master(const struct nf_app *app,
         status = find_transport(o->transport, &config.transport, err);
     if (status == NF_OK && o->hosts_file != NULL &&
         strcmp(o->transport, "local") == 0)
-        status = nf_fail(err, NF_ERR_INVAL,
-                         "a hosts file goes with transport pvm");
+        status =
+            nf_fail(err, NF_ERR_INVAL, "a hosts file goes with transport pvm");
     if (status == NF_OK && o->hosts_file != NULL)
         status = nf_hosts_read(o->hosts_file, &hosts, err);
     if (status == NF_OK && config.slave_program == NULL) {

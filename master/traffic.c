@@ -103,7 +103,7 @@ static void send_lease(struct engine *e, const struct nf_action *a,
 /* ---------------------------------------------------------------- results */
 
 static void merge(struct engine *e, const struct nf_action *a,
-                   const struct cause *cause)
+                  const struct cause *cause)
 {
     const struct nf_result_msg *m = cause->result;
     const struct nf_app *app = e->app;

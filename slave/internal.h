@@ -146,4 +146,21 @@ bool nf_comm_serve(struct nf_worker *w);
 
 /** Start @p w.  @retval NF_ERR_NOMEM  no thread to be had */
 enum nf_status nf_worker_start(struct nf_worker *w);
+
+/* comm.c: only for who has the communicator's role */
+enum nf_status nf_comm_send(struct nf_slave *s, enum nf_msg_kind kind,
+                            const struct nf_body *body,
+                            struct nf_blob *payload);
+/** Tell the master why we end.  @return @p status */
+enum nf_status nf_comm_refuse(struct nf_slave *s, enum nf_status status,
+                              const char *text);
+enum nf_status nf_comm_refuse_malformed(struct nf_slave *s, const char *what);
+enum nf_status nf_comm_refuse_nomem(struct nf_slave *s);
+
+/* greet.c: likewise.  The two that take a message end as on_message in comm.c */
+enum nf_status nf_greet_hello(struct nf_slave *s);
+enum nf_status nf_greet_ready(struct nf_slave *s);
+enum nf_status nf_greet_job(struct nf_slave *s, const struct nf_msg *msg);
+/** Takes over the payload of @p msg. */
+enum nf_status nf_greet_shared(struct nf_slave *s, const struct nf_msg *msg);
 #endif

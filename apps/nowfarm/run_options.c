@@ -274,7 +274,7 @@ enum nf_status run_options_parse(int argc, const char **argv,
 {
     struct poptOption table[TABLE_MAX];
     struct run_options o = { .progress_fd = -1 };
-    char names[512], help[1024];
+    char names[512], help[1024], title[128];
     poptContext context;
     enum nf_status status = find_kind(argc, argv, &o.kind, err);
 
@@ -288,9 +288,15 @@ enum nf_status run_options_parse(int argc, const char **argv,
             return status;
         argv++; /* the application's name stands for "run" from here on */
         argc--;
+        snprintf(title, sizeof(title), "nowfarm run %s", o.kind->name);
+        argv[0] = title; /* what popt's help begins with */
     }
     app_names(names, sizeof(names));
-    snprintf(help, sizeof(help), "%s%s", about, names);
+    if (o.kind != NULL)
+        snprintf(help, sizeof(help), "[option...]\n\n%s: %s.", o.kind->name,
+                 o.kind->summary);
+    else
+        snprintf(help, sizeof(help), "%s%s", about, names);
     context = poptGetContext("nowfarm run", argc, argv, table, 0);
     poptSetOtherOptionHelp(context, help);
     if (o.kind == NULL) {

@@ -42,8 +42,8 @@ enum nf_net_event_kind {
 
 struct nf_net_event {
     enum nf_net_event_kind kind;
-    uint32_t peer;       /**< numbered 0, 1, ... in order of first contact */
-    struct nf_msg msg;   /**< the taker owns msg.payload */
+    uint32_t peer;     /**< numbered 0, 1, ... in order of first contact */
+    struct nf_msg msg; /**< the taker owns msg.payload */
     uint32_t spawn_id, count;
     const char *host, *text; /**< valid until the next call on the net */
 };
@@ -153,10 +153,10 @@ struct nf_port_ops {
 /** The slave's side.  A transport's port starts with this. */
 struct nf_port {
     const struct nf_port_ops *ops;
-    uint32_t spawn_id;   /**< to be said in HELLO */
-    bool may_linger;     /**< set by the user of the port: nobody is going to
-                              call nf_port_wake, so nf_port_wait need not heed
-                              it */
+    uint32_t spawn_id; /**< to be said in HELLO */
+    bool may_linger;   /**< set by the user of the port: nobody is going to
+                            call nf_port_wake, so nf_port_wait need not heed
+                            it */
 };
 
 /** Queue @p msg for the master and send what credit allows. */

@@ -15,8 +15,8 @@
 struct port_pvm {
     struct nf_port base;
     int master, wake_fd;
-    bool convert, gone;
-    bool stashed;            /* wait() already has the next message: */
+    bool convert, gone, routed;
+    bool stashed; /* wait() already has the next message: */
     struct nf_pvm_message stash;
     struct nf_link link;
 };
@@ -75,6 +75,9 @@ static enum nf_status take_frame(struct port_pvm *p,
     if (status != NF_OK)
         return status;
     status = nf_link_finish(&p->link, &in, msg_p);
+    if (!p->routed) /* the first word of the master came over the new route */
+        nf_link_set_window(&p->link, nf_pvm_window_bytes());
+    p->routed = true;
     flush(p);
     return status;
 }

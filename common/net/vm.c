@@ -41,8 +41,11 @@ enum nf_status nf_vm_hosts(struct nf_vm_host **hosts_p, size_t *count_p,
     struct nf_vm_host *hosts;
     size_t count;
     int tid;
-    enum nf_status status = nf_pvm_enroll(&tid);
+    enum nf_status status = nf_pvm_is_allowed(err);
 
+    if (status != NF_OK)
+        return status;
+    status = nf_pvm_enroll(&tid);
     if (status == NF_OK)
         status = nf_pvm_hosts(&list, &count);
     if (status != NF_OK)
@@ -84,13 +87,11 @@ static enum nf_status await(struct nf_keeper *keeper, const char *host,
         if (answer.kind == NF_ANSWER_FAILED)
             return nf_fail(err, NF_ERR_UNREACHABLE, "host %s: %s", host,
                            answer.text);
-        if (answer.kind == NF_ANSWER_ADDED ||
-            answer.kind == NF_ANSWER_REMOVED)
+        if (answer.kind == NF_ANSWER_ADDED || answer.kind == NF_ANSWER_REMOVED)
             return NF_OK;
     }
-    return nf_fail(err, NF_ERR_UNREACHABLE,
-                   "host %s: no answer within %lld s", host,
-                   (long long)(limit_us / 1000000));
+    return nf_fail(err, NF_ERR_UNREACHABLE, "host %s: no answer within %lld s",
+                   host, (long long)(limit_us / 1000000));
 }
 
 enum nf_status nf_vm_add(const char *host_line, int64_t limit_us,

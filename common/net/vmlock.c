@@ -25,10 +25,9 @@ enum {
  * descriptor must be able to close it without giving up the lock. */
 static bool set_lock(struct nf_vmlock *lock, short type, off_t byte)
 {
-    struct flock l = { .l_type = type,
-                       .l_whence = SEEK_SET,
-                       .l_start = byte,
-                       .l_len = 1 };
+    struct flock l = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+    };
 
     return fcntl(lock->fd, F_OFD_SETLK, &l) == 0;
 }
@@ -67,8 +66,7 @@ static enum nf_status check_names(struct nf_error *err)
                        "PVM_TMP=%.60s... is too long for PVM: want at most %d "
                        "characters",
                        nf_pvm_folder(), FOLDER_MOST);
-    if (name != NULL &&
-        (strlen(name) > NAME_MOST || strchr(name, '/') != NULL))
+    if (name != NULL && (strlen(name) > NAME_MOST || strchr(name, '/') != NULL))
         return nf_fail(err, NF_ERR_UNREACHABLE,
                        "PVM_VMID=%.60s: want at most %d characters, no slash",
                        name, NAME_MOST);
@@ -94,8 +92,8 @@ enum nf_status nf_vmlock_begin(struct nf_vmlock *lock, struct nf_error *err)
     lock->fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (lock->fd < 0)
         return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "PVM's folder %s can't be used: %s: %s",
-                       nf_pvm_folder(), path, strerror(errno));
+                       "PVM's folder %s can't be used: %s: %s", nf_pvm_folder(),
+                       path, strerror(errno));
     if (fstat(lock->fd, &st) != 0 || st.st_uid != getuid()) {
         nf_vmlock_forget(lock);
         return nf_fail(err, NF_ERR_UNREACHABLE, "%s belongs to another user",

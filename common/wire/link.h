@@ -18,12 +18,15 @@
 enum {
     /** Safe for the smallest socket buffers that are in use. */
     NF_LINK_WINDOW_BYTES = 64 * 1024,
+    /** The most that nf_link_set_window takes. */
+    NF_LINK_WINDOW_MAX_BYTES = 512 * 1024,
     /** The most body in an urgent message. */
     NF_LINK_URGENT_BODY_BYTES = 1024,
     /** What urgent frames may overdraw. */
     NF_LINK_URGENT_BYTES = 16 * 1024,
-    /** The most body and payload in one frame. */
+    /** Body and payload in one frame: with the smallest window, and at most. */
     NF_LINK_FRAME_BYTES = 30 * 1024,
+    NF_LINK_FRAME_MAX_BYTES = 60 * 1024,
     /** What the kernel charges a small frame in a socket buffer, about. */
     NF_LINK_FRAME_COST_BYTES = 768,
     NF_FRAME_HEADER_BYTES = 48,
@@ -39,6 +42,8 @@ struct nf_frame {
                                   else its bytes are as they were */
     uint64_t cookie;         /**< of the job: anything else is not for us */
     uint64_t consumed_bytes; /**< cost of all frames the sender has read */
+    uint32_t window_bytes;   /**< of the sender, a multiple of 4 KiB: tells how
+                                  often to confirm */
     uint64_t offset;
     uint64_t body_total_bytes, payload_total_bytes;
     uint32_t body_bytes, payload_bytes; /**< in this frame */
@@ -61,6 +66,7 @@ struct nf_link_lane {
 struct nf_link {
     uint64_t cookie;
     /* out */
+    uint32_t window_bytes, frame_bytes;
     struct nf_link_lane urgent, normal;
     struct nf_link_entry *spare; /**< one finished entry kept for reuse */
     uint64_t sent_offset;        /**< of the normal lane's head */
@@ -68,6 +74,7 @@ struct nf_link {
     uint64_t queued_bytes;                /**< not sent yet */
     /* in */
     uint64_t consumed_bytes, told_bytes;
+    uint32_t peer_window_bytes;
     uint64_t limit_bytes; /**< the biggest message taken */
     bool assembling;
     enum nf_msg_kind kind;
@@ -80,6 +87,9 @@ struct nf_link {
 
 /** @param limit_bytes  a message that claims to be bigger is an error */
 void nf_link_init(struct nf_link *link, uint64_t cookie, uint64_t limit_bytes);
+/** Use a larger window, if the socket buffers are known to take it: at least
+ *  NF_LINK_WINDOW_BYTES, at most NF_LINK_WINDOW_MAX_BYTES. */
+void nf_link_set_window(struct nf_link *link, uint32_t window_bytes);
 /** Drops everything queued or half received. */
 void nf_link_fini(struct nf_link *link);
 /** Drop what is queued, except a message of which frames went out already: the

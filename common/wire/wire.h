@@ -16,7 +16,8 @@
  *      UNIT_FAILED ----------------->          one or more parts of a lease
  *      HEARTBEAT ------------------->          when it had nothing else to say
  *             <---------------------- PING     likewise
- *             <---------------------- REVOKE   forget every lease you have
+ *             <---------------------- REVOKE   forget every lease you have, and
+ *      READY  ---------------------->          say so
  *             <---------------------- STOP     (or REFUSE)
  */
 #include <stdbool.h>
