@@ -124,11 +124,10 @@ void nf_link_set_window(struct nf_link *link, uint32_t window_bytes)
     if (window_bytes > NF_LINK_WINDOW_MAX_BYTES)
         window_bytes = NF_LINK_WINDOW_MAX_BYTES;
     link->window_bytes = window_bytes;
-    link->frame_bytes = window_bytes / 4 < NF_LINK_FRAME_BYTES
-                            ? NF_LINK_FRAME_BYTES
-                        : window_bytes / 4 > NF_LINK_FRAME_MAX_BYTES
-                            ? NF_LINK_FRAME_MAX_BYTES
-                            : window_bytes / 4;
+    link->frame_bytes =
+        window_bytes / 4 < NF_LINK_FRAME_BYTES       ? NF_LINK_FRAME_BYTES
+        : window_bytes / 4 > NF_LINK_FRAME_MAX_BYTES ? NF_LINK_FRAME_MAX_BYTES
+                                                     : window_bytes / 4;
 }
 
 static void free_entry(struct nf_link_entry *entry)
@@ -284,8 +283,7 @@ enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p)
     if (link->normal.head == NULL)
         return NF_WAIT;
     cut_frame(link, link->normal.head, link->sent_offset, out_p);
-    if (flying > 0 &&
-        flying + frame_cost(&out_p->frame) > link->window_bytes)
+    if (flying > 0 && flying + frame_cost(&out_p->frame) > link->window_bytes)
         return NF_WAIT;
     return NF_OK;
 }
@@ -450,7 +448,9 @@ enum nf_status nf_link_finish(struct nf_link *link, const struct nf_link_in *in,
     link->consumed_bytes += frame_cost(f);
     if (f->consumed_bytes > link->confirmed_bytes)
         link->confirmed_bytes = f->consumed_bytes;
-    if (f->window_bytes >= NF_LINK_WINDOW_BYTES)
+    /* no window is outside of this: keep to what was said before */
+    if (f->window_bytes >= NF_LINK_WINDOW_BYTES &&
+        f->window_bytes <= NF_LINK_WINDOW_MAX_BYTES)
         link->peer_window_bytes = f->window_bytes;
     if (f->kind == NF_MSG_NONE)
         return NF_WAIT;

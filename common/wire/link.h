@@ -43,7 +43,8 @@ struct nf_frame {
     uint64_t cookie;         /**< of the job: anything else is not for us */
     uint64_t consumed_bytes; /**< cost of all frames the sender has read */
     uint32_t window_bytes;   /**< of the sender, a multiple of 4 KiB: tells how
-                                  often to confirm */
+                                  often to confirm.  Ignored if it is none
+                                  that nf_link_set_window could have set */
     uint64_t offset;
     uint64_t body_total_bytes, payload_total_bytes;
     uint32_t body_bytes, payload_bytes; /**< in this frame */
@@ -88,7 +89,8 @@ struct nf_link {
 /** @param limit_bytes  a message that claims to be bigger is an error */
 void nf_link_init(struct nf_link *link, uint64_t cookie, uint64_t limit_bytes);
 /** Use a larger window, if the socket buffers are known to take it: at least
- *  NF_LINK_WINDOW_BYTES, at most NF_LINK_WINDOW_MAX_BYTES. */
+ *  NF_LINK_WINDOW_BYTES, at most NF_LINK_WINDOW_MAX_BYTES.  Never a smaller one
+ *  than before: the peer confirms by the one that it was told last. */
 void nf_link_set_window(struct nf_link *link, uint32_t window_bytes);
 /** Drops everything queued or half received. */
 void nf_link_fini(struct nf_link *link);

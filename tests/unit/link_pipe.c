@@ -23,6 +23,23 @@ void pipe_open(struct pipe_pair *pair, uint64_t cookie, uint64_t limit_bytes)
     }
 }
 
+void pipe_set_windows(struct pipe_pair *pair, uint32_t first_bytes,
+                      uint32_t second_bytes)
+{
+    nf_link_set_window(&pair->ends[0].link, first_bytes);
+    nf_link_set_window(&pair->ends[1].link, second_bytes);
+}
+
+uint32_t pipe_frame_most(uint32_t window_bytes)
+{
+    uint32_t quarter = window_bytes / 4;
+
+    if (quarter < NF_LINK_FRAME_BYTES)
+        return NF_LINK_FRAME_BYTES;
+    return quarter < NF_LINK_FRAME_MAX_BYTES ? quarter
+                                             : NF_LINK_FRAME_MAX_BYTES;
+}
+
 void pipe_close(struct pipe_pair *pair)
 {
     for (int i = 0; i < 2; i++) {
@@ -40,7 +57,8 @@ static void put(struct pipe_end *end, const struct nf_link_out *out)
         malloc(sizeof(*frame) + f->body_bytes + f->payload_bytes);
 
     must(frame != NULL, "out of memory");
-    must(f->body_bytes + f->payload_bytes <= NF_LINK_FRAME_BYTES,
+    must(f->body_bytes + f->payload_bytes <=
+             pipe_frame_most(end->link.window_bytes),
          "a frame is too big");
     must(f->payload_bytes % nf_type_bytes(f->type) == 0,
          "a frame cuts an element");

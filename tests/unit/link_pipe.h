@@ -30,6 +30,11 @@ struct pipe_pair {
 };
 
 void pipe_open(struct pipe_pair *pair, uint64_t cookie, uint64_t limit_bytes);
+/** Give the ends windows of their own. */
+void pipe_set_windows(struct pipe_pair *pair, uint32_t first_bytes,
+                      uint32_t second_bytes);
+/** The most body and payload in a frame of a link with this window. */
+uint32_t pipe_frame_most(uint32_t window_bytes);
 void pipe_close(struct pipe_pair *pair);
 /** Put what @p end may send now, at most @p most frames, into the pipe, and a
  *  confirmation if one is due, as both ends of the PVM transport do.

@@ -16,11 +16,17 @@ enum {
     STEPS = 400,
     ALL = 1 << 30, /* no limit on the frames of a flush */
     BARE_COST = NF_FRAME_HEADER_BYTES + NF_LINK_FRAME_COST_BYTES,
-    /* The most that is ever in a pipe: the window and what urgent frames
-     * overdraw; and a peer that does not read can be told at most twice that
-     * its own window's worth of frames was read. */
-    FLIGHT_MOST = NF_LINK_WINDOW_BYTES + NF_LINK_URGENT_BYTES + 3 * BARE_COST,
+    /* Beyond the window: what urgent frames overdraw, the last of them by
+     * itself; and a peer that does not read has one window and its urgent
+     * frames on the way, and is told of each quarter window that was read:
+     * at most five times, with the smallest window. */
+    OVERDRAWN_MOST = NF_LINK_URGENT_BYTES + (1 + 5) * BARE_COST,
+    WINDOWS = 3,
 };
+
+/* A script takes one pair of these: the smallest, the largest, and between. */
+static const uint32_t windows[WINDOWS] = { NF_LINK_WINDOW_BYTES, 256 * 1024,
+                                           NF_LINK_WINDOW_MAX_BYTES };
 
 static const uint64_t LIMIT_BYTES = UINT64_C(1) << 30;
 
@@ -42,6 +48,7 @@ struct script {
     struct pipe_pair pair;
     struct said said[2]; /* by the end that speaks */
     uint64_t seed;
+    size_t window[2]; /* of windows, by end */
     bool broken;
 };
 
@@ -64,6 +71,9 @@ static size_t random_size(struct nf_rng *rng)
                                     NF_LINK_FRAME_BYTES,
                                     NF_LINK_FRAME_BYTES + 1,
                                     NF_LINK_WINDOW_BYTES,
+                                    NF_LINK_FRAME_MAX_BYTES - 1,
+                                    NF_LINK_FRAME_MAX_BYTES,
+                                    NF_LINK_FRAME_MAX_BYTES + 1,
                                     2 * NF_LINK_FRAME_BYTES + 8 };
 
     switch (nf_rng_below(rng, 64)) {
@@ -174,9 +184,10 @@ static void check_window(struct script *s)
 {
     for (int i = 0; i < 2; i++) {
         const struct nf_link *link = &s->pair.ends[i].link;
+        uint64_t most = windows[s->window[i]] + OVERDRAWN_MOST;
 
-        if (link->sent_bytes - link->confirmed_bytes > FLIGHT_MOST ||
-            s->pair.ends[i].in.held_bytes > FLIGHT_MOST)
+        if (link->sent_bytes - link->confirmed_bytes > most ||
+            s->pair.ends[1 - i].in.held_bytes > most)
             broken(s, "more on the way than the window");
     }
 }
@@ -229,9 +240,14 @@ static void finish(struct script *s)
 
 static bool run_script(uint64_t seed, bool purges)
 {
-    struct script s = { .rng = { .state = seed * 77777 + 1 }, .seed = seed };
+    struct script s = {
+        .rng = { .state = seed * 77777 + 1 },
+        .seed = seed,
+        .window = { seed % WINDOWS, seed / WINDOWS % WINDOWS },
+    };
 
     pipe_open(&s.pair, COOKIE, LIMIT_BYTES);
+    pipe_set_windows(&s.pair, windows[s.window[0]], windows[s.window[1]]);
     for (int step = 0; step < STEPS && !s.broken; step++) {
         int end = (int)nf_rng_below(&s.rng, 2);
         uint64_t what = nf_rng_below(&s.rng, 100);
@@ -326,6 +342,74 @@ static void test_pings_do_not_pile_up(void)
     pipe_close(&pair);
 }
 
+/* A window is what may be on the way before anything is confirmed. */
+static void test_windows_of_all_sizes(void)
+{
+    static const struct {
+        uint32_t set_bytes, window_bytes;
+    } cases[] = {
+        { 0, NF_LINK_WINDOW_BYTES },
+        { NF_LINK_WINDOW_BYTES - 1, NF_LINK_WINDOW_BYTES },
+        { NF_LINK_WINDOW_BYTES, NF_LINK_WINDOW_BYTES },
+        { 200000, 200000 }, /* not a multiple of 4 KiB */
+        { 256 * 1024, 256 * 1024 },
+        { NF_LINK_WINDOW_MAX_BYTES, NF_LINK_WINDOW_MAX_BYTES },
+        { NF_LINK_WINDOW_MAX_BYTES + 1, NF_LINK_WINDOW_MAX_BYTES },
+        { UINT32_MAX, NF_LINK_WINDOW_MAX_BYTES },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint32_t window_bytes = cases[i].window_bytes;
+        uint32_t frame_bytes = pipe_frame_most(window_bytes) + BARE_COST;
+        struct pipe_pair pair;
+
+        pipe_open(&pair, COOKIE, LIMIT_BYTES);
+        pipe_set_windows(&pair, cases[i].set_bytes, 0);
+        pipe_say(&pair.ends[0].link, NF_MSG_LEASE, 100, 4u << 20);
+        pipe_flush(&pair.ends[0], ALL);
+        CU_ASSERT(pair.ends[1].in.held_bytes <= window_bytes);
+        CU_ASSERT(pair.ends[1].in.held_bytes > window_bytes - frame_bytes);
+        CU_ASSERT_EQUAL(pipe_next_kind(&pair.ends[1]), NF_MSG_NONE);
+        CU_ASSERT_EQUAL(pair.ends[1].link.peer_window_bytes,
+                        window_bytes / 4096 * 4096);
+        pipe_close(&pair);
+    }
+}
+
+/* A confirmation is owed as soon as a quarter of the window of the peer, not
+ * of our own, has been read since it was last told. */
+static void test_quarter_of_the_peers_window(void)
+{
+    for (size_t w = 0; w < WINDOWS * WINDOWS; w++) {
+        uint32_t window_bytes = windows[w % WINDOWS];
+        struct pipe_pair pair;
+        struct pipe_end *from = &pair.ends[0], *to = &pair.ends[1];
+        unsigned owed = 0, wrong = 0;
+
+        pipe_open(&pair, COOKIE, LIMIT_BYTES);
+        pipe_set_windows(&pair, window_bytes, windows[w / WINDOWS]);
+        for (unsigned i = 0; i < 2000; i++) {
+            bool due;
+            struct nf_msg msg;
+            bool empty;
+
+            pipe_say(&from->link, NF_MSG_LEASE, 1000, 0);
+            wrong += pipe_flush(from, 1) != 1; /* credit never runs out */
+            wrong += pipe_read(to, &msg, &empty) != NF_OK;
+            due = to->link.consumed_bytes - to->link.told_bytes >=
+                  window_bytes / 4;
+            wrong += nf_link_owes_confirmation(&to->link) != due;
+            owed += due;
+            wrong += pipe_flush(to, ALL) != (due ? 1 : 0);
+            pipe_next_kind(from);
+        }
+        CU_ASSERT_EQUAL(wrong, 0);
+        CU_ASSERT_EQUAL(
+            owed, 2000 / ((window_bytes / 4 - 1) / (1000 + BARE_COST) + 1));
+        pipe_close(&pair);
+    }
+}
+
 static void test_urgent_overtakes(void)
 {
     struct pipe_pair pair;
@@ -402,11 +486,16 @@ static void test_purge_keeps_what_has_begun(void)
 }
 
 static CU_TestInfo tests[] = {
-    { "every message arrives once, intact and in order", test_scripts },
+    { "every message arrives once, intact, in order, with any windows",
+      test_scripts },
     { "the same with purges in between", test_scripts_with_purges },
     { "a peer that stops reading stops the sender",
       test_peer_that_stops_reading },
     { "pings to a silent peer do not pile up", test_pings_do_not_pile_up },
+    { "a window is what may be on the way, within its limits",
+      test_windows_of_all_sizes },
+    { "a quarter of the peer's window is confirmed",
+      test_quarter_of_the_peers_window },
     { "urgent messages overtake a long one", test_urgent_overtakes },
     { "urgent messages are small", test_urgent_messages_are_small },
     { "a purge keeps a message that has begun",

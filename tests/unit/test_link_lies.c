@@ -66,7 +66,8 @@ static void test_headers_that_lie(void)
     lie(f, 4, NF_MSG_PING, NF_ERR_PROTOCOL); /* urgent has no payload */
     lie(f, 5, NF_FLOAT64 + 1, NF_ERR_PROTOCOL);
     lie(f, 6, 2, NF_ERR_PROTOCOL);
-    lie(f, 7, 1, NF_ERR_PROTOCOL); /* reserved */
+    lie(f, 7, 1, NF_OK); /* no window: not believed, see below */
+    lie(f, 7, 255, NF_OK);
     for (size_t i = 8; i < 16; i++)
         lie(f, i, 0x77, NF_ERR_PROTOCOL); /* cookie */
     for (size_t i = 16; i < 24; i++)
@@ -152,6 +153,8 @@ static void test_link_survives_lies(void)
             struct nf_link_in in;
             bool begun = pair.ends[1].link.assembling;
 
+            if (i == 7) /* the window is the sender's to say */
+                continue;
             frame->header[i] ^= 0x40;
             /* what we have sent may well have been read, and how much comes
              * with this header only the transport knows */
@@ -168,6 +171,108 @@ static void test_link_survives_lies(void)
     CU_ASSERT_EQUAL(msg.body_bytes, 40000);
     nf_blob_unref(msg.payload);
     pipe_close(&pair);
+}
+
+/* The header says that the sender has this window, in units of 4 KiB. */
+static void lie_about_window(struct pipe_end *to, uint8_t units)
+{
+    for (struct pipe_frame *f = to->in.head; f != NULL; f = f->next)
+        f->header[7] = units;
+}
+
+/* What the peer's window is taken for when frames of a link of the smallest
+ * window say this. */
+static uint32_t believed(uint8_t units)
+{
+    struct pipe_pair pair;
+    uint32_t window_bytes;
+
+    pipe_open(&pair, COOKIE, LIMIT_BYTES);
+    pipe_say(&pair.ends[0].link, NF_MSG_LEASE, 10, 0);
+    pipe_flush(&pair.ends[0], ALL);
+    lie_about_window(&pair.ends[1], units);
+    CU_ASSERT_EQUAL(pipe_next_kind(&pair.ends[1]), NF_MSG_LEASE);
+    window_bytes = pair.ends[1].link.peer_window_bytes;
+    pipe_close(&pair);
+    return window_bytes;
+}
+
+/* Move 1 MB in frames that all say this.  Whenever nothing moves the receiver
+ * sends a sign of life, as it does when it has nothing else to say.
+ * @return how often that was needed; UINT_MAX: it does not get through */
+static unsigned move_with_lie(uint8_t units, uint32_t window_bytes,
+                              unsigned *confirmations_p)
+{
+    struct pipe_pair pair;
+    struct pipe_end *from = &pair.ends[0], *to = &pair.ends[1];
+    struct nf_msg msg = { .kind = NF_MSG_NONE };
+    unsigned stalls = 0;
+    bool empty;
+
+    *confirmations_p = 0;
+    pipe_open(&pair, COOKIE, LIMIT_BYTES);
+    pipe_set_windows(&pair, window_bytes, 0);
+    pipe_say(&from->link, NF_MSG_LEASE, 1000, 1000000);
+    while (stalls < 1000) {
+        enum nf_status status = NF_WAIT;
+        int sent = pipe_flush(from, ALL), told;
+
+        lie_about_window(to, units);
+        for (empty = false; !empty && status == NF_WAIT;)
+            status = pipe_read(to, &msg, &empty);
+        CU_ASSERT(to->in.most_bytes <= window_bytes + NF_LINK_URGENT_BYTES);
+        if (status == NF_OK)
+            break;
+        CU_ASSERT_EQUAL_FATAL(status, NF_WAIT);
+        told = pipe_flush(to, ALL);
+        *confirmations_p += (unsigned)told;
+        if (sent == 0 && told == 0) {
+            stalls++;
+            pipe_say(&to->link, NF_MSG_HEARTBEAT, 0, 0);
+            pipe_flush(to, ALL);
+        }
+        while (pipe_next_kind(from) != NF_MSG_NONE)
+            ;
+    }
+    CU_ASSERT_EQUAL(msg.kind, NF_MSG_LEASE);
+    CU_ASSERT(pipe_payload_is(msg.payload, 1, 1000000, NF_FLOAT64));
+    nf_blob_unref(msg.payload);
+    pipe_close(&pair);
+    return stalls;
+}
+
+/* All that a lie about the window changes is how often the liar is confirmed.
+ * One that says too little or what no window can be never waits; one that says
+ * too much waits for a word of ours at worst. */
+static void test_lies_about_the_window(void)
+{
+    static const uint32_t windows[] = { NF_LINK_WINDOW_BYTES, 256 * 1024,
+                                        NF_LINK_WINDOW_MAX_BYTES };
+    const uint32_t least = NF_LINK_WINDOW_BYTES / 4096;
+    const uint32_t most = NF_LINK_WINDOW_MAX_BYTES / 4096;
+    unsigned honest_ones, lying_ones;
+
+    for (uint32_t units = 0; units < 256; units++)
+        CU_ASSERT_EQUAL(believed((uint8_t)units),
+                        units >= least && units <= most ? 4096 * units
+                                                        : 4096 * least);
+    for (size_t w = 0; w < 3; w++) {
+        uint32_t truth = windows[w] / 4096;
+
+        CU_ASSERT_EQUAL(move_with_lie((uint8_t)truth, windows[w], &honest_ones),
+                        0);
+        for (uint32_t units = 0; units < 256; units++) {
+            unsigned stalls =
+                move_with_lie((uint8_t)units, windows[w], &lying_ones);
+
+            if (units <= truth || units > most) {
+                CU_ASSERT_EQUAL(stalls, 0);
+                CU_ASSERT(lying_ones >= honest_ones);
+            } else {
+                CU_ASSERT(stalls < 1000);
+            }
+        }
+    }
 }
 
 /* ------------------------------------------------------------- memory */
@@ -234,6 +339,8 @@ static CU_TestInfo tests[] = {
     { "a claim over the limit is refused without allocating",
       test_claims_over_the_limit },
     { "a link survives lies", test_link_survives_lies },
+    { "a lie about the window delays the liar at worst",
+      test_lies_about_the_window },
     { "without memory nothing is lost silently", test_without_memory },
     CU_TEST_INFO_NULL,
 };
