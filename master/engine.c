@@ -188,6 +188,9 @@ static void set_linger(struct engine *e)
  * announce again, so this goes on until it has none. */
 static void drain(struct engine *e)
 {
+    /* a timer: an event that is made active here would be called before any
+     * timer, and again and again */
+    static const struct timeval at_once;
     struct nf_net_event ev;
     enum nf_status status = NF_OK;
     int left = BATCH_EVENTS;
@@ -203,7 +206,7 @@ static void drain(struct engine *e)
     else if (status < 0)
         nf_engine_end(e, NF_ERR_UNREACHABLE, "PVM has gone away");
     if (status == NF_OK && !e->done) /* more is there: after the timers */
-        event_active(e->more, EV_READ, 0);
+        evtimer_add(e->more, &at_once);
     watch(e);
 }
 
