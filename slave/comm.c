@@ -230,12 +230,25 @@ static enum nf_status send_done(struct nf_slave *s)
         else
             nf_lease_release(&s->comm.pool, list);
         list = next;
-        pthread_mutex_lock(&s->done_lock);
-        if (--slot->unsent == 1) /* it may be waiting for that */
-            pthread_cond_broadcast(&s->sent_cond);
-        pthread_mutex_unlock(&s->done_lock);
+        slot->sent++;
+        s->comm.sent_any = true;
     }
     return status;
+}
+
+/* Answers have left for good once nothing of them waits for credit. */
+static void settle_sends(struct nf_slave *s)
+{
+    if (!s->comm.sent_any || nf_port_backlog_bytes(s->port) > 0)
+        return;
+    s->comm.sent_any = false;
+    pthread_mutex_lock(&s->done_lock);
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        s->slots[i].unsent -= s->slots[i].sent;
+        s->slots[i].sent = 0;
+    }
+    pthread_cond_broadcast(&s->sent_cond);
+    pthread_mutex_unlock(&s->done_lock);
 }
 
 /* Look at the clock; stamp the leases that have come. */
@@ -462,6 +475,7 @@ static enum nf_status turn(struct nf_worker *w,
     }
     if (status == NF_OK)
         status = send_done(s);
+    settle_sends(s);
     if (status == NF_OK)
         status = see_to_clock(s);
     if (status != NF_OK)

@@ -51,6 +51,7 @@ struct nf_slot {
      *  when the next lease is begun, so that the master, when we die, need not
      *  suspect more than the two oldest leases of a slot. */
     uint32_t unsent;
+    uint32_t sent; /**< the communicator's: of these, handed to the port */
 };
 
 /** State of the communicator's role; touched by the one who has it. */
@@ -70,6 +71,7 @@ struct nf_comm {
     uint64_t inline_runs; /**< how many there were */
     uint64_t with_slots;  /**< leases handed out and not sent back */
     unsigned turns;
+    bool sent_any;        /**< some slot's `sent` is not 0 */
     bool hung;            /**< a kernel is over its limit */
 };
 

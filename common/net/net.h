@@ -147,6 +147,7 @@ struct nf_port_ops {
     enum nf_status (*receive)(struct nf_port *port, struct nf_msg *msg_p);
     enum nf_status (*wait)(struct nf_port *port, int64_t timeout_us);
     void (*wake)(struct nf_port *port);
+    size_t (*backlog_bytes)(const struct nf_port *port); /* NULL: always 0 */
     void (*close)(struct nf_port *port);
 };
 
@@ -188,6 +189,13 @@ static inline enum nf_status nf_port_wait(struct nf_port *port,
 static inline void nf_port_wake(struct nf_port *port)
 {
     port->ops->wake(port);
+}
+
+/** Bytes of messages that wait for credit; 0: all that was sent is on its way. */
+static inline size_t nf_port_backlog_bytes(const struct nf_port *port)
+{
+    return port->ops->backlog_bytes != NULL ? port->ops->backlog_bytes(port)
+                                            : 0;
 }
 
 static inline void nf_port_close(struct nf_port *port)

@@ -249,7 +249,12 @@ static void take_answer(struct net_pvm *n, const struct nf_answer *a)
         return;
     case NF_ANSWER_ADDED:
         nf_net_pvm_read_hosts(n);
-        nf_net_pvm_post(n, NF_NET_HOST_UP, a->host, NULL);
+        if (nf_net_pvm_has_host(n, a->host))
+            nf_net_pvm_post(n, NF_NET_HOST_UP, a->host, NULL);
+        else
+            nf_net_pvm_post(n, NF_NET_HOST_FAILED, a->host,
+                            "it is in the virtual machine under another name "
+                            "(see: nowfarm hosts)");
         return;
     case NF_ANSWER_FAILED:
         nf_net_pvm_post(n, NF_NET_HOST_FAILED, a->host, a->text);

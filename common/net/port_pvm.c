@@ -138,6 +138,11 @@ static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
     return NF_OK;
 }
 
+static size_t pvm_port_backlog_bytes(const struct nf_port *port)
+{
+    return (size_t)((const struct port_pvm *)port)->link.queued_bytes;
+}
+
 static void pvm_port_wake(struct nf_port *port)
 {
     const struct port_pvm *p = (const struct port_pvm *)port;
@@ -162,6 +167,7 @@ static const struct nf_port_ops pvm_port = {
     .receive = pvm_port_receive,
     .wait = pvm_port_wait,
     .wake = pvm_port_wake,
+    .backlog_bytes = pvm_port_backlog_bytes,
     .close = pvm_port_close,
 };
 
