@@ -156,8 +156,8 @@ static void watch(struct engine *e)
         e->watches_capacity = count;
     }
     for (size_t i = 0; i < count; i++) {
-        struct event *ev = event_new(e->base, fds[i], EV_READ | EV_PERSIST,
-                                     on_readable, e);
+        struct event *ev =
+            event_new(e->base, fds[i], EV_READ | EV_PERSIST, on_readable, e);
 
         if (ev == NULL || event_add(ev, NULL) != 0) {
             nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
@@ -167,6 +167,14 @@ static void watch(struct engine *e)
         e->watched[i] = fds[i];
         e->nwatches++;
     }
+}
+
+static bool stop_asked(struct engine *e)
+{
+    if (e->options->stop == NULL || *e->options->stop == 0)
+        return false;
+    nf_engine_end(e, NF_ERR_INTERRUPTED, "interrupted");
+    return true;
 }
 
 /* A short timer is dear to set, so lingering is for when none is due soon. */
@@ -180,6 +188,9 @@ static void set_linger(struct engine *e)
  * announce again, so this goes on until it has none. */
 static void drain(struct engine *e)
 {
+    /* a timer: an event that is made active here would be called before any
+     * timer, and again and again */
+    static const struct timeval at_once;
     struct nf_net_event ev;
     enum nf_status status = NF_OK;
     int left = BATCH_EVENTS;
@@ -190,10 +201,12 @@ static void drain(struct engine *e)
         if (status == NF_OK)
             handle(e, &ev, nf_now_us());
     }
-    if (status < 0)
+    if (status == NF_ERR_NOMEM)
+        nf_engine_end(e, status, "out of memory for a message");
+    else if (status < 0)
         nf_engine_end(e, NF_ERR_UNREACHABLE, "PVM has gone away");
     if (status == NF_OK && !e->done) /* more is there: after the timers */
-        event_active(e->tick, EV_READ, 0);
+        evtimer_add(e->more, &at_once);
     watch(e);
 }
 
@@ -242,25 +255,29 @@ static void tell_progress(struct engine *e, int64_t now_us)
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
     struct engine *e = arg;
-    int64_t now_us = nf_now_us();
+    int64_t now_us;
 
     (void)fd;
-    if (what & EV_READ)
-        drain(e);
-    if (e->done || e->status != NF_OK)
+    (void)what;
+    if (stop_asked(e))
         return;
-    if (e->options->stop != NULL && *e->options->stop != 0) {
-        nf_engine_end(e, NF_ERR_INTERRUPTED, "interrupted");
-        return;
-    }
-    if (!(what & EV_READ)) {
-        drain(e);
-        if (!e->done && e->status == NF_OK)
-            nf_members_tick(e, now_us);
-    }
-    if (e->options->progress != NULL &&
+    drain(e);
+    now_us = nf_now_us();
+    if (!e->done && e->status == NF_OK)
+        nf_members_tick(e, now_us);
+    if (!e->done && e->status == NF_OK && e->options->progress != NULL &&
         now_us - e->progress_us >= e->options->progress_every_us)
         tell_progress(e, now_us);
+}
+
+/* Not the tick by another name: activating a timer by hand would put it off,
+ * and with messages that never cease it would never come. */
+static void on_more(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    if (!stop_asked(arg))
+        drain(arg);
 }
 
 /* -------------------------------------------------------------------- life */
@@ -282,8 +299,10 @@ static enum nf_status make_base(struct engine *e, struct nf_error *err)
     if (e->base != NULL) {
         e->tick = event_new(e->base, -1, EV_PERSIST, on_tick, e);
         e->wake = event_new(e->base, -1, 0, on_wake, e);
+        e->more = event_new(e->base, -1, 0, on_more, e);
     }
-    if (e->tick == NULL || e->wake == NULL || event_add(e->tick, &tick) != 0)
+    if (e->tick == NULL || e->wake == NULL || e->more == NULL ||
+        event_add(e->tick, &tick) != 0)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory for the event loop");
     return NF_OK;
 }
@@ -353,27 +372,23 @@ static enum nf_status open_net(struct engine *e, struct nf_error *err)
 static bool plan_hosts(struct engine *e)
 {
     const struct nf_hosts *file = e->config->hosts;
-    const char *names[1024];
-    uint32_t count = 0;
     struct nf_net_event ev;
-    bool ok;
+    bool ok = true;
 
     if (file != NULL) {
-        for (; count < file->count && count < 1024; count++)
-            names[count] = file->list[count].name;
-        return nf_members_plan(e, names, count);
+        for (size_t i = 0; i < file->count && ok; i++)
+            ok = nf_members_plan(e, file->list[i].name);
+        nf_members_share(e);
+        return ok;
     }
-    while (count < 1024 && nf_net_next(e->net, &ev) == NF_OK)
+    while (ok && nf_net_next(e->net, &ev) == NF_OK)
         if (ev.kind == NF_NET_HOST_UP)
-            names[count++] = nf_strdup(ev.host);
-    if (count == 0)
-        names[count++] = nf_strdup("local");
-    ok = nf_members_plan(e, names, count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (ok)
-            nf_members_host_up(e, names[i], nf_now_us());
-        nf_free((void *)(uintptr_t)names[i]);
-    }
+            ok = nf_members_plan(e, ev.host);
+    if (ok && e->nhosts == 0)
+        ok = nf_members_plan(e, "local");
+    nf_members_share(e);
+    for (uint32_t i = 0; i < e->nhosts && ok; i++)
+        nf_members_host_up(e, e->hosts[i].name, nf_now_us());
     return ok;
 }
 
@@ -462,6 +477,8 @@ static void free_engine(struct engine *e)
         event_free(e->tick);
     if (e->wake != NULL)
         event_free(e->wake);
+    if (e->more != NULL)
+        event_free(e->more);
     if (e->base != NULL)
         event_base_free(e->base);
     nf_farm_destroy(e->farm);
@@ -485,13 +502,12 @@ static enum nf_status finish(struct engine *e, struct nf_report *report_p,
     if (e->status != NF_OK)
         return nf_fail(err, e->status, "%s", e->error.text);
     if (failed > 0)
-        return nf_fail(err, NF_ERR_FAILED,
-                       "%" PRIu64 " of %" PRIu64
-                       " units given up; first: unit %" PRIu64
-                       " after %u attempts: %s",
-                       failed, e->app->units, e->report.failures[0].unit,
-                       e->report.failures[0].attempts,
-                       e->report.failures[0].reason);
+        return nf_fail(
+            err, NF_ERR_FAILED,
+            "%" PRIu64 " of %" PRIu64 " units given up; first: unit %" PRIu64
+            " after %u attempts: %s",
+            failed, e->app->units, e->report.failures[0].unit,
+            e->report.failures[0].attempts, e->report.failures[0].reason);
     return NF_OK;
 }
 
@@ -510,6 +526,8 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     snprintf(e.report.transport, sizeof(e.report.transport), "%s",
              config->transport->name);
     e.opened_us = nf_now_us();
+    if (e.app->units == 0 || stop_asked(&e))
+        return finish(&e, report_p, err);
     status = make_base(&e, err);
     if (status == NF_OK)
         status = make_shared(&e, err);

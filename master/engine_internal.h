@@ -2,7 +2,9 @@
 #define NF_MASTER_ENGINE_INTERNAL_H
 /** @file engine_internal.h  What the files of the engine share:
  *  engine.c   life, the event loop, the end
- *  members.c  hosts and slaves come and go
+ *  members.c  hosts come up, slaves arrive
+ *  losses.c   slaves end, fall silent, come back
+ *  watch.c    what is due by the clock
  *  traffic.c  leases out, results in
  *  account.c  where the time went */
 #include <event2/event.h>
@@ -10,9 +12,9 @@
 #include "master/engine.h"
 
 enum slave_state {
-    SLAVE_NEW,       /**< said hello; has the job; not ready */
-    SLAVE_READY,     /**< in the farm (or waiting for the farm to begin) */
-    SLAVE_SILENT,    /**< given up by the farm; welcome back */
+    SLAVE_NEW,    /**< said hello; has the job; not ready */
+    SLAVE_READY,  /**< in the farm (or waiting for the farm to begin) */
+    SLAVE_SILENT, /**< given up by the farm; welcome back */
     SLAVE_GONE,
 };
 
@@ -20,39 +22,41 @@ enum slave_state {
 struct flight {
     uint64_t lease, units;
     int64_t sent_us;
-    int64_t gap_us;      /**< the slot had been free for us that long */
-    bool by_policy;      /**< ... because the pacer held back */
+    int64_t gap_us; /**< the slot had been free for us that long */
+    bool by_policy; /**< ... because the pacer held back */
 };
 
 struct slot {
-    struct flight *flights;  /**< ring, in order of sending */
+    struct flight *flights; /**< ring, in order of sending */
     uint32_t first, count, capacity;
-    int64_t free_since_us;   /**< last answer, or joined */
-    bool fresh;              /**< became free in the event being handled */
+    int64_t free_since_us; /**< last answer, or joined */
+    bool fresh;            /**< became free in the event being handled */
     int64_t compute_us, master_us, policy_us;
 };
 
 struct slave {
     enum slave_state state;
     bool joined, timed_out;
-    bool asked;              /**< SILENT: heard again, and asked to get ready */
+    bool asked;   /**< SILENT: heard again, and asked to get ready */
+    bool counted; /**< one of its host's `alive` */
     uint32_t host, nslots, farm_id, spawn_id;
     int64_t heard_us, spoken_us;
     char label[96];
-    char *partial;           /**< an unfinished line of its output */
+    char *partial; /**< an unfinished line of its output */
     struct slot *slots;
 };
 
 struct host {
     char name[64];
-    uint32_t want, slots;    /**< slaves wanted; slots or 0 */
-    uint32_t alive;          /**< slaves spawned or being spawned */
-    uint32_t deaths;         /**< in a row, without a result between */
+    uint32_t want, slots; /**< slaves wanted; slots or 0 */
+    uint32_t alive;       /**< slaves spawned or being spawned */
+    uint32_t deaths;      /**< in a row, without a result between */
+    bool awaited;         /**< known from the start, no news of it yet */
     bool up, given_up;
 };
 
 struct spawn {
-    uint32_t host, missing;  /**< slaves that have not said hello */
+    uint32_t host, missing; /**< slaves that have not said hello */
     int64_t since_us;
 };
 
@@ -61,20 +65,21 @@ struct engine {
     const struct nf_app *app;
     const struct nf_options *options;
     struct nf_net *net;
-    struct nf_farm *farm;    /**< NULL until it begins */
+    struct nf_farm *farm; /**< NULL until it begins */
     struct event_base *base;
-    struct event *tick, *wake;
+    struct event *tick, *wake, *more;
     struct event **watches;
     int *watched;
     size_t nwatches, watches_capacity;
 
-    struct slave *slaves;    /**< by peer number */
+    struct slave *slaves; /**< by peer number */
     uint32_t nslaves, slaves_capacity;
     struct host *hosts;
-    uint32_t nhosts, hosts_capacity, hosts_pending;
-    struct spawn *spawns;    /**< by spawn_id */
+    uint32_t nhosts, hosts_capacity;
+    uint32_t hosts_pending; /**< that are awaited */
+    struct spawn *spawns;   /**< by spawn_id */
     uint32_t nspawns, spawns_capacity;
-    uint32_t *peer_of;       /**< by the farm's number of a slave */
+    uint32_t *peer_of; /**< by the farm's number of a slave */
     uint32_t peer_of_capacity, next_farm_id;
     uint32_t ready_slaves, ready_slots;
     uint32_t live_slaves, live_slots;
@@ -87,12 +92,14 @@ struct engine {
     uint64_t sizes_capacity;
 
     int64_t opened_us, began_us, first_ready_us, done_us, progress_us;
-    int64_t wake_us;         /**< when the farm wants to be called */
+    int64_t wake_us; /**< when the farm wants to be called */
     int64_t no_slave_since_us;
+    uint64_t given_up_units;
     bool done, stopping;
-    enum nf_status status;   /**< NF_OK while all is well */
+    enum nf_status status; /**< NF_OK while all is well */
     struct nf_error error;
-    char last_reason[NF_ERROR_TEXT_BYTES + 200]; /**< why a slave could not start */
+    char last_reason[NF_ERROR_TEXT_BYTES +
+                     200]; /**< why a slave could not start */
     struct nf_report report;
 };
 
@@ -106,10 +113,11 @@ void nf_engine_notice(struct engine *e, const char *format, ...)
 void nf_engine_send(struct engine *e, uint32_t peer, const struct nf_msg *msg);
 
 /* members.c */
-/** The hosts that are known from the start; each is awaited until it is up or
- *  has failed.  @return false if out of memory */
-bool nf_members_plan(struct engine *e, const char *const *names,
-                     uint32_t count);
+/** A host that is known from the start, in the order of the hosts file; it is
+ *  awaited until it is up or has failed.  @return false if out of memory */
+bool nf_members_plan(struct engine *e, const char *name);
+/** All of those are known: decide how many slaves each is to run. */
+void nf_members_share(struct engine *e);
 void nf_members_host_up(struct engine *e, const char *name, int64_t now_us);
 void nf_members_host_failed(struct engine *e, const char *name,
                             const char *text);
@@ -137,6 +145,27 @@ void nf_members_name_missing(struct engine *e);
 struct slave *nf_members_find(struct engine *e, uint32_t farm_id,
                               uint32_t *peer_p);
 void nf_members_fini(struct engine *e);
+
+/* Between members.c, losses.c and watch.c: */
+/** Double an array, zeroing what is new.  @return false if out of memory */
+bool nf_members_grow(void **array, uint32_t *capacity, size_t bytes);
+/** Tell e->last_reason now, unless it is going to be the job's last line. */
+void nf_members_tell_trouble(struct engine *e);
+void nf_members_spawn_on(struct engine *e, uint32_t host, uint32_t count,
+                         int64_t now_us);
+/** Is it one of its host's slaves? */
+void nf_members_count_in(struct engine *e, struct slave *slave);
+void nf_members_count_out(struct engine *e, struct slave *slave);
+void nf_members_join(struct engine *e, uint32_t peer, int64_t now_us);
+void nf_members_begin(struct engine *e, int64_t now_us);
+bool nf_members_time_to_begin(const struct engine *e, int64_t now_us);
+/** Bring a host to the number of slaves that it should have. */
+void nf_members_respawn(struct engine *e, uint32_t index, int64_t now_us);
+/** @p count slaves of a request are there, or never will be.
+ *  @return how many were awaited still */
+uint32_t nf_members_spawn_settled(struct engine *e, uint32_t spawn_id,
+                                  uint32_t count);
+void nf_members_flush_output(struct engine *e, struct slave *slave);
 
 /* traffic.c */
 void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,

@@ -4,10 +4,12 @@
 #include "master/hosts.h"
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
@@ -45,15 +47,16 @@ static enum nf_status read_word(struct nf_host *host, const char *word,
 
         if (nf_parse_count(text, 1, 4096, &value) != NF_OK)
             return nf_fail(err, NF_ERR_INVAL,
-                           "\"%s\": want a count from 1 to 4096", word);
+                           "\"%.80s\": want a count from 1 to 4096", word);
         *(word[2] == 'a' ? &host->slaves : &host->slots) = (uint32_t)value;
         return NF_OK;
     }
     if (!is_pvm_word(word))
-        return nf_fail(err, NF_ERR_INVAL,
-                       "\"%s\": want slaves=N, slots=N or PVM's ep=, dx=, lo=, "
-                       "wd=, sp=, bx=",
-                       word);
+        return nf_fail(
+            err, NF_ERR_INVAL,
+            "\"%.80s\": want slaves=N, slots=N or PVM's ep=, dx=, lo=, "
+            "wd=, sp=, bx=",
+            word);
     if (used + strlen(word) + 2 > sizeof(host->line))
         return nf_fail(err, NF_ERR_INVAL, "line too long");
     snprintf(host->line + used, sizeof(host->line) - used, " %s", word);
@@ -73,7 +76,7 @@ static enum nf_status read_line(char *text, struct nf_host *host_p,
     if (word == NULL)
         return NF_OK;
     if (!is_host_name(word))
-        return nf_fail(err, NF_ERR_INVAL, "\"%s\" is not a host name", word);
+        return nf_fail(err, NF_ERR_INVAL, "\"%.80s\" is not a host name", word);
     snprintf(host_p->name, sizeof(host_p->name), "%s", word);
     snprintf(host_p->line, sizeof(host_p->line), "%s", word);
     while (status == NF_OK && (word = strtok_r(NULL, " \t\r\n", &rest)) != NULL)
@@ -148,16 +151,19 @@ enum nf_status nf_hosts_read(const char *path, struct nf_hosts *hosts_p,
     struct nf_hosts hosts = { NULL, 0 };
     struct stat st;
     enum nf_status status;
-    FILE *file;
+    /* opening a pipe would wait for somebody to write to it */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 
-    /* looked at first: opening a pipe would wait for its writer */
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return nf_fail(err, NF_ERR_INVAL, "hosts file %s: not a file", path);
-    file = fopen(path, "r");
+    if (file == NULL && fd >= 0)
+        close(fd);
     if (file == NULL)
         return nf_fail(err, NF_ERR_INVAL, "hosts file %s: %s", path,
                        strerror(errno));
-    status = read_stream(file, path, &hosts, err);
+    if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode))
+        status = nf_fail(err, NF_ERR_INVAL, "hosts file %s: not a file", path);
+    else
+        status = read_stream(file, path, &hosts, err);
     fclose(file);
     if (status != NF_OK)
         nf_hosts_fini(&hosts);

@@ -1,5 +1,5 @@
-/* Hosts and slaves come and go.  One bad host is named and left out; it never
- * delays the others. */
+/* Hosts come up and slaves arrive.  One bad host is named and left out; it
+ * never delays the others. */
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,15 +12,11 @@
  * within 10 s of a master that is cut off.  (That of a master that dies is told
  * by PVM at once.) */
 static const int64_t MASTER_SILENCE_US = 7 * 1000000LL;
-/* A slave that was spawned must say hello within this. */
-static const int64_t HELLO_LIMIT_US = 30 * 1000000LL;
 /* After the first slave is ready, the others may take this long before the
  * first units go out: enough for those on good hosts, not worth noticing. */
 static const int64_t BEGIN_GRACE_US = 300 * 1000LL;
-/* With no slave for this long, though some may come back, the job ends. */
-static const int64_t ALONE_LIMIT_US = 60 * 1000000LL;
 
-static bool grow(void **array, uint32_t *capacity, size_t bytes)
+bool nf_members_grow(void **array, uint32_t *capacity, size_t bytes)
 {
     uint32_t more = *capacity == 0 ? 16 : *capacity * 2;
     void *block = nf_realloc(*array, more * bytes);
@@ -44,7 +40,7 @@ struct slave *nf_members_find(struct engine *e, uint32_t farm_id,
 
 /* A host or slave is of no use: e->last_reason says why.  With others left the
  * job goes on and the user must know; else that line is the job's end. */
-static void tell_trouble(struct engine *e)
+void nf_members_tell_trouble(struct engine *e)
 {
     if (e->nhosts > 1 || e->ready_slaves > 0)
         nf_engine_notice(e, "%s", e->last_reason);
@@ -67,7 +63,7 @@ static struct host *add_host(struct engine *e, const char *name)
     struct host *host;
 
     if (e->nhosts == e->hosts_capacity &&
-        !grow((void **)&e->hosts, &e->hosts_capacity, sizeof(*host)))
+        !nf_members_grow((void **)&e->hosts, &e->hosts_capacity, sizeof(*host)))
         return NULL;
     host = &e->hosts[e->nhosts++];
     memset(host, 0, sizeof(*host));
@@ -75,14 +71,14 @@ static struct host *add_host(struct engine *e, const char *name)
     return host;
 }
 
-static void spawn_on(struct engine *e, uint32_t host, uint32_t count,
-                     int64_t now_us)
+void nf_members_spawn_on(struct engine *e, uint32_t host, uint32_t count,
+                         int64_t now_us)
 {
     if (count == 0)
         return;
     if (e->nspawns == e->spawns_capacity &&
-        !grow((void **)&e->spawns, &e->spawns_capacity,
-              sizeof(*e->spawns))) {
+        !nf_members_grow((void **)&e->spawns, &e->spawns_capacity,
+                         sizeof(*e->spawns))) {
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
         return;
     }
@@ -106,6 +102,13 @@ static uint32_t wanted(const struct engine *e, uint32_t index, uint32_t nhosts)
     return index < nhosts ? nf_hosts_share(slaves, nhosts, index) : 0;
 }
 
+static void no_longer_awaited(struct engine *e, struct host *host)
+{
+    if (host->awaited)
+        e->hosts_pending--;
+    host->awaited = false;
+}
+
 void nf_members_host_up(struct engine *e, const char *name, int64_t now_us)
 {
     struct host *host = find_host(e, name);
@@ -119,13 +122,12 @@ void nf_members_host_up(struct engine *e, const char *name, int64_t now_us)
         /* joined the virtual machine later: with --slaves its share is 0 */
         host->want = e->options->slaves == 0 ? 1 : 0;
         host->slots = e->options->slots;
-    } else if (e->hosts_pending > 0 && !host->up) {
-        e->hosts_pending--;
     }
+    no_longer_awaited(e, host);
     host->up = true;
     if (!host->given_up && host->alive < host->want)
-        spawn_on(e, (uint32_t)(host - e->hosts), host->want - host->alive,
-                 now_us);
+        nf_members_spawn_on(e, (uint32_t)(host - e->hosts),
+                            host->want - host->alive, now_us);
 }
 
 void nf_members_host_failed(struct engine *e, const char *name,
@@ -135,62 +137,84 @@ void nf_members_host_failed(struct engine *e, const char *name,
 
     snprintf(e->last_reason, sizeof(e->last_reason), "host %s left out: %s",
              name, text);
-    tell_trouble(e);
+    nf_members_tell_trouble(e);
     if (host == NULL)
         return;
-    if (!host->up && e->hosts_pending > 0)
-        e->hosts_pending--;
+    no_longer_awaited(e, host);
     host->given_up = true;
     host->up = false;
 }
 
-/* Hosts are known from the start: those of the file, or of the machine. */
-bool nf_members_plan(struct engine *e, const char *const *names, uint32_t count)
+bool nf_members_plan(struct engine *e, const char *name)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        struct host *host = add_host(e, names[i]);
-        const struct nf_hosts *file = e->config->hosts;
+    struct host *host = add_host(e, name);
 
-        if (host == NULL)
-            return false;
-        host->want = wanted(e, i, count);
+    if (host == NULL)
+        return false;
+    host->awaited = true;
+    e->hosts_pending++;
+    return true;
+}
+
+void nf_members_share(struct engine *e)
+{
+    const struct nf_hosts *file = e->config->hosts;
+
+    for (uint32_t i = 0; i < e->nhosts; i++) {
+        struct host *host = &e->hosts[i];
+
+        host->want = wanted(e, i, e->nhosts);
         host->slots = file != NULL && file->list[i].slots > 0
                           ? file->list[i].slots
                           : e->options->slots;
     }
-    e->hosts_pending = count;
-    return true;
 }
 
 /* ---------------------------------------------------------------- arrivals */
 
-/* One slave fewer is on its way. */
-static struct host *spawn_settled(struct engine *e, uint32_t spawn_id,
-                                  uint32_t count)
+/* A slave of its host more, or one fewer; each counts once, whatever happens
+ * to it and however often. */
+void nf_members_count_in(struct engine *e, struct slave *slave)
 {
-    struct spawn *spawn;
+    if (!slave->counted)
+        e->hosts[slave->host].alive++;
+    slave->counted = true;
+}
 
-    if (spawn_id >= e->nspawns)
-        return NULL;
-    spawn = &e->spawns[spawn_id];
-    spawn->missing -= count < spawn->missing ? count : spawn->missing;
-    return &e->hosts[spawn->host];
+void nf_members_count_out(struct engine *e, struct slave *slave)
+{
+    if (slave->counted)
+        e->hosts[slave->host].alive--;
+    slave->counted = false;
+}
+
+/* News of `count` slaves of a spawn.  @return how many of them were awaited */
+uint32_t nf_members_spawn_settled(struct engine *e, uint32_t spawn_id,
+                              uint32_t count)
+{
+    struct spawn *spawn = &e->spawns[spawn_id];
+
+    if (count > spawn->missing)
+        count = spawn->missing;
+    spawn->missing -= count;
+    return count;
 }
 
 void nf_members_spawn_failed(struct engine *e, const struct nf_net_event *ev,
                              int64_t now_us)
 {
-    struct host *host = spawn_settled(e, ev->spawn_id, ev->count);
+    struct host *host;
 
     (void)now_us;
-    if (host == NULL)
+    if (ev->spawn_id >= e->nspawns)
         return;
-    host->alive -= ev->count < host->alive ? ev->count : host->alive;
+    host = &e->hosts[e->spawns[ev->spawn_id].host];
+    host->alive -= nf_members_spawn_settled(e, ev->spawn_id, ev->count);
     host->deaths++;
     snprintf(e->last_reason, sizeof(e->last_reason),
              "host %s: %u slave%s not started: %s", host->name, ev->count,
              ev->count == 1 ? "" : "s", ev->text);
-    tell_trouble(e);
+    nf_members_tell_trouble(e);
 }
 
 static void refuse(struct engine *e, uint32_t peer, const char *text)
@@ -203,6 +227,7 @@ static void refuse(struct engine *e, uint32_t peer, const char *text)
         nf_engine_send(e, peer, &msg);
     }
     e->slaves[peer].state = SLAVE_GONE;
+    nf_members_count_out(e, &e->slaves[peer]);
     e->hosts[e->slaves[peer].host].given_up = true;
 }
 
@@ -220,7 +245,7 @@ static bool same_version(struct engine *e, uint32_t peer,
              hello->host, hello->version, nf_version());
     snprintf(e->last_reason, sizeof(e->last_reason), "%s", text);
     if (!e->hosts[e->slaves[peer].host].given_up)
-        tell_trouble(e);
+        nf_members_tell_trouble(e);
     refuse(e, peer, text);
     return false;
 }
@@ -258,11 +283,12 @@ static void send_job(struct engine *e, uint32_t peer)
 static struct slave *new_slave(struct engine *e, uint32_t peer)
 {
     while (peer >= e->slaves_capacity)
-        if (!grow((void **)&e->slaves, &e->slaves_capacity,
-                  sizeof(*e->slaves)))
+        if (!nf_members_grow((void **)&e->slaves, &e->slaves_capacity,
+                             sizeof(*e->slaves)))
             return NULL;
-    if (peer >= e->nslaves)
-        e->nslaves = peer + 1;
+    /* peers whose hello did not decode have a number all the same */
+    while (e->nslaves <= peer)
+        e->slaves[e->nslaves++].state = SLAVE_GONE;
     return &e->slaves[peer];
 }
 
@@ -282,11 +308,13 @@ void nf_members_hello(struct engine *e, const struct nf_net_event *ev,
     slave->heard_us = slave->spoken_us = now_us;
     if (nf_get_hello(ev->msg.body, ev->msg.body_bytes, &hello) != NF_OK)
         return;
-    host = spawn_settled(e, hello.spawn_id, 1);
-    if (host == NULL)
+    if (hello.spawn_id >= e->nspawns)
         return;
-    slave->host = (uint32_t)(host - e->hosts);
+    slave->host = e->spawns[hello.spawn_id].host;
     slave->spawn_id = hello.spawn_id;
+    slave->counted = nf_members_spawn_settled(e, hello.spawn_id, 1) == 1;
+    nf_members_count_in(e, slave);
+    host = &e->hosts[slave->host];
     snprintf(slave->label, sizeof(slave->label), "slave %u (%s)", ev->peer,
              host->name);
     if (!same_version(e, ev->peer, &hello))
@@ -298,7 +326,7 @@ void nf_members_hello(struct engine *e, const struct nf_net_event *ev,
     send_job(e, ev->peer);
 }
 
-static void join(struct engine *e, uint32_t peer, int64_t now_us)
+void nf_members_join(struct engine *e, uint32_t peer, int64_t now_us)
 {
     struct slave *slave = &e->slaves[peer];
     struct nf_actions actions;
@@ -314,11 +342,12 @@ static void join(struct engine *e, uint32_t peer, int64_t now_us)
         e->max_slots = e->live_slots;
     nf_account_reset(slave, now_us);
     nf_farm_heard(e->farm, slave->farm_id, now_us);
-    status = nf_farm_join(e->farm, slave->farm_id, slave->nslots, now_us,
-                          &actions);
+    status =
+        nf_farm_join(e->farm, slave->farm_id, slave->nslots, now_us, &actions);
     if (status == NF_ERR_RANGE || status == NF_ERR_PROTOCOL) {
         nf_engine_notice(e, "%s: no room for it", slave->label);
         slave->state = SLAVE_GONE;
+        nf_members_count_out(e, slave);
         e->live_slaves--;
         e->live_slots -= slave->nslots;
         nf_net_drop(e->net, peer, true);
@@ -331,7 +360,7 @@ static void join(struct engine *e, uint32_t peer, int64_t now_us)
 }
 
 /* The farm begins: p is what is ready and what is still expected. */
-static void begin(struct engine *e, int64_t now_us)
+void nf_members_begin(struct engine *e, int64_t now_us)
 {
     uint32_t expected = 0, each;
     struct nf_farm_config config = {
@@ -361,11 +390,11 @@ static void begin(struct engine *e, int64_t now_us)
     }
     for (uint32_t i = 0; i < e->nslaves && !e->done; i++)
         if (e->slaves[i].state == SLAVE_READY)
-            join(e, i, now_us);
+            nf_members_join(e, i, now_us);
 }
 
 /* Nobody is awaited any more, or not for much longer. */
-static bool time_to_begin(const struct engine *e, int64_t now_us)
+bool nf_members_time_to_begin(const struct engine *e, int64_t now_us)
 {
     if (e->ready_slaves == 0)
         return false;
@@ -397,8 +426,8 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
     }
     slave->nslots = ready.slots;
     if (e->next_farm_id == e->peer_of_capacity &&
-        !grow((void **)&e->peer_of, &e->peer_of_capacity,
-              sizeof(*e->peer_of))) {
+        !nf_members_grow((void **)&e->peer_of, &e->peer_of_capacity,
+                         sizeof(*e->peer_of))) {
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
         return;
     }
@@ -409,9 +438,9 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
         e->first_ready_us = now_us;
     e->ready_slots += ready.slots;
     if (e->farm != NULL)
-        join(e, ev->peer, now_us);
-    else if (time_to_begin(e, now_us))
-        begin(e, now_us);
+        nf_members_join(e, ev->peer, now_us);
+    else if (nf_members_time_to_begin(e, now_us))
+        nf_members_begin(e, now_us);
 }
 
 void nf_members_refused(struct engine *e, const struct nf_net_event *ev)
@@ -423,305 +452,15 @@ void nf_members_refused(struct engine *e, const struct nf_net_event *ev)
         snprintf(m.text, sizeof(m.text), "it refuses the job");
     snprintf(e->last_reason, sizeof(e->last_reason), "%s refuses the job: %s",
              slave->label, m.text);
-    tell_trouble(e);
+    nf_members_tell_trouble(e);
     if (slave->host < e->nhosts && !slave->joined)
         e->hosts[slave->host].given_up = true;
-}
-
-/* -------------------------------------------------------------- departures */
-
-/* What it had been handed and not answered in full. */
-static uint64_t units_of(const struct slave *slave)
-{
-    uint64_t units = 0;
-
-    for (uint32_t i = 0; i < slave->nslots; i++) {
-        const struct slot *s = &slave->slots[i];
-
-        for (uint32_t k = 0; k < s->count; k++)
-            units += s->flights[(s->first + k) % s->capacity].units;
-    }
-    return units;
-}
-
-static void tell_loss(struct engine *e, uint32_t peer, const char *why)
-{
-    const struct slave *slave = &e->slaves[peer];
-    uint64_t units = units_of(slave);
-
-    nf_log(NF_LOG_INFO, "lost %s: %" PRIu64 " units returned", slave->label,
-           units);
-    nf_engine_notice(e, "lost %s, which %s: %" PRIu64 " units go to others",
-                     slave->label, why, units);
-}
-
-static void respawn(struct engine *e, uint32_t index, int64_t now_us)
-{
-    struct host *host = &e->hosts[index];
-
-    if (e->done || e->stopping || host->given_up || !host->up ||
-        host->alive >= host->want)
-        return;
-    if (host->deaths > e->options->max_attempts + 2) {
-        host->given_up = true;
-        nf_engine_notice(e,
-                         "host %s left out: %u slaves died there without one "
-                         "result",
-                         host->name, host->deaths);
-        return;
-    }
-    spawn_on(e, index, host->want - host->alive, now_us);
-}
-
-void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
-{
-    struct slave *slave = &e->slaves[peer];
-    struct host *host = &e->hosts[slave->host];
-    enum slave_state before = slave->state;
-    enum nf_loss loss =
-        slave->timed_out ? NF_LOSS_TIMEOUT : NF_LOSS_EXITED;
-    struct nf_actions actions;
-
-    if (peer >= e->nslaves || before == SLAVE_GONE)
-        return;
-    slave->state = SLAVE_GONE;
-    if (host->alive > 0)
-        host->alive--;
-    host->deaths++;
-    if (before == SLAVE_READY && slave->joined) {
-        e->live_slaves--;
-        e->live_slots -= slave->nslots;
-        tell_loss(e, peer,
-                  slave->timed_out ? "ended over a unit that overran its time"
-                                   : "ended unexpectedly");
-        nf_account_reset(slave, now_us);
-        if (nf_farm_lost(e->farm, slave->farm_id,
-                         host->up ? loss : NF_LOSS_SILENT, now_us,
-                         &actions) == NF_ERR_NOMEM)
-            nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
-        else
-            nf_traffic_act(e, &actions, NULL, now_us);
-    } else if (before == SLAVE_READY) {
-        e->ready_slaves--;
-        e->ready_slots -= slave->nslots;
-    } else {
-        snprintf(e->last_reason, sizeof(e->last_reason), "%s ended early",
-                 slave->label);
-    }
-    respawn(e, slave->host, now_us);
-}
-
-void nf_members_silent(struct engine *e, uint32_t farm_id)
-{
-    uint32_t peer;
-    struct slave *slave = nf_members_find(e, farm_id, &peer);
-
-    if (slave == NULL || slave->state != SLAVE_READY)
-        return;
-    slave->state = SLAVE_SILENT;
-    slave->asked = false;
-    e->live_slaves--;
-    e->live_slots -= slave->nslots;
-    tell_loss(e, peer, "is silent");
-    nf_net_drop(e->net, peer, false);
-}
-
-void nf_members_heard_again(struct engine *e, uint32_t peer)
-{
-    static const struct nf_msg revoke = { .kind = NF_MSG_REVOKE };
-
-    if (!e->slaves[peer].asked)
-        nf_engine_send(e, peer, &revoke);
-    e->slaves[peer].asked = true;
-}
-
-void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us)
-{
-    if (e->done)
-        return;
-    nf_engine_notice(e, "%s is back", e->slaves[peer].label);
-    join(e, peer, now_us);
-}
-
-void nf_members_name_missing(struct engine *e)
-{
-    for (uint32_t i = 0; i < e->nhosts && e->hosts_pending > 0; i++)
-        if (!e->hosts[i].up && !e->hosts[i].given_up)
-            nf_engine_notice(e,
-                             "host %s left out: not in the virtual machine by "
-                             "the end of the job",
-                             e->hosts[i].name);
-}
-
-/* ------------------------------------------------------------------ output */
-
-static void print_line(struct engine *e, const char *label, const char *line)
-{
-    if (e->options->output != NULL)
-        e->options->output(e->options->user, label, line);
-    else
-        fprintf(stderr, "%s: %s\n", label, line);
-}
-
-void nf_members_output(struct engine *e, uint32_t peer, const char *text)
-{
-    struct slave *slave = peer < e->nslaves ? &e->slaves[peer] : NULL;
-    const char *label = slave != NULL ? slave->label : "slave";
-    char line[8192];
-
-    while (*text != '\0') {
-        size_t bytes = strcspn(text, "\n");
-        const char *begun =
-            slave != NULL && slave->partial != NULL ? slave->partial : "";
-
-        snprintf(line, sizeof(line), "%s%.*s", begun, (int)bytes, text);
-        if (slave != NULL) {
-            nf_free(slave->partial);
-            slave->partial = NULL;
-        }
-        text += bytes;
-        if (*text == '\0' && slave != NULL && strlen(line) < 4096) {
-            slave->partial = nf_strdup(line);
-            return;
-        }
-        print_line(e, label, line);
-        text += *text == '\n';
-    }
-}
-
-static void flush_output(struct engine *e, struct slave *slave)
-{
-    if (slave->partial != NULL && slave->partial[0] != '\0')
-        print_line(e, slave->label, slave->partial);
-    nf_free(slave->partial);
-    slave->partial = NULL;
-}
-
-/* -------------------------------------------------------------------- time */
-
-static void check_new(struct engine *e, uint32_t peer, int64_t now_us)
-{
-    struct slave *slave = &e->slaves[peer];
-    struct host *host = &e->hosts[slave->host];
-
-    if (slave->joined ||
-        (slave->state != SLAVE_NEW && slave->state != SLAVE_READY) ||
-        now_us - slave->heard_us <= e->options->heartbeat_timeout_us)
-        return;
-    nf_engine_notice(e, "%s left out: silent since it was started",
-                     slave->label);
-    if (slave->state == SLAVE_READY) {
-        e->ready_slaves--;
-        e->ready_slots -= slave->nslots;
-    }
-    slave->state = SLAVE_GONE;
-    host->alive -= host->alive > 0;
-    nf_net_drop(e->net, peer, true);
-}
-
-static void check_spawns(struct engine *e, int64_t now_us)
-{
-    for (uint32_t i = 0; i < e->nspawns; i++) {
-        struct spawn *spawn = &e->spawns[i];
-        struct host *host = &e->hosts[spawn->host];
-
-        if (spawn->missing == 0 || now_us - spawn->since_us < HELLO_LIMIT_US)
-            continue;
-        nf_engine_notice(e, "host %s left out: %u slaves not heard of for 30 s",
-                         host->name, spawn->missing);
-        host->alive -=
-            spawn->missing < host->alive ? spawn->missing : host->alive;
-        spawn->missing = 0;
-        host->given_up = true;
-    }
-}
-
-static bool any_in_state(const struct engine *e, enum slave_state state)
-{
-    for (uint32_t i = 0; i < e->nslaves; i++)
-        if (e->slaves[i].state == state)
-            return true;
-    return false;
-}
-
-static bool any_on_its_way(const struct engine *e)
-{
-    for (uint32_t i = 0; i < e->nspawns; i++)
-        if (e->spawns[i].missing > 0)
-            return true;
-    return e->hosts_pending > 0 || any_in_state(e, SLAVE_NEW);
-}
-
-/* All slaves are silent: try fresh ones where the host still counts as up. */
-static void replace_silent(struct engine *e, int64_t now_us)
-{
-    for (uint32_t i = 0; i < e->nslaves; i++) {
-        struct slave *slave = &e->slaves[i];
-
-        if (slave->state == SLAVE_SILENT && e->hosts[slave->host].alive > 0)
-            e->hosts[slave->host].alive--;
-    }
-    for (uint32_t i = 0; i < e->nhosts; i++)
-        respawn(e, i, now_us);
-}
-
-/* Is there still hope for the job? */
-static void check_alone(struct engine *e, int64_t now_us)
-{
-    int64_t alone_us;
-    struct nf_farm_stats stats = { 0 };
-
-    if (e->live_slaves > 0 || (e->farm == NULL && e->ready_slaves > 0) ||
-        any_on_its_way(e)) {
-        e->no_slave_since_us = 0;
-        return;
-    }
-    if (e->no_slave_since_us == 0)
-        e->no_slave_since_us = now_us;
-    alone_us = now_us - e->no_slave_since_us;
-    if (any_in_state(e, SLAVE_SILENT) && alone_us < ALONE_LIMIT_US) {
-        if (alone_us > e->options->heartbeat_timeout_us)
-            replace_silent(e, now_us);
-        return;
-    }
-    if (e->farm == NULL) {
-        nf_engine_end(e, NF_ERR_UNREACHABLE, "no slave could be started%s%s",
-                      e->last_reason[0] != '\0' ? ": " : "", e->last_reason);
-        return;
-    }
-    nf_farm_get_stats(e->farm, &stats);
-    nf_engine_end(e, NF_ERR_FAILED,
-                  "no slave is left, %" PRIu64 " of %" PRIu64
-                  " units are done%s%s",
-                  stats.done, stats.units,
-                  e->last_reason[0] != '\0' ? "; last: " : "", e->last_reason);
-}
-
-void nf_members_tick(struct engine *e, int64_t now_us)
-{
-    static const struct nf_msg ping = { .kind = NF_MSG_PING };
-
-    for (uint32_t i = 0; i < e->nslaves; i++) {
-        struct slave *slave = &e->slaves[i];
-
-        if (slave->state == SLAVE_GONE)
-            continue;
-        check_new(e, i, now_us);
-        if (slave->state != SLAVE_GONE &&
-            now_us - slave->spoken_us >= 1000000)
-            nf_engine_send(e, i, &ping);
-    }
-    check_spawns(e, now_us);
-    if (e->farm == NULL && time_to_begin(e, now_us))
-        begin(e, now_us);
-    if (!e->done)
-        check_alone(e, now_us);
 }
 
 void nf_members_fini(struct engine *e)
 {
     for (uint32_t i = 0; i < e->nslaves; i++) {
-        flush_output(e, &e->slaves[i]);
+        nf_members_flush_output(e, &e->slaves[i]);
         for (uint32_t k = 0; k < e->slaves[i].nslots; k++)
             nf_free(e->slaves[i].slots[k].flights);
         nf_free(e->slaves[i].slots);

@@ -36,8 +36,14 @@ static struct nf_options with_defaults(const struct nf_options *given)
     return o;
 }
 
+/* Longer times are mistakes, and sums of them would overflow. */
+static const int64_t TIME_MOST_US = 366 * 86400 * 1000000LL;
+
 static enum nf_status check_app(const struct nf_app *app, struct nf_error *err)
 {
+    const enum nf_type types[] = { app->input_type, app->result_type,
+                                   app->shared_type };
+
     if (app->name == NULL || app->name[0] == '\0' || strlen(app->name) > 63 ||
         strspn(app->name, "abcdefghijklmnopqrstuvwxyz0123456789_-") !=
             strlen(app->name))
@@ -47,18 +53,30 @@ static enum nf_status check_app(const struct nf_app *app, struct nf_error *err)
     if (app->compute == NULL)
         return nf_fail(err, NF_ERR_INVAL, "application %s: no compute()",
                        app->name);
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (nf_type_bytes(types[i]) == 0)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "application %s: element type %d is not known",
+                           app->name, (int)types[i]);
     return NF_OK;
 }
 
 static enum nf_status check_options(const struct nf_options *o,
                                     struct nf_error *err)
 {
-    if (o->heartbeat_timeout_us < 200000)
+    if (o->heartbeat_timeout_us < 200000 ||
+        o->heartbeat_timeout_us > TIME_MOST_US)
         return nf_fail(err, NF_ERR_INVAL,
-                       "heartbeat time-out %lld us: want at least 200 ms",
+                       "heartbeat time-out %lld us: want 200 ms to a year",
                        (long long)o->heartbeat_timeout_us);
-    if (o->unit_timeout_us < 0)
-        return nf_fail(err, NF_ERR_INVAL, "unit time-out below 0");
+    if (o->unit_timeout_us < 0 || o->unit_timeout_us > TIME_MOST_US)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "unit time-out %lld us: want 0 to a year",
+                       (long long)o->unit_timeout_us);
+    if (o->progress_every_us < 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "progress every %lld us: want 0 or more",
+                       (long long)o->progress_every_us);
     if (o->slaves > 65536 || o->slots > 4096)
         return nf_fail(err, NF_ERR_INVAL,
                        "%u slaves of %u slots: want at most 65536 of 4096",
@@ -89,8 +107,8 @@ static enum nf_status find_transport(const char *name,
                        "this nowfarm was built without PVM (use transport "
                        "local)");
     if (ops == NULL)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "transport \"%s\": want pvm or local", name);
+        return nf_fail(err, NF_ERR_INVAL, "transport \"%s\": want pvm or local",
+                       name);
     *ops_p = ops;
     return NF_OK;
 }
@@ -119,8 +137,8 @@ static enum nf_status run_master(const struct nf_app *app,
         status = find_transport(o->transport, &config.transport, err);
     if (status == NF_OK && o->hosts_file != NULL &&
         strcmp(o->transport, "local") == 0)
-        status = nf_fail(err, NF_ERR_INVAL,
-                         "a hosts file goes with transport pvm");
+        status =
+            nf_fail(err, NF_ERR_INVAL, "a hosts file goes with transport pvm");
     if (status == NF_OK && o->hosts_file != NULL)
         status = nf_hosts_read(o->hosts_file, &hosts, err);
     if (status == NF_OK && config.slave_program == NULL) {
@@ -131,10 +149,9 @@ static enum nf_status run_master(const struct nf_app *app,
         status = nf_fail(err, NF_ERR_INVAL,
                          "slave program %s: want an absolute path",
                          config.slave_program);
-    if (status != NF_OK)
-        return status;
     config.hosts = hosts.count > 0 ? &hosts : NULL;
-    status = nf_engine_run(&config, report_p, err);
+    if (status == NF_OK)
+        status = nf_engine_run(&config, report_p, err);
     nf_hosts_fini(&hosts);
     return status;
 }

@@ -84,8 +84,11 @@ static void send_lease(struct engine *e, const struct nf_action *a,
             }
         }
     }
-    if (nf_put_lease(&e->body, &lease, inputs ? e->sizes : NULL) != NF_OK)
+    if (nf_put_lease(&e->body, &lease, inputs ? e->sizes : NULL) != NF_OK) {
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory for a lease");
+        nf_blob_unref(msg.payload);
+        return;
+    }
     msg.body = e->body.data;
     msg.body_bytes = e->body.bytes;
     nf_engine_send(e, peer, &msg);
@@ -100,7 +103,7 @@ static void send_lease(struct engine *e, const struct nf_action *a,
 /* ---------------------------------------------------------------- results */
 
 static void merge(struct engine *e, const struct nf_action *a,
-                   const struct cause *cause)
+                  const struct cause *cause)
 {
     const struct nf_result_msg *m = cause->result;
     const struct nf_app *app = e->app;
@@ -135,6 +138,7 @@ static void give_up(struct engine *e, const struct nf_action *a,
     else
         snprintf(failure.reason, sizeof(failure.reason), "%s",
                  cause->reason != NULL ? cause->reason : "failed");
+    e->given_up_units++;
     nf_engine_notice(e, "unit %" PRIu64 " given up after %u attempts: %s",
                      failure.unit, failure.attempts, failure.reason);
     if (e->report.nfailures < NF_REPORT_FAILURES)
@@ -163,7 +167,8 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
 
     if (cause == NULL)
         cause = &none;
-    for (size_t i = 0; i < actions->count; i++) {
+    /* an application that failed is not called again */
+    for (size_t i = 0; i < actions->count && e->status == NF_OK; i++) {
         /* carrying out an action calls no farm event, so the list stays */
         const struct nf_action *a = &actions->list[i];
 

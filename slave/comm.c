@@ -6,7 +6,6 @@
 #include "config.h"
 #include "slave/internal.h"
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,9 +28,8 @@
 /* Weight of the newest lease in the smoothed compute time of a unit. */
 #define SMOOTHING 0.25
 
-static enum nf_status comm_send(struct nf_slave *s, enum nf_msg_kind kind,
-                                const struct nf_body *body,
-                                struct nf_blob *payload)
+enum nf_status nf_comm_send(struct nf_slave *s, enum nf_msg_kind kind,
+                            const struct nf_body *body, struct nf_blob *payload)
 {
     struct nf_msg msg = {
         .kind = kind,
@@ -66,137 +64,27 @@ static void flush(struct nf_slave *s)
 }
 
 /* Tell the master why we end.  @return @p status */
-static enum nf_status refuse(struct nf_slave *s, enum nf_status status,
-                             const char *text)
+enum nf_status nf_comm_refuse(struct nf_slave *s, enum nf_status status,
+                              const char *text)
 {
     nf_log(NF_LOG_INFO, "slave refuses: %s", text);
     if (nf_put_text(&s->comm.body, text) == NF_OK &&
-        comm_send(s, NF_MSG_REFUSE, &s->comm.body, NULL) == NF_OK)
+        nf_comm_send(s, NF_MSG_REFUSE, &s->comm.body, NULL) == NF_OK)
         flush(s);
     return status;
 }
 
-static enum nf_status refuse_malformed(struct nf_slave *s, const char *what)
+enum nf_status nf_comm_refuse_malformed(struct nf_slave *s, const char *what)
 {
     char text[96];
 
     snprintf(text, sizeof(text), "malformed message: %s", what);
-    return refuse(s, NF_ERR_PROTOCOL, text);
+    return nf_comm_refuse(s, NF_ERR_PROTOCOL, text);
 }
 
-static enum nf_status refuse_nomem(struct nf_slave *s)
+enum nf_status nf_comm_refuse_nomem(struct nf_slave *s)
 {
-    return refuse(s, NF_ERR_NOMEM, "out of memory");
-}
-
-/* Processors that this process may use. */
-static uint32_t count_cores(void)
-{
-    cpu_set_t set;
-    long cores = sched_getaffinity(0, sizeof(set), &set) == 0
-                     ? CPU_COUNT(&set)
-                     : sysconf(_SC_NPROCESSORS_ONLN);
-
-    return cores < 1 ? 1 : (uint32_t)cores;
-}
-
-static enum nf_status say_hello(struct nf_slave *s)
-{
-    struct nf_hello m = {
-        .wire_version = NF_WIRE_VERSION,
-        .spawn_id = s->port->spawn_id,
-        .pid = (uint32_t)getpid(),
-        .cores = count_cores(),
-    };
-
-    snprintf(m.version, sizeof(m.version), "%s",
-             s->config->version != NULL ? s->config->version : nf_version());
-    if (gethostname(m.host, sizeof(m.host) - 1) != 0)
-        snprintf(m.host, sizeof(m.host), "unknown");
-    if (nf_put_hello(&s->comm.body, &m) != NF_OK)
-        return NF_ERR_NOMEM;
-    return comm_send(s, NF_MSG_HELLO, &s->comm.body, NULL);
-}
-
-static enum nf_status say_ready(struct nf_slave *s)
-{
-    struct nf_ready_msg ready = { .slots = s->nslots };
-
-    if (nf_put_ready(&s->comm.body, &ready) != NF_OK)
-        return refuse_nomem(s);
-    return comm_send(s, NF_MSG_READY, &s->comm.body, NULL);
-}
-
-/* The job is known and its data there: start the slots. */
-static enum nf_status get_ready(struct nf_slave *s)
-{
-    char text[96];
-
-    if (nf_slots_create(s) != NF_OK)
-        return refuse_nomem(s);
-    for (uint32_t i = 0; i < s->nslots; i++) {
-        if (nf_worker_start(&s->slots[i].own) == NF_OK)
-            continue;
-        snprintf(text, sizeof(text), "only %u of %u threads could be started",
-                 i, s->nslots);
-        return refuse(s, NF_ERR_NOMEM, text);
-    }
-    s->comm.ready = true;
-    return say_ready(s);
-}
-
-static enum nf_status refuse_app(struct nf_slave *s)
-{
-    char text[NF_ERROR_TEXT_BYTES];
-    size_t used;
-
-    snprintf(text, sizeof(text),
-             "no application '%s' here; there is:", s->job.app);
-    for (size_t i = 0; s->config->apps[i] != NULL; i++) {
-        used = strlen(text);
-        snprintf(text + used, sizeof(text) - used, " %s",
-                 s->config->apps[i]->name);
-    }
-    return refuse(s, NF_ERR_INVAL, text);
-}
-
-static enum nf_status on_job(struct nf_slave *s, const struct nf_msg *msg)
-{
-    uint32_t neighbours;
-    size_t i = 0;
-
-    if (s->comm.job_known ||
-        nf_get_job(msg->body, msg->body_bytes, &s->job) != NF_OK)
-        return refuse_malformed(s, "job");
-    s->comm.job_known = true;
-    while (s->config->apps[i] != NULL &&
-           strcmp(s->config->apps[i]->name, s->job.app) != 0)
-        i++;
-    if (s->config->apps[i] == NULL)
-        return refuse_app(s);
-    s->kernel.app = s->config->apps[i];
-    neighbours = s->job.host_slaves == 0 ? 1 : s->job.host_slaves;
-    s->nslots = s->job.slots != 0 ? s->job.slots : count_cores() / neighbours;
-    if (s->nslots == 0)
-        s->nslots = 1;
-    if (s->nslots > NF_SLOTS_MAX)
-        return refuse(s, NF_ERR_INVAL, "more than 1024 slots");
-    if (s->job.master_silence_us > 0)
-        atomic_store(&s->silence_limit_us, s->job.master_silence_us);
-    s->comm.shared_due = s->job.has_shared;
-    return s->comm.shared_due ? NF_OK : get_ready(s);
-}
-
-static enum nf_status on_shared(struct nf_slave *s, const struct nf_msg *msg)
-{
-    if (!s->comm.shared_due) {
-        nf_blob_unref(msg->payload);
-        return refuse_malformed(s, "shared data");
-    }
-    s->comm.shared_due = false;
-    s->shared = msg->payload;
-    s->kernel.shared = s->shared;
-    return get_ready(s);
+    return nf_comm_refuse(s, NF_ERR_NOMEM, "out of memory");
 }
 
 static enum nf_status on_lease(struct nf_slave *s, const struct nf_msg *msg)
@@ -207,13 +95,13 @@ static enum nf_status on_lease(struct nf_slave *s, const struct nf_msg *msg)
 
     if (!c->ready) {
         nf_blob_unref(msg->payload);
-        return refuse_malformed(s, "lease before ready");
+        return nf_comm_refuse_malformed(s, "lease before ready");
     }
     status = nf_lease_take(&c->pool, msg, s->nslots, &lease);
     if (status == NF_ERR_NOMEM)
-        return refuse_nomem(s);
+        return nf_comm_refuse_nomem(s);
     if (status != NF_OK)
-        return refuse_malformed(s, "lease");
+        return nf_comm_refuse_malformed(s, "lease");
     lease->next = NULL;
     if (c->head == NULL)
         c->head = lease;
@@ -246,7 +134,7 @@ static enum nf_status on_revoke(struct nf_slave *s)
     s->comm.head = s->comm.unstamped = NULL;
     for (uint32_t i = 0; s->comm.ready && i < s->nslots; i++)
         s->comm.with_slots -= release_list(s, nf_slot_revoke(&s->slots[i]));
-    return s->comm.ready ? say_ready(s) : NF_OK;
+    return s->comm.ready ? nf_greet_ready(s) : NF_OK;
 }
 
 /* @return NF_OK, NF_WAIT for "stop", or an error: then we end */
@@ -255,11 +143,11 @@ static enum nf_status on_message(struct nf_slave *s, struct nf_msg *msg)
     if (msg->kind == NF_MSG_LEASE)
         return on_lease(s, msg);
     if (msg->kind == NF_MSG_SHARED)
-        return on_shared(s, msg);
+        return nf_greet_shared(s, msg);
     nf_blob_unref(msg->payload);
     switch (msg->kind) {
     case NF_MSG_JOB:
-        return on_job(s, msg);
+        return nf_greet_job(s, msg);
     case NF_MSG_PING:
         return NF_OK;
     case NF_MSG_REVOKE:
@@ -269,7 +157,7 @@ static enum nf_status on_message(struct nf_slave *s, struct nf_msg *msg)
     case NF_MSG_REFUSE:
         return NF_ERR_INVAL;
     default:
-        return refuse_malformed(s, "unexpected kind");
+        return nf_comm_refuse_malformed(s, "unexpected kind");
     }
 }
 
@@ -283,7 +171,7 @@ static enum nf_status receive(struct nf_slave *s, unsigned most)
         if (status == NF_WAIT)
             return NF_OK;
         if (status == NF_ERR_PROTOCOL)
-            return refuse_malformed(s, "frame");
+            return nf_comm_refuse_malformed(s, "frame");
         if (status != NF_OK)
             return status;
         s->comm.heard = true;
@@ -304,7 +192,7 @@ static enum nf_status send_answers(struct nf_slave *s,
     enum nf_status status = lease->nomem ? NF_ERR_NOMEM : NF_OK;
 
     for (size_t i = 0; i < lease->nanswers && status == NF_OK; i++) {
-        status = comm_send(s, answer->kind, &answer->body, answer->payload);
+        status = nf_comm_send(s, answer->kind, &answer->body, answer->payload);
         answer = answer->next;
     }
     if (lease->computed_units > 0) {
@@ -316,7 +204,7 @@ static enum nf_status send_answers(struct nf_slave *s,
                          : c->unit_us + SMOOTHING * (unit_us - c->unit_us);
     }
     nf_lease_release(&c->pool, lease);
-    return status == NF_ERR_NOMEM ? refuse_nomem(s) : status;
+    return status == NF_ERR_NOMEM ? nf_comm_refuse_nomem(s) : status;
 }
 
 /* Send what the slots have delivered. */
@@ -342,12 +230,25 @@ static enum nf_status send_done(struct nf_slave *s)
         else
             nf_lease_release(&s->comm.pool, list);
         list = next;
-        pthread_mutex_lock(&s->done_lock);
-        if (--slot->unsent == 1) /* it may be waiting for that */
-            pthread_cond_broadcast(&s->sent_cond);
-        pthread_mutex_unlock(&s->done_lock);
+        slot->sent++;
+        s->comm.sent_any = true;
     }
     return status;
+}
+
+/* Answers have left for good once nothing of them waits for credit. */
+static void settle_sends(struct nf_slave *s)
+{
+    if (!s->comm.sent_any || nf_port_backlog_bytes(s->port) > 0)
+        return;
+    s->comm.sent_any = false;
+    pthread_mutex_lock(&s->done_lock);
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        s->slots[i].unsent -= s->slots[i].sent;
+        s->slots[i].sent = 0;
+    }
+    pthread_cond_broadcast(&s->sent_cond);
+    pthread_mutex_unlock(&s->done_lock);
 }
 
 /* Look at the clock; stamp the leases that have come. */
@@ -397,7 +298,7 @@ static bool overrun(struct nf_slave *s, struct nf_slot *slot)
     snprintf(m.reason, sizeof(m.reason), "over its time limit of %.6g s",
              (double)s->job.unit_timeout_us * 1e-6);
     if (nf_put_unit_failed(&s->comm.body, &m) == NF_OK)
-        comm_send(s, NF_MSG_UNIT_FAILED, &s->comm.body, NULL);
+        nf_comm_send(s, NF_MSG_UNIT_FAILED, &s->comm.body, NULL);
     return true;
 }
 
@@ -428,7 +329,7 @@ static enum nf_status see_to_clock(struct nf_slave *s)
         return NF_ERR_FAILED;
     }
     if (c->now_us >= heartbeat_due_us(s))
-        return comm_send(s, NF_MSG_HEARTBEAT, NULL, NULL);
+        return nf_comm_send(s, NF_MSG_HEARTBEAT, NULL, NULL);
     return NF_OK;
 }
 
@@ -574,6 +475,7 @@ static enum nf_status turn(struct nf_worker *w,
     }
     if (status == NF_OK)
         status = send_done(s);
+    settle_sends(s);
     if (status == NF_OK)
         status = see_to_clock(s);
     if (status != NF_OK)
@@ -600,7 +502,7 @@ bool nf_comm_serve(struct nf_worker *w)
         s->comm.worker = w;
         s->comm.unit_us = -1;
         s->comm.now_us = s->comm.heard_us = nf_now_us();
-        status = say_hello(s);
+        status = nf_greet_hello(s);
     }
     while (status == NF_OK) {
         status = turn(w, &computed);

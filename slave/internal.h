@@ -51,6 +51,7 @@ struct nf_slot {
      *  when the next lease is begun, so that the master, when we die, need not
      *  suspect more than the two oldest leases of a slot. */
     uint32_t unsent;
+    uint32_t sent; /**< the communicator's: of these, handed to the port */
 };
 
 /** State of the communicator's role; touched by the one who has it. */
@@ -70,6 +71,7 @@ struct nf_comm {
     uint64_t inline_runs; /**< how many there were */
     uint64_t with_slots;  /**< leases handed out and not sent back */
     unsigned turns;
+    bool sent_any;        /**< some slot's `sent` is not 0 */
     bool hung;            /**< a kernel is over its limit */
 };
 
@@ -146,4 +148,21 @@ bool nf_comm_serve(struct nf_worker *w);
 
 /** Start @p w.  @retval NF_ERR_NOMEM  no thread to be had */
 enum nf_status nf_worker_start(struct nf_worker *w);
+
+/* comm.c: only for who has the communicator's role */
+enum nf_status nf_comm_send(struct nf_slave *s, enum nf_msg_kind kind,
+                            const struct nf_body *body,
+                            struct nf_blob *payload);
+/** Tell the master why we end.  @return @p status */
+enum nf_status nf_comm_refuse(struct nf_slave *s, enum nf_status status,
+                              const char *text);
+enum nf_status nf_comm_refuse_malformed(struct nf_slave *s, const char *what);
+enum nf_status nf_comm_refuse_nomem(struct nf_slave *s);
+
+/* greet.c: likewise.  The two that take a message end as on_message in comm.c */
+enum nf_status nf_greet_hello(struct nf_slave *s);
+enum nf_status nf_greet_ready(struct nf_slave *s);
+enum nf_status nf_greet_job(struct nf_slave *s, const struct nf_msg *msg);
+/** Takes over the payload of @p msg. */
+enum nf_status nf_greet_shared(struct nf_slave *s, const struct nf_msg *msg);
 #endif

@@ -240,11 +240,14 @@ bool nf_slot_serve(struct nf_worker *w)
     struct nf_slot *slot = w->slot;
     struct nf_slave_lease *lease;
 
-    while ((lease = next_lease(w)) != NULL) {
+    for (;;) {
+        /* also when a lease that was begun inline has just been delivered */
+        wait_for_sends(w->slave, slot);
+        lease = next_lease(w);
+        if (lease == NULL)
+            return w->slot == NULL;
         nf_slot_compute(w->slave, slot, lease, nf_now_us());
         if (!nf_slot_deliver(w->slave, slot, lease))
             return false;
-        wait_for_sends(w->slave, slot);
     }
-    return w->slot == NULL;
 }

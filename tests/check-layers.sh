@@ -41,8 +41,8 @@ FNR == 1 {
     sub(/^[ \t]*#[ \t]*include[ \t]*/, "")
     sub(/[ \t]*(\/\*.*|\/\/.*)?$/, "")
     target = $0
-    if (target ~ /^[<"]g?pvm3\.h/ && FILENAME != "common/net/net_pvm.c")
-        wrong("only common/net/net_pvm.c may include pvm3.h")
+    if (target ~ /^[<"]g?pvm3\.h/ && FILENAME != "common/net/pvm.c")
+        wrong("only common/net/pvm.c may include pvm3.h")
     if (target ~ /^[<"]ev(ent|dns|http|rpc|util)?(2\/|\.h)/ &&
         FILENAME !~ /^(common\/net|master|slave)\//)
         wrong("libevent belongs to the event loops in common/net, master " \
@@ -83,7 +83,7 @@ tried() {
 }
 tried 1 common/net/net_local.c '#include <pvm3.h>'
 tried 1 master/x.c '# include "pvm3.h" /* why not */'
-tried 0 common/net/net_pvm.c '#include <pvm3.h>'
+tried 0 common/net/pvm.c '#include <pvm3.h>'
 tried 1 common/policy/x.c '#include <event2/event.h>'
 tried 0 master/x.c '#include <event2/event.h>'
 tried 1 common/policy/x.c '#include "common/farm/farm.h"'

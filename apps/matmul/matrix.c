@@ -74,12 +74,17 @@ enum nf_status nf_matrix_check_size(const char *name, uint64_t rows,
 static void advise_huge_pages(void *data, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    const uintptr_t huge = 2 << 20;
+    const uintptr_t huge = 2 << 20, mapped = 32 << 20;
     uintptr_t begin = ((uintptr_t)data + huge - 1) & ~(huge - 1);
     uintptr_t end = ((uintptr_t)data + bytes) & ~(huge - 1);
 
     if (begin < end)
         (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+    /* nf_run forks: no child needs the matrices, and a page that a child
+     * shares is copied when a result is written to it.  Only for blocks that
+     * malloc maps by themselves, and so unmaps when they are freed. */
+    if (bytes >= mapped)
+        (void)madvise((void *)begin, end - begin, MADV_DONTFORK);
 #endif
 }
 

@@ -1,6 +1,6 @@
 /* The keeper process and its workers.  Requests and answers are datagrams of
- * tab-separated fields on one SOCK_SEQPACKET pair: workers write to it directly,
- * so an answer never passes through a process that could hang. */
+ * tab-separated fields on one SOCK_SEQPACKET pair: workers write to it
+ * directly, so an answer never passes through a process that could hang. */
 #include "config.h"
 #include "common/net/keeper.h"
 #include <errno.h>
@@ -19,10 +19,9 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/net/keeper_work.h"
 #include "common/net/pvm.h"
 #include "common/net/vmlock.h"
-
-enum { DATAGRAM_BYTES = 60000, FIELDS_MAX = 8 };
 
 struct nf_keeper {
     int socket;
@@ -33,10 +32,7 @@ struct nf_keeper {
 
 /* ------------------------------------------------------- both directions */
 
-static void post(int to, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void post(int to, const char *format, ...)
+void nf_keeper_post(int to, const char *format, ...)
 {
     static char data[DATAGRAM_BYTES];
     va_list args;
@@ -67,200 +63,10 @@ static int split(char *data, char *fields[FIELDS_MAX], int want)
     return n;
 }
 
-/* ------------------------------------------------------------ the workers */
-
-static void print_tids(const int *tids, uint32_t count, char *text, size_t size)
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (uint32_t i = 0; i < count && used + 12 < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%x",
-                                 i > 0 ? "," : "", (unsigned)tids[i]);
-}
-
-/* Stay as the parent of the slaves and pass on what they print. */
-static void relay_output(int socket, uint32_t running)
-{
-    struct nf_pvm_message m;
-
-    while (running > 0 && nf_pvm_receive(-1, &m) == NF_OK) {
-        if (m.kind != NF_PVM_OUTPUT)
-            continue;
-        if (m.text_bytes == 0)
-            running--;
-        post(socket, "output\t%x\t%.*s", (unsigned)m.tid, (int)m.text_bytes,
-             m.text_bytes > 0 ? m.text : "");
-    }
-}
-
-/* spawn ID HOST COUNT PROGRAM ADDRESS */
-static void work_spawn(int socket, char **f)
-{
-    uint32_t count = (uint32_t)strtoul(f[3], NULL, 10), started = 0;
-    int *tids = nf_calloc(count, sizeof(*tids));
-    const char *more = getenv("PVM_EXPORT");
-    char exported[1024], list[DATAGRAM_BYTES / 2];
-    struct nf_error err = { .text = "out of memory" };
-
-    snprintf(exported, sizeof(exported),
-             "NOWFARM_SLAVE:NOWFARM_LOG:NOWFARM_ENCODING:LD_LIBRARY_PATH%s%s",
-             more != NULL ? ":" : "", more != NULL ? more : "");
-    setenv("NOWFARM_SLAVE", f[5], 1);
-    if (tids != NULL)
-        nf_pvm_spawn(f[4], f[2], count, exported, tids, &started, &err);
-    if (started > 0) {
-        print_tids(tids, started, list, sizeof(list));
-        post(socket, "spawned\t%s\t%s\t%s", f[1], f[2], list);
-    }
-    if (started < count)
-        post(socket, "refused\t%s\t%s\t%u\t%s", f[1], f[2], count - started,
-             err.text);
-    relay_output(socket, started);
-    post(socket, "ended\t%s", f[1]);
-    nf_pvm_leave();
-}
-
-/* Does the host let us in?  A pvmd adds one host at a time and may try a dead
- * one for minutes, so only those that answer are worth its time.  The command
- * is the one it uses itself: PVM_RSH, else rsh. */
-static enum nf_status try_host(const char *line, struct nf_error *err)
-{
-    const char *shell = getenv("PVM_RSH"), *login = strstr(line, " lo=");
-    char name[128], user[64] = "";
-    int status = -1, limit_ms = 15000;
-    pid_t pid;
-
-    snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, " "), line);
-    if (login != NULL)
-        snprintf(user, sizeof(user), "%.*s", (int)strcspn(login + 4, " "),
-                 login + 4);
-    if (shell == NULL || *shell == '\0')
-        shell = "rsh";
-    signal(SIGCHLD, SIG_DFL);
-    pid = fork();
-    if (pid == 0) {
-        if (user[0] != '\0')
-            execlp(shell, shell, "-l", user, "-n", name, "true", (char *)NULL);
-        else
-            execlp(shell, shell, "-n", name, "true", (char *)NULL);
-        _exit(127);
-    }
-    for (; waitpid(pid, &status, WNOHANG) == 0 && limit_ms > 0; limit_ms -= 10)
-        usleep(10000);
-    if (limit_ms <= 0) {
-        kill(pid, SIGKILL);
-        return nf_fail(err, NF_ERR_UNREACHABLE, "%s did not answer in 15 s",
-                       shell);
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "%s can't be run (PVM_RSH names the program that reaches "
-                       "other hosts, as /usr/bin/ssh)",
-                       shell);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return nf_fail(err, NF_ERR_UNREACHABLE, "%s %s true failed", shell,
-                       name);
-    return NF_OK;
-}
-
-static void work_host(int socket, char **f)
-{
-    bool add = strcmp(f[0], "add") == 0;
-    char name[128];
-    struct nf_error err = { .text = "no pvmd answers" };
-    int tid;
-    enum nf_status status = add ? try_host(f[1], &err) : NF_OK;
-
-    snprintf(name, sizeof(name), "%.*s", (int)strcspn(f[1], " "), f[1]);
-    if (status == NF_OK)
-        status = nf_pvm_enroll(&tid);
-    if (status == NF_OK)
-        status = add ? nf_pvm_add_host(f[1], &err)
-                     : nf_pvm_remove_host(f[1], &err);
-    if (status == NF_OK)
-        post(socket, "%s\t%s", add ? "added" : "removed", name);
-    else
-        post(socket, "failed\t%s\t%s", name, err.text);
-    nf_pvm_leave();
-}
-
-static void work_halt_now(int socket)
-{
-    int tid;
-
-    signal(SIGTERM, SIG_IGN); /* halting sends it to us */
-    post(socket, "removed\tall");
-    if (nf_pvm_enroll(&tid) == NF_OK)
-        nf_pvm_halt();
-}
-
-static void work_kill(int socket, char **f)
-{
-    int tid, victim = (int)strtol(f[1], NULL, 16);
-
-    if (nf_pvm_enroll(&tid) == NF_OK)
-        nf_pvm_kill(&victim, 1);
-    post(socket, "killed");
-    nf_pvm_leave();
-}
-
-/* Connect, or start a pvmd.  Says "running" or "started" or an error. */
-static void work_start(int socket, bool may_start)
-{
-    char path[PATH_MAX];
-    struct nf_error err = { .text = "" };
-    int tid;
-
-    setsid(); /* the pvmd must outlive our process group */
-    nf_pvm_socket_file(path, sizeof(path));
-    /* a pvmd that is just starting needs a moment before it answers */
-    for (int i = 0; i < 10 && access(path, F_OK) == 0; i++) {
-        if (nf_pvm_enroll(&tid) == NF_OK) {
-            post(socket, "running");
-            nf_pvm_leave();
-            return;
-        }
-        usleep(50000);
-    }
-    if (!may_start) {
-        post(socket, "error\tPVM does not run here (nowfarm run or nowfarm add "
-                     "start it)");
-        return;
-    }
-    if (access(path, F_OK) == 0 && unlink(path) != 0) {
-        post(socket, "error\tstale PVM file %s can't be removed: %s", path,
-             strerror(errno));
-        return;
-    }
-    if (nf_pvm_start(&err) != NF_OK)
-        post(socket, "error\t%s", err.text);
-    else
-        post(socket, "started");
-    nf_pvm_leave();
-}
-
-/* Halt, unless tasks of other programs are on this host. */
-static void work_halt(int socket)
-{
-    int tid;
-
-    signal(SIGTERM, SIG_IGN); /* halting sends it to us */
-    if (nf_pvm_enroll(&tid) != NF_OK) {
-        post(socket, "gone");
-    } else if (nf_pvm_others_here(NULL, 0)) {
-        post(socket, "busy");
-        nf_pvm_leave();
-    } else {
-        nf_pvm_halt();
-        post(socket, "gone");
-    }
-}
-
 /* ------------------------------------------------------------- the keeper */
 
 struct keeping {
-    int socket;               /* to the master; the workers' too */
+    int socket; /* to the master; the workers' too */
     struct nf_vmlock lock;
 };
 
@@ -282,7 +88,7 @@ static void handle_kill(struct keeping *k, char **f)
     for (char *tid = strtok(f[1], ","); tid != NULL; tid = strtok(NULL, ",")) {
         f[1] = tid;
         if (fork_worker(k) == 0) {
-            work_kill(k->socket, f);
+            nf_keeper_work_kill(k->socket, f);
             _exit(0);
         }
     }
@@ -300,11 +106,11 @@ static void handle(struct keeping *k, char *request)
     if (fork_worker(k) != 0)
         return;
     if (strcmp(f[0], "spawn") == 0 && n == 6)
-        work_spawn(k->socket, f);
+        nf_keeper_work_spawn(k->socket, f);
     else if (strcmp(f[0], "halt") == 0)
-        work_halt_now(k->socket);
+        nf_keeper_work_halt_now(k->socket);
     else if (n == 2)
-        work_host(k->socket, f);
+        nf_keeper_work_host(k->socket, f);
     _exit(0);
 }
 
@@ -326,9 +132,8 @@ static bool ask_worker(struct keeping *k, void (*work)(int socket, bool flag),
         _exit(0);
     }
     close(pair[1]);
-    if (pid > 0 &&
-        poll(&(struct pollfd){ .fd = pair[0], .events = POLLIN }, 1,
-             timeout_ms) == 1)
+    if (pid > 0 && poll(&(struct pollfd){ .fd = pair[0], .events = POLLIN }, 1,
+                        timeout_ms) == 1)
         bytes = recv(pair[0], answer, DATAGRAM_BYTES, 0);
     close(pair[0]);
     if (pid > 0 && bytes <= 0)
@@ -340,7 +145,7 @@ static bool ask_worker(struct keeping *k, void (*work)(int socket, bool flag),
 static void halt_adapter(int socket, bool flag)
 {
     (void)flag;
-    work_halt(socket);
+    nf_keeper_work_halt(socket);
 }
 
 /* Have a virtual machine and a hold on it, and tell the master. */
@@ -350,17 +155,19 @@ static bool begin(struct keeping *k, enum nf_keep how)
     struct nf_error err;
 
     if (nf_vmlock_begin(&k->lock, &err) != NF_OK) {
-        post(k->socket, "error\t%s", err.text);
+        nf_keeper_post(k->socket, "error\t%s", err.text);
         return false;
     }
-    if (!ask_worker(k, work_start, how != NF_KEEP_LOOK, answer, 15000)) {
-        post(k->socket, "error\tthe local pvmd does not answer (its log is "
-                        "%s/pvml.%ld)",
-             nf_pvm_folder(), (long)getuid());
+    if (!ask_worker(k, nf_keeper_work_start, how != NF_KEEP_LOOK, answer,
+                    15000)) {
+        nf_keeper_post(k->socket,
+                       "error\tthe local pvmd does not answer (its log is "
+                       "%s/pvml.%ld)",
+                       nf_pvm_folder(), (long)getuid());
         return false;
     }
     if (strncmp(answer, "error\t", 6) == 0) {
-        post(k->socket, "%s", answer);
+        nf_keeper_post(k->socket, "%s", answer);
         return false;
     }
     if (how == NF_KEEP_STAY)
@@ -368,7 +175,7 @@ static bool begin(struct keeping *k, enum nf_keep how)
     else if (strcmp(answer, "started") == 0)
         nf_vmlock_mark(&k->lock, true);
     nf_vmlock_hold(&k->lock);
-    post(k->socket, "ready");
+    nf_keeper_post(k->socket, "ready");
     return true;
 }
 
@@ -381,10 +188,11 @@ static void finish(struct keeping *k)
         strcmp(answer, "gone") == 0) {
         char path[PATH_MAX];
 
-        /* the next job must not meet a pvmd that is just going down */
+        nf_keeper_await_halted();
+        /* one that was killed leaves its file; it would block plain PVM */
         nf_pvm_socket_file(path, sizeof(path));
-        for (int i = 0; i < 100 && access(path, F_OK) == 0; i++)
-            usleep(10000);
+        if (access(path, F_OK) == 0 && !nf_pvm_answers())
+            unlink(path);
         nf_vmlock_mark(&k->lock, false);
     }
     nf_vmlock_end(&k->lock);
@@ -484,9 +292,9 @@ enum nf_status nf_keeper_open(enum nf_keep how, struct nf_keeper **keeper_p,
     }
     close(pair[1]);
     keeper->socket = pair[0];
-    status = keeper->pid < 0 ? nf_fail(err, NF_ERR_UNREACHABLE, "fork: %s",
-                                       strerror(errno))
-                             : await_ready(keeper, err);
+    status = keeper->pid < 0
+                 ? nf_fail(err, NF_ERR_UNREACHABLE, "fork: %s", strerror(errno))
+                 : await_ready(keeper, err);
     if (status != NF_OK) {
         nf_keeper_close(keeper, false);
         return status;
@@ -515,23 +323,23 @@ void nf_keeper_spawn(struct nf_keeper *keeper, uint32_t spawn_id,
                      const char *host, uint32_t count, const char *program,
                      const char *address)
 {
-    post(keeper->socket, "spawn\t%u\t%s\t%u\t%s\t%s", spawn_id, host, count,
-         program, address);
+    nf_keeper_post(keeper->socket, "spawn\t%u\t%s\t%u\t%s\t%s", spawn_id, host,
+                   count, program, address);
 }
 
 void nf_keeper_add(struct nf_keeper *keeper, const char *host_line)
 {
-    post(keeper->socket, "add\t%s", host_line);
+    nf_keeper_post(keeper->socket, "add\t%s", host_line);
 }
 
 void nf_keeper_remove(struct nf_keeper *keeper, const char *host)
 {
-    post(keeper->socket, "remove\t%s", host);
+    nf_keeper_post(keeper->socket, "remove\t%s", host);
 }
 
 void nf_keeper_halt(struct nf_keeper *keeper)
 {
-    post(keeper->socket, "halt");
+    nf_keeper_post(keeper->socket, "halt");
 }
 
 void nf_keeper_kill(struct nf_keeper *keeper, const int *tids, size_t count)
@@ -540,8 +348,8 @@ void nf_keeper_kill(struct nf_keeper *keeper, const int *tids, size_t count)
 
     if (count == 0)
         return;
-    print_tids(tids, (uint32_t)count, list, sizeof(list));
-    post(keeper->socket, "kill\t%s", list);
+    nf_keeper_print_tids(tids, (uint32_t)count, list, sizeof(list));
+    nf_keeper_post(keeper->socket, "kill\t%s", list);
 }
 
 static enum nf_status read_tids(struct nf_keeper *keeper, char *list,
@@ -614,8 +422,7 @@ enum nf_status nf_keeper_next(struct nf_keeper *keeper,
         recv(keeper->socket, keeper->data, DATAGRAM_BYTES, MSG_DONTWAIT);
 
     if (bytes < 0)
-        return errno == EAGAIN || errno == EINTR ? NF_WAIT
-                                                 : NF_ERR_UNREACHABLE;
+        return errno == EAGAIN || errno == EINTR ? NF_WAIT : NF_ERR_UNREACHABLE;
     if (bytes == 0)
         return NF_ERR_UNREACHABLE;
     keeper->data[bytes] = '\0';

@@ -3,11 +3,11 @@
 /** @file keeper.h  The process that holds on to the virtual machine for us and
  *  makes all calls that may hang.
  *
- *  Spawning on a dead host, or adding one, keeps libpvm waiting for up to 160 s.
- *  So the master forks a keeper before it connects to PVM, and the keeper forks
- *  a worker for each such call; workers answer over one socket, and a worker
- *  that hangs delays nobody.  A worker that spawned slaves stays: it is their
- *  PVM parent, and passes on what they print.
+ *  Spawning on a dead host, or adding one, keeps libpvm waiting for up to 160
+ * s. So the master forks a keeper before it connects to PVM, and the keeper
+ * forks a worker for each such call; workers answer over one socket, and a
+ * worker that hangs delays nobody.  A worker that spawned slaves stays: it is
+ * their PVM parent, and passes on what they print.
  *
  *  The keeper also holds the lock file that counts the users of a virtual
  *  machine, so that one started by us is halted by its last user - also when
@@ -19,10 +19,10 @@ struct nf_keeper;
 
 /** How to take part in the virtual machine. */
 enum nf_keep {
-    NF_KEEP_JOB,   /**< start it if there is none; the last such user of one
-                        started that way halts it */
-    NF_KEEP_STAY,  /**< start it if there is none, and leave it running */
-    NF_KEEP_LOOK,  /**< do not start one: NF_ERR_UNREACHABLE if none runs */
+    NF_KEEP_JOB,  /**< start it if there is none; the last such user of one
+                       started that way halts it */
+    NF_KEEP_STAY, /**< start it if there is none, and leave it running */
+    NF_KEEP_LOOK, /**< do not start one: NF_ERR_UNREACHABLE if none runs */
 };
 
 /** Fork the keeper, have a pvmd started if none runs (removing a stale socket
@@ -46,20 +46,20 @@ void nf_keeper_halt(struct nf_keeper *keeper);
 void nf_keeper_kill(struct nf_keeper *keeper, const int *tids, size_t count);
 
 enum nf_answer_kind {
-    NF_ANSWER_SPAWNED,  /**< spawn_id, host, tids[0..ntids) */
-    NF_ANSWER_REFUSED,  /**< spawn_id, host, count not started, text */
-    NF_ANSWER_ADDED,    /**< host */
-    NF_ANSWER_REMOVED,  /**< host */
-    NF_ANSWER_FAILED,   /**< host, text: could not be added or removed */
-    NF_ANSWER_OUTPUT,   /**< tids[0], text */
-    NF_ANSWER_ENDED,    /**< spawn_id: its slaves and their output have ended */
-    NF_ANSWER_KILLED,   /**< a kill request was carried out */
+    NF_ANSWER_SPAWNED, /**< spawn_id, host, tids[0..ntids) */
+    NF_ANSWER_REFUSED, /**< spawn_id, host, count not started, text */
+    NF_ANSWER_ADDED,   /**< host */
+    NF_ANSWER_REMOVED, /**< host */
+    NF_ANSWER_FAILED,  /**< host, text: could not be added or removed */
+    NF_ANSWER_OUTPUT,  /**< tids[0], text */
+    NF_ANSWER_ENDED,   /**< spawn_id: its slaves and their output have ended */
+    NF_ANSWER_KILLED,  /**< a kill request was carried out */
 };
 struct nf_answer {
     enum nf_answer_kind kind;
     uint32_t spawn_id, count, ntids;
     int *tids;
-    char *host, *text;  /**< all valid until the next call on the keeper */
+    char *host, *text; /**< all valid until the next call on the keeper */
 };
 /** @retval NF_WAIT  none now   @retval NF_ERR_UNREACHABLE  the keeper died */
 enum nf_status nf_keeper_next(struct nf_keeper *keeper,

@@ -42,8 +42,8 @@ enum nf_net_event_kind {
 
 struct nf_net_event {
     enum nf_net_event_kind kind;
-    uint32_t peer;       /**< numbered 0, 1, ... in order of first contact */
-    struct nf_msg msg;   /**< the taker owns msg.payload */
+    uint32_t peer;     /**< numbered 0, 1, ... in order of first contact */
+    struct nf_msg msg; /**< the taker owns msg.payload */
     uint32_t spawn_id, count;
     const char *host, *text; /**< valid until the next call on the net */
 };
@@ -96,7 +96,8 @@ static inline enum nf_status nf_net_send(struct nf_net *net, uint32_t peer,
 }
 
 /** The next thing that happened.  @retval NF_WAIT  nothing now: watch the fds
- *  @retval NF_ERR_UNREACHABLE  the transport itself broke (local pvmd gone) */
+ *  @retval NF_ERR_UNREACHABLE  the transport itself broke (local pvmd gone)
+ *  @retval NF_ERR_NOMEM  for a message that has come: end the job */
 static inline enum nf_status nf_net_next(struct nf_net *net,
                                          struct nf_net_event *event_p)
 {
@@ -146,16 +147,17 @@ struct nf_port_ops {
     enum nf_status (*receive)(struct nf_port *port, struct nf_msg *msg_p);
     enum nf_status (*wait)(struct nf_port *port, int64_t timeout_us);
     void (*wake)(struct nf_port *port);
+    size_t (*backlog_bytes)(const struct nf_port *port); /* NULL: always 0 */
     void (*close)(struct nf_port *port);
 };
 
 /** The slave's side.  A transport's port starts with this. */
 struct nf_port {
     const struct nf_port_ops *ops;
-    uint32_t spawn_id;   /**< to be said in HELLO */
-    bool may_linger;     /**< set by the user of the port: nobody is going to
-                              call nf_port_wake, so nf_port_wait need not heed
-                              it */
+    uint32_t spawn_id; /**< to be said in HELLO */
+    bool may_linger;   /**< set by the user of the port: nobody is going to
+                            call nf_port_wake, so nf_port_wait need not heed
+                            it */
 };
 
 /** Queue @p msg for the master and send what credit allows. */
@@ -187,6 +189,13 @@ static inline enum nf_status nf_port_wait(struct nf_port *port,
 static inline void nf_port_wake(struct nf_port *port)
 {
     port->ops->wake(port);
+}
+
+/** Bytes of messages that wait for credit; 0: all that was sent is on its way. */
+static inline size_t nf_port_backlog_bytes(const struct nf_port *port)
+{
+    return port->ops->backlog_bytes != NULL ? port->ops->backlog_bytes(port)
+                                            : 0;
 }
 
 static inline void nf_port_close(struct nf_port *port)

@@ -3,7 +3,8 @@
  * The master only accepts direct routes: slaves ask for them with their HELLO,
  * so the master never waits for a slave that does not answer.  How much is on
  * the way to a slave is bounded by the link's credit, so no pvm_send blocks.
- * Whatever may hang (spawning, adding hosts, killing) is asked of the keeper. */
+ * Whatever may hang (spawning, adding hosts, killing) is asked of the keeper.
+ */
 #include "config.h"
 #include "common/net/net_pvm.h"
 #include <poll.h>
@@ -17,173 +18,15 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/net/keeper.h"
+#include "common/net/net_pvm_parts.h"
 #include "common/net/pvm.h"
 
-enum peer_state { PEER_LIVE, PEER_LEFT, PEER_KILLED };
-
-struct peer {
-    int tid;
-    enum peer_state state;
-    bool convert;
-    struct nf_link link;
+enum {
+    /* Messages that may come before the keeper gets a hearing. */
+    UNASKED_MOST = 64,
+    /* Messages that lead to no event before the caller gets a turn. */
+    IGNORED_MOST = 1024,
 };
-
-/* A task that was spawned and has not said hello. */
-struct task {
-    int tid;
-    uint32_t spawn_id;
-};
-
-struct pending {
-    struct pending *next;
-    struct nf_net_event event;
-    char *host, *text;
-};
-
-struct net_pvm {
-    struct nf_net base;
-    struct nf_keeper *keeper;
-    int tid;
-    uint64_t cookie;
-    uint64_t limit_bytes;
-    bool convert_always;     /* NOWFARM_ENCODING=xdr, for tests */
-    bool own_hosts;          /* a hosts file was given */
-    bool busy;               /* the last look found a message */
-    char *program;
-    struct nf_pvm_host *hosts;
-    size_t nhosts;
-    int format;              /* of this host */
-    char here[64];
-    struct peer *peers;
-    uint32_t npeers, peers_capacity;
-    struct task *tasks;
-    uint32_t ntasks, tasks_capacity;
-    uint32_t relays;         /* spawn requests whose slaves may still print */
-    uint32_t *map;           /* tid -> peer number + 1, open addressing */
-    uint32_t map_capacity;
-    struct pending *first, *last, *taken;
-    int *fds;
-    size_t fds_capacity;
-};
-
-/* ----------------------------------------------------------- small pieces */
-
-static enum nf_status grow(void **array, uint32_t *capacity, size_t bytes)
-{
-    uint32_t more = *capacity == 0 ? 16 : *capacity * 2;
-    void *block = nf_realloc(*array, more * bytes);
-
-    if (block == NULL)
-        return NF_ERR_NOMEM;
-    *array = block;
-    *capacity = more;
-    return NF_OK;
-}
-
-static uint32_t slot_of(const struct net_pvm *n, int tid)
-{
-    uint32_t i = (uint32_t)tid * 2654435761u;
-
-    for (i &= n->map_capacity - 1; n->map[i] != 0;
-         i = (i + 1) & (n->map_capacity - 1))
-        if (n->peers[n->map[i] - 1].tid == tid)
-            break;
-    return i;
-}
-
-static struct peer *find_peer(const struct net_pvm *n, int tid)
-{
-    uint32_t entry = n->map_capacity > 0 ? n->map[slot_of(n, tid)] : 0;
-
-    return entry > 0 ? &n->peers[entry - 1] : NULL;
-}
-
-static enum nf_status enter(struct net_pvm *n, uint32_t peer)
-{
-    if (2 * (peer + 1) > n->map_capacity) {
-        uint32_t capacity = n->map_capacity == 0 ? 64 : n->map_capacity * 2;
-        uint32_t *map = nf_calloc(capacity, sizeof(*map));
-
-        if (map == NULL)
-            return NF_ERR_NOMEM;
-        nf_free(n->map);
-        n->map = map;
-        n->map_capacity = capacity;
-        for (uint32_t i = 0; i < peer; i++)
-            map[slot_of(n, n->peers[i].tid)] = i + 1;
-    }
-    n->map[slot_of(n, n->peers[peer].tid)] = peer + 1;
-    return NF_OK;
-}
-
-static const struct nf_pvm_host *host_of(const struct net_pvm *n, int tid)
-{
-    int host = nf_pvm_host_of(tid);
-
-    for (size_t i = 0; i < n->nhosts; i++)
-        if (n->hosts[i].tid == host)
-            return &n->hosts[i];
-    return NULL;
-}
-
-static bool in_machine(const struct net_pvm *n, const char *host)
-{
-    for (size_t i = 0; i < n->nhosts; i++)
-        if (strcmp(n->hosts[i].name, host) == 0)
-            return true;
-    return false;
-}
-
-static enum nf_status read_hosts(struct net_pvm *n)
-{
-    struct nf_pvm_host *hosts;
-    size_t count;
-    const struct nf_pvm_host *here;
-    enum nf_status status = nf_pvm_hosts(&hosts, &count);
-
-    if (status != NF_OK)
-        return status;
-    nf_free(n->hosts);
-    n->hosts = hosts;
-    n->nhosts = count;
-    here = host_of(n, n->tid);
-    if (here != NULL) {
-        n->format = here->format;
-        snprintf(n->here, sizeof(n->here), "%s", here->name);
-    }
-    return NF_OK;
-}
-
-/* Keep an event for a later call. */
-static struct nf_net_event *post(struct net_pvm *n, enum nf_net_event_kind kind,
-                                 const char *host, const char *text)
-{
-    struct pending *p = nf_calloc(1, sizeof(*p));
-
-    if (p == NULL)
-        return NULL; /* notices may be lost when memory is; never results */
-    p->host = host != NULL ? nf_strdup(host) : NULL;
-    p->text = text != NULL ? nf_strdup(text) : NULL;
-    p->event.kind = kind;
-    p->event.peer = NF_NO_PEER;
-    p->event.host = p->host;
-    p->event.text = p->text != NULL ? p->text : "";
-    if (n->last != NULL)
-        n->last->next = p;
-    else
-        n->first = p;
-    n->last = p;
-    return &p->event;
-}
-
-static void free_pending(struct pending *p)
-{
-    if (p == NULL)
-        return;
-    nf_free(p->host);
-    nf_free(p->text);
-    nf_free(p);
-}
 
 /* ------------------------------------------------------------------- out */
 
@@ -230,18 +73,20 @@ static struct peer *new_peer(struct net_pvm *n, int tid)
     struct peer *peer;
 
     if (n->npeers == n->peers_capacity &&
-        grow((void **)&n->peers, &n->peers_capacity, sizeof(*peer)) != NF_OK)
+        nf_net_pvm_grow((void **)&n->peers, &n->peers_capacity,
+                        sizeof(*peer)) != NF_OK)
         return NULL;
     peer = &n->peers[n->npeers];
     peer->tid = tid;
     peer->state = PEER_LIVE;
-    if (enter(n, n->npeers) != NF_OK)
+    if (nf_net_pvm_enter(n, n->npeers) != NF_OK)
         return NULL;
     n->npeers++;
     nf_link_init(&peer->link, n->cookie, n->limit_bytes);
-    if (host_of(n, tid) == NULL)
-        read_hosts(n);
-    host = host_of(n, tid);
+    nf_link_set_window(&peer->link, nf_pvm_window_bytes());
+    if (nf_net_pvm_host_of(n, tid) == NULL)
+        nf_net_pvm_read_hosts(n);
+    host = nf_net_pvm_host_of(n, tid);
     peer->convert = host == NULL || host->format != n->format;
     for (uint32_t i = 0; i < n->ntasks; i++)
         if (n->tasks[i].tid == tid) {
@@ -256,7 +101,7 @@ static enum nf_status take_frame(struct net_pvm *n,
                                  const struct nf_pvm_message *m,
                                  struct nf_net_event *event_p)
 {
-    struct peer *peer = find_peer(n, m->tid);
+    struct peer *peer = nf_net_pvm_find_peer(n, m->tid);
     struct nf_link_in in;
     enum nf_status status;
 
@@ -268,6 +113,8 @@ static enum nf_status take_frame(struct net_pvm *n,
     status = nf_link_accept(&peer->link, &m->frame, &in);
     if (status == NF_OK)
         status = nf_pvm_take(&in);
+    if (status == NF_ERR_NOMEM)
+        return status; /* ignored, it would stop the peer for ever */
     if (status != NF_OK) {
         nf_log(NF_LOG_WARN, "frame of task %x ignored: %s", (unsigned)m->tid,
                nf_strerror(status));
@@ -283,14 +130,16 @@ static enum nf_status take_frame(struct net_pvm *n,
 static enum nf_status take_exit(struct net_pvm *n, int tid,
                                 struct nf_net_event *event_p)
 {
-    struct peer *peer = find_peer(n, tid);
+    struct peer *peer = nf_net_pvm_find_peer(n, tid);
     struct nf_net_event *event;
 
     if (peer != NULL) {
-        if (peer->state == PEER_LEFT)
-            return NF_WAIT;
+        bool told = peer->state != PEER_LIVE; /* killed means forgotten */
+
         peer->state = PEER_LEFT;
         nf_link_fini(&peer->link);
+        if (told)
+            return NF_WAIT;
         event_p->kind = NF_NET_LEFT;
         event_p->peer = (uint32_t)(peer - n->peers);
         return NF_OK;
@@ -298,8 +147,8 @@ static enum nf_status take_exit(struct net_pvm *n, int tid,
     for (uint32_t i = 0; i < n->ntasks; i++) {
         if (n->tasks[i].tid != tid)
             continue;
-        event = post(n, NF_NET_SPAWN_FAILED, NULL,
-                     "the slave ended before it said hello");
+        event = nf_net_pvm_post(n, NF_NET_SPAWN_FAILED, NULL,
+                                "the slave ended before it said hello");
         if (event != NULL) {
             event->spawn_id = n->tasks[i].spawn_id;
             event->count = 1;
@@ -316,7 +165,7 @@ static void take_new_hosts(struct net_pvm *n)
     size_t nold = n->nhosts;
 
     n->hosts = NULL;
-    if (read_hosts(n) != NF_OK) {
+    if (nf_net_pvm_read_hosts(n) != NF_OK) {
         n->hosts = old;
         return;
     }
@@ -326,18 +175,29 @@ static void take_new_hosts(struct net_pvm *n)
         for (size_t k = 0; k < nold && !known; k++)
             known = old[k].tid == n->hosts[i].tid;
         if (!known)
-            post(n, NF_NET_HOST_UP, n->hosts[i].name, NULL);
+            nf_net_pvm_post(n, NF_NET_HOST_UP, n->hosts[i].name, NULL);
     }
     nf_free(old);
     nf_pvm_notify_hosts();
+}
+
+/* Said once for each time that we asked, and so remembered. */
+static void forget_host(struct net_pvm *n, int tid)
+{
+    for (size_t i = 0; i < n->nhosts; i++) {
+        if (n->hosts[i].tid != tid)
+            continue;
+        nf_net_pvm_post(n, NF_NET_HOST_FAILED, n->hosts[i].name,
+                        "it left the virtual machine");
+        n->hosts[i] = n->hosts[--n->nhosts];
+        return;
+    }
 }
 
 static enum nf_status take_pvm(struct net_pvm *n,
                                const struct nf_pvm_message *m,
                                struct nf_net_event *event_p)
 {
-    const struct nf_pvm_host *host;
-
     switch (m->kind) {
     case NF_PVM_FRAME:
         return take_frame(n, m, event_p);
@@ -347,10 +207,7 @@ static enum nf_status take_pvm(struct net_pvm *n,
         take_new_hosts(n);
         return NF_WAIT;
     case NF_PVM_HOST_LOST:
-        host = host_of(n, m->tid);
-        if (host != NULL)
-            post(n, NF_NET_HOST_FAILED, host->name,
-                 "it left the virtual machine");
+        forget_host(n, m->tid);
         return NF_WAIT;
     case NF_PVM_OUTPUT:
     case NF_PVM_OTHER:
@@ -362,11 +219,11 @@ static enum nf_status take_pvm(struct net_pvm *n,
 static void take_spawned(struct net_pvm *n, const struct nf_answer *a)
 {
     for (uint32_t i = 0; i < a->ntids; i++) {
-        if (find_peer(n, a->tids[i]) != NULL)
+        if (nf_net_pvm_find_peer(n, a->tids[i]) != NULL)
             continue;
         if (n->ntasks == n->tasks_capacity &&
-            grow((void **)&n->tasks, &n->tasks_capacity,
-                 sizeof(*n->tasks)) != NF_OK)
+            nf_net_pvm_grow((void **)&n->tasks, &n->tasks_capacity,
+                            sizeof(*n->tasks)) != NF_OK)
             return;
         n->tasks[n->ntasks++] =
             (struct task){ .tid = a->tids[i], .spawn_id = a->spawn_id };
@@ -384,22 +241,27 @@ static void take_answer(struct net_pvm *n, const struct nf_answer *a)
         take_spawned(n, a);
         return;
     case NF_ANSWER_REFUSED:
-        event = post(n, NF_NET_SPAWN_FAILED, a->host, a->text);
+        event = nf_net_pvm_post(n, NF_NET_SPAWN_FAILED, a->host, a->text);
         if (event != NULL) {
             event->spawn_id = a->spawn_id;
             event->count = a->count;
         }
         return;
     case NF_ANSWER_ADDED:
-        read_hosts(n);
-        post(n, NF_NET_HOST_UP, a->host, NULL);
+        nf_net_pvm_read_hosts(n);
+        if (nf_net_pvm_has_host(n, a->host))
+            nf_net_pvm_post(n, NF_NET_HOST_UP, a->host, NULL);
+        else
+            nf_net_pvm_post(n, NF_NET_HOST_FAILED, a->host,
+                            "it is in the virtual machine under another name "
+                            "(see: nowfarm hosts)");
         return;
     case NF_ANSWER_FAILED:
-        post(n, NF_NET_HOST_FAILED, a->host, a->text);
+        nf_net_pvm_post(n, NF_NET_HOST_FAILED, a->host, a->text);
         return;
     case NF_ANSWER_OUTPUT:
-        peer = find_peer(n, a->tids[0]);
-        event = post(n, NF_NET_OUTPUT, NULL, a->text);
+        peer = nf_net_pvm_find_peer(n, a->tids[0]);
+        event = nf_net_pvm_post(n, NF_NET_OUTPUT, NULL, a->text);
         if (event != NULL && peer != NULL)
             event->peer = (uint32_t)(peer - n->peers);
         return;
@@ -420,9 +282,11 @@ static enum nf_status pvm_net_next(struct nf_net *net,
     struct nf_answer answer;
     enum nf_status status;
 
-    free_pending(n->taken);
+    nf_net_pvm_free_pending(n->taken);
     n->taken = NULL;
-    for (;;) {
+    for (int ignored = 0; ignored < IGNORED_MOST; ignored++) {
+        bool crowd = n->unasked >= UNASKED_MOST;
+
         if (n->first != NULL) {
             n->taken = n->first;
             n->first = n->taken->next;
@@ -431,9 +295,11 @@ static enum nf_status pvm_net_next(struct nf_net *net,
             *event_p = n->taken->event;
             return NF_OK;
         }
-        status = nf_pvm_receive(n->busy ? n->base.linger_us : 0, &m);
-        n->busy = status == NF_OK;
+        status = crowd ? NF_WAIT
+                       : nf_pvm_receive(n->busy ? n->base.linger_us : 0, &m);
+        n->busy = crowd || status == NF_OK;
         if (status == NF_OK) {
+            n->unasked++;
             status = take_pvm(n, &m, event_p);
             if (status != NF_WAIT)
                 return status;
@@ -441,11 +307,14 @@ static enum nf_status pvm_net_next(struct nf_net *net,
         }
         if (status != NF_WAIT)
             return status;
+        n->unasked = 0;
         status = nf_keeper_next(n->keeper, &answer);
-        if (status != NF_OK)
+        if (status == NF_OK)
+            take_answer(n, &answer);
+        else if (status != NF_WAIT || !crowd)
             return status;
-        take_answer(n, &answer);
     }
+    return NF_WAIT; /* a flood of them must not keep the caller from its work */
 }
 
 static size_t pvm_net_fds(struct nf_net *net, const int **fds_p)
@@ -580,9 +449,9 @@ static void pvm_net_close(struct nf_net *net)
         struct pending *p = n->first;
 
         n->first = p->next;
-        free_pending(p);
+        nf_net_pvm_free_pending(p);
     }
-    free_pending(n->taken);
+    nf_net_pvm_free_pending(n->taken);
     nf_free(n->peers);
     nf_free(n->tasks);
     nf_free(n->map);
@@ -596,7 +465,7 @@ static void bring_hosts(struct net_pvm *n, const char *const *hosts)
 {
     if (hosts == NULL) {
         for (size_t i = 0; i < n->nhosts; i++)
-            post(n, NF_NET_HOST_UP, n->hosts[i].name, NULL);
+            nf_net_pvm_post(n, NF_NET_HOST_UP, n->hosts[i].name, NULL);
         return;
     }
     n->own_hosts = true;
@@ -604,8 +473,8 @@ static void bring_hosts(struct net_pvm *n, const char *const *hosts)
         char name[128];
 
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(*hosts, " "), *hosts);
-        if (in_machine(n, name))
-            post(n, NF_NET_HOST_UP, name, NULL);
+        if (nf_net_pvm_has_host(n, name))
+            nf_net_pvm_post(n, NF_NET_HOST_UP, name, NULL);
         else
             nf_keeper_add(n->keeper, *hosts);
     }
@@ -634,7 +503,7 @@ static enum nf_status pvm_net_open(const struct nf_net_config *config,
         goto err_net;
     status = nf_pvm_enroll(&n->tid);
     if (status == NF_OK)
-        status = read_hosts(n);
+        status = nf_net_pvm_read_hosts(n);
     if (status != NF_OK) {
         nf_fail(err, status, "the local pvmd does not answer");
         goto err_keeper;

@@ -15,8 +15,8 @@
 struct port_pvm {
     struct nf_port base;
     int master, wake_fd;
-    bool convert, gone;
-    bool stashed;            /* wait() already has the next message: */
+    bool convert, gone, routed;
+    bool stashed; /* wait() already has the next message: */
     struct nf_pvm_message stash;
     struct nf_link link;
 };
@@ -75,6 +75,9 @@ static enum nf_status take_frame(struct port_pvm *p,
     if (status != NF_OK)
         return status;
     status = nf_link_finish(&p->link, &in, msg_p);
+    if (!p->routed) /* the first word of the master came over the new route */
+        nf_link_set_window(&p->link, nf_pvm_window_bytes());
+    p->routed = true;
     flush(p);
     return status;
 }
@@ -135,6 +138,11 @@ static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
     return NF_OK;
 }
 
+static size_t pvm_port_backlog_bytes(const struct nf_port *port)
+{
+    return (size_t)((const struct port_pvm *)port)->link.queued_bytes;
+}
+
 static void pvm_port_wake(struct nf_port *port)
 {
     const struct port_pvm *p = (const struct port_pvm *)port;
@@ -159,6 +167,7 @@ static const struct nf_port_ops pvm_port = {
     .receive = pvm_port_receive,
     .wait = pvm_port_wait,
     .wake = pvm_port_wake,
+    .backlog_bytes = pvm_port_backlog_bytes,
     .close = pvm_port_close,
 };
 

@@ -1,7 +1,6 @@
 /* libpvm, wrapped.  Everything else in the tree is free of pvm3.h. */
 #include "config.h"
 #include "common/net/pvm.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,10 +10,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/net/pipe_signal.h"
 
 enum {
     TAG_FRAME = 0x4e4601,
@@ -38,6 +37,7 @@ enum { SOCKET_BUFFER_BYTES = 1 << 20 };
 
 static int tuned_fds[1024];
 static int ntuned_fds = -1;
+static uint32_t window_bytes = NF_LINK_WINDOW_BYTES;
 
 /* Called before every send: the set of sockets changes in any call of PVM. */
 static void tune_sockets(void)
@@ -49,10 +49,24 @@ static void tune_sockets(void)
     if (count < 0 ||
         (count == ntuned_fds && memcmp(fds, tuned_fds, known) == 0))
         return;
-    for (int i = 0; i < count; i++)
+    window_bytes = NF_LINK_WINDOW_MAX_BYTES;
+    for (int i = 0; i < count; i++) {
+        int got = 0;
+        socklen_t size = sizeof(got);
+
         (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+        if (getsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &got, &size) == 0 &&
+            (uint32_t)got / 8 < window_bytes)
+            window_bytes = (uint32_t)got / 8;
+    }
     memcpy(tuned_fds, fds, known);
     ntuned_fds = count;
+}
+
+uint32_t nf_pvm_window_bytes(void)
+{
+    tune_sockets();
+    return window_bytes;
 }
 
 static const char *pvm_text(int code)
@@ -82,25 +96,11 @@ static const char *pvm_text(int code)
         return "its PVM is of another version";
     case PvmHostFail:
         return "the host failed";
+    case PvmIPLoopback:
+        return "this host's own name means a loopback address";
     default:
         return "PVM refused";
     }
-}
-
-const char *nf_pvm_folder(void)
-{
-    const char *folder = getenv("PVM_TMP");
-
-    return folder != NULL && *folder != '\0' ? folder : "/tmp";
-}
-
-void nf_pvm_socket_file(char *path_p, size_t bytes)
-{
-    const char *name = getenv("PVM_VMID");
-    bool named = name != NULL && *name != '\0';
-
-    snprintf(path_p, bytes, "%s/pvmd.%ld%s%s", nf_pvm_folder(), (long)getuid(),
-             named ? "." : "", named ? name : "");
 }
 
 /* libpvm complains on standard error when there is no pvmd, whatever
@@ -124,53 +124,6 @@ static void unmute(int saved)
     }
 }
 
-/* The address in PVM's file: of a local socket, or "IP:PORT" in hexadecimal. */
-static bool address_answers(const char *text)
-{
-    union {
-        struct sockaddr any;
-        struct sockaddr_un local;
-        struct sockaddr_in inet;
-    } to = { .any = { 0 } };
-    socklen_t bytes = sizeof(to.local);
-    unsigned ip, port;
-    int fd, code;
-
-    if (text[0] == '/' && strlen(text) < sizeof(to.local.sun_path)) {
-        to.local.sun_family = AF_UNIX;
-        memcpy(to.local.sun_path, text, strlen(text) + 1);
-    } else if (sscanf(text, "%x:%x", &ip, &port) == 2) {
-        to.inet.sin_family = AF_INET;
-        to.inet.sin_addr.s_addr = htonl(ip);
-        to.inet.sin_port = htons((uint16_t)port);
-        bytes = sizeof(to.inet);
-    } else {
-        return false;
-    }
-    fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return true; /* unknown: let libpvm find out */
-    code = connect(fd, &to.any, bytes);
-    close(fd);
-    return code == 0;
-}
-
-bool nf_pvm_answers(void)
-{
-    char path[PATH_MAX], text[256] = "";
-    FILE *file;
-
-    nf_pvm_socket_file(path, sizeof(path));
-    file = fopen(path, "r");
-    if (file == NULL)
-        return false;
-    if (fgets(text, sizeof(text), file) == NULL)
-        text[0] = '\0';
-    fclose(file);
-    text[strcspn(text, "\n")] = '\0';
-    return address_answers(text);
-}
-
 enum nf_status nf_pvm_enroll(int *tid_p)
 {
     int tid, saved;
@@ -184,6 +137,7 @@ enum nf_status nf_pvm_enroll(int *tid_p)
     if (tid < 0)
         return NF_ERR_UNREACHABLE;
     pvm_setopt(PvmFragSize, FRAGMENT_BYTES);
+    nf_pipe_signal_block();
     *tid_p = tid;
     return NF_OK;
 }
@@ -194,16 +148,22 @@ void nf_pvm_leave(void)
 
     pvm_exit();
     unmute(saved);
+    nf_pipe_signal_unblock();
+}
+
+enum nf_status nf_pvm_is_allowed(struct nf_error *err)
+{
+    if (getuid() != 0 || getenv("PVM_ALLOW_ROOT") != NULL)
+        return NF_OK;
+    return nf_fail(err, NF_ERR_UNREACHABLE,
+                   "PVM does not start for root unless PVM_ALLOW_ROOT=1 is "
+                   "set");
 }
 
 enum nf_status nf_pvm_start(struct nf_error *err)
 {
     int saved, code, tid;
 
-    if (getuid() == 0 && getenv("PVM_ALLOW_ROOT") == NULL)
-        return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "PVM does not start for root unless PVM_ALLOW_ROOT=1 is "
-                       "set");
     saved = mute();
     pvm_setopt(PvmAutoErr, 0);
     code = pvm_start_pvmd(0, NULL, 1);
@@ -418,6 +378,12 @@ static void read_frame(int bytes, struct nf_pvm_message *m)
     m->kind = NF_PVM_FRAME;
 }
 
+/* The sign bit of a tid is TIDPVMD; tasks never have it. */
+static bool is_pvmd(int tid)
+{
+    return tid < 0;
+}
+
 static enum nf_status classify(int buffer, struct nf_pvm_message *m)
 {
     int bytes, tag;
@@ -425,6 +391,9 @@ static enum nf_status classify(int buffer, struct nf_pvm_message *m)
     m->kind = NF_PVM_OTHER;
     m->tid = 0;
     if (pvm_bufinfo(buffer, &bytes, &tag, &m->tid) < 0)
+        return NF_OK;
+    /* any task may send any tag, but only a pvmd knows who is gone */
+    if (tag != TAG_FRAME && !is_pvmd(m->tid))
         return NF_OK;
     switch (tag) {
     case TAG_FRAME:
@@ -522,7 +491,7 @@ enum nf_status nf_pvm_take(const struct nf_link_in *in)
 
 static int pack_typed(enum nf_type type, const uint8_t *data, size_t bytes)
 {
-    static uint64_t swapped[NF_LINK_FRAME_BYTES / 8 + 1];
+    static uint64_t swapped[NF_LINK_FRAME_MAX_BYTES / 8 + 1];
     int elements = (int)(bytes / nf_type_bytes(type));
 
     /* libpvm's prototypes lack const; it only reads */
@@ -555,8 +524,8 @@ static int send_converted(int tid, const struct nf_link_out *out)
     if (code >= 0)
         code = pvm_pkbyte((char *)header, sizeof(header), 1);
     if (code >= 0 && frame.body_bytes > 0)
-        code = pvm_pkbyte((char *)(uintptr_t)out->body, (int)frame.body_bytes,
-                          1);
+        code =
+            pvm_pkbyte((char *)(uintptr_t)out->body, (int)frame.body_bytes, 1);
     if (code >= 0 && frame.payload_bytes > 0)
         code = pack_typed(frame.type, out->payload, frame.payload_bytes);
     return code < 0 ? code : pvm_send(tid, TAG_FRAME);
@@ -602,8 +571,7 @@ static int send_large(int tid, const struct nf_link_out *out)
     return code < 0 ? code : pvm_send(tid, TAG_FRAME);
 }
 
-enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out,
-                           bool convert)
+enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out, bool convert)
 {
     const struct nf_frame *f = &out->frame;
     int code;

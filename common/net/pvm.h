@@ -20,6 +20,10 @@ void nf_pvm_leave(void);
 void nf_pvm_socket_file(char *path_p, size_t bytes);
 /** The folder of that file. */
 const char *nf_pvm_folder(void);
+/** May this user run PVM?  If not, libpvm would print a page and exit, so ask
+ *  before nf_pvm_enroll() and nf_pvm_start().
+ *  @retval NF_ERR_UNREACHABLE  root, and PVM_ALLOW_ROOT is not set */
+enum nf_status nf_pvm_is_allowed(struct nf_error *err);
 /** Start a pvmd on this host and connect to it.
  *  @retval NF_ERR_UNREACHABLE  err says why, as far as PVM tells */
 enum nf_status nf_pvm_start(struct nf_error *err);
@@ -29,8 +33,8 @@ void nf_pvm_ask_direct_routes(bool ask);
 
 struct nf_pvm_host {
     char name[64], arch[16];
-    int tid;                  /**< of its pvmd */
-    int format;               /**< data signature: equal means raw is right */
+    int tid;    /**< of its pvmd */
+    int format; /**< data signature: equal means raw is right */
 };
 /** The virtual machine as the local pvmd knows it; answers at once.
  *  @param hosts_p  to nf_free() */
@@ -60,12 +64,12 @@ void nf_pvm_notify_exit(int tid);
 void nf_pvm_notify_hosts(void);
 
 enum nf_pvm_kind {
-    NF_PVM_FRAME,       /**< tid, frame; take its bytes by nf_pvm_take */
-    NF_PVM_EXIT,        /**< tid */
-    NF_PVM_HOST_ADDED,  /**< */
-    NF_PVM_HOST_LOST,   /**< tid (of its pvmd) */
-    NF_PVM_OUTPUT,      /**< tid, text, text_bytes; 0 bytes: it has ended */
-    NF_PVM_OTHER,       /**< not for us: ignored */
+    NF_PVM_FRAME,      /**< tid, frame; take its bytes by nf_pvm_take */
+    NF_PVM_EXIT,       /**< tid */
+    NF_PVM_HOST_ADDED, /**< */
+    NF_PVM_HOST_LOST,  /**< tid (of its pvmd) */
+    NF_PVM_OUTPUT,     /**< tid, text, text_bytes; 0 bytes: it has ended */
+    NF_PVM_OTHER,      /**< not for us: ignored */
 };
 struct nf_pvm_message {
     enum nf_pvm_kind kind;
@@ -85,6 +89,9 @@ enum nf_status nf_pvm_take(const struct nf_link_in *in);
 /** Send one frame.  @p convert: pack the payload element by element in XDR. */
 enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out,
                            bool convert);
+/** The window that the sockets of this process are good for, so that no send
+ *  blocks; to be asked once a route is there. */
+uint32_t nf_pvm_window_bytes(void);
 /** Sockets to watch; valid until the next call into PVM. */
 size_t nf_pvm_fds(const int **fds_p);
 #endif

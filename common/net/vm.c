@@ -91,10 +91,12 @@ enum nf_status nf_vm_hosts(struct nf_vm_host **hosts_p, size_t *count_p,
 {
     struct nf_vm_host *hosts = NULL;
     size_t count = 0;
-    enum nf_status status;
+    enum nf_status status = nf_pvm_is_allowed(err);
     int ends[2];
     pid_t pid;
 
+    if (status != NF_OK)
+        return status;
     if (pipe(ends) != 0)
         return nf_fail(err, NF_ERR_UNREACHABLE, "pipe: %s", strerror(errno));
     pid = fork();

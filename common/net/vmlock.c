@@ -12,16 +12,22 @@
 #include "common/base/error.h"
 #include "common/net/pvm.h"
 
-enum { START_BYTE = 0, USERS_BYTE = 1 };
+enum {
+    START_BYTE = 0,
+    USERS_BYTE = 1,
+    /* PVM binds sockets "FOLDER/pvmtmpPPPPPPP.NN", which have 107 characters at
+     * most, and overruns buffers of its own when they are much longer. */
+    FOLDER_MOST = 90,
+    NAME_MOST = 64,
+};
 
 /* Locks belong to the open file, not to the process: workers that inherit the
  * descriptor must be able to close it without giving up the lock. */
 static bool set_lock(struct nf_vmlock *lock, short type, off_t byte)
 {
-    struct flock l = { .l_type = type,
-                       .l_whence = SEEK_SET,
-                       .l_start = byte,
-                       .l_len = 1 };
+    struct flock l = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+    };
 
     return fcntl(lock->fd, F_OFD_SETLK, &l) == 0;
 }
@@ -50,6 +56,23 @@ static void identity(char *text, size_t bytes)
                  (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
+/* What PVM itself would not refuse but fall over. */
+static enum nf_status check_names(struct nf_error *err)
+{
+    const char *name = getenv("PVM_VMID");
+
+    if (strlen(nf_pvm_folder()) > FOLDER_MOST)
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "PVM_TMP=%.60s... is too long for PVM: want at most %d "
+                       "characters",
+                       nf_pvm_folder(), FOLDER_MOST);
+    if (name != NULL && (strlen(name) > NAME_MOST || strchr(name, '/') != NULL))
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "PVM_VMID=%.60s: want at most %d characters, no slash",
+                       name, NAME_MOST);
+    return NF_OK;
+}
+
 void nf_vmlock_init(struct nf_vmlock *lock)
 {
     lock->fd = -1;
@@ -61,14 +84,16 @@ enum nf_status nf_vmlock_begin(struct nf_vmlock *lock, struct nf_error *err)
     struct stat st;
     const char *name;
 
+    if (check_names(err) != NF_OK)
+        return NF_ERR_UNREACHABLE;
     nf_pvm_socket_file(socket_file, sizeof(socket_file));
     name = strrchr(socket_file, '/') + strlen("/pvmd.");
     snprintf(path, sizeof(path), "%s/nowfarm.%s.lock", nf_pvm_folder(), name);
     lock->fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (lock->fd < 0)
         return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "PVM's folder %s can't be used: %s: %s",
-                       nf_pvm_folder(), path, strerror(errno));
+                       "PVM's folder %s can't be used: %s: %s", nf_pvm_folder(),
+                       path, strerror(errno));
     if (fstat(lock->fd, &st) != 0 || st.st_uid != getuid()) {
         nf_vmlock_forget(lock);
         return nf_fail(err, NF_ERR_UNREACHABLE, "%s belongs to another user",

@@ -16,7 +16,8 @@ struct nf_vmlock {
 
 void nf_vmlock_init(struct nf_vmlock *lock);
 /** Open the file and lock its first byte (waits up to 20 s).
- *  @retval NF_ERR_UNREACHABLE  folder not writable, file not ours, busy */
+ *  @retval NF_ERR_UNREACHABLE  folder not writable or its name too
+ *          long, file not ours, busy */
 enum nf_status nf_vmlock_begin(struct nf_vmlock *lock, struct nf_error *err);
 /** Note whether the pvmd that runs now was started for jobs. */
 void nf_vmlock_mark(struct nf_vmlock *lock, bool for_jobs);

@@ -5,6 +5,7 @@
 #include "common/base/alloc.h"
 
 #define FRAME_MAGIC 0x3146464eu /* "NFF1" */
+enum { WINDOW_UNIT_BYTES = 4096 };
 
 struct nf_link_entry {
     struct nf_link_entry *next;
@@ -46,7 +47,7 @@ void nf_frame_encode(const struct nf_frame *frame,
     out_p[4] = (uint8_t)frame->kind;
     out_p[5] = (uint8_t)frame->type;
     out_p[6] = frame->converted;
-    out_p[7] = 0;
+    out_p[7] = (uint8_t)(frame->window_bytes / WINDOW_UNIT_BYTES);
     put64(out_p + 8, frame->cookie);
     put64(out_p + 16, frame->consumed_bytes);
     put64(out_p + 24, frame->offset);
@@ -82,12 +83,13 @@ enum nf_status nf_frame_decode(const uint8_t header[NF_FRAME_HEADER_BYTES],
     frame_p->kind = (enum nf_msg_kind)header[4];
     frame_p->type = (enum nf_type)header[5];
     frame_p->converted = header[6] != 0;
+    frame_p->window_bytes = (uint32_t)header[7] * WINDOW_UNIT_BYTES;
     frame_p->cookie = get64(header + 8);
     frame_p->consumed_bytes = get64(header + 16);
     frame_p->offset = get64(header + 24);
     frame_p->body_total_bytes = get32(header + 32);
     frame_p->payload_total_bytes = get64(header + 40);
-    if (length > NF_LINK_FRAME_BYTES)
+    if (length > NF_LINK_FRAME_MAX_BYTES)
         return NF_ERR_PROTOCOL;
     if (split_length(frame_p, length) != NF_OK)
         return NF_ERR_PROTOCOL;
@@ -111,6 +113,21 @@ void nf_link_init(struct nf_link *link, uint64_t cookie, uint64_t limit_bytes)
     memset(link, 0, sizeof(*link));
     link->cookie = cookie;
     link->limit_bytes = limit_bytes;
+    link->window_bytes = link->peer_window_bytes = NF_LINK_WINDOW_BYTES;
+    link->frame_bytes = NF_LINK_FRAME_BYTES;
+}
+
+void nf_link_set_window(struct nf_link *link, uint32_t window_bytes)
+{
+    if (window_bytes < NF_LINK_WINDOW_BYTES)
+        window_bytes = NF_LINK_WINDOW_BYTES;
+    if (window_bytes > NF_LINK_WINDOW_MAX_BYTES)
+        window_bytes = NF_LINK_WINDOW_MAX_BYTES;
+    link->window_bytes = window_bytes;
+    link->frame_bytes =
+        window_bytes / 4 < NF_LINK_FRAME_BYTES       ? NF_LINK_FRAME_BYTES
+        : window_bytes / 4 > NF_LINK_FRAME_MAX_BYTES ? NF_LINK_FRAME_MAX_BYTES
+                                                     : window_bytes / 4;
 }
 
 static void free_entry(struct nf_link_entry *entry)
@@ -132,8 +149,8 @@ static void free_lane(struct nf_link_lane *lane)
 
 void nf_link_purge(struct nf_link *link)
 {
-    struct nf_link_entry *begun = link->sent_offset > 0 ? link->normal.head
-                                                        : NULL;
+    struct nf_link_entry *begun =
+        link->sent_offset > 0 ? link->normal.head : NULL;
 
     if (begun != NULL)
         link->normal.head = begun->next;
@@ -177,12 +194,27 @@ static struct nf_link_entry *new_entry(struct nf_link *link, size_t body_bytes)
     return entry;
 }
 
+/* One sign of life behind another: a peer that does not read must not pile
+ * them up for as long as it is silent. */
+static bool says_nothing_new(const struct nf_link_lane *lane,
+                             enum nf_msg_kind kind)
+{
+    return (kind == NF_MSG_PING || kind == NF_MSG_HEARTBEAT) &&
+           lane->tail != NULL && lane->tail->kind == kind;
+}
+
 enum nf_status nf_link_queue(struct nf_link *link, const struct nf_msg *msg)
 {
     bool urgent = nf_msg_is_urgent(msg->kind);
     struct nf_link_lane *lane = urgent ? &link->urgent : &link->normal;
-    struct nf_link_entry *entry = new_entry(link, msg->body_bytes);
+    struct nf_link_entry *entry;
 
+    if (msg->body_bytes > (urgent ? NF_LINK_URGENT_BODY_BYTES : UINT32_MAX) ||
+        (urgent && msg->payload != NULL))
+        return NF_ERR_RANGE;
+    if (says_nothing_new(lane, msg->kind))
+        return NF_OK;
+    entry = new_entry(link, msg->body_bytes);
     if (entry == NULL)
         return NF_ERR_NOMEM;
     entry->next = NULL;
@@ -220,16 +252,17 @@ static void cut_frame(struct nf_link *link, const struct nf_link_entry *entry,
     f->converted = false;
     f->cookie = link->cookie;
     f->consumed_bytes = link->consumed_bytes;
+    f->window_bytes = link->window_bytes;
     f->offset = offset;
     f->body_total_bytes = entry->body_bytes;
     f->payload_total_bytes = payload != NULL ? payload->bytes : 0;
     rest = offset < entry->body_bytes ? entry->body_bytes - offset : 0;
-    f->body_bytes = rest < NF_LINK_FRAME_BYTES ? (uint32_t)rest
-                                               : (uint32_t)NF_LINK_FRAME_BYTES;
+    f->body_bytes =
+        rest < link->frame_bytes ? (uint32_t)rest : link->frame_bytes;
     payload_at = offset > entry->body_bytes ? offset - entry->body_bytes : 0;
     rest = f->payload_total_bytes - payload_at;
     /* whole elements only, so that every frame converts by itself */
-    f->payload_bytes = (uint32_t)(NF_LINK_FRAME_BYTES - f->body_bytes) & ~7u;
+    f->payload_bytes = (link->frame_bytes - f->body_bytes) & ~7u;
     if (rest < f->payload_bytes)
         f->payload_bytes = (uint32_t)rest;
     out_p->body = entry->body + (offset < entry->body_bytes ? offset : 0);
@@ -243,15 +276,14 @@ enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p)
     uint64_t flying = link->sent_bytes - link->confirmed_bytes;
 
     if (link->urgent.head != NULL &&
-        flying <= NF_LINK_WINDOW_BYTES + NF_LINK_URGENT_BYTES) {
+        flying <= link->window_bytes + NF_LINK_URGENT_BYTES) {
         cut_frame(link, link->urgent.head, 0, out_p);
         return NF_OK;
     }
     if (link->normal.head == NULL)
         return NF_WAIT;
     cut_frame(link, link->normal.head, link->sent_offset, out_p);
-    if (flying > 0 &&
-        flying + frame_cost(&out_p->frame) > NF_LINK_WINDOW_BYTES)
+    if (flying > 0 && flying + frame_cost(&out_p->frame) > link->window_bytes)
         return NF_WAIT;
     return NF_OK;
 }
@@ -294,7 +326,9 @@ void nf_link_sent(struct nf_link *link, const struct nf_link_out *out)
 
 bool nf_link_owes_confirmation(const struct nf_link *link)
 {
-    return link->consumed_bytes - link->told_bytes >= NF_LINK_WINDOW_BYTES / 2;
+    /* early enough that the peer need not stop, if we keep up */
+    return link->consumed_bytes - link->told_bytes >=
+           link->peer_window_bytes / 4;
 }
 
 void nf_link_confirm(struct nf_link *link, struct nf_link_out *out_p)
@@ -302,6 +336,7 @@ void nf_link_confirm(struct nf_link *link, struct nf_link_out *out_p)
     memset(out_p, 0, sizeof(*out_p));
     out_p->frame.cookie = link->cookie;
     out_p->frame.consumed_bytes = link->consumed_bytes;
+    out_p->frame.window_bytes = link->window_bytes;
 }
 
 /* ------------------------------------------------------------------ in */
@@ -325,14 +360,15 @@ static enum nf_status begin(struct nf_link *link, const struct nf_frame *f)
 {
     enum nf_status status;
 
-    if (f->offset != 0 || f->payload_total_bytes > link->limit_bytes)
+    /* the totals do not overflow: nf_frame_decode has seen to that */
+    if (f->offset != 0 ||
+        f->body_total_bytes + f->payload_total_bytes > link->limit_bytes)
         return NF_ERR_PROTOCOL;
     status = body_reserve(&link->body, (size_t)f->body_total_bytes);
     if (status != NF_OK)
         return status;
     if (f->payload_total_bytes > 0) {
-        link->payload =
-            nf_blob_create((size_t)f->payload_total_bytes, f->type);
+        link->payload = nf_blob_create((size_t)f->payload_total_bytes, f->type);
         if (link->payload == NULL)
             return NF_ERR_NOMEM;
     }
@@ -412,6 +448,10 @@ enum nf_status nf_link_finish(struct nf_link *link, const struct nf_link_in *in,
     link->consumed_bytes += frame_cost(f);
     if (f->consumed_bytes > link->confirmed_bytes)
         link->confirmed_bytes = f->consumed_bytes;
+    /* no window is outside of this: keep to what was said before */
+    if (f->window_bytes >= NF_LINK_WINDOW_BYTES &&
+        f->window_bytes <= NF_LINK_WINDOW_MAX_BYTES)
+        link->peer_window_bytes = f->window_bytes;
     if (f->kind == NF_MSG_NONE)
         return NF_WAIT;
     msg_p->kind = f->kind;

@@ -18,10 +18,15 @@
 enum {
     /** Safe for the smallest socket buffers that are in use. */
     NF_LINK_WINDOW_BYTES = 64 * 1024,
+    /** The most that nf_link_set_window takes. */
+    NF_LINK_WINDOW_MAX_BYTES = 512 * 1024,
+    /** The most body in an urgent message. */
+    NF_LINK_URGENT_BODY_BYTES = 1024,
     /** What urgent frames may overdraw. */
     NF_LINK_URGENT_BYTES = 16 * 1024,
-    /** The most body and payload in one frame. */
+    /** Body and payload in one frame: with the smallest window, and at most. */
     NF_LINK_FRAME_BYTES = 30 * 1024,
+    NF_LINK_FRAME_MAX_BYTES = 60 * 1024,
     /** What the kernel charges a small frame in a socket buffer, about. */
     NF_LINK_FRAME_COST_BYTES = 768,
     NF_FRAME_HEADER_BYTES = 48,
@@ -37,6 +42,9 @@ struct nf_frame {
                                   else its bytes are as they were */
     uint64_t cookie;         /**< of the job: anything else is not for us */
     uint64_t consumed_bytes; /**< cost of all frames the sender has read */
+    uint32_t window_bytes;   /**< of the sender, a multiple of 4 KiB: tells how
+                                  often to confirm.  Ignored if it is none
+                                  that nf_link_set_window could have set */
     uint64_t offset;
     uint64_t body_total_bytes, payload_total_bytes;
     uint32_t body_bytes, payload_bytes; /**< in this frame */
@@ -59,18 +67,20 @@ struct nf_link_lane {
 struct nf_link {
     uint64_t cookie;
     /* out */
+    uint32_t window_bytes, frame_bytes;
     struct nf_link_lane urgent, normal;
-    struct nf_link_entry *spare;  /**< one finished entry kept for reuse */
-    uint64_t sent_offset;         /**< of the normal lane's head */
+    struct nf_link_entry *spare; /**< one finished entry kept for reuse */
+    uint64_t sent_offset;        /**< of the normal lane's head */
     uint64_t sent_bytes, confirmed_bytes; /**< costs */
-    uint64_t queued_bytes;        /**< not sent yet */
+    uint64_t queued_bytes;                /**< not sent yet */
     /* in */
     uint64_t consumed_bytes, told_bytes;
-    uint64_t limit_bytes;         /**< the biggest message taken */
+    uint32_t peer_window_bytes;
+    uint64_t limit_bytes; /**< the biggest message taken */
     bool assembling;
     enum nf_msg_kind kind;
     uint64_t got_bytes;
-    struct nf_body body;          /**< of the message being put together */
+    struct nf_body body; /**< of the message being put together */
     uint64_t body_total_bytes;
     struct nf_blob *payload;
     struct nf_body urgent_body;
@@ -78,20 +88,28 @@ struct nf_link {
 
 /** @param limit_bytes  a message that claims to be bigger is an error */
 void nf_link_init(struct nf_link *link, uint64_t cookie, uint64_t limit_bytes);
+/** Use a larger window, if the socket buffers are known to take it: at least
+ *  NF_LINK_WINDOW_BYTES, at most NF_LINK_WINDOW_MAX_BYTES.  Never a smaller one
+ *  than before: the peer confirms by the one that it was told last. */
+void nf_link_set_window(struct nf_link *link, uint32_t window_bytes);
 /** Drops everything queued or half received. */
 void nf_link_fini(struct nf_link *link);
 /** Drop what is queued, except a message of which frames went out already: the
  *  peer would take the next one for its continuation. */
 void nf_link_purge(struct nf_link *link);
 
-/** Queue @p msg: copies the body, takes a reference on the payload. */
+/** Queue @p msg: copies the body, takes a reference on the payload.  A PING or
+ *  HEARTBEAT right behind another one is left out: it would say nothing new.
+ *  @retval NF_ERR_NOMEM  nothing was queued
+ *  @retval NF_ERR_RANGE  an urgent message with a payload or a body of more
+ *          than NF_LINK_URGENT_BODY_BYTES, or a body of 4 GiB and more */
 enum nf_status nf_link_queue(struct nf_link *link, const struct nf_msg *msg);
 
 /** One frame ready to go: header fields and where its bytes are. */
 struct nf_link_out {
     struct nf_frame frame;
-    const uint8_t *body;     /**< frame.body_bytes of it */
-    const uint8_t *payload;  /**< frame.payload_bytes of it */
+    const uint8_t *body;    /**< frame.body_bytes of it */
+    const uint8_t *payload; /**< frame.payload_bytes of it */
 };
 /** The next frame that may go out now.  Call nf_link_sent() when it went.
  *  @retval NF_WAIT  nothing to send, or no credit */
@@ -110,7 +128,10 @@ struct nf_link_in {
 };
 /** A frame header has arrived: check it against what went before.
  *  @retval NF_ERR_PROTOCOL  does not continue the message, is too big, or has
- *          the wrong cookie: ignore the frame   @retval NF_ERR_NOMEM */
+ *          the wrong cookie: ignore the frame
+ *  @retval NF_ERR_NOMEM  nothing has changed, so the same frame may be offered
+ *          again; but who ignores it must give up the link, because what
+ *          follows will not continue anything and its credit is lost */
 enum nf_status nf_link_accept(struct nf_link *link,
                               const struct nf_frame *frame,
                               struct nf_link_in *in_p);

@@ -14,7 +14,7 @@ median() {
 spread() {
     sort -g "$1" | awk '{v[NR] = $1} END {
         m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-        printf "%.0f%%", m > 0 ? 100 * (v[NR] - v[1]) / m : 0}'
+        printf("%.0f%%", (m > 0 ? 100 * (v[NR] - v[1]) / m : 0))}'
 }
 # job ARGS...: `nowfarm run ARGS --json`, which must succeed
 job() {

@@ -3,11 +3,11 @@
 # OpenBLAS dgemm with two threads (gemm.c).  nowfarm's time is the makespan:
 # from the first byte sent to the last result, all transfers included.
 #
-#   [N=4096] [REPEATS=5] [POLICY=presend:g=128,td=auto] matmul.sh
+#   [N=4096] [REPEATS=5] [POLICY=presend:g=256,td=auto] matmul.sh
 . "${0%/*}/bench-lib.sh"
 need_pvm
 n=${N:-4096}
-policy=${POLICY:-presend:g=128,td=auto}
+policy=${POLICY:-presend:g=256,td=auto}
 gemm=$top_builddir/tests/bench/gemm
 ways="local-2-slots pvm-1-slave-2-slots pvm-2-slaves-1-slot"
 

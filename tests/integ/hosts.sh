@@ -48,4 +48,17 @@ run remove no-such-host.invalid
 check "removing an unknown host fails" test "$rc" -ne 0
 check "removing an unknown host: named" err_says no-such-host.invalid
 check "the virtual machine is still there" test -n "$(pvmd_pids)"
+run remove --all
+same "remove --all: exit status" "$rc" 0
+run hosts
+refused 3 "hosts, after remove --all"
+check "remove --all: no pvmd is left" wait_until 2 no_pvmd
+if [ "$(id -u)" = 0 ]; then
+    unset PVM_ALLOW_ROOT
+    run hosts
+    refused 3 "hosts as root, without PVM_ALLOW_ROOT"
+    run run synth --units 5
+    refused 3 "run as root, without PVM_ALLOW_ROOT"
+    check "the variable is named" err_says PVM_ALLOW_ROOT
+fi
 finish

@@ -26,8 +26,8 @@ check "both versions are named" eval 'err_says "$version" && err_says "$other"'
 check "no unit was computed" eval '! [ "$(json units)" = 20 ] || out_empty'
 check "no slave is left" wait_until 5 no_slaves
 
-rm "$work/tree/slave/nowfarm-slave"
-run -t 30 run synth --units 20 --slaves 2 --json
+gone=$work/tree/gone/nowfarm-slave
+run -t 30 run synth --units 20 --slaves 2 --json --slave-program "$gone"
 same "no slave program: exit status" "$rc" 3
 check "no slave program: named" err_says nowfarm-slave
 

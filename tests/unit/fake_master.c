@@ -14,13 +14,23 @@
 
 static const struct nf_app *apps_of_slave[2];
 
-static atomic_bool *closed_flag;
-static void (*close_port)(struct nf_port *port);
+static struct fake_master *master;
+static const struct nf_port_ops *real_ops;
 
 static void note_close(struct nf_port *port)
 {
-    atomic_store(closed_flag, true);
-    close_port(port);
+    atomic_store(&master->closed, true);
+    real_ops->close(port);
+}
+
+static enum nf_status held_send(struct nf_port *port, const struct nf_msg *msg)
+{
+    while (atomic_load(&master->hold_sends)) {
+        atomic_store(&master->holding, true);
+        usleep(1000);
+    }
+    atomic_store(&master->holding, false);
+    return real_ops->send(port, msg);
 }
 
 static void slave_main(struct nf_port *port, void *arg)
@@ -29,9 +39,10 @@ static void slave_main(struct nf_port *port, void *arg)
     enum nf_status status;
 
     fm->port_ops = *port->ops;
-    close_port = port->ops->close;
-    closed_flag = &fm->closed;
+    real_ops = port->ops;
+    master = fm;
     fm->port_ops.close = note_close;
+    fm->port_ops.send = held_send;
     port->ops = &fm->port_ops;
     status = nf_slave_serve(port, &fm->config);
     atomic_store(&fm->status, (int)status);

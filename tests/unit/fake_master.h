@@ -21,11 +21,15 @@ struct fake_reply {
 struct fake_master {
     struct nf_net *net;
     struct nf_slave_config config;
-    struct nf_port_ops port_ops; /**< those of its port, but for close */
+    struct nf_port_ops port_ops; /**< those of its port, but for
+                                      close and send */
     struct nf_body body;
     struct fake_reply reply; /**< the last one */
     uint32_t heartbeats;     /**< skipped so far */
     atomic_bool closed;      /**< the slave has closed its port */
+    atomic_bool hold_sends;  /**< set it: the slave's next send waits until it
+                                  is cleared, as in a busy network */
+    atomic_bool holding;     /**< that send waits */
     atomic_int status;       /**< of nf_slave_serve; 99 before that returns */
 };
 

@@ -132,41 +132,97 @@ static void test_one_attempt(void)
 
 /* ---- alone ---- */
 
-/* Slave 0 leaves unit 0 to be tried for the last time. */
-static void open_alone(struct rig *rig, uint64_t units)
+/* Slave 0 leaves units 0 and 1, of its two oldest leases, each to be tried for
+ * the last time; unit 2 of its third one is not suspect. */
+static void open_two_alone(struct rig *rig, uint64_t units)
 {
     rig->config.max_attempts = 2;
-    open_rig(rig, "fixed+window:w=2", units);
+    open_rig(rig, "fixed+window:w=3", units);
     join(rig, 0, 1);
-    CHECK_SEND(rig->said[0], 0, 0, 1, 0);
-    CHECK_SEND(rig->said[1], 0, 1, 1, 0);
-    join(rig, 1, 1);
-    join(rig, 2, 1);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_SEND(rig->said[i], 0, i, 1, 0);
+    join(rig, 1, 1); /* gets 3, 4, 5 */
+    join(rig, 2, 1); /* gets 6, 7, 8 */
     lost(rig, 0, NF_LOSS_EXITED);
+}
+
+/* The same, but the answer for unit 1 comes late: unit 0 alone is left. */
+static void open_alone(struct rig *rig, uint64_t units)
+{
+    struct nf_action unit1;
+
+    open_two_alone(rig, units);
+    unit1 = rig->said[1];
+    answer(rig, &unit1);
+    CU_ASSERT_EQUAL(stats(rig).done, 1);
+    CU_ASSERT_EQUAL(stats(rig).returned, 2);
+}
+
+/* Answer @p count leases of the three that the slave got when it joined. */
+static void answer_first(struct rig *rig, uint32_t slave, uint32_t count)
+{
+    struct nf_action leases[3];
+
+    for (uint32_t i = 0; i < 3; i++)
+        leases[i] = rig->said[3 * slave + i];
+    forget(rig);
+    for (uint32_t i = 0; i < count; i++)
+        answer(rig, &leases[i]);
 }
 
 static void test_drain(void)
 {
     struct rig rig = { 0 };
-    struct nf_action alone;
+    struct nf_action one[3], two, alone;
 
     open_alone(&rig, 40);
-    /* 1 has 2, 3; 2 has 4, 5; unit 0 waits alone, unit 1 as it is */
-    answer(&rig, &rig.said[2]);
-    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 6); /* 1 is being emptied */
-    answer(&rig, &rig.said[4]);
-    CHECK_SEND(rig.said[rig.nsaid - 1], 2, 1, 1, 0); /* the other goes on */
+    for (uint32_t i = 0; i < 3; i++)
+        one[i] = rig.said[3 + i];
+    two = rig.said[6];
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 9);
     forget(&rig);
-    answer(&rig, &(struct nf_action){ .slave = 1,
-                                      .lease = rig.said[3].lease,
-                                      .first = 3,
-                                      .count = 1 });
+    answer(&rig, &one[0]); /* 1 is being emptied */
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 0);
+    answer(&rig, &two);
+    CHECK_SEND(rig.said[rig.nsaid - 1], 2, 2, 1, 0); /* the other goes on */
+    forget(&rig);
+    answer(&rig, &one[1]);
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 0); /* not empty yet */
+    answer(&rig, &one[2]);
     alone = find(&rig, NF_ACT_SEND);
     CHECK_SEND(alone, 1, 0, 1, 1);
     CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 1);
     forget(&rig);
     answer(&rig, &alone);
-    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 2); /* its window is open */
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 3); /* its window is open */
+    nf_farm_destroy(rig.farm);
+}
+
+/* Both suspects run alone, one behind the other if one slave is emptied, and
+ * either is given up only for a death of its own. */
+static void test_drain_two(void)
+{
+    struct rig rig = { 0 };
+    struct nf_action alone;
+
+    open_two_alone(&rig, 40);
+    CU_ASSERT_EQUAL(stats(&rig).returned, 3);
+    answer_first(&rig, 1, 3);
+    alone = find(&rig, NF_ACT_SEND);
+    CHECK_SEND(alone, 1, 0, 1, 1);
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 1);
+    forget(&rig);
+    answer(&rig, &alone); /* innocent; the other one is next */
+    CHECK_SEND(find(&rig, NF_ACT_SEND), 1, 1, 1, 1);
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 1);
+    lost(&rig, 1, NF_LOSS_EXITED);
+    CU_ASSERT_EQUAL(find(&rig, NF_ACT_GIVE_UP).first, 1);
+    CU_ASSERT_EQUAL(find(&rig, NF_ACT_GIVE_UP).attempts, 2);
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_GIVE_UP), 1);
+    forget(&rig);
+    join(&rig, 1, 1);
+    CHECK_SEND(rig.said[0], 1, 2, 1, 0); /* the third lease: not suspect */
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 3);
     nf_farm_destroy(rig.farm);
 }
 
@@ -176,15 +232,15 @@ static void test_drain_lost(void)
     struct nf_action two;
 
     open_alone(&rig, 40);
-    two = rig.said[4];
-    answer(&rig, &rig.said[2]); /* 1 is being emptied, and is lost */
+    two = rig.said[6];
+    answer(&rig, &rig.said[3]); /* 1 is being emptied, and is lost */
     lost(&rig, 1, NF_LOSS_SILENT);
     forget(&rig);
     answer(&rig, &two); /* now 2 is */
     CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 0);
     join(&rig, 1, 1); /* back and idle: it gets the unit; 2 may go on */
     CHECK_SEND(rig.said[1], 1, 0, 1, 1);
-    CHECK_SEND(rig.said[2], 2, 1, 1, 0);
+    CHECK_SEND(rig.said[2], 2, 2, 1, 0);
     nf_farm_destroy(rig.farm);
 }
 
@@ -204,13 +260,13 @@ static void test_alone_lost(void)
     CU_ASSERT_EQUAL(find(&rig, NF_ACT_GIVE_UP).attempts, 2);
     forget(&rig);
     join(&rig, 3, 1); /* not closed any more */
-    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 2);
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 3);
     lost(&rig, 1, NF_LOSS_EXITED); /* and may be emptied again */
     answer(&rig, &(struct nf_action){ .slave = 3,
                                       .lease = rig.said[0].lease,
                                       .first = rig.said[0].first,
                                       .count = 1 });
-    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 2);
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_SEND), 3);
     nf_farm_destroy(rig.farm);
 }
 
@@ -232,16 +288,16 @@ static void test_alone_at_once(void)
 static void test_alone_settled_late(void)
 {
     struct rig rig = { 0 };
-    struct nf_action unit0, unit2;
+    struct nf_action unit0, unit3;
 
     open_alone(&rig, 40);
     unit0 = rig.said[0];
-    unit2 = rig.said[2];
-    answer(&rig, &unit2); /* 1 is being emptied for unit 0 */
+    unit3 = rig.said[3];
+    answer(&rig, &unit3); /* 1 is being emptied for unit 0 */
     forget(&rig);
     answer(&rig, &unit0); /* which turns out to be done */
     CU_ASSERT_EQUAL(find(&rig, NF_ACT_ACCEPT).first, 0);
-    CHECK_SEND(find(&rig, NF_ACT_SEND), 1, 1, 1, 0); /* 1 goes on */
+    CHECK_SEND(find(&rig, NF_ACT_SEND), 1, 2, 1, 0); /* 1 goes on */
     nf_farm_destroy(rig.farm);
 }
 
@@ -420,6 +476,8 @@ static CU_TestInfo loss_tests[] = {
     { "with one attempt guilt must still be certain", test_one_attempt },
     { "a unit that runs alone waits for one slave; the others go on",
       test_drain },
+    { "both suspects of a slot run alone, the later leases do not",
+      test_drain_two },
     { "if the slave being emptied is lost another one is", test_drain_lost },
     { "a unit lost alone without fault runs alone again", test_alone_lost },
     { "units that run alone go to all slaves that are idle",

@@ -303,7 +303,9 @@ static void test_revoke(void)
     wait_inside(1);
     fake_drain(&fm);
     fake_send(&fm, NF_MSG_REVOKE, NULL, NULL);
-    /* what comes after it is computed, and shows that it has been done */
+    fake_expect(&fm, NF_MSG_READY); /* while the kernel still runs */
+    CU_ASSERT_EQUAL(fm.reply.ready.slots, 2);
+    /* what comes after it is computed */
     fake_send_lease(&fm, 1, 98, 980, 1);
     fake_expect(&fm, NF_MSG_RESULT);
     check_result(&fm, 98, 980, 1, true);
@@ -314,6 +316,68 @@ static void test_revoke(void)
     fake_expect(&fm, NF_MSG_RESULT);
     check_result(&fm, 99, 990, 1, true);
     fake_stop(&fm);
+}
+
+/* READY answers each REVOKE, but says that the slave is ready only if it is. */
+static void test_revoke_of_nothing(void)
+{
+    struct nf_job_msg job = fake_job(&app_triple, 3);
+    struct fake_master fm;
+
+    fake_open(&fm, &app_triple, true);
+    fake_expect(&fm, NF_MSG_HELLO);
+    fake_send(&fm, NF_MSG_REVOKE, NULL, NULL);
+    fake_drain(&fm);
+    fake_send_job(&fm, &job);
+    for (int i = 0; i < 3; i++) { /* one of the job, and one for each */
+        fake_expect(&fm, NF_MSG_READY);
+        CU_ASSERT_EQUAL(fm.reply.ready.slots, 3);
+        if (i < 2)
+            fake_send(&fm, NF_MSG_REVOKE, NULL, NULL);
+    }
+    fake_send_lease(&fm, 2, 1, 10, 1);
+    fake_expect(&fm, NF_MSG_RESULT);
+    check_result(&fm, 1, 10, 1, true);
+    fake_stop(&fm);
+}
+
+static void wait_calls(int count)
+{
+    for (int i = 0; atomic_load(&calls) < count && i < 60000; i++)
+        usleep(1000);
+    CU_ASSERT_EQUAL(atomic_load(&calls), count);
+}
+
+/* If it died then, the master would suspect the two oldest leases of the slot;
+ * so no third one may have been begun. */
+static void test_held_up_sends(void)
+{
+    struct nf_job_msg job = fake_job(&app_gated, 2);
+    struct fake_master fm;
+
+    fake_start(&fm, &app_gated, &job);
+    atomic_store(&hang_unit, 10);
+    for (uint64_t i = 1; i <= 5; i++)
+        fake_send_lease(&fm, 0, i, 10 * i, 1);
+    fake_send_lease(&fm, 1, 9, 90, 1);
+    fake_expect(&fm, NF_MSG_RESULT); /* the five are with their slot, too */
+    check_result(&fm, 9, 90, 1, true);
+    wait_inside(1);
+    atomic_store(&calls, 0);
+    atomic_store(&fm.hold_sends, true);
+    sem_post(&gate);
+    wait_calls(2);
+    usleep(100000); /* there would be time for more */
+    CU_ASSERT_TRUE(atomic_load(&fm.holding));
+    CU_ASSERT_EQUAL(atomic_load(&calls), 2);
+    atomic_store(&fm.hold_sends, false);
+    for (uint64_t i = 1; i <= 5; i++) {
+        fake_expect(&fm, NF_MSG_RESULT);
+        check_result(&fm, i, 10 * i, 1, true);
+    }
+    CU_ASSERT_EQUAL(atomic_load(&calls), 5);
+    fake_stop(&fm);
+    atomic_store(&hang_unit, UINT64_MAX);
 }
 
 static void test_stop_while_computing(void)
@@ -497,7 +561,10 @@ static CU_TestInfo tests[] = {
     { "heartbeats go on while it computes", test_heartbeats_while_computing },
     { "a unit over its limit is named and ends the slave",
       test_unit_over_its_limit },
-    { "revoke drops what is not being computed", test_revoke },
+    { "revoke drops what is not being computed, and is answered", test_revoke },
+    { "revoke is answered by READY once the slave is ready",
+      test_revoke_of_nothing },
+    { "while answers are held up no third lease is begun", test_held_up_sends },
     { "stop lets running kernels finish and begins no other",
       test_stop_while_computing },
     { "an unknown application is refused by name", test_unknown_application },

@@ -1,0 +1,126 @@
+/* What is due by the clock: pings, slaves that never got ready, the begin of
+ * the farm, the end when no slave is left. */
+#include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "master/engine_internal.h"
+
+/* A slave that was spawned must say hello within this. */
+static const int64_t HELLO_LIMIT_US = 30 * 1000000LL;
+/* With no slave for this long, though some may come back, the job ends. */
+static const int64_t ALONE_LIMIT_US = 60 * 1000000LL;
+
+static void check_new(struct engine *e, uint32_t peer, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+
+    if (slave->joined ||
+        (slave->state != SLAVE_NEW && slave->state != SLAVE_READY) ||
+        now_us - slave->heard_us <= e->options->heartbeat_timeout_us)
+        return;
+    nf_engine_notice(e, "%s left out: silent since it was started",
+                     slave->label);
+    if (slave->state == SLAVE_READY) {
+        e->ready_slaves--;
+        e->ready_slots -= slave->nslots;
+    }
+    slave->state = SLAVE_GONE;
+    nf_members_count_out(e, slave);
+    nf_net_drop(e->net, peer, true);
+}
+
+static void check_spawns(struct engine *e, int64_t now_us)
+{
+    for (uint32_t i = 0; i < e->nspawns; i++) {
+        struct spawn *spawn = &e->spawns[i];
+        struct host *host = &e->hosts[spawn->host];
+
+        if (spawn->missing == 0 || now_us - spawn->since_us < HELLO_LIMIT_US)
+            continue;
+        nf_engine_notice(e, "host %s left out: %u slaves not heard of for 30 s",
+                         host->name, spawn->missing);
+        host->alive -= nf_members_spawn_settled(e, i, spawn->missing);
+        host->given_up = true;
+    }
+}
+
+static bool any_in_state(const struct engine *e, enum slave_state state)
+{
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].state == state)
+            return true;
+    return false;
+}
+
+static bool any_on_its_way(const struct engine *e)
+{
+    for (uint32_t i = 0; i < e->nspawns; i++)
+        if (e->spawns[i].missing > 0)
+            return true;
+    return e->hosts_pending > 0 || any_in_state(e, SLAVE_NEW);
+}
+
+/* All slaves are silent: try fresh ones where the host still counts as up. */
+static void replace_silent(struct engine *e, int64_t now_us)
+{
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].state == SLAVE_SILENT)
+            nf_members_count_out(e, &e->slaves[i]);
+    for (uint32_t i = 0; i < e->nhosts; i++)
+        nf_members_respawn(e, i, now_us);
+}
+
+/* Is there still hope for the job? */
+static void check_alone(struct engine *e, int64_t now_us)
+{
+    int64_t alone_us;
+    struct nf_farm_stats stats = { 0 };
+
+    if (e->live_slaves > 0 || (e->farm == NULL && e->ready_slaves > 0) ||
+        any_on_its_way(e)) {
+        e->no_slave_since_us = 0;
+        return;
+    }
+    if (e->no_slave_since_us == 0)
+        e->no_slave_since_us = now_us;
+    alone_us = now_us - e->no_slave_since_us;
+    if (any_in_state(e, SLAVE_SILENT) && alone_us < ALONE_LIMIT_US) {
+        if (alone_us > e->options->heartbeat_timeout_us)
+            replace_silent(e, now_us);
+        return;
+    }
+    if (e->farm == NULL) {
+        nf_engine_end(e, NF_ERR_UNREACHABLE, "no slave could be started%s%s",
+                      e->last_reason[0] != '\0' ? ": " : "", e->last_reason);
+        return;
+    }
+    nf_farm_get_stats(e->farm, &stats);
+    nf_engine_end(e, NF_ERR_FAILED,
+                  "no slave is left, %" PRIu64 " of %" PRIu64
+                  " units are done%s%s",
+                  stats.done, stats.units,
+                  e->last_reason[0] != '\0' ? "; last: " : "", e->last_reason);
+}
+
+void nf_members_tick(struct engine *e, int64_t now_us)
+{
+    static const struct nf_msg ping = { .kind = NF_MSG_PING };
+
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        struct slave *slave = &e->slaves[i];
+
+        if (slave->state == SLAVE_GONE)
+            continue;
+        check_new(e, i, now_us);
+        if (slave->state != SLAVE_GONE && now_us - slave->spoken_us >= 1000000)
+            nf_engine_send(e, i, &ping);
+    }
+    check_spawns(e, now_us);
+    if (e->farm == NULL && nf_members_time_to_begin(e, now_us))
+        nf_members_begin(e, now_us);
+    if (!e->done)
+        check_alone(e, now_us);
+}
