@@ -309,9 +309,9 @@ static enum nf_status read_words(int argc, const char **argv,
                  o->kind->summary);
     else
         snprintf(help, sizeof(help),
-                 "APP [OPTION...]\n\nRun a job on the slaves.  APP is one of: "
-                 "%s; each has options of its own\n(see: nowfarm run APP "
-                 "--help).",
+                 "APP [OPTION...]\n\nRun a job on the slaves.  'nowfarm run APP "
+                 "--help' tells the options of each\napplication.  APP is one "
+                 "of: %s",
                  names);
     context = poptGetContext(NULL, argc, argv, table, 0);
     if (context == NULL)
