@@ -182,13 +182,28 @@ static enum nf_status run_job(struct session *s, const struct nf_app *app,
     return status;
 }
 
-/* Say so: somebody waits for that file. */
-static void add_not_written(const struct session *s, struct nf_error *err)
+/* Write --out.  After units were given up the others are delivered all the
+ * same, and the error says what the file lacks; a job that ended before all
+ * units were done or given up, or a wrong result, leaves no file. */
+static enum nf_status save(struct session *s, const struct nf_report *r,
+                           enum nf_status status, struct nf_error *err)
 {
     size_t used = strlen(err->text);
+    struct nf_error why;
 
-    snprintf(err->text + used, sizeof(err->text) - used, "; %s was not written",
-             s->o.request.out);
+    if (s->o.request.out == NULL)
+        return status;
+    if (status == NF_OK)
+        return s->o.kind->save(s->o.state, err);
+    if (status == NF_ERR_FAILED && r->failed_units > 0 &&
+        r->done_units + r->failed_units == r->units &&
+        s->o.kind->save(s->o.state, &why) == NF_OK)
+        snprintf(err->text + used, sizeof(err->text) - used,
+                 "; %s was written without them", s->o.request.out);
+    else
+        snprintf(err->text + used, sizeof(err->text) - used,
+                 "; %s was not written", s->o.request.out);
+    return status;
 }
 
 /* Everything after the arguments: read, run, verify, save, tell. */
@@ -210,12 +225,7 @@ static enum nf_status execute(struct session *s, struct nf_error *err)
         return status;
     if (status == NF_OK)
         status = verify(s, note, sizeof(note), &verified, err);
-    if (s->o.request.out != NULL) {
-        if (status == NF_OK)
-            status = s->o.kind->save(s->o.state, err);
-        else
-            add_not_written(s, err);
-    }
+    status = save(s, &report, status, err);
     told = tell(s, &report, verified, note, &later);
     if (status == NF_OK && told != NF_OK)
         status = nf_fail(err, told, "%s", later.text);
