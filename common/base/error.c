@@ -78,6 +78,15 @@ size_t nf_type_bytes(enum nf_type type)
     return 0;
 }
 
+/* Names of files and what hosts say may hold anything: an error is one line,
+ * and does not steer a terminal. */
+static void make_one_line(char *text)
+{
+    for (char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
 enum nf_status nf_fail(struct nf_error *err, enum nf_status status,
                        const char *format, ...)
 {
@@ -89,6 +98,7 @@ enum nf_status nf_fail(struct nf_error *err, enum nf_status status,
     va_start(args, format);
     vsnprintf(err->text, sizeof(err->text), format, args);
     va_end(args);
+    make_one_line(err->text);
     return status;
 }
 
@@ -108,5 +118,6 @@ enum nf_status nf_fail_prefix(struct nf_error *err, const char *format, ...)
     /* what does not fit is cut: the prefix says where, and matters most */
     snprintf(err->text + used, sizeof(err->text) - used, ": %.*s",
              (int)(sizeof(err->text) - 1), text);
+    make_one_line(err->text);
     return err->status;
 }

@@ -206,6 +206,18 @@ void nf_keeper_work_start(int socket, bool may_start)
     nf_pvm_leave();
 }
 
+/* Tasks of other programs.  Those of ours that were told to end, and workers
+ * that look after them, may need a moment more than the master waited. */
+static bool others_stay(void)
+{
+    for (int i = 0; i < 100; i++) {
+        if (!nf_pvm_others_here(NULL, 0))
+            return false;
+        usleep(10000);
+    }
+    return true;
+}
+
 /* Halt, unless tasks of other programs are on this host. */
 void nf_keeper_work_halt(int socket)
 {
@@ -214,7 +226,7 @@ void nf_keeper_work_halt(int socket)
     signal(SIGTERM, SIG_IGN); /* halting sends it to us */
     if (nf_pvm_enroll(&tid) != NF_OK) {
         nf_keeper_post(socket, "gone");
-    } else if (nf_pvm_others_here(NULL, 0)) {
+    } else if (others_stay()) {
         nf_keeper_post(socket, "busy");
         nf_pvm_leave();
     } else {

@@ -108,7 +108,9 @@ static enum nf_status take_frame(struct net_pvm *n,
     if (peer == NULL && m->frame.kind == NF_MSG_HELLO &&
         m->frame.cookie == n->cookie)
         peer = new_peer(n, m->tid);
-    if (peer == NULL || peer->state == PEER_KILLED)
+    /* word of an exit comes through the pvmd and may overtake the last frames:
+     * those of one that was declared gone come too late */
+    if (peer == NULL || peer->state != PEER_LIVE)
         return NF_WAIT;
     status = nf_link_accept(&peer->link, &m->frame, &in);
     if (status == NF_OK)

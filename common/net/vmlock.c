@@ -61,6 +61,9 @@ static enum nf_status check_names(struct nf_error *err)
 {
     const char *name = getenv("PVM_VMID");
 
+    if (nf_pvm_folder()[0] != '/') /* pvmd works in a folder of its own */
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "PVM_TMP=%s: want an absolute path", nf_pvm_folder());
     if (strlen(nf_pvm_folder()) > FOLDER_MOST)
         return nf_fail(err, NF_ERR_UNREACHABLE,
                        "PVM_TMP=%.60s... is too long for PVM: want at most %d "

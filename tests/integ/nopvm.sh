@@ -14,6 +14,12 @@ export PVM_TMP=$work/pvm
 touch "$work/file"
 PVM_TMP=$work/file run -t 30 run matmul --n 32 --slaves 2 --json
 refused 3 "PVM_TMP is a file"
+
+# pvmd would start, work in a folder of its own and never be found again
+mkdir "$work/here" && cd "$work" || exit 99
+PVM_TMP=here run -t 30 run matmul --n 32 --slaves 2 --json
+refused 3 "PVM_TMP is relative"
+check "PVM_TMP is relative: the line says what to give" err_says absolute
 check "no process is left" test -z "$(our_pids nowfarm; slave_pids; pvmd_pids)"
 
 if [ "$(id -u)" = 0 ]; then

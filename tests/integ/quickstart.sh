@@ -46,6 +46,18 @@ check "primes below 10^6: 78498" grep -qw 78498 "$work/out"
 check "no process is left" wait_until 5 eval '[ -z "$(our_pids primes)" ]'
 check "no pvmd is left" wait_until 5 no_pvmd
 
+# everything in one file, for hosts where nothing is installed
+if [ $sanitized = 0 ] && [ -f "$libdir/libnowfarm.a" ]; then
+    # shellcheck disable=SC2046
+    "${CC:-cc}" -static primes.c -o primes-static \
+        $(pkg-config --static --cflags --libs nowfarm) \
+        > "$work/out" 2> "$work/err"
+    same "linked statically: it builds" "$?" 0
+    timeout -k 5 60 ./primes-static 1000000 > "$work/out" 2> "$work/err" \
+        < /dev/null
+    check "linked statically: it counts right" grep -qw 78498 "$work/out"
+fi
+
 # shellcheck disable=SC2046
 "${CC:-cc}" -x c -c - -o /dev/null -std=c99 -Wall -Wextra -Wpedantic -Werror \
     $(pkg-config --cflags nowfarm) <<< '#include <nowfarm.h>'

@@ -193,6 +193,17 @@ static void an_overlong_text_is_cut(void)
     CU_ASSERT(strncmp(err.text, "where: xxx", 10) == 0);
 }
 
+static void a_text_is_one_line_whatever_it_quotes(void)
+{
+    struct nf_error err;
+
+    nf_fail(&err, NF_ERR_INVAL, "%s: cannot open", "a\nb\r\x1b[31m\x7f.npy");
+    CU_ASSERT_STRING_EQUAL(err.text, "a?b??[31m?.npy: cannot open");
+    nf_fail_prefix(&err, "--out %s", "\t\xc3\xa4");
+    CU_ASSERT_STRING_EQUAL(err.text,
+                           "--out ?\xc3\xa4: a?b??[31m?.npy: cannot open");
+}
+
 static void every_status_has_a_text_and_an_exit_status(void)
 {
     static const int exits[] = { 0, 2, 1, 2, 1, 3, 4, 130, 1, 1 };
@@ -447,6 +458,8 @@ int main(void)
         { "a failure carries status and text",
           a_failure_carries_status_and_text },
         { "an overlong text is cut", an_overlong_text_is_cut },
+        { "a text is one line, whatever it quotes",
+          a_text_is_one_line_whatever_it_quotes },
         { "every status has a text and an exit status",
           every_status_has_a_text_and_an_exit_status },
         { "types have their widths", types_have_their_widths },
