@@ -108,7 +108,9 @@ static enum nf_status take_frame(struct net_pvm *n,
     if (peer == NULL && m->frame.kind == NF_MSG_HELLO &&
         m->frame.cookie == n->cookie)
         peer = new_peer(n, m->tid);
-    if (peer == NULL || peer->state == PEER_KILLED)
+    /* a frame that the notice of its sender's exit has overtaken: the units
+     * have gone to others, and its link is closed */
+    if (peer == NULL || peer->state != PEER_LIVE)
         return NF_WAIT;
     status = nf_link_accept(&peer->link, &m->frame, &in);
     if (status == NF_OK)
@@ -502,8 +504,11 @@ static enum nf_status pvm_net_open(const struct nf_net_config *config,
     if (status != NF_OK)
         goto err_net;
     status = nf_pvm_enroll(&n->tid);
-    if (status == NF_OK)
+    if (status == NF_OK) {
         status = nf_net_pvm_read_hosts(n);
+        if (status != NF_OK)
+            nf_pvm_leave();
+    }
     if (status != NF_OK) {
         nf_fail(err, status, "the local pvmd does not answer");
         goto err_keeper;

@@ -46,8 +46,11 @@ enum nf_status nf_vm_hosts(struct nf_vm_host **hosts_p, size_t *count_p,
     if (status != NF_OK)
         return status;
     status = nf_pvm_enroll(&tid);
-    if (status == NF_OK)
+    if (status == NF_OK) {
         status = nf_pvm_hosts(&list, &count);
+        if (status != NF_OK)
+            nf_pvm_leave();
+    }
     if (status != NF_OK)
         return nf_fail(err, status,
                        "PVM does not run here (nowfarm run or nowfarm add "
