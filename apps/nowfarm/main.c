@@ -4,6 +4,7 @@
 #include <string.h>
 #include "apps/nowfarm/commands.h"
 #include "apps/nowfarm/commands_jobs.h"
+#include "common/base/fds.h"
 #include "nowfarm.h"
 
 struct command {
@@ -33,13 +34,15 @@ static void print_help(FILE *to)
     fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
     for (int i = 0; i < NCOMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(to, "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
-                "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
-                "unreachable, 4 verification failed, 130 interrupted\n");
+    fprintf(to,
+            "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
+            "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
+            "unreachable, 4 verification failed, 130 interrupted\n");
 }
 
 int main(int argc, char **argv)
 {
+    nf_fds_open_standard();
     if (argc < 2) {
         fprintf(stderr, "nowfarm: which command? (see: nowfarm --help)\n");
         return 2;
