@@ -306,6 +306,7 @@ enum nf_status nf_keeper_open(enum nf_keep how, struct nf_keeper **keeper_p,
     keeper->pid = fork();
     if (keeper->pid == 0) {
         close(pair[0]);
+        nf_free(keeper);
         keep(pair[1], how);
         _exit(0);
     }
