@@ -71,7 +71,7 @@ static void start_hung(struct fake_master *fm, int64_t master_silence_us,
 
 static void child_stop(void)
 {
-    static struct fake_master fm; /* its slave outlives this call */
+    static struct fake_master fm; /* the slave outlives this function */
 
     start_hung(&fm, 100000000, 0);
     raise(SIGINT); /* the master decides */
@@ -80,14 +80,14 @@ static void child_stop(void)
 
 static void child_silence(void)
 {
-    static struct fake_master fm; /* its slave outlives this call */
+    static struct fake_master fm; /* the slave outlives this function */
 
     start_hung(&fm, 200000, 0);
 }
 
 static void child_timeout(void)
 {
-    static struct fake_master fm; /* its slave outlives this call */
+    static struct fake_master fm; /* the slave outlives this function */
 
     start_hung(&fm, 100000000, 100000);
     if (!fake_expect(&fm, NF_MSG_UNIT_FAILED)->failed.timeout)
@@ -96,7 +96,7 @@ static void child_timeout(void)
 
 static void child_master_gone(void)
 {
-    static struct fake_master fm; /* its slave outlives this call */
+    static struct fake_master fm; /* the slave outlives this function */
 
     start_hung(&fm, 100000000, 0);
     fake_close(&fm);
