@@ -50,19 +50,23 @@ int64_t nf_account_answered(struct slave *slave, uint64_t lease,
     for (uint32_t i = 0; i < slave->nslots; i++) {
         struct slot *s = &slave->slots[i];
         struct flight *f;
-        int64_t gap_us;
+        int64_t gap_us, elapsed_us;
 
         if (s->count == 0 || s->flights[s->first].lease != lease)
             continue;
         f = &s->flights[s->first];
         gap_us = f->gap_us < m->idle_us ? f->gap_us : m->idle_us;
         *(f->by_policy ? &s->policy_us : &s->master_us) += gap_us;
-        s->compute_us += m->compute_us;
+        /* a slave whose clock runs wild must not spoil (or overflow) the sum:
+         * it can't have computed for longer than it had the lease */
+        elapsed_us = now_us - f->sent_us;
+        s->compute_us +=
+            m->compute_us < elapsed_us ? m->compute_us : elapsed_us;
         s->first = (s->first + 1) % s->capacity;
         s->count--;
         s->free_since_us = now_us;
         s->fresh = true;
-        return now_us - f->sent_us;
+        return elapsed_us;
     }
     return 0;
 }

@@ -348,7 +348,7 @@ void nf_control_destroy(struct nf_control *control)
 {
     if (control == NULL)
         return;
-    while (control->count > 0) {
+    while (control->clients != NULL && control->count > 0) {
         control->clients[control->count - 1]->owed = false;
         drop(control->clients[control->count - 1]);
     }

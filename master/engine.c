@@ -137,7 +137,7 @@ static void watch(struct engine *e)
     size_t count = nf_net_fds(e->net, &fds);
 
     if (count == e->nwatches &&
-        memcmp(fds, e->watched, count * sizeof(*fds)) == 0)
+        (count == 0 || memcmp(fds, e->watched, count * sizeof(*fds)) == 0))
         return;
     for (size_t i = 0; i < e->nwatches; i++)
         event_free(e->watches[i]);

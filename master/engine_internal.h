@@ -175,7 +175,7 @@ void nf_traffic_unit_failed(struct engine *e, const struct nf_net_event *ev,
 /** What an event was about, for actions that refer to it. */
 struct cause {
     const struct nf_result_msg *result; /**< or NULL */
-    const uint8_t *data;                /**< the result's payload */
+    const uint8_t *data;                /**< the result's payload, or "" */
     const char *reason;                 /**< why a unit failed, or NULL */
 };
 /** Carry out what the farm said. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/base/fds.h"
 #include "common/base/log.h"
 #include "common/net/vm.h"
 #include "master/endpoint.h"
@@ -319,19 +320,6 @@ static void finish(struct daemon *daemon)
     libevent_global_shutdown();
 }
 
-/* Descriptors 0 to 2 must be something harmless, or a socket would get their
- * numbers and be taken for standard error. */
-static void open_standard_fds(void)
-{
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
-}
-
 /* @return whether to go on; else *exit_p. */
 static bool parse_options(int argc, const char **argv, struct daemon *daemon,
                           int *exit_p)
@@ -373,7 +361,7 @@ int main(int argc, char **argv)
     struct nf_error err = { .text = "" };
     int exit_status;
 
-    open_standard_fds();
+    nf_fds_open_standard();
     if (!parse_options(argc, (const char **)argv, &daemon, &exit_status)) {
         finish(&daemon);
         return exit_status;

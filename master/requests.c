@@ -185,14 +185,15 @@ static void reply_with_live_log(struct nf_jobs *jobs, uint64_t client,
     uint64_t dropped_bytes;
     const char *log = nf_runner_log(runner, &bytes, &dropped_bytes);
     struct nf_buf copy;
+    char nothing[1] = "";
 
     nf_buf_init(&copy);
     if (nf_buf_append(&copy, log, bytes) != NF_OK)
         nf_control_reply(jobs->control, client, NULL);
     else
         reply_with_text(jobs, client,
-                        copy.data == NULL ? (char[1]){ 0 } : (char *)copy.data,
-                        bytes, dropped_bytes);
+                        copy.data == NULL ? nothing : (char *)copy.data, bytes,
+                        dropped_bytes);
     nf_buf_fini(&copy);
 }
 

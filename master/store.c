@@ -38,17 +38,17 @@ static const char schema[] =
     " started_us = ?7, finished_us = ?8, progress = ?9"
 
 static const char *const texts[NSTATEMENTS] = {
-    [INSERT] = "INSERT INTO job (id, state, attempts, exit_status, note, pid,"
-               " started_us, finished_us, progress, name, priority, spec,"
-               " submitted_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-               " ?11, ?12, ?13)",
+    [INSERT] = ("INSERT INTO job (id, state, attempts, exit_status, note, pid,"
+                " started_us, finished_us, progress, name, priority, spec,"
+                " submitted_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+                " ?10, ?11, ?12, ?13)"),
     [UPDATE] = "UPDATE job SET " STATE_COLUMNS " WHERE id = ?1",
-    [FINISH] = "UPDATE job SET " STATE_COLUMNS ", report = ?10,"
-               " report_dropped = ?11, log = ?12, log_dropped = ?13"
-               " WHERE id = ?1",
+    [FINISH] = ("UPDATE job SET " STATE_COLUMNS ", report = ?10,"
+                " report_dropped = ?11, log = ?12, log_dropped = ?13"
+                " WHERE id = ?1"),
     [DELETE] = "DELETE FROM job WHERE id = ?1",
-    [FETCH] = "SELECT report, report_dropped, log, log_dropped FROM job"
-              " WHERE id = ?1",
+    [FETCH] = ("SELECT report, report_dropped, log, log_dropped FROM job"
+               " WHERE id = ?1"),
 };
 
 static enum nf_status fail(struct nf_store *store, const char *what,

@@ -231,11 +231,11 @@ void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
         return;
     }
     e->hosts[slave->host].deaths = 0;
-    nf_traffic_act(
-        e, &actions,
-        &(struct cause){ .result = &m,
-                         .data = bytes > 0 ? ev->msg.payload->data : NULL },
-        now_us);
+    nf_traffic_act(e, &actions,
+                   &(struct cause){ .result = &m,
+                                    .data = bytes > 0 ? ev->msg.payload->data
+                                                      : (const uint8_t *)"" },
+                   now_us);
     nf_account_settle(slave);
     if (status != NF_OK)
         nf_engine_end(e, status, "out of memory");

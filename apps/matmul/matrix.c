@@ -259,7 +259,7 @@ const char *nf_matrix_quote(const char *text, char *quoted)
 {
     size_t i = 0;
 
-    for (; text[i] != '\0' && i < 40; i++)
+    for (; i < 40 && text[i] != '\0'; i++)
         quoted[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
     strcpy(quoted + i, text[i] == '\0' ? "" : "...");
     return quoted;

@@ -1,12 +1,11 @@
 /* nowfarm: one program, subcommands by a table. */
 #include "config.h"
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands.h"
 #include "apps/nowfarm/commands_jobs.h"
+#include "common/base/fds.h"
 #include "nowfarm.h"
 
 struct command {
@@ -36,20 +35,10 @@ static void print_help(FILE *to)
     fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
     for (int i = 0; i < NCOMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(to, "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
-                "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
-                "unreachable, 4 verification failed, 130 interrupted\n");
-}
-
-/* Descriptors 0 to 2 must be taken, or a file that we open would get the number
- * of standard output or error and be written to.  What was closed can be
- * neither read nor written, as before. */
-static void open_standard_fds(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 &&
-            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            _exit(NF_EXIT_FAILED);
+    fprintf(to,
+            "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
+            "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
+            "unreachable, 4 verification failed, 130 interrupted\n");
 }
 
 static int run_command(const struct command *command, int argc, char **argv)
@@ -63,7 +52,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    open_standard_fds();
+    nf_fds_open_standard();
     if (argc < 2)
         return nf_usage_error("which command? (see: nowfarm --help)");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {

@@ -110,8 +110,8 @@ static enum nf_status set_number(struct run_options *o, int option,
                          &o->job.heartbeat_timeout_us, err);
     case OPT_POLICY_SEED:
         if (nf_parse_count(text, 0, UINT64_MAX, &o->job.seed) != NF_OK)
-            return nf_fail(err, NF_ERR_INVAL,
-                           "--policy-seed %s: want a number", text);
+            return nf_fail(err, NF_ERR_INVAL, "--policy-seed %s: want a number",
+                           text);
         return NF_OK;
     default:
         if (nf_parse_count(text, STDERR_FILENO + 1, INT_MAX, &n) != NF_OK ||
@@ -139,6 +139,7 @@ static enum nf_status set(struct run_options *o, int option, const char *text,
         o->job.hosts_file = text;
         return NF_OK;
     case OPT_TRANSPORT:
+        /* popt sees to it that there is one: NOLINTNEXTLINE */
         if (strcmp(text, "pvm") != 0 && strcmp(text, "local") != 0)
             return nf_fail(err, NF_ERR_INVAL,
                            "--transport %s: want pvm or local", text);
@@ -208,8 +209,8 @@ static enum nf_status find_kind(int argc, const char **argv,
     *kind_p = name != NULL ? nf_app_find(name) : NULL;
     app_names(names, sizeof(names));
     if (name != NULL && *kind_p == NULL)
-        return nf_fail(err, NF_ERR_INVAL, "no application \"%s\" (there are: %s)",
-                       name, names);
+        return nf_fail(err, NF_ERR_INVAL,
+                       "no application \"%s\" (there are: %s)", name, names);
     for (int i = 1; i < argc && name == NULL; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0 ||
             strcmp(argv[i], "--usage") == 0)
@@ -261,9 +262,10 @@ static enum nf_status read_all(poptContext context, struct run_options *o,
                        poptStrerror(option), o->kind->name);
     extra = poptGetArg(context);
     if (extra != NULL)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "unexpected argument \"%s\" (see: nowfarm run %s --help)",
-                       extra, o->kind->name);
+        return nf_fail(
+            err, NF_ERR_INVAL,
+            "unexpected argument \"%s\" (see: nowfarm run %s --help)", extra,
+            o->kind->name);
     return NF_OK;
 }
 

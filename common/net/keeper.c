@@ -70,6 +70,19 @@ struct keeping {
     struct nf_vmlock lock;
 };
 
+/* No worker can be had: the master must not wait for its word. */
+static void refuse(struct keeping *k, char **f, int n)
+{
+    if (strcmp(f[0], "spawn") == 0 && n == 6) {
+        nf_keeper_post(k->socket, "refused\t%s\t%s\t%s\tfork: %s", f[1], f[2],
+                       f[3], strerror(errno));
+        nf_keeper_post(k->socket, "ended\t%s", f[1]);
+    } else if (n == 2) {
+        nf_keeper_post(k->socket, "failed\t%.*s\tfork: %s",
+                       (int)strcspn(f[1], " "), f[1], strerror(errno));
+    }
+}
+
 /* Fork a worker; 0 in the worker, which must _exit. */
 static pid_t fork_worker(struct keeping *k)
 {
@@ -98,12 +111,16 @@ static void handle(struct keeping *k, char *request)
 {
     char *f[FIELDS_MAX];
     int n = split(request, f, 6);
+    pid_t pid;
 
     if (strcmp(f[0], "kill") == 0 && n == 2) {
         handle_kill(k, f);
         return;
     }
-    if (fork_worker(k) != 0)
+    pid = fork_worker(k);
+    if (pid < 0)
+        refuse(k, f, n);
+    if (pid != 0)
         return;
     if (strcmp(f[0], "spawn") == 0 && n == 6)
         nf_keeper_work_spawn(k->socket, f);
@@ -202,17 +219,19 @@ static void finish(struct keeping *k)
  * and a pvmd that we start would keep them for days. */
 static void detach(int *socket_p)
 {
-    int null = open("/dev/null", O_RDWR);
+    int null;
     long limit = sysconf(_SC_OPEN_MAX);
 
     setsid();
-    for (int fd = 0; fd <= 2 && null >= 0; fd++)
-        dup2(null, fd);
+    /* first of all: without standard files, the socket may be one of them */
     if (*socket_p != 3) {
         dup2(*socket_p, 3);
         *socket_p = 3;
     }
     fcntl(3, F_SETFD, FD_CLOEXEC);
+    null = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd <= 2 && null >= 0; fd++)
+        dup2(null, fd);
 #ifdef HAVE_CLOSE_RANGE
     if (close_range(4, ~0u, 0) == 0)
         limit = 0;
@@ -287,6 +306,7 @@ enum nf_status nf_keeper_open(enum nf_keep how, struct nf_keeper **keeper_p,
     keeper->pid = fork();
     if (keeper->pid == 0) {
         close(pair[0]);
+        nf_free(keeper);
         keep(pair[1], how);
         _exit(0);
     }
@@ -394,7 +414,7 @@ static enum nf_status read_answer(struct nf_keeper *keeper, struct nf_answer *a)
         a->host = n > 1 ? f[1] : f[0];
         if (kind[0] == 's') {
             a->kind = NF_ANSWER_SPAWNED;
-            return read_tids(keeper, f[2], a);
+            return n > 2 ? read_tids(keeper, f[2], a) : NF_OK;
         }
         a->kind = NF_ANSWER_REFUSED;
         a->count = n > 2 ? (uint32_t)strtoul(f[2], NULL, 10) : 0;

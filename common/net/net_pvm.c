@@ -504,8 +504,11 @@ static enum nf_status pvm_net_open(const struct nf_net_config *config,
     if (status != NF_OK)
         goto err_net;
     status = nf_pvm_enroll(&n->tid);
-    if (status == NF_OK)
+    if (status == NF_OK) {
         status = nf_net_pvm_read_hosts(n);
+        if (status != NF_OK)
+            nf_pvm_leave();
+    }
     if (status != NF_OK) {
         nf_fail(err, status, "the local pvmd does not answer");
         goto err_keeper;

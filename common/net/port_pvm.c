@@ -203,15 +203,22 @@ enum nf_status nf_port_pvm_open(const char *address, struct nf_port **port_p,
         return nf_fail(err, NF_ERR_INVAL,
                        NF_SLAVE_VARIABLE "=%s: not an address of a master",
                        address);
-    if (nf_pvm_enroll(&tid) != NF_OK)
-        return nf_fail(err, NF_ERR_UNREACHABLE, "no pvmd answers here");
     p = nf_calloc(1, sizeof(*p));
     if (p == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (p->wake_fd < 0) {
+        nf_free(p);
+        return nf_fail(err, NF_ERR_IO, "eventfd: %s", strerror(errno));
+    }
+    if (nf_pvm_enroll(&tid) != NF_OK) {
+        close(p->wake_fd);
+        nf_free(p);
+        return nf_fail(err, NF_ERR_UNREACHABLE, "no pvmd answers here");
+    }
     p->base.ops = &pvm_port;
     p->base.spawn_id = spawn_id;
     p->master = (int)master;
-    p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     p->convert = (encoding != NULL && strcmp(encoding, "xdr") == 0) ||
                  formats_differ(tid, p->master);
     nf_link_init(&p->link, cookie, nf_message_limit_bytes());

@@ -133,7 +133,7 @@ static void measure_latency(struct auto_slot *slot, int64_t latency_us)
 /* The upper quartile of the last latencies. */
 static int64_t high_latency_us(const struct auto_slot *slot)
 {
-    int64_t sorted_us[RING];
+    int64_t sorted_us[RING] = { 0 };
     uint32_t count = slot->results < RING ? (uint32_t)slot->results : RING;
 
     for (uint32_t i = 0; i < count; i++) {

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 #include "common/policy/policy.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/base/error.h"
@@ -129,19 +130,16 @@ static enum nf_status set_param(struct target *target, const struct half *half,
 {
     const struct nf_param *params;
     struct nf_param_value *values;
-    int side, i = -1;
+    int side = 0, i;
 
-    for (side = 0; side < 2; side++) {
-        if (side == 0) {
-            params = target->sizer != NULL ? target->sizer->params : NULL;
-            values = target->policy->sizer_values;
-        } else {
-            params = target->pacer != NULL ? target->pacer->params : NULL;
-            values = target->policy->pacer_values;
-        }
+    params = target->sizer != NULL ? target->sizer->params : NULL;
+    values = target->policy->sizer_values;
+    i = nf_param_find(params, name, strlen(name));
+    if (i < 0) {
+        side = 1;
+        params = target->pacer != NULL ? target->pacer->params : NULL;
+        values = target->policy->pacer_values;
         i = nf_param_find(params, name, strlen(name));
-        if (i >= 0)
-            break;
     }
     if (i < 0)
         return fail_param(err, half, target, name);
@@ -314,6 +312,7 @@ static enum nf_status parse_halves(char *text, struct target *target,
         return status;
     sizer = target->policy->sizer = target->sizer;
     pacer = target->policy->pacer = target->pacer;
+    assert(sizer != NULL && pacer != NULL);
     nf_param_set_defaults(sizer->params, target->policy->sizer_values);
     nf_param_set_defaults(pacer->params, target->policy->pacer_values);
     if (plus == NULL)

@@ -24,4 +24,9 @@ same "a slave that dies: its last words" \
 run run synth --units 10 --slaves 2 --quiet
 same "--quiet: exit status" "$rc" 0
 same "--quiet: nothing on stderr" "$(err_lines)" 0
+
+# as daemons start programs: sockets must not become standard files
+timeout $((60 * slow)) "$NF" run synth --units 10 --slaves 2 \
+    > "$work/out" <&- 2>&-
+same "neither stdin nor stderr: exit status" $? 0
 finish

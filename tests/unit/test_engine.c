@@ -344,8 +344,9 @@ static void watch_progress(void *user, const struct nf_progress *p)
 {
     struct job *job = user;
 
-    job->wrong += p->units != 500 || p->elapsed_us < 0 || p->elapsed_us > 1e9 ||
-                  p->slots > 3 || p->done + p->failed > p->units;
+    job->wrong += p->units != 500 || p->elapsed_us < 0 ||
+                  p->elapsed_us > 1000000000 || p->slots > 3 ||
+                  p->done + p->failed > p->units;
     if (job->calls > 0)
         job->wrong += p->done < job->last.done ||
                       p->failed < job->last.failed ||
@@ -510,8 +511,6 @@ static void test_units_given_up(void)
         check_parts(&report);
     }
 }
-
-/* ---------------------------------------------------------------- memory */
 
 /* With no memory left at any point: a status, no hang, no leak. */
 static void test_without_memory(void)

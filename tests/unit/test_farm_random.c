@@ -131,8 +131,8 @@ static void do_something(struct script *s)
         break;
     case 3: /* an honest slave exits only for its own reasons */
         do_lost(s, slave,
-                s->honest ? NF_LOSS_SILENT + draw(s, 3)
-                          : (enum nf_loss)draw(s, 4));
+                (enum nf_loss)(s->honest ? NF_LOSS_SILENT + draw(s, 3)
+                                         : draw(s, 4)));
         break;
     case 4:
         if (!s->honest)

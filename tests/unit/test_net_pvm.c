@@ -1,6 +1,5 @@
 /* The PVM transport, on a virtual machine of its own. */
 #include "config.h"
-#include <dirent.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,14 +10,13 @@
 #include <unistd.h>
 #include "common/base/clock.h"
 #include "common/net/net.h"
-#include "common/net/vm.h"
 #include "tests/unit/link_pipe.h"
 #include "tests/unit/nf_unit.h"
+#include "tests/unit/own_pvm.h"
 
 enum { PEERS_MOST = 8, PATIENCE_US = 60 * 1000000 };
 
 static const char peer_program[] = NF_BUILDDIR "/tests/unit/pvm_peer";
-static char folder[] = "/tmp/nf-netpvm.XXXXXX";
 
 /* The net under test, and what its slaves said in their hello. */
 static struct nf_net *net;
@@ -450,47 +448,17 @@ static CU_TestInfo tests[] = {
     CU_TEST_INFO_NULL,
 };
 
-/* No machine may outlive the test, wherever it ends. */
-static void clean_up(void)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-
-    nf_vm_release();
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        char path[512];
-
-        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-        unlink(path);
-    }
-    if (dir != NULL)
-        closedir(dir);
-    rmdir(folder);
-}
-
 int main(void)
 {
     CU_SuiteInfo suites[] = {
         { "PVM transport", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    struct nf_error err = { NF_OK, "" };
-    int status;
+    int status = own_pvm_begin();
 
-    if (mkdtemp(folder) == NULL)
-        return 99;
-    setenv("PVM_TMP", folder, 1);
-    setenv("PVM_ALLOW_ROOT", "1", 1); /* pvmd refuses root without it */
-    if (getenv("PVM_ROOT") == NULL && access("/usr/lib/pvm3", F_OK) == 0)
-        setenv("PVM_ROOT", "/usr/lib/pvm3", 1);
-    unsetenv("PVM_VMID");
-    unsetenv("NOWFARM_ENCODING");
-    if (nf_vm_hold(&err) != NF_OK) {
-        fprintf(stderr, "skipped: %s\n", err.text);
-        rmdir(folder);
-        return 77;
-    }
+    if (status != 0)
+        return status;
     status = nf_unit_main(suites);
-    clean_up();
+    own_pvm_end();
     return status;
 }

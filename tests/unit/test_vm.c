@@ -1,6 +1,5 @@
-/* Who starts the virtual machine, who halts it, and where it can't be. */
+/* Who has a hold on the virtual machine, and what becomes of it. */
 #include "config.h"
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +9,7 @@
 #include "common/net/pvm.h"
 #include "common/net/vm.h"
 #include "tests/unit/nf_unit.h"
-
-static char folder[] = "/tmp/nf-vm.XXXXXX";
+#include "tests/unit/own_pvm.h"
 
 /* Fail to hold a virtual machine in `path`, with a line that says `why`. */
 static void no_machine(const char *path, const char *why)
@@ -25,7 +23,7 @@ static void no_machine(const char *path, const char *why)
     CU_ASSERT_PTR_NULL(strchr(err.text, '\n'));
     if (strstr(err.text, why) == NULL)
         fprintf(stderr, "want \"%s\", got \"%s\"\n", why, err.text);
-    setenv("PVM_TMP", folder, 1);
+    setenv("PVM_TMP", own_pvm_folder, 1);
 }
 
 static void test_bad_folders(void)
@@ -44,7 +42,7 @@ static void test_bad_folders(void)
         no_machine(path, "too long");
     }
     setenv("PVM_VMID", "../../a/b", 1);
-    no_machine(folder, "PVM_VMID");
+    no_machine(own_pvm_folder, "PVM_VMID");
     unsetenv("PVM_VMID");
     CU_ASSERT_EQUAL(nf_vm_hold(NULL), NF_OK);
 }
@@ -53,7 +51,7 @@ static bool pvmd_file_is_there(void)
 {
     char path[64];
 
-    snprintf(path, sizeof(path), "%s/pvmd.%ld", folder, (long)getuid());
+    snprintf(path, sizeof(path), "%s/pvmd.%ld", own_pvm_folder, (long)getuid());
     return access(path, F_OK) == 0;
 }
 
@@ -157,46 +155,17 @@ static CU_TestInfo tests[] = {
     CU_TEST_INFO_NULL,
 };
 
-/* No machine may outlive the test, wherever it ends. */
-static void clean_up(void)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-
-    nf_vm_release();
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        char path[512];
-
-        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-        unlink(path);
-    }
-    if (dir != NULL)
-        closedir(dir);
-    rmdir(folder);
-}
-
 int main(void)
 {
     CU_SuiteInfo suites[] = {
         { "virtual machine", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    struct nf_error err = { NF_OK, "" };
-    int status;
+    int status = own_pvm_begin();
 
-    if (mkdtemp(folder) == NULL)
-        return 99;
-    setenv("PVM_TMP", folder, 1);
-    setenv("PVM_ALLOW_ROOT", "1", 1); /* pvmd refuses root without it */
-    if (getenv("PVM_ROOT") == NULL && access("/usr/lib/pvm3", F_OK) == 0)
-        setenv("PVM_ROOT", "/usr/lib/pvm3", 1);
-    unsetenv("PVM_VMID");
-    if (nf_vm_hold(&err) != NF_OK) {
-        fprintf(stderr, "skipped: %s\n", err.text);
-        rmdir(folder);
-        return 77;
-    }
+    if (status != 0)
+        return status;
     status = nf_unit_main(suites);
-    clean_up();
+    own_pvm_end();
     return status;
 }

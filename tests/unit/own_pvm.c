@@ -1,0 +1,45 @@
+#include "config.h"
+#include "tests/unit/own_pvm.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "common/net/vm.h"
+
+char own_pvm_folder[] = "/tmp/nf-pvm.XXXXXX";
+
+int own_pvm_begin(void)
+{
+    struct nf_error err = { NF_OK, "" };
+
+    if (mkdtemp(own_pvm_folder) == NULL)
+        return 99;
+    setenv("PVM_TMP", own_pvm_folder, 1);
+    setenv("PVM_ALLOW_ROOT", "1", 1); /* pvmd refuses root without it */
+    if (getenv("PVM_ROOT") == NULL && access("/usr/lib/pvm3", F_OK) == 0)
+        setenv("PVM_ROOT", "/usr/lib/pvm3", 1);
+    unsetenv("PVM_VMID");
+    unsetenv("NOWFARM_ENCODING");
+    if (nf_vm_hold(&err) == NF_OK)
+        return 0;
+    fprintf(stderr, "skipped: %s\n", err.text);
+    rmdir(own_pvm_folder);
+    return 77;
+}
+
+void own_pvm_end(void)
+{
+    DIR *dir = opendir(own_pvm_folder);
+    struct dirent *entry;
+
+    nf_vm_release();
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        char path[512];
+
+        snprintf(path, sizeof(path), "%s/%s", own_pvm_folder, entry->d_name);
+        unlink(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    rmdir(own_pvm_folder);
+}

@@ -1,0 +1,12 @@
+#ifndef NF_TESTS_UNIT_OWN_PVM_H
+#define NF_TESTS_UNIT_OWN_PVM_H
+/** @file own_pvm.h  A virtual machine that is the test's own. */
+
+/** Its folder, which PVM_TMP names. */
+extern char own_pvm_folder[];
+
+/** Start it.  @return 0, or what main is to return: 77, PVM can't be had */
+int own_pvm_begin(void);
+/** No machine outlives the test. */
+void own_pvm_end(void);
+#endif
