@@ -14,10 +14,23 @@ static json_t *job_request(const struct nf_client *client)
 
 /* --- wait -------------------------------------------------------------- */
 
+/* A job that did not end well: in one line, why. */
+static void say_why(const struct nf_client *client, const json_t *job)
+{
+    const char *state = json_string_value(json_object_get(job, "state"));
+    const char *note = json_string_value(json_object_get(job, "note"));
+
+    if (note == NULL || note[0] == '\0')
+        note = "it left no word (see: nowfarm result --log)";
+    nf_client_fail(client, 0, "job %llu %s: %s",
+                   (unsigned long long)client->job,
+                   state != NULL ? state : "ended", note);
+}
+
 static int wait_for(const struct nf_client *client, const char *timeout)
 {
     int64_t timeout_us = INT64_MAX;
-    json_t *reply, *value;
+    json_t *reply, *job, *value;
     int status;
 
     if (timeout != NULL && nf_parse_time_us(timeout, &timeout_us) != NF_OK)
@@ -33,11 +46,13 @@ static int wait_for(const struct nf_client *client, const char *timeout)
                               (unsigned long long)client->job, timeout);
     if (status != 0)
         return status;
-    value = json_object_get(json_object_get(reply, "job"), "exit_status");
+    job = json_object_get(reply, "job");
+    value = json_object_get(job, "exit_status");
     status = json_is_integer(value) ? (int)json_integer_value(value)
                                     : NF_EXIT_UNREACHABLE;
-    if (client->json &&
-        nf_client_print_json(client, json_object_get(reply, "job")) != 0)
+    if (status != 0)
+        say_why(client, job);
+    if (client->json && nf_client_print_json(client, job) != 0)
         status = status == 0 ? 1 : status;
     json_decref(reply);
     return status;

@@ -228,6 +228,7 @@ ok "bad usage exits with 2 and one line"
 for status in 1 2 3 4; do
     submit fake say "reason $status" exit $status
     run $status "$client" wait "$job"
+    one_line "$err" "job $job failed: reason $status"
     is_state "$job" failed || die "exit $status is $(state_of "$job")"
     run 0 "$client" status "$job"
     contains "$out" "reason $status"
