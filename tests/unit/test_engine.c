@@ -511,74 +511,7 @@ static void test_units_given_up(void)
     }
 }
 
-/* --------------------------------------------------------------- options */
-
-static void refused(const struct nf_app *app, const struct nf_options *options,
-                    const char *why)
-{
-    struct nf_error err = { NF_OK, "" };
-    enum nf_status status = nf_run(app, options, NULL, &err);
-
-    CU_ASSERT_EQUAL(status, NF_ERR_INVAL);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
-    if (status != NF_ERR_INVAL || strstr(err.text, why) == NULL)
-        fprintf(stderr, "want \"%s\", got \"%s\"\n", why, err.text);
-    CU_ASSERT_EQUAL(atomic_load(&computed), 0);
-}
-
-static void test_bad_options(void)
-{
-    static struct job job;
-    struct nf_app app;
-    struct nf_options good, o;
-
-    init(&job, &app, &good);
-#define REFUSED(field, value, why)                                             \
-    o = good, o.field = (value), refused(&app, &o, (why))
-    REFUSED(policy, "", "policy");
-    REFUSED(policy, "presend:td=-1s", "td");
-    REFUSED(policy, "send:nonsense=1", "nonsense");
-    REFUSED(transport, "", "transport");
-    REFUSED(transport, "pigeon", "pigeon");
-    REFUSED(hosts_file, "/dev/null", "hosts file");
-    REFUSED(slaves, 65537, "65537");
-    REFUSED(slots, 4097, "4097");
-    REFUSED(unit_timeout_us, -1, "unit time-out");
-    REFUSED(unit_timeout_us, INT64_MAX, "unit time-out");
-    REFUSED(heartbeat_timeout_us, -1, "heartbeat");
-    REFUSED(heartbeat_timeout_us, 199999, "heartbeat");
-    REFUSED(heartbeat_timeout_us, INT64_MAX, "heartbeat");
-    REFUSED(progress_every_us, -1, "progress");
-    REFUSED(slave_program, "slave", "absolute");
-    REFUSED(slave_program, "", "absolute");
-#undef REFUSED
-    CU_ASSERT_EQUAL(job.shares, 0);
-}
-
-static void test_bad_apps(void)
-{
-    static struct job job;
-    struct nf_app good, app;
-    struct nf_options options;
-    char name[80];
-
-    init(&job, &good, &options);
-#define REFUSED(field, value, why)                                             \
-    app = good, app.field = (value), refused(&app, &options, (why))
-    REFUSED(name, NULL, "name");
-    REFUSED(name, "", "name");
-    REFUSED(name, "Upper", "Upper");
-    REFUSED(name, "a b", "a b");
-    memset(name, 'a', sizeof(name));
-    name[64] = '\0';
-    REFUSED(name, name, "name");
-    REFUSED(compute, NULL, "compute");
-    REFUSED(input_type, (enum nf_type)77, "type");
-    REFUSED(result_type, (enum nf_type)5, "type");
-    REFUSED(shared_type, (enum nf_type) - 1, "type");
-#undef REFUSED
-    CU_ASSERT_EQUAL(job.shares, 0);
-}
+/* ---------------------------------------------------------------- memory */
 
 /* With no memory left at any point: a status, no hang, no leak. */
 static void test_without_memory(void)
@@ -617,8 +550,6 @@ static CU_TestInfo tests[] = {
     { "a stop flag stops", test_stop },
     { "kernels may take several units at a time", test_batches },
     { "a unit that always fails is given up by name", test_units_given_up },
-    { "bad options are refused before anything starts", test_bad_options },
-    { "bad applications are refused before anything starts", test_bad_apps },
     { "without memory the job ends", test_without_memory },
     CU_TEST_INFO_NULL,
 };

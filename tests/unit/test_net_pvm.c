@@ -432,114 +432,6 @@ static void test_drop_and_kill(void)
     end();
 }
 
-/* ------------------------------------------------------------ the machine */
-
-/* Fail to hold a virtual machine in `path`, with a line that says `why`. */
-static void no_machine(const char *path, const char *why)
-{
-    struct nf_error err = { NF_OK, "" };
-
-    setenv("PVM_TMP", path, 1);
-    CU_ASSERT_EQUAL(nf_vm_hold(&err), NF_ERR_UNREACHABLE);
-    CU_ASSERT_EQUAL(nf_exit_status(err.status), 3);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
-    CU_ASSERT_PTR_NULL(strchr(err.text, '\n'));
-    if (strstr(err.text, why) == NULL)
-        fprintf(stderr, "want \"%s\", got \"%s\"\n", why, err.text);
-    setenv("PVM_TMP", folder, 1);
-}
-
-static void test_bad_folders(void)
-{
-    char path[6000];
-
-    nf_vm_release(); /* of the set-up */
-    no_machine("/nonexistent/pvm", "No such file");
-    no_machine("/dev/null", "Not a directory");
-    no_machine("/proc", "can't be used");
-    memset(path, 'x', sizeof(path));
-    memcpy(path, "/tmp/", 5);
-    for (size_t bytes = sizeof(path) - 1; bytes > 90; bytes /= 2) {
-        path[bytes] = '\0';
-        no_machine(path, "too long");
-    }
-    setenv("PVM_VMID", "../../a/b", 1);
-    no_machine(folder, "PVM_VMID");
-    unsetenv("PVM_VMID");
-    CU_ASSERT_EQUAL(nf_vm_hold(NULL), NF_OK);
-}
-
-static bool pvmd_file_is_there(void)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "%s/pvmd.%ld", folder, (long)getuid());
-    return access(path, F_OK) == 0;
-}
-
-/* Two users of one machine; it goes with the second.  The other one is a
- * process of its own, that says when it is there and waits to be told. */
-static void test_last_user_halts(void)
-{
-    int to[2], from[2], status = -1;
-    char byte = 0;
-    pid_t pid;
-
-    nf_vm_release(); /* of the set-up */
-    CU_ASSERT_FALSE(pvmd_file_is_there());
-    CU_ASSERT_EQUAL_FATAL(pipe(to), 0);
-    CU_ASSERT_EQUAL_FATAL(pipe(from), 0);
-    pid = fork();
-    if (pid == 0) {
-        bool held = nf_vm_hold(NULL) == NF_OK;
-
-        if (!held || write(from[1], "h", 1) != 1 || read(to[0], &byte, 1) != 1)
-            _exit(1);
-        nf_vm_release();
-        _exit(pvmd_file_is_there() ? 0 : 2);
-    }
-    CU_ASSERT_EQUAL(read(from[0], &byte, 1), 1);
-    CU_ASSERT(pvmd_file_is_there());
-    CU_ASSERT_EQUAL(nf_vm_hold(NULL), NF_OK);
-    CU_ASSERT_EQUAL(write(to[1], "g", 1), 1);
-    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-    CU_ASSERT_EQUAL(status, 0); /* it started it and left it to us */
-    nf_vm_release();
-    CU_ASSERT_FALSE(pvmd_file_is_there());
-    CU_ASSERT_EQUAL(nf_vm_hold(NULL), NF_OK);
-    for (int i = 0; i < 2; i++) {
-        close(to[i]);
-        close(from[i]);
-    }
-}
-
-/* A user that is killed lets go of the machine, too. */
-static void test_killed_user(void)
-{
-    pid_t pid;
-    int from[2], status;
-    char byte;
-
-    nf_vm_release();
-    CU_ASSERT_EQUAL_FATAL(pipe(from), 0);
-    pid = fork();
-    if (pid == 0) {
-        if (nf_vm_hold(NULL) == NF_OK && write(from[1], "h", 1) == 1)
-            pause();
-        _exit(1);
-    }
-    CU_ASSERT_EQUAL(read(from[0], &byte, 1), 1);
-    CU_ASSERT(pvmd_file_is_there());
-    kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
-    for (int i = 0; i < 1000 && pvmd_file_is_there(); i++)
-        usleep(10000);
-    CU_ASSERT_FALSE(pvmd_file_is_there());
-    CU_ASSERT_EQUAL(nf_vm_hold(NULL), NF_OK);
-    close(from[0]);
-    close(from[1]);
-}
-
 /* ------------------------------------------------------------------ frame */
 
 static CU_TestInfo tests[] = {
@@ -555,9 +447,6 @@ static CU_TestInfo tests[] = {
     { "a missing program is named", test_missing_program },
     { "slaves that say nothing are counted", test_program_that_says_nothing },
     { "a dropped slave is killed", test_drop_and_kill },
-    { "folders that PVM can't use are named", test_bad_folders },
-    { "the last user halts the machine", test_last_user_halts },
-    { "a killed user lets go of the machine", test_killed_user },
     CU_TEST_INFO_NULL,
 };
 
