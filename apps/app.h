@@ -41,7 +41,8 @@ struct nf_app_kind {
     enum nf_status (*verify)(void *state, char *note_p, size_t note_bytes,
                              struct nf_error *err);
     /** Write request->out completely or not at all (temporary file in the same
-     *  directory, renamed into place).  NULL: nothing to write. */
+     *  directory, renamed into place).  What units that were given up would have
+     *  filled is NaN (float) or 0.  NULL: nothing to write. */
     enum nf_status (*save)(void *state, struct nf_error *err);
 };
 

@@ -183,7 +183,7 @@ struct nf_unit_failure {
 /** Where the time went.  The five parts are means over the slots and add up
  *  to makespan_s. */
 struct nf_report {
-    uint64_t units, failed_units;
+    uint64_t units, done_units, failed_units;
     uint32_t slaves, slots;  /**< the most that were there at one time */
     char policy[256];        /**< the policy as it was run */
     char transport[16];

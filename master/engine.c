@@ -441,6 +441,7 @@ static void fill_report(struct engine *e)
     if (e->farm != NULL)
         nf_farm_get_stats(e->farm, &stats);
     r->units = e->app->units;
+    r->done_units = stats.done;
     r->failed_units = stats.given_up;
     r->slaves = e->max_slaves;
     r->slots = e->max_slots;

@@ -84,6 +84,19 @@ static enum nf_status read_line(char *text, struct nf_host *host_p,
     return status;
 }
 
+enum nf_status nf_host_parse(const char *line, struct nf_host *host_p,
+                             struct nf_error *err)
+{
+    char *text = nf_strdup(line);
+    enum nf_status status;
+
+    if (text == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    status = read_line(text, host_p, err);
+    nf_free(text);
+    return status;
+}
+
 static enum nf_status add(struct nf_hosts *hosts, const struct nf_host *host,
                           struct nf_error *err)
 {

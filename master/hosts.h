@@ -22,6 +22,12 @@ struct nf_hosts {
     size_t count;
 };
 
+/** Read one line: a name, then words.
+ *  @param host_p  its name is empty if the line is blank or a comment
+ *  @retval NF_ERR_INVAL  err names the word that is wrong */
+enum nf_status nf_host_parse(const char *line, struct nf_host *host_p,
+                             struct nf_error *err);
+
 /** @retval NF_ERR_INVAL  err names the file and the number of the bad line; or
  *                        no host in it
  *  @param hosts_p  free with nf_hosts_fini */

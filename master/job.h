@@ -53,8 +53,4 @@ void nf_job_take_progress(struct nf_job *job, const char *line, size_t bytes);
 /** The job as clients see it.  @return a new object, or NULL if out of memory.
  *  @param now_us  Unix time, for the elapsed time of a running job */
 json_t *nf_job_describe(const struct nf_job *job, int64_t now_us);
-
-/** Make text[0..bytes) valid UTF-8 in place: '?' for every byte that is not
- *  part of a well-formed character. */
-void nf_text_make_utf8(char *text, size_t bytes);
 #endif

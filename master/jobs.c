@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/text.h"
 #include "master/records.h"
 
 struct nf_jobs_run {

@@ -7,6 +7,7 @@
 #include "common/base/blob.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 /* Exit statuses of clients. */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };

@@ -2,25 +2,46 @@
 #include "config.h"
 #include "apps/nowfarm/cli.h"
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/base/text.h"
 #include "common/base/units.h"
+
+void nf_print_error(const char *who, const char *format, va_list args)
+{
+    char line[1024];
+
+    vsnprintf(line, sizeof(line), format, args);
+    nf_text_make_line(line);
+    fprintf(stderr, "%s: %s\n", who, line);
+}
 
 int nf_usage_error(const char *format, ...)
 {
-    char line[1024];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
+    nf_print_error("nowfarm", format, args);
     va_end(args);
-    /* names of files and the like may hold anything: keep it one line */
-    for (char *c = line; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
-    fprintf(stderr, "nowfarm: %s\n", line);
     return NF_EXIT_USAGE;
+}
+
+static void print_error(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+static void print_error(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    nf_print_error("nowfarm", format, args);
+    va_end(args);
+}
+
+int nf_failure(const struct nf_error *err)
+{
+    print_error("%s", err->text);
+    return nf_exit_status(err->status);
 }
 
 int nf_memory_error(void)
@@ -60,7 +81,7 @@ int nf_print_json(json_t *object)
     rc = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
     json_decref(object);
     putchar('\n');
-    if (rc != 0)
+    if (rc != 0 && !ferror(stdout))
         return nf_memory_error();
     return nf_finish_output();
 }
@@ -69,6 +90,6 @@ int nf_finish_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return NF_EXIT_OK;
-    fprintf(stderr, "nowfarm: standard output: %s\n", strerror(errno));
+    print_error("standard output: %s", strerror(errno));
     return NF_EXIT_FAILED;
 }

@@ -3,6 +3,7 @@
 /** @file cli.h  What the subcommands share: one way to fail, one to print. */
 #include <jansson.h>
 #include <popt.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include "nowfarm.h"
 
@@ -11,12 +12,23 @@ enum {
     NF_EXIT_OK = 0,
     NF_EXIT_FAILED = 1,
     NF_EXIT_USAGE = 2,
+    NF_EXIT_UNREACHABLE = 3,
+    NF_EXIT_INTERRUPTED = 130,
 };
+
+/** Print "@p who: ..." as one line on standard error, whatever the arguments
+ *  hold. */
+void nf_print_error(const char *who, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 /** Print "nowfarm: ..." as one line on standard error.
  *  @return NF_EXIT_USAGE, so that failing is one line */
 int nf_usage_error(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+
+/** Print "nowfarm: " and the text of @p err as one line.
+ *  @return the exit status for err->status */
+int nf_failure(const struct nf_error *err);
 
 /** Print "nowfarm: out of memory".  @return NF_EXIT_FAILED */
 int nf_memory_error(void);

@@ -4,30 +4,26 @@
 #include "apps/nowfarm/client.h"
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "apps/nowfarm/cli.h"
 #include "common/base/blob.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "master/endpoint.h"
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
-
 int nf_client_fail(const struct nf_client *client, int exit_status,
                    const char *format, ...)
 {
     va_list args;
 
-    fprintf(stderr, "nowfarm %s: ", client->name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    nf_print_error(client->name, format, args);
     va_end(args);
-    fputc('\n', stderr);
     return exit_status;
 }
 
@@ -43,7 +39,7 @@ bool nf_client_init(struct nf_client *client, int argc, const char **argv,
     result = poptGetNextOpt(client->context);
     if (result >= -1)
         return true;
-    nf_client_fail(client, EXIT_USAGE, "%s: %s",
+    nf_client_fail(client, NF_EXIT_USAGE, "%s: %s",
                    poptBadOption(client->context, POPT_BADOPTION_NOALIAS),
                    poptStrerror(result));
     return false;
@@ -56,13 +52,14 @@ bool nf_client_take_job(struct nf_client *client, enum nf_client_job which)
     const char *rest = poptPeekArg(client->context);
 
     if (text == NULL && which == NF_CLIENT_MUST_JOB)
-        nf_client_fail(client, EXIT_USAGE, "want the number of a job");
+        nf_client_fail(client, NF_EXIT_USAGE, "want the number of a job");
     else if (text != NULL &&
              nf_parse_count(text, 1, INT64_MAX, &client->job) != NF_OK)
-        nf_client_fail(client, EXIT_USAGE,
+        nf_client_fail(client, NF_EXIT_USAGE,
                        "%s: want the number of a job, 1 or more", text);
     else if (rest != NULL)
-        nf_client_fail(client, EXIT_USAGE, "%s: one argument too many", rest);
+        nf_client_fail(client, NF_EXIT_USAGE, "%s: one argument too many",
+                       rest);
     else
         return true;
     return false;
@@ -107,7 +104,7 @@ static int send_all(int fd, const char *data, size_t bytes, int64_t deadline_us)
         } else if (errno == EPIPE || errno == ECONNRESET) {
             return 0;
         } else if (errno != EAGAIN && errno != EINTR) {
-            return EXIT_UNREACHABLE;
+            return NF_EXIT_UNREACHABLE;
         } else if (wait_ready(fd, POLLOUT, deadline_us) != 0) {
             return NF_CLIENT_EXIT_TIMEOUT;
         }
@@ -128,16 +125,16 @@ static int receive_line(int fd, int64_t deadline_us, struct nf_buf *line)
                 newline == NULL ? (size_t)got : (size_t)(newline - data);
 
             if (nf_buf_append(line, data, bytes) != NF_OK)
-                return EXIT_UNREACHABLE;
+                return NF_EXIT_UNREACHABLE;
             if (newline != NULL)
                 return 0;
         } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-            return EXIT_UNREACHABLE;
+            return NF_EXIT_UNREACHABLE;
         } else if (wait_ready(fd, POLLIN, deadline_us) != 0) {
             return NF_CLIENT_EXIT_TIMEOUT;
         }
     }
-    return EXIT_UNREACHABLE;
+    return NF_EXIT_UNREACHABLE;
 }
 
 /* Print what went wrong in a reply that is not "ok". */
@@ -147,7 +144,7 @@ static int refused(const struct nf_client *client, const json_t *reply)
     json_int_t status = json_integer_value(json_object_get(reply, "exit"));
 
     if (text == NULL || status < 1 || status > 255)
-        return nf_client_fail(client, EXIT_UNREACHABLE,
+        return nf_client_fail(client, NF_EXIT_UNREACHABLE,
                               "the reply of nowfarmd makes no sense");
     return nf_client_fail(client, (int)status, "%s", text);
 }
@@ -164,7 +161,7 @@ static int exchange(const struct nf_client *client, int fd, const char *line,
     nf_buf_init(&reply);
     if (status == 0)
         status = receive_line(fd, deadline_us, &reply);
-    if (status == EXIT_UNREACHABLE)
+    if (status == NF_EXIT_UNREACHABLE)
         nf_client_fail(client, status, "nowfarmd went away without an answer");
     if (status == 0) {
         parsed = json_loadb((const char *)reply.data, reply.bytes, 0, NULL);
@@ -194,7 +191,7 @@ static char *print_request(const struct nf_client *client, const char *op,
         longer = realloc(line, strlen(line) + 2); /* jansson's, by malloc */
     if (longer == NULL) {
         free(line);
-        nf_client_fail(client, EXIT_FAILED, "out of memory");
+        nf_client_fail(client, NF_EXIT_FAILED, "out of memory");
         return NULL;
     }
     return strcat(longer, "\n");
@@ -209,10 +206,10 @@ int nf_client_call(const struct nf_client *client, const char *op,
     int fd, status;
 
     if (line == NULL)
-        return EXIT_FAILED;
+        return NF_EXIT_FAILED;
     if (strlen(line) > NF_REQUEST_BYTES) {
         free(line);
-        return nf_client_fail(client, EXIT_USAGE,
+        return nf_client_fail(client, NF_EXIT_USAGE,
                               "the arguments are longer than %zu bytes",
                               NF_REQUEST_BYTES);
     }
@@ -224,7 +221,7 @@ int nf_client_call(const struct nf_client *client, const char *op,
     }
     status = exchange(client, fd, line, timeout_us, reply_p);
     if (status == NF_CLIENT_EXIT_TIMEOUT && timeout_us == NF_CLIENT_PATIENCE_US)
-        status = nf_client_fail(client, EXIT_UNREACHABLE,
+        status = nf_client_fail(client, NF_EXIT_UNREACHABLE,
                                 "nowfarmd at %s does not answer", path);
     close(fd);
     free(line);
@@ -235,14 +232,14 @@ int nf_client_flush(const struct nf_client *client)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    return nf_client_fail(client, EXIT_FAILED, "standard output: %s",
+    return nf_client_fail(client, NF_EXIT_FAILED, "standard output: %s",
                           strerror(errno));
 }
 
 int nf_client_print_json(const struct nf_client *client, const json_t *object)
 {
     if (json_dumpf(object, stdout, JSON_COMPACT) != 0)
-        return nf_client_fail(client, EXIT_FAILED, "standard output: %s",
+        return nf_client_fail(client, NF_EXIT_FAILED, "standard output: %s",
                               strerror(errno));
     putchar('\n');
     return nf_client_flush(client);

@@ -33,7 +33,7 @@ struct nf_client {
 enum nf_client_job { NF_CLIENT_NO_JOB, NF_CLIENT_MAY_JOB, NF_CLIENT_MUST_JOB };
 
 /** Parse the options.
- *  @param argv   argv[0] is the command's name; borrowed until nf_client_fini()
+ *  @param argv   argv[0] is the command's name, "nowfarm wait"; borrowed until nf_client_fini()
  *  @param usage  what follows the name in the first line of --help
  *  @param flags  of poptGetContext(), e.g. POPT_CONTEXT_POSIXMEHARDER
  *  @return whether to go on; else an error was printed (exit status 2) */
@@ -45,7 +45,7 @@ bool nf_client_init(struct nf_client *client, int argc, const char **argv,
 bool nf_client_take_job(struct nf_client *client, enum nf_client_job which);
 void nf_client_fini(struct nf_client *client);
 
-/** Print "nowfarm COMMAND: text" to standard error.  @return @p exit_status */
+/** Print "nowfarm COMMAND: text" as one line to standard error.  @return @p exit_status */
 int nf_client_fail(const struct nf_client *client, int exit_status,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,45 +1,68 @@
 /* nowfarm run: one job from start to report. */
 #include "config.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands.h"
 #include "apps/nowfarm/locate.h"
 #include "apps/nowfarm/report.h"
 #include "apps/nowfarm/run_options.h"
+#include "apps/output.h"
 #include "common/base/error.h"
+#include "common/base/text.h"
 
-static volatile int stop_asked; /* written by the signal handler */
+/* A signal while the job runs asks its loop to end it in order.  Before and
+ * after that, reading, verifying and writing ask nobody: they are cut short.
+ * So is a job that is asked twice; the keeper cleans up behind us. */
+static volatile int stop_asked;
+static volatile sig_atomic_t job_runs, nsignals;
 
 struct session {
     struct run_options o;
-    bool bar;                   /* draw a progress bar */
-    FILE *out;                  /* our standard output, kept from kernels */
+    char slave_program[PATH_MAX];
+    bool bar;  /* draw a progress bar */
+    FILE *out; /* our standard output, kept from kernels */
 };
 
 static void on_signal(int number)
 {
+    static const char line[] = "nowfarm: interrupted\n";
+
     (void)number;
-    if (stop_asked)
-        _exit(130); /* asked twice: the keeper cleans up behind us */
-    stop_asked = 1;
+    if (job_runs && nsignals++ == 0) {
+        stop_asked = 1;
+        return;
+    }
+    nf_output_cleanup();
+    if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
+        _exit(NF_EXIT_INTERRUPTED);
+    _exit(NF_EXIT_INTERRUPTED);
 }
 
 static void catch_signals(void)
 {
-    struct sigaction action = { .sa_handler = on_signal };
+    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+    struct sigaction action = { .sa_handler = on_signal }, before;
 
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        /* ignored: by nohup, or by a shell for its background jobs */
+        if (numbers[i] != SIGTERM &&
+            sigaction(numbers[i], NULL, &before) == 0 &&
+            before.sa_handler == SIG_IGN)
+            continue;
+        sigaction(numbers[i], &action, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN); /* write() says it */
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 static void on_progress(void *user, const struct nf_progress *p)
@@ -55,10 +78,14 @@ static void on_progress(void *user, const struct nf_progress *p)
 static void on_notice(void *user, const char *line)
 {
     struct session *s = user;
+    char text[1024];
 
+    if (s->o.quiet)
+        return;
     progress_erase();
-    if (!s->o.quiet)
-        fprintf(stderr, "nowfarm: %s\n", line);
+    snprintf(text, sizeof(text), "%s", line);
+    nf_text_make_line(text);
+    fprintf(stderr, "nowfarm: %s\n", text);
 }
 
 static void on_output(void *user, const char *label, const char *line)
@@ -70,15 +97,21 @@ static void on_output(void *user, const char *label, const char *line)
 
 /* Kernels of local slaves run in this process and may print: what they print
  * must not get into the report. */
-static FILE *keep_stdout(void)
+static FILE *keep_stdout(struct nf_error *err)
 {
-    int fd;
+    int flags = fcntl(STDOUT_FILENO, F_GETFL), fd = -1;
+    FILE *out = NULL;
 
     fflush(stdout);
-    fd = dup(STDOUT_FILENO);
-    if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-        return NULL;
-    return fdopen(fd, "w");
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+        errno = EBADF; /* it was closed, see main() */
+    else
+        fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+        out = fdopen(fd, "w");
+    if (out == NULL)
+        nf_fail(err, NF_ERR_IO, "standard output: %s", strerror(errno));
+    return out;
 }
 
 static enum nf_status verify(struct session *s, char *note, size_t bytes,
@@ -107,29 +140,24 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
         status = report_print_json(s->out, app, report, verified);
     else
         report_print(s->out, app, report, verified, note);
-    if (status == NF_OK && (fflush(s->out) != 0 || ferror(s->out)))
-        status = NF_ERR_IO;
-    if (status != NF_OK)
-        nf_fail(err, status, "standard output: %s", strerror(errno));
-    return status;
+    if (status == NF_ERR_NOMEM)
+        return nf_fail(err, status, "out of memory for the report");
+    if (status != NF_OK || fflush(s->out) != 0 || ferror(s->out))
+        return nf_fail(err, NF_ERR_IO, "standard output: %s", strerror(errno));
+    return NF_OK;
 }
 
-/* Everything after the arguments: read, run, verify, save, tell. */
-static enum nf_status execute(struct session *s, struct nf_error *err)
+/* Read and check all that the job needs. */
+static enum nf_status prepare(struct session *s, struct nf_app *app_p,
+                              struct nf_error *err)
 {
-    char slave[PATH_MAX], note[256] = "";
-    struct nf_app app = { 0 };
-    struct nf_report report = { 0 };
-    struct nf_error later;
-    enum verified verified = NOT_VERIFIED;
-    enum nf_status status, told;
+    enum nf_status status;
 
-    status = s->o.kind->open(s->o.state, &s->o.request, &app, err);
-    if (status != NF_OK)
-        return status;
     if (s->o.job.slave_program == NULL) {
-        locate_slave(slave, sizeof(slave));
-        s->o.job.slave_program = slave;
+        status = locate_slave(s->slave_program, sizeof(s->slave_program), err);
+        if (status != NF_OK)
+            return status;
+        s->o.job.slave_program = s->slave_program;
     }
     s->o.job.stop = &stop_asked;
     s->o.job.user = s;
@@ -137,24 +165,71 @@ static enum nf_status execute(struct session *s, struct nf_error *err)
     s->o.job.output = on_output;
     if (s->bar || s->o.progress_fd >= 0)
         s->o.job.progress = on_progress;
-    status = nf_run(&app, &s->o.job, &report, err);
+    return s->o.kind->open(s->o.state, &s->o.request, app_p, err);
+}
+
+static enum nf_status run_job(struct session *s, const struct nf_app *app,
+                              struct nf_report *report_p, struct nf_error *err)
+{
+    enum nf_status status;
+
+    job_runs = 1;
+    status = nf_run(app, &s->o.job, report_p, err);
+    job_runs = 0;
     progress_erase();
-    if (status != NF_OK && status != NF_ERR_FAILED)
+    if (status == NF_OK && stop_asked) /* a moment too late for nf_run() */
+        status = nf_fail(err, NF_ERR_INTERRUPTED, "interrupted");
+    return status;
+}
+
+/* Write --out.  After units were given up the others are delivered all the
+ * same, and the error says what the file lacks; a job that ended before all
+ * units were done or given up, or a wrong result, leaves no file. */
+static enum nf_status save(struct session *s, const struct nf_report *r,
+                           enum nf_status status, struct nf_error *err)
+{
+    size_t used = strlen(err->text);
+    struct nf_error why;
+
+    if (s->o.request.out == NULL)
+        return status;
+    if (status == NF_OK)
+        return s->o.kind->save(s->o.state, err);
+    if (status == NF_ERR_FAILED && r->failed_units > 0 &&
+        r->done_units + r->failed_units == r->units &&
+        s->o.kind->save(s->o.state, &why) == NF_OK)
+        snprintf(err->text + used, sizeof(err->text) - used,
+                 "; %s was written without them", s->o.request.out);
+    else
+        snprintf(err->text + used, sizeof(err->text) - used,
+                 "; %s was not written", s->o.request.out);
+    return status;
+}
+
+/* Everything after the arguments: read, run, verify, save, tell. */
+static enum nf_status execute(struct session *s, struct nf_error *err)
+{
+    char note[256] = "";
+    struct nf_app app = { 0 };
+    struct nf_report report = { 0 };
+    struct nf_error later;
+    enum verified verified = NOT_VERIFIED;
+    enum nf_status status, told;
+
+    status = prepare(s, &app, err);
+    if (status != NF_OK)
+        return status;
+    status = run_job(s, &app, &report, err);
+    if ((status != NF_OK && status != NF_ERR_FAILED) ||
+        report.transport[0] == '\0') /* it did not even begin */
         return status;
     if (status == NF_OK)
         status = verify(s, note, sizeof(note), &verified, err);
-    if (status == NF_OK && s->o.request.out != NULL)
-        status = s->o.kind->save(s->o.state, err);
+    status = save(s, &report, status, err);
     told = tell(s, &report, verified, note, &later);
     if (status == NF_OK && told != NF_OK)
         status = nf_fail(err, told, "%s", later.text);
     return status;
-}
-
-static int fail(const struct nf_error *err)
-{
-    fprintf(stderr, "nowfarm: %s\n", err->text);
-    return nf_exit_status(err->status);
 }
 
 /* Results come and go with every chunk: keep their memory, instead of having
@@ -174,26 +249,26 @@ int nf_cmd_run(int argc, const char **argv)
     bool done = false;
     enum nf_status status = run_options_parse(argc, argv, &s.o, &done, &err);
 
-    if (status != NF_OK || done)
-        return done ? 0 : fail(&err);
+    if (status != NF_OK)
+        return nf_failure(&err);
+    if (done)
+        return nf_finish_output();
     s.bar = !s.o.quiet && isatty(STDERR_FILENO);
-    s.out = keep_stdout();
+    s.out = keep_stdout(&err);
     if (s.out == NULL) {
         run_options_free(&s.o);
-        nf_fail(&err, NF_ERR_IO, "standard output: %s", strerror(errno));
-        return fail(&err);
+        return nf_failure(&err);
     }
     catch_signals();
     keep_memory();
+    if (s.o.progress_fd >= 0)
+        progress_open(s.o.progress_fd);
     status = execute(&s, &err);
-    err.status = status;
     run_options_free(&s.o);
-    if (fclose(s.out) != 0 && status == NF_OK) {
-        err.status = NF_ERR_IO;
-        snprintf(err.text, sizeof(err.text), "standard output: %s",
-                 strerror(errno));
-    }
-    return err.status == NF_OK ? 0 : fail(&err);
+    if (fclose(s.out) != 0 && status == NF_OK)
+        status =
+            nf_fail(&err, NF_ERR_IO, "standard output: %s", strerror(errno));
+    return status == NF_OK ? NF_EXIT_OK : nf_failure(&err);
 }
 
 int nf_cmd_run_check(int argc, const char **argv)
@@ -201,10 +276,9 @@ int nf_cmd_run_check(int argc, const char **argv)
     struct run_options o;
     struct nf_error err = { .status = NF_OK };
     bool done = false;
-    enum nf_status status = run_options_parse(argc, argv, &o, &done, &err);
 
-    if (status != NF_OK)
-        return fail(&err);
+    if (run_options_parse(argc, argv, &o, &done, &err) != NF_OK)
+        return nf_failure(&err);
     run_options_free(&o);
-    return 0;
+    return NF_EXIT_OK;
 }

@@ -3,10 +3,11 @@
 #include "apps/nowfarm/commands_jobs.h"
 #include <stdio.h>
 #include <string.h>
+#include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/client.h"
 #include "common/base/units.h"
 
-enum { EXIT_USAGE = 2, CELL_BYTES = 48 };
+enum { CELL_BYTES = 48 };
 
 static const char *text_of(const json_t *job, const char *key)
 {
@@ -163,7 +164,7 @@ static int status(const struct nf_client *client)
 int nf_cmd_status(int argc, const char **argv)
 {
     struct nf_client client = { 0 };
-    int exit_status = EXIT_USAGE;
+    int exit_status = NF_EXIT_USAGE;
     const struct poptOption options[] = {
         NF_CLIENT_OPTIONS(&client),
         { "json", '\0', POPT_ARG_NONE, &client.json, 0, "print one JSON object",

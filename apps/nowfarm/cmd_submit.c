@@ -8,11 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/client.h"
 #include "common/base/alloc.h"
 #include "master/endpoint.h"
-
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static int count_words(const char **words)
 {
@@ -30,11 +29,11 @@ static int check(const struct nf_client *client, const char **words)
     const char **argv;
 
     if (count == 0 || words[0][0] == '-')
-        return nf_client_fail(client, EXIT_USAGE,
+        return nf_client_fail(client, NF_EXIT_USAGE,
                               "want an application, as for nowfarm run");
     argv = nf_calloc((size_t)count + 2, sizeof(char *));
     if (argv == NULL)
-        return nf_client_fail(client, EXIT_FAILED, "out of memory");
+        return nf_client_fail(client, NF_EXIT_FAILED, "out of memory");
     argv[0] = "run";
     memcpy(argv + 1, words, (size_t)count * sizeof(char *));
     status = nf_cmd_run_check(count + 1, argv);
@@ -104,12 +103,12 @@ static int submit(const struct nf_client *client, const char *name,
         return status;
     cwd = getcwd(NULL, 0);
     if (cwd == NULL)
-        return nf_client_fail(client, EXIT_USAGE, "working directory: %s",
+        return nf_client_fail(client, NF_EXIT_USAGE, "working directory: %s",
                               strerror(errno));
     request = build_request(cwd, words, name, priority);
     free(cwd); /* getcwd()'s, by malloc */
     if (request == NULL)
-        return nf_client_fail(client, EXIT_USAGE,
+        return nf_client_fail(client, NF_EXIT_USAGE,
                               "an argument, the name or the working directory "
                               "is not UTF-8 text");
     status = nf_client_call(client, "submit", request, NF_CLIENT_PATIENCE_US,
@@ -133,7 +132,7 @@ int nf_cmd_submit(int argc, const char **argv)
 {
     struct nf_client client = { 0 };
     char *name = NULL;
-    int priority = 0, status = EXIT_USAGE;
+    int priority = 0, status = NF_EXIT_USAGE;
     const struct poptOption options[] = {
         NF_CLIENT_OPTIONS(&client),
         { "priority", 'p', POPT_ARG_INT, &priority, 0,

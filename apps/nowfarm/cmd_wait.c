@@ -3,10 +3,9 @@
 #include "apps/nowfarm/commands_jobs.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/client.h"
 #include "common/base/units.h"
-
-enum { EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
 
 static json_t *job_request(const struct nf_client *client)
 {
@@ -22,7 +21,7 @@ static int wait_for(const struct nf_client *client, const char *timeout)
     int status;
 
     if (timeout != NULL && nf_parse_time_us(timeout, &timeout_us) != NF_OK)
-        return nf_client_fail(client, EXIT_USAGE,
+        return nf_client_fail(client, NF_EXIT_USAGE,
                               "--timeout %s: want a time, like 30s or 500ms",
                               timeout);
     if (timeout_us == NF_CLIENT_PATIENCE_US)
@@ -36,7 +35,7 @@ static int wait_for(const struct nf_client *client, const char *timeout)
         return status;
     value = json_object_get(json_object_get(reply, "job"), "exit_status");
     status = json_is_integer(value) ? (int)json_integer_value(value)
-                                    : EXIT_UNREACHABLE;
+                                    : NF_EXIT_UNREACHABLE;
     if (client->json &&
         nf_client_print_json(client, json_object_get(reply, "job")) != 0)
         status = status == 0 ? 1 : status;
@@ -48,7 +47,7 @@ int nf_cmd_wait(int argc, const char **argv)
 {
     struct nf_client client = { 0 };
     char *timeout = NULL;
-    int status = EXIT_USAGE;
+    int status = NF_EXIT_USAGE;
     const struct poptOption options[] = {
         NF_CLIENT_OPTIONS(&client),
         { "timeout", 't', POPT_ARG_STRING, &timeout, 0,
@@ -106,7 +105,7 @@ static int result(const struct nf_client *client, int wants_log)
 int nf_cmd_result(int argc, const char **argv)
 {
     struct nf_client client = { 0 };
-    int wants_log = 0, status = EXIT_USAGE;
+    int wants_log = 0, status = NF_EXIT_USAGE;
     const struct poptOption options[] = {
         NF_CLIENT_OPTIONS(&client),
         { "log", 'l', POPT_ARG_NONE, &wants_log, 0,
@@ -145,7 +144,7 @@ static int cancel(const struct nf_client *client)
 int nf_cmd_cancel(int argc, const char **argv)
 {
     struct nf_client client = { 0 };
-    int status = EXIT_USAGE;
+    int status = NF_EXIT_USAGE;
     const struct poptOption options[] = {
         NF_CLIENT_OPTIONS(&client),
         { "json", '\0', POPT_ARG_NONE, &client.json, 0,

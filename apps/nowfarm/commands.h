@@ -1,8 +1,8 @@
 #ifndef NF_APPS_NOWFARM_COMMANDS_H
 #define NF_APPS_NOWFARM_COMMANDS_H
 /** @file commands.h  The subcommands of nowfarm(1), one file each.  argv[0] is
- *  the subcommand's name; results go to standard output, one line of error to
- *  standard error; the return value is the exit status. */
+ *  what help calls it, "nowfarm run"; results go to standard output, one line
+ *  of error to standard error; the return value is the exit status. */
 
 /** List every sizer, pacer and alias. */
 int nf_cmd_policies(int argc, const char **argv);

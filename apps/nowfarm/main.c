@@ -2,6 +2,7 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
+#include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands.h"
 #include "apps/nowfarm/commands_jobs.h"
 #include "common/base/fds.h"
@@ -34,31 +35,36 @@ static void print_help(FILE *to)
     fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
     for (int i = 0; i < NCOMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(to,
-            "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
-            "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
-            "unreachable, 4 verification failed, 130 interrupted\n");
+    fprintf(to, "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
+                "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
+                "unreachable, 4 verification failed, 130 interrupted\n");
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    static char name[32]; /* popt calls the command by its argv[0] */
+
+    snprintf(name, sizeof(name), "nowfarm %s", command->name);
+    argv[0] = name;
+    return command->run(argc, (const char **)argv);
 }
 
 int main(int argc, char **argv)
 {
-    nf_fds_open_standard();
-    if (argc < 2) {
-        fprintf(stderr, "nowfarm: which command? (see: nowfarm --help)\n");
-        return 2;
-    }
+    if (!nf_fds_open_standard())
+        return NF_EXIT_FAILED;
+    if (argc < 2)
+        return nf_usage_error("which command? (see: nowfarm --help)");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return 0;
+        return nf_finish_output();
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("nowfarm %s\n", nf_version());
-        return 0;
+        return nf_finish_output();
     }
     for (int i = 0; i < NCOMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, (const char **)(argv + 1));
-    fprintf(stderr, "nowfarm: no command \"%s\" (see: nowfarm --help)\n",
-            argv[1]);
-    return 2;
+            return run_command(&commands[i], argc - 1, argv + 1);
+    return nf_usage_error("no command \"%s\" (see: nowfarm --help)", argv[1]);
 }

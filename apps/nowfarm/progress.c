@@ -1,13 +1,15 @@
 /* The progress bar, and progress for the daemon. */
 #include "config.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "apps/nowfarm/report.h"
 #include "common/base/units.h"
 
-enum { BAR_CELLS = 24 };
+enum { MOST_CELLS = 24, LINE_BYTES = 160 };
 
 static int drawn;
 
@@ -18,25 +20,59 @@ void progress_erase(void)
     drawn = 0;
 }
 
+/* A line that fills the last column would wrap, and then can't be erased. */
+static int columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 79;
+    return size.ws_col > LINE_BYTES ? LINE_BYTES - 1 : size.ws_col - 1;
+}
+
+static void print_left(uint64_t left, double rate, char *text, size_t bytes)
+{
+    double left_us = rate > 0 ? (double)left / rate : 0;
+
+    if (rate > 0 && left_us < 1e15)
+        nf_format_time_us((int64_t)left_us, text, bytes);
+    else
+        snprintf(text, bytes, "?");
+}
+
 void progress_draw(const struct nf_progress *p)
 {
-    char bar[BAR_CELLS + 1], left[32] = "?";
+    char text[LINE_BYTES], bar[MOST_CELLS + 1], left[32];
     uint64_t over = p->done + p->failed;
     double share = p->units > 0 ? (double)over / (double)p->units : 1;
     double rate = p->elapsed_us > 0 ? (double)over / (double)p->elapsed_us : 0;
-    int full = (int)(share * BAR_CELLS);
+    int width = columns(), used, cells;
 
-    memset(bar, '.', BAR_CELLS);
-    memset(bar, '#', (size_t)full);
-    bar[BAR_CELLS] = '\0';
-    if (rate > 0)
-        nf_format_time_us((int64_t)((double)(p->units - over) / rate), left,
-                          sizeof(left));
-    fprintf(stderr, "\r\033[K[%s] %3.0f %%  %" PRIu64 "/%" PRIu64
-                    "  %.3g units/s  %s left  %u slaves",
-            bar, 100 * share, over, p->units, rate * 1e6, left, p->slaves);
+    print_left(p->units - over, rate, left, sizeof(left));
+    used = snprintf(text, sizeof(text),
+                    "%3.0f %%  %" PRIu64 "/%" PRIu64
+                    "  %.*f units/s  %s left  %u slaves",
+                    100 * share, over, p->units, rate * 1e6 < 100 ? 1 : 0,
+                    rate * 1e6, left, p->slaves);
+    cells = width - used - 3;
+    cells = cells < 0 ? 0 : cells > MOST_CELLS ? MOST_CELLS : cells;
+    for (int i = 0; i < cells; i++)
+        bar[i] = i < (int)(share * cells) ? '#' : '.';
+    bar[cells] = '\0';
+    if (cells > 0)
+        fprintf(stderr, "\r\033[K[%s] %s", bar, text);
+    else
+        fprintf(stderr, "\r\033[K%.*s", width, text);
     fflush(stderr);
     drawn = 1;
+}
+
+void progress_open(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags >= 0)
+        fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
 int progress_write(int fd, const struct nf_progress *p)
@@ -50,5 +86,9 @@ int progress_write(int fd, const struct nf_progress *p)
         p->slaves > 0 || p->done > 0 ? "running" : "starting", p->units,
         p->done, p->failed, p->slaves, p->slots, (double)p->elapsed_us * 1e-6);
 
-    return write(fd, line, (size_t)bytes) == bytes ? 0 : -1;
+    /* so short a line is written whole or not at all */
+    if (write(fd, line, (size_t)bytes) >= 0 || errno == EAGAIN ||
+        errno == EINTR)
+        return 0; /* a reader that is behind gets the next one */
+    return -1;
 }

@@ -3,6 +3,8 @@
 #include "apps/nowfarm/report.h"
 #include <inttypes.h>
 #include <jansson.h>
+#include <string.h>
+#include "common/base/text.h"
 #include "common/base/units.h"
 
 static const char *seconds(double value_s, char *text, size_t bytes)
@@ -20,12 +22,22 @@ static void print_part(FILE *to, const char *name, double part_s, double all_s,
             all_s > 0 ? 100 * part_s / all_s : 0.0, what);
 }
 
+/* The reason is a kernel's and may hold anything, half a character included. */
+static const char *clean(struct nf_unit_failure *failure)
+{
+    nf_text_make_line(failure->reason);
+    nf_text_make_utf8(failure->reason, strlen(failure->reason));
+    return failure->reason;
+}
+
 static void print_failures(FILE *to, const struct nf_report *r)
 {
-    for (uint32_t i = 0; i < r->nfailures; i++)
+    for (uint32_t i = 0; i < r->nfailures; i++) {
+        struct nf_unit_failure failure = r->failures[i];
+
         fprintf(to, "given up: unit %" PRIu64 " after %u attempts: %s\n",
-                r->failures[i].unit, r->failures[i].attempts,
-                r->failures[i].reason);
+                failure.unit, failure.attempts, clean(&failure));
+    }
     if (r->failed_units > r->nfailures)
         fprintf(to, "given up: %" PRIu64 " units more\n",
                 r->failed_units - r->nfailures);
@@ -86,12 +98,15 @@ static json_t *failures_json(const struct nf_report *r)
 {
     json_t *list = json_array();
 
-    for (uint32_t i = 0; i < r->nfailures; i++)
+    for (uint32_t i = 0; i < r->nfailures; i++) {
+        struct nf_unit_failure failure = r->failures[i];
+
         json_array_append_new(
-            list, json_pack("{s:I, s:i, s:s}", "unit",
-                            (json_int_t)r->failures[i].unit, "attempts",
-                            (int)r->failures[i].attempts, "reason",
-                            r->failures[i].reason));
+            list,
+            json_pack("{s:I, s:i, s:s}", "unit", (json_int_t)failure.unit,
+                      "attempts", (int)failure.attempts, "reason",
+                      clean(&failure)));
+    }
     return list;
 }
 

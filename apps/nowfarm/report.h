@@ -20,6 +20,9 @@ enum nf_status report_print_json(FILE *to, const char *app,
 void progress_draw(const struct nf_progress *p);
 /** Remove it, so that other lines can be printed. */
 void progress_erase(void);
-/** One JSON line for the daemon.  @return 0, or -1 if nobody reads it */
+/** Prepare @p fd for progress_write(), which must never wait: a reader that
+ *  stands still would make the job stand still. */
+void progress_open(int fd);
+/** One JSON line for the daemon; left out if its pipe is full.  @return 0, or -1 if nobody reads it */
 int progress_write(int fd, const struct nf_progress *p);
 #endif

@@ -2,10 +2,15 @@
  * popt table. */
 #include "config.h"
 #include "apps/nowfarm/run_options.h"
+#include <assert.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <popt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "common/policy/policy.h"
@@ -50,9 +55,6 @@ static const struct poptOption common[] = {
     { "progress-fd", '\0', POPT_ARG_STRING | POPT_ARGFLAG_DOC_HIDDEN, NULL, OPT_PROGRESS_FD, NULL, "N" },
 };
 /* clang-format on */
-
-static const char about[] =
-    "APP [option...]\n\nRun a job on the slaves.  APP is one of: ";
 
 /* An argument that must be a count. */
 static enum nf_status read_count(const char *option, const char *text,
@@ -112,9 +114,12 @@ static enum nf_status set_number(struct run_options *o, int option,
                            text);
         return NF_OK;
     default:
-        if (nf_parse_count(text, 0, 1 << 20, &n) != NF_OK)
+        if (nf_parse_count(text, STDERR_FILENO + 1, INT_MAX, &n) != NF_OK ||
+            fcntl((int)n, F_GETFD) < 0)
             return nf_fail(err, NF_ERR_INVAL,
-                           "--progress-fd %s: want a file descriptor", text);
+                           "--progress-fd %s: want an open file descriptor "
+                           "above 2",
+                           text);
         o->progress_fd = (int)n;
         return NF_OK;
     }
@@ -177,6 +182,7 @@ static void make_table(const struct nf_app_kind *kind, struct poptOption *table)
             .argDescrip = a->argument,
         };
     }
+    assert(n + 2 <= TABLE_MAX);
     table[n++] = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
                                       .arg = poptHelpOptions,
                                       .descrip = "Help:" };
@@ -216,6 +222,24 @@ static enum nf_status find_kind(int argc, const char **argv,
     return NF_OK;
 }
 
+/* popt allocates what an option refers to, and we keep it to the end. */
+static enum nf_status keep_text(struct run_options *o, char *text,
+                                struct nf_error *err)
+{
+    char **texts;
+
+    if (text == NULL)
+        return NF_OK;
+    texts = nf_realloc(o->texts, (o->ntexts + 1) * sizeof(*texts));
+    if (texts == NULL) {
+        free(text);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    o->texts = texts;
+    o->texts[o->ntexts++] = text;
+    return NF_OK;
+}
+
 static enum nf_status read_all(poptContext context, struct run_options *o,
                                struct nf_error *err)
 {
@@ -226,9 +250,9 @@ static enum nf_status read_all(poptContext context, struct run_options *o,
     while (status == NF_OK && (option = poptGetNextOpt(context)) > 0) {
         char *text = poptGetOptArg(context);
 
-        if (text != NULL && o->ntexts < 64)
-            o->texts[o->ntexts++] = text;
-        status = set(o, option, text, err);
+        status = keep_text(o, text, err);
+        if (status == NF_OK)
+            status = set(o, option, text, err);
     }
     if (status != NF_OK)
         return status;
@@ -270,46 +294,68 @@ static enum nf_status check(const struct run_options *o, struct nf_error *err)
     return NF_OK;
 }
 
+/* Options, and what popt says on --help. */
+static enum nf_status read_words(int argc, const char **argv,
+                                 struct run_options *o, bool *done_p,
+                                 struct nf_error *err)
+{
+    struct poptOption table[TABLE_MAX];
+    char names[512], help[1024];
+    poptContext context;
+    enum nf_status status = NF_OK;
+
+    make_table(o->kind, table);
+    app_names(names, sizeof(names));
+    if (o->kind != NULL)
+        snprintf(help, sizeof(help), "[OPTION...]\n\nRun on the slaves: %s.",
+                 o->kind->summary);
+    else
+        snprintf(help, sizeof(help),
+                 "APP [OPTION...]\n\nRun a job on the slaves.  'nowfarm run APP "
+                 "--help' tells the options of each\napplication.  APP is one "
+                 "of: %s",
+                 names);
+    context = poptGetContext(NULL, argc, argv, table, 0);
+    if (context == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    poptSetOtherOptionHelp(context, help);
+    if (o->kind == NULL) {
+        poptPrintHelp(context, stdout, 0);
+        *done_p = true;
+    } else {
+        status = read_all(context, o, err);
+    }
+    poptFreeContext(context);
+    return status;
+}
+
 enum nf_status run_options_parse(int argc, const char **argv,
                                  struct run_options *o_p, bool *done_p,
                                  struct nf_error *err)
 {
-    struct poptOption table[TABLE_MAX];
     struct run_options o = { .progress_fd = -1 };
-    char names[512], help[1024], title[128];
-    poptContext context;
+    char title[96];
+    const char *name;
     enum nf_status status = find_kind(argc, argv, &o.kind, err);
 
     if (status != NF_OK)
         return status;
     *done_p = false;
-    make_table(o.kind, table);
-    if (o.kind != NULL) {
+    if (o.kind == NULL) {
+        status = read_words(argc, argv, &o, done_p, err);
+    } else {
         status = o.kind->create(&o.state, err);
         if (status != NF_OK)
             return status;
-        argv++; /* the application's name stands for "run" from here on */
-        argc--;
+        /* for popt, "nowfarm run APP" is the program */
         snprintf(title, sizeof(title), "nowfarm run %s", o.kind->name);
-        argv[0] = title; /* what popt's help begins with */
-    }
-    app_names(names, sizeof(names));
-    if (o.kind != NULL)
-        snprintf(help, sizeof(help), "[option...]\n\n%s: %s.", o.kind->name,
-                 o.kind->summary);
-    else
-        snprintf(help, sizeof(help), "%s%s", about, names);
-    context = poptGetContext("nowfarm run", argc, argv, table, 0);
-    poptSetOtherOptionHelp(context, help);
-    if (o.kind == NULL) {
-        poptPrintHelp(context, stdout, 0);
-        *done_p = true;
-    } else {
-        status = read_all(context, &o, err);
+        name = argv[1];
+        argv[1] = title;
+        status = read_words(argc - 1, argv + 1, &o, done_p, err);
+        argv[1] = name;
         if (status == NF_OK)
             status = check(&o, err);
     }
-    poptFreeContext(context);
     if (status != NF_OK)
         run_options_free(&o);
     else
@@ -323,5 +369,6 @@ void run_options_free(struct run_options *o)
         o->kind->destroy(o->state);
     for (unsigned i = 0; i < o->ntexts; i++)
         free(o->texts[i]);
+    nf_free(o->texts);
     memset(o, 0, sizeof(*o));
 }

@@ -10,11 +10,11 @@ struct run_options {
     struct nf_app_request request;
     bool json, quiet;
     int progress_fd;          /**< -1: none */
-    char *texts[64];          /**< what popt allocated */
+    char **texts;             /**< what popt allocated */
     unsigned ntexts;
 };
 
-/** Parse and check argv[0..argc), argv[0] being "run".
+/** Parse and check argv[0..argc), argv[1] being APP.
  *  @param done_p  set to true if there is nothing more to do (--help)
  *  @retval NF_ERR_INVAL  err says what was wrong; *o_p needs no free */
 enum nf_status run_options_parse(int argc, const char **argv,

@@ -1,17 +1,22 @@
-/* The virtual machine for everybody but masters.  All of it goes through a
- * keeper, because these calls wait for hosts that may be dead. */
+/* The virtual machine for everybody but masters.  Calls of PVM wait for hosts
+ * that may be dead: all are made by a keeper or another child. */
 #include "config.h"
 #include "common/net/vm.h"
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/net/keeper.h"
 #include "common/net/pvm.h"
+
+enum { ANSWER_US = 5000000 }; /* a pvmd that takes longer is stopped or worse */
 
 static struct nf_keeper *held;
 static unsigned holds;
@@ -34,37 +39,93 @@ void nf_vm_release(void)
     held = NULL;
 }
 
-enum nf_status nf_vm_hosts(struct nf_vm_host **hosts_p, size_t *count_p,
-                           struct nf_error *err)
+/* In a process of its own: tell what the local pvmd knows, if it answers. */
+static void tell_hosts(int to)
 {
     struct nf_pvm_host *list;
-    struct nf_vm_host *hosts;
     size_t count;
     int tid;
-    enum nf_status status = nf_pvm_is_allowed(err);
 
-    if (status != NF_OK)
-        return status;
-    status = nf_pvm_enroll(&tid);
-    if (status == NF_OK) {
-        status = nf_pvm_hosts(&list, &count);
-        if (status != NF_OK)
-            nf_pvm_leave();
-    }
-    if (status != NF_OK)
-        return nf_fail(err, status,
-                       "PVM does not run here (nowfarm run or nowfarm add "
-                       "start it)");
-    hosts = calloc(count, sizeof(*hosts));
-    for (size_t i = 0; hosts != NULL && i < count; i++) {
-        memcpy(hosts[i].name, list[i].name, sizeof(hosts[i].name));
-        memcpy(hosts[i].arch, list[i].arch, sizeof(hosts[i].arch));
-        hosts[i].here = list[i].tid == nf_pvm_host_of(tid);
+    if (nf_pvm_enroll(&tid) != NF_OK || nf_pvm_hosts(&list, &count) != NF_OK)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct nf_vm_host host = { .here = list[i].tid == nf_pvm_host_of(tid) };
+
+        memcpy(host.name, list[i].name, sizeof(host.name));
+        memcpy(host.arch, list[i].arch, sizeof(host.arch));
+        if (write(to, &host, sizeof(host)) != (ssize_t)sizeof(host))
+            break; /* less than PIPE_BUF: whole or not at all */
     }
     nf_pvm_leave();
     nf_free(list);
-    if (hosts == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+}
+
+/* Read hosts until the end.  NF_WAIT: it does not come. */
+static enum nf_status hear_hosts(int from, struct nf_vm_host **hosts_p,
+                                 size_t *count_p)
+{
+    int64_t until_us = nf_now_us() + ANSWER_US;
+    struct pollfd watch = { .fd = from, .events = POLLIN };
+    struct nf_vm_host host;
+    ssize_t bytes = -1;
+
+    while (bytes != 0 && nf_now_us() < until_us) {
+        struct nf_vm_host *hosts;
+
+        if (poll(&watch, 1, (int)((until_us - nf_now_us()) / 1000) + 1) <= 0)
+            continue;
+        bytes = read(from, &host, sizeof(host));
+        if (bytes != (ssize_t)sizeof(host))
+            continue;
+        hosts = realloc(*hosts_p, (*count_p + 1) * sizeof(host));
+        if (hosts == NULL)
+            return NF_ERR_NOMEM;
+        hosts[(*count_p)++] = host;
+        *hosts_p = hosts;
+    }
+    return bytes == 0 ? NF_OK : NF_WAIT;
+}
+
+enum nf_status nf_vm_hosts(struct nf_vm_host **hosts_p, size_t *count_p,
+                           struct nf_error *err)
+{
+    struct nf_vm_host *hosts = NULL;
+    size_t count = 0;
+    enum nf_status status = nf_pvm_is_allowed(err);
+    int ends[2];
+    pid_t pid;
+
+    if (status != NF_OK)
+        return status;
+    if (pipe(ends) != 0)
+        return nf_fail(err, NF_ERR_UNREACHABLE, "pipe: %s", strerror(errno));
+    pid = fork();
+    if (pid == 0) {
+        tell_hosts(ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return nf_fail(err, NF_ERR_UNREACHABLE, "fork: %s", strerror(errno));
+    }
+    status = hear_hosts(ends[0], &hosts, &count);
+    close(ends[0]);
+    kill(pid, SIGKILL); /* it is done, or hangs */
+    waitpid(pid, NULL, 0);
+    if (status == NF_WAIT)
+        status =
+            nf_fail(err, NF_ERR_UNREACHABLE, "the local pvmd does not answer");
+    else if (status != NF_OK)
+        nf_fail(err, status, "out of memory");
+    else if (count == 0)
+        status = nf_fail(err, NF_ERR_UNREACHABLE,
+                         "PVM does not run here (nowfarm run or nowfarm add "
+                         "start it)");
+    if (status != NF_OK) {
+        free(hosts);
+        return status;
+    }
     *hosts_p = hosts;
     *count_p = count;
     return NF_OK;

@@ -35,4 +35,16 @@ for transport in $transports; do
     check "$transport: a wrong byte: the unit is named" \
         err_says 'unit 5([^0-9]|$)'
 done
+
+# The units that did not fail are delivered all the same.
+run run synth --units 20 --fault 7:error --slaves 2 --out "$work/part.bin" --json
+same "a unit given up, --out: exit status" "$rc" 1
+check "a unit given up, --out: the file is said to lack it" \
+    err_says "part.bin was written without"
+same "a unit given up, --out: the file is whole" \
+    "$(stat -c %s "$work/part.bin")" 160
+run run synth --units 20 --slaves 2 --out "$work/whole.bin" --json
+same "only the unit that failed differs" \
+    "$(cmp -l "$work/part.bin" "$work/whole.bin" | awk '{print int(($1 - 1) / 8)}' |
+        sort -u | tr '\n' ' ')" "7 "
 finish

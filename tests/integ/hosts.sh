@@ -35,6 +35,12 @@ echo quit | timeout 20 pvm > /dev/null 2>&1
 run hosts
 same "hosts: exit status" "$rc" 0
 check "hosts: names this machine" grep -q "$me" "$work/out"
+run hosts --json
+check "hosts --json: names this machine" test "$(json hosts.0.host)" = "$me"
+kill -STOP "$(pvmd_pids)"
+run -t 15 hosts
+refused 3 "hosts of a stopped pvmd"
+kill -CONT "$(pvmd_pids)"
 run add no-such-host.invalid
 same "adding an unknown host: exit status" "$rc" 3
 check "adding an unknown host: named" err_says no-such-host.invalid

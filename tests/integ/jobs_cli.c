@@ -1,7 +1,8 @@
 /* The clients of nowfarmd without the rest of nowfarm: jobs_cli COMMAND ...
  * The application "fake" is what fake_runner.c runs.  Two commands more:
  *     half-line   send the half of a request, and stay
- *     latency N   ask N times for the status, print how long it took */
+ *     latency N [MS]   ask N times for the status, MS ms apart (0), and print
+ *                      how long it took */
 #include "config.h"
 #include <poll.h>
 #include <stdio.h>
@@ -80,11 +81,14 @@ static int latency(int argc, const char **argv)
 {
     static int64_t times_us[MOST_QUESTIONS];
     int count = argc > 1 ? atoi(argv[1]) : 0;
+    int pause_ms = argc > 2 ? atoi(argv[2]) : 0;
 
     if (count < 1 || count > MOST_QUESTIONS)
         return 2;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        poll(NULL, 0, pause_ms);
         times_us[i] = ask_once_us();
+    }
     qsort(times_us, (size_t)count, sizeof(times_us[0]), compare);
     printf("status, ms: median %.2f, 95%% %.2f, most %.2f\n",
            (double)times_us[count / 2] * 1e-3,

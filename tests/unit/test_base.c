@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/rng.h"
+#include "common/base/text.h"
 #include "common/base/units.h"
 #include "tests/unit/nf_unit.h"
 
@@ -395,6 +396,24 @@ static void the_clock_does_not_go_back(void)
     }
 }
 
+static void text_of_others_becomes_one_line(void)
+{
+    char text[] = "a\nb\tc\033[2Jd\177e\xc3\xa9", empty[] = "";
+
+    nf_text_make_line(text);
+    CU_ASSERT_STRING_EQUAL(text, "a?b?c?[2Jd?e\xc3\xa9");
+    nf_text_make_line(empty);
+    CU_ASSERT_STRING_EQUAL(empty, "");
+}
+
+static void half_a_character_becomes_printable(void)
+{
+    char text[] = "a\xc3\xa9\xe2\x82";
+
+    nf_text_make_utf8(text, strlen(text));
+    CU_ASSERT_STRING_EQUAL(text, "a\xc3\xa9??");
+}
+
 static void the_generator_repeats_and_stays_below(void)
 {
     struct nf_rng a = { 42 }, b = { 42 }, c = { 43 };
@@ -451,6 +470,9 @@ int main(void)
         { "the clock does not go back", the_clock_does_not_go_back },
         { "the generator repeats and stays below",
           the_generator_repeats_and_stays_below },
+        { "text of others becomes one line", text_of_others_becomes_one_line },
+        { "half a character becomes printable",
+          half_a_character_becomes_printable },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

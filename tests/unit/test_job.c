@@ -2,6 +2,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/text.h"
 #include "master/command.h"
 #include "master/job.h"
 #include "tests/unit/nf_unit.h"

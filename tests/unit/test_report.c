@@ -1,0 +1,119 @@
+/* What nowfarm run prints at the end. */
+#include "config.h"
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include "apps/nowfarm/report.h"
+#include "tests/unit/nf_unit.h"
+
+/* Unit 4 failed with half a character and a line break in its reason. */
+static struct nf_report sample(void)
+{
+    struct nf_report r = {
+        .units = 10,
+        .failed_units = 3,
+        .slaves = 2,
+        .slots = 4,
+        .policy = "send:g=2",
+        .transport = "local",
+        .makespan_s = 2,
+        .part_compute_s = 1.5,
+        .part_tail_s = 0.5,
+        .nfailures = 1,
+        .failures = { { 4, 3, "bad\nna\xc3" } },
+    };
+
+    return r;
+}
+
+static void everything_is_in_the_json(void)
+{
+    static const char *const keys[] = {
+        "app",       "units",       "slaves",    "slots",         "policy",
+        "transport", "makespan_s",  "compute_s", "lower_bound_s", "messages",
+        "bytes_out", "bytes_in",    "retries",   "duplicates",    "lost_slaves",
+        "verified",  "breakdown_s",
+    };
+    struct nf_report r = sample();
+    FILE *file = tmpfile();
+    json_t *o;
+
+    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, VERIFIED_WRONG),
+                    NF_OK);
+    rewind(file);
+    o = json_loadf(file, 0, NULL);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        CU_ASSERT_PTR_NOT_NULL(json_object_get(o, keys[i]));
+    CU_ASSERT(json_is_false(json_object_get(o, "verified")));
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(o, "units")), 10);
+    CU_ASSERT_EQUAL(json_object_size(json_object_get(o, "breakdown_s")), 5);
+    json_decref(o);
+    fclose(file);
+}
+
+static void a_reason_may_hold_any_byte(void)
+{
+    struct nf_report r = sample();
+    FILE *file = tmpfile();
+    json_t *o, *failure;
+
+    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED), NF_OK);
+    rewind(file);
+    o = json_loadf(file, 0, NULL);
+    CU_ASSERT(json_is_null(json_object_get(o, "verified")));
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "failures")), 1);
+    failure = json_array_get(json_object_get(o, "failures"), 0);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(failure, "unit")), 4);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(
+        json_string_value(json_object_get(failure, "reason")));
+    CU_ASSERT_STRING_EQUAL(
+        json_string_value(json_object_get(failure, "reason")), "bad?na?");
+    json_decref(o);
+    fclose(file);
+}
+
+static void people_read_the_same(void)
+{
+    struct nf_report r = sample();
+    char text[4096] = "";
+    FILE *file = tmpfile();
+
+    report_print(file, "synth", &r, VERIFIED_RIGHT, "all of it");
+    rewind(file);
+    CU_ASSERT(fread(text, 1, sizeof(text) - 1, file) > 0);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "given up: unit 4 after 3 attempts: bad?na?\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "given up: 2 units more\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "verified: true, all of it\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "slots waited for the last units"));
+    fclose(file);
+}
+
+static void a_full_disk_is_an_error(void)
+{
+    struct nf_report r = sample();
+    FILE *file = fopen("/dev/full", "w");
+
+    if (file == NULL)
+        return; /* not on Linux */
+    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED),
+                    NF_ERR_IO);
+    fclose(file);
+}
+
+int main(void)
+{
+    CU_TestInfo report[] = {
+        { "everything is in the JSON", everything_is_in_the_json },
+        { "a reason may hold any byte", a_reason_may_hold_any_byte },
+        { "people read the same", people_read_the_same },
+        { "a full disk is an error", a_full_disk_is_an_error },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "report", NULL, NULL, NULL, NULL, report },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
