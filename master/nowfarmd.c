@@ -361,7 +361,8 @@ int main(int argc, char **argv)
     struct nf_error err = { .text = "" };
     int exit_status;
 
-    nf_fds_open_standard();
+    if (!nf_fds_open_standard())
+        return 1;
     if (!parse_options(argc, (const char **)argv, &daemon, &exit_status)) {
         finish(&daemon);
         return exit_status;

@@ -35,10 +35,9 @@ static void print_help(FILE *to)
     fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
     for (int i = 0; i < NCOMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(to,
-            "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
-            "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
-            "unreachable, 4 verification failed, 130 interrupted\n");
+    fprintf(to, "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
+                "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
+                "unreachable, 4 verification failed, 130 interrupted\n");
 }
 
 static int run_command(const struct command *command, int argc, char **argv)
@@ -52,7 +51,8 @@ static int run_command(const struct command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    nf_fds_open_standard();
+    if (!nf_fds_open_standard())
+        return NF_EXIT_FAILED;
     if (argc < 2)
         return nf_usage_error("which command? (see: nowfarm --help)");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {

@@ -3,13 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-void nf_fds_open_standard(void)
+bool nf_fds_open_standard(void)
 {
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDONLY);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return false;
+    return true;
 }

@@ -2,9 +2,11 @@
 #define NF_BASE_FDS_H
 /** @file fds.h  File descriptors of a process. */
 
-/** Make descriptors 0 to 2 something harmless where they are closed, or a
- *  socket would get their numbers, and what is written for the user would go
- *  there.  Read-only, so that to write what nobody can see remains an error.
- *  Call it first in main. */
-void nf_fds_open_standard(void);
+#include <stdbool.h>
+
+/** Descriptors 0 to 2 must be taken, or a file or socket that is opened would
+ *  get the number of standard output or error and be written to.  What was
+ *  closed can be neither read nor written, as before.  Call it first in main.
+ *  @return false if /dev/null can't be opened */
+bool nf_fds_open_standard(void);
 #endif
