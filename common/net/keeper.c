@@ -117,6 +117,10 @@ static void handle(struct keeping *k, char *request)
         handle_kill(k, f);
         return;
     }
+    if (strcmp(f[0], "stay") == 0) {
+        nf_vmlock_mark(&k->lock, false);
+        return;
+    }
     pid = fork_worker(k);
     if (pid < 0)
         refuse(k, f, n);
@@ -187,9 +191,7 @@ static bool begin(struct keeping *k, enum nf_keep how)
         nf_keeper_post(k->socket, "%s", answer);
         return false;
     }
-    if (how == NF_KEEP_STAY)
-        nf_vmlock_mark(&k->lock, false); /* from now on it is the user's */
-    else if (strcmp(answer, "started") == 0)
+    if (strcmp(answer, "started") == 0)
         nf_vmlock_mark(&k->lock, true);
     nf_vmlock_hold(&k->lock);
     nf_keeper_post(k->socket, "ready");
@@ -355,6 +357,11 @@ void nf_keeper_add(struct nf_keeper *keeper, const char *host_line)
 void nf_keeper_remove(struct nf_keeper *keeper, const char *host)
 {
     nf_keeper_post(keeper->socket, "remove\t%s", host);
+}
+
+void nf_keeper_stay(struct nf_keeper *keeper)
+{
+    nf_keeper_post(keeper->socket, "stay");
 }
 
 void nf_keeper_halt(struct nf_keeper *keeper)

@@ -21,7 +21,6 @@ struct nf_keeper;
 enum nf_keep {
     NF_KEEP_JOB,  /**< start it if there is none; the last such user of one
                        started that way halts it */
-    NF_KEEP_STAY, /**< start it if there is none, and leave it running */
     NF_KEEP_LOOK, /**< do not start one: NF_ERR_UNREACHABLE if none runs */
 };
 
@@ -41,6 +40,8 @@ void nf_keeper_spawn(struct nf_keeper *keeper, uint32_t spawn_id,
                      const char *address);
 void nf_keeper_add(struct nf_keeper *keeper, const char *host_line);
 void nf_keeper_remove(struct nf_keeper *keeper, const char *host);
+/** From now on the virtual machine is the user's: no job halts it. */
+void nf_keeper_stay(struct nf_keeper *keeper);
 /** Halt the virtual machine, whoever uses it. */
 void nf_keeper_halt(struct nf_keeper *keeper);
 void nf_keeper_kill(struct nf_keeper *keeper, const int *tids, size_t count);

@@ -162,13 +162,15 @@ enum nf_status nf_vm_add(const char *host_line, int64_t limit_us,
                          struct nf_error *err)
 {
     struct nf_keeper *keeper;
-    enum nf_status status = nf_keeper_open(NF_KEEP_STAY, &keeper, err);
+    enum nf_status status = nf_keeper_open(NF_KEEP_JOB, &keeper, err);
 
     if (status != NF_OK)
         return status;
     nf_keeper_add(keeper, host_line);
     status = await(keeper, host_line, limit_us, err);
-    nf_keeper_close(keeper, false);
+    if (status == NF_OK)
+        nf_keeper_stay(keeper);
+    nf_keeper_close(keeper, true);
     return status;
 }
 

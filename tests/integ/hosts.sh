@@ -44,6 +44,7 @@ kill -CONT "$(pvmd_pids)"
 run add no-such-host.invalid
 same "adding an unknown host: exit status" "$rc" 3
 check "adding an unknown host: named" err_says no-such-host.invalid
+check "adding an unknown host: no pvmd is left" wait_until 5 no_pvmd
 run remove no-such-host.invalid
 check "removing an unknown host fails" test "$rc" -ne 0
 check "removing an unknown host: named" err_says no-such-host.invalid
