@@ -117,8 +117,12 @@ need "make the tests" make_in $build check TESTS=
 step "install" make_in $build install && export NF_PREFIX=$PWD/$build/_inst
 step "limits" sh .ci/limits.sh
 
+# The leak check says "Unable to get registers" of a thread that is just ending
+# when it looks; that is no report.
 sanitizer_reports() {
-    find "$logs" -name 'sanitizer.*' -exec cat {} + | grep . && return 1
+    find "$logs" -name 'sanitizer.*' -exec cat {} + |
+        grep -v '==[0-9]*==Unable to get registers from thread' |
+        grep . && return 1
     return 0
 }
 if [ $build = build-sanitize ]; then

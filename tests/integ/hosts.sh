@@ -2,6 +2,11 @@
 # Hosts files and the virtual machine's own commands, on one machine.
 . "${0%/*}/lib.sh"
 need_pvm
+
+run add no-such-host.invalid
+same "adding an unknown host to nothing: exit status" "$rc" 3
+check "adding an unknown host to nothing: no pvmd is left" \
+    wait_until 5 no_pvmd
 me=$(hostname)
 cd "$work" || exit 99
 
@@ -44,7 +49,6 @@ kill -CONT "$(pvmd_pids)"
 run add no-such-host.invalid
 same "adding an unknown host: exit status" "$rc" 3
 check "adding an unknown host: named" err_says no-such-host.invalid
-check "adding an unknown host: no pvmd is left" wait_until 5 no_pvmd
 run remove no-such-host.invalid
 check "removing an unknown host fails" test "$rc" -ne 0
 check "removing an unknown host: named" err_says no-such-host.invalid
