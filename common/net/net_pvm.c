@@ -50,6 +50,45 @@ static void flush(struct net_pvm *n, struct peer *peer)
     }
 }
 
+/* A slave that has several messages to read does not miss the next one: such
+ * small ones go out together, which wakes it once instead of each time. */
+enum { COMPANY_BYTES = 4 * 1024 };
+
+static bool may_wait(const struct peer *peer)
+{
+    const struct nf_link *link = &peer->link;
+
+    return link->sent_bytes - link->confirmed_bytes > COMPANY_BYTES &&
+           link->queued_bytes < COMPANY_BYTES && link->urgent.head == NULL;
+}
+
+/* Send what is queued now, or before we wait for messages next. */
+static void flush_soon(struct net_pvm *n, struct peer *peer)
+{
+    if (!may_wait(peer) ||
+        (!peer->deferred && n->ndeferred == n->deferred_capacity &&
+         nf_net_pvm_grow((void **)&n->deferred, &n->deferred_capacity,
+                         sizeof(*n->deferred)) != NF_OK)) {
+        flush(n, peer);
+        return;
+    }
+    if (!peer->deferred)
+        n->deferred[n->ndeferred++] = (uint32_t)(peer - n->peers);
+    peer->deferred = true;
+}
+
+static void flush_deferred(struct net_pvm *n)
+{
+    for (uint32_t i = 0; i < n->ndeferred; i++) {
+        struct peer *peer = &n->peers[n->deferred[i]];
+
+        peer->deferred = false;
+        if (peer->state == PEER_LIVE)
+            flush(n, peer);
+    }
+    n->ndeferred = 0;
+}
+
 static enum nf_status pvm_net_send(struct nf_net *net, uint32_t number,
                                    const struct nf_msg *msg)
 {
@@ -61,7 +100,7 @@ static enum nf_status pvm_net_send(struct nf_net *net, uint32_t number,
         return NF_OK;
     status = nf_link_queue(&peer->link, msg);
     if (status == NF_OK)
-        flush(n, peer);
+        flush_soon(n, peer);
     return status;
 }
 
@@ -79,6 +118,7 @@ static struct peer *new_peer(struct net_pvm *n, int tid)
     peer = &n->peers[n->npeers];
     peer->tid = tid;
     peer->state = PEER_LIVE;
+    peer->deferred = false;
     if (nf_net_pvm_enter(n, n->npeers) != NF_OK)
         return NULL;
     n->npeers++;
@@ -123,7 +163,7 @@ static enum nf_status take_frame(struct net_pvm *n,
         return NF_WAIT;
     }
     status = nf_link_finish(&peer->link, &in, &event_p->msg);
-    flush(n, peer);
+    flush_soon(n, peer);
     event_p->kind = NF_NET_MESSAGE;
     event_p->peer = (uint32_t)(peer - n->peers);
     return status;
@@ -297,8 +337,14 @@ static enum nf_status pvm_net_next(struct nf_net *net,
             *event_p = n->taken->event;
             return NF_OK;
         }
-        status = crowd ? NF_WAIT
-                       : nf_pvm_receive(n->busy ? n->base.linger_us : 0, &m);
+        status = NF_WAIT;
+        if (!crowd && n->ndeferred > 0)
+            status = nf_pvm_receive(0, &m);
+        if (status == NF_WAIT) {
+            flush_deferred(n);
+            if (!crowd)
+                status = nf_pvm_receive(n->busy ? n->base.linger_us : 0, &m);
+        }
         n->busy = crowd || status == NF_OK;
         if (status == NF_OK) {
             n->unasked++;
@@ -456,6 +502,7 @@ static void pvm_net_close(struct nf_net *net)
     nf_net_pvm_free_pending(n->taken);
     nf_free(n->peers);
     nf_free(n->tasks);
+    nf_free(n->deferred);
     nf_free(n->map);
     nf_free(n->hosts);
     nf_free(n->program);

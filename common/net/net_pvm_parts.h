@@ -11,6 +11,7 @@ struct peer {
     int tid;
     enum peer_state state;
     bool convert;
+    bool deferred;           /**< in net_pvm.deferred */
     struct nf_link link;
 };
 
@@ -48,6 +49,8 @@ struct net_pvm {
     uint32_t relays; /* spawn requests whose slaves may still print */
     uint32_t *map;   /* tid -> peer number + 1, open addressing */
     uint32_t map_capacity;
+    uint32_t *deferred;      /* peers whose small messages wait for company */
+    uint32_t ndeferred, deferred_capacity;
     struct pending *first, *last, *taken;
     int *fds;
     size_t fds_capacity;
