@@ -15,7 +15,7 @@ same "one line on stderr" "$(err_lines)" 1
 check "it says what happened" err_says 'PVM'
 check "no slave is left" wait_until 10 no_slaves
 check "no process of ours is left" wait_until 10 eval '[ -z "$(our_pids nowfarm)" ]'
-check "no pvmd file is left" eval '! ls "$PVM_TMP" | grep -q "^pvmd"'
+check "no pvmd file is left" wait_until 5 eval '! ls "$PVM_TMP" | grep -q "^pvmd"'
 run run synth --units 20 --slaves 2 --verify --json
 job_verified "the next job"
 check "its pvmd is gone" wait_until 5 no_pvmd
