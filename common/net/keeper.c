@@ -157,8 +157,10 @@ static bool ask_worker(struct keeping *k, void (*work)(int socket, bool flag),
                         timeout_ms) == 1)
         bytes = recv(pair[0], answer, DATAGRAM_BYTES, 0);
     close(pair[0]);
-    if (pid > 0 && bytes <= 0)
+    if (pid > 0 && bytes <= 0) {
+        kill(-pid, SIGKILL); /* a pvmd that never came up, too */
         kill(pid, SIGKILL);
+    }
     answer[bytes > 0 ? bytes : 0] = '\0';
     return bytes > 0;
 }
@@ -198,21 +200,30 @@ static bool begin(struct keeping *k, enum nf_keep how)
     return true;
 }
 
+/* Slaves of a nowfarm that was killed with its keeper need up to 10 s to end.
+ * Nobody is kept waiting meanwhile: who comes in takes over. */
+enum { ORPHAN_TRIES = 30, ORPHAN_PAUSE_US = 500000 };
+
 static void finish(struct keeping *k)
 {
     static char answer[DATAGRAM_BYTES + 1];
+    char path[PATH_MAX];
 
-    if (nf_vmlock_last(&k->lock) &&
-        ask_worker(k, halt_adapter, false, answer, 2500) &&
-        strcmp(answer, "gone") == 0) {
-        char path[PATH_MAX];
-
-        nf_keeper_await_halted();
-        /* one that was killed leaves its file; it would block plain PVM */
-        nf_pvm_socket_file(path, sizeof(path));
-        if (access(path, F_OK) == 0 && !nf_pvm_answers())
-            unlink(path);
-        nf_vmlock_mark(&k->lock, false);
+    for (int i = 0; i < ORPHAN_TRIES && nf_vmlock_last(&k->lock); i++) {
+        if (!ask_worker(k, halt_adapter, false, answer, 10000) ||
+            strcmp(answer, "busy") == 0)
+            break;
+        if (strcmp(answer, "gone") == 0) {
+            nf_keeper_await_halted();
+            /* one that was killed leaves its file; it would block plain PVM */
+            nf_pvm_socket_file(path, sizeof(path));
+            if (access(path, F_OK) == 0 && !nf_pvm_answers())
+                unlink(path);
+            nf_vmlock_mark(&k->lock, false);
+            break;
+        }
+        nf_vmlock_hold(&k->lock);
+        usleep(ORPHAN_PAUSE_US);
     }
     nf_vmlock_end(&k->lock);
 }

@@ -206,31 +206,37 @@ void nf_keeper_work_start(int socket, bool may_start)
     nf_pvm_leave();
 }
 
-/* Tasks of other programs.  Those of ours that were told to end, and workers
- * that look after them, may need a moment more than the master waited. */
-static bool others_stay(void)
+/* Who is left, after a moment for tasks that are just ending: slaves that were
+ * told to, and the workers that look after them. */
+static enum nf_pvm_company who_stays(void)
 {
-    for (int i = 0; i < 100; i++) {
-        if (!nf_pvm_others_here(NULL, 0))
-            return false;
+    enum nf_pvm_company who = nf_pvm_company();
+
+    for (int i = 0; i < 100 && who != NF_PVM_ALONE; i++) {
         usleep(10000);
+        who = nf_pvm_company();
     }
-    return true;
+    return who;
 }
 
-/* Halt, unless tasks of other programs are on this host. */
+/* Our own slaves that are still there will not end by themselves soon (stopped,
+ * say, while their master was killed). */
 void nf_keeper_work_halt(int socket)
 {
+    enum nf_pvm_company who = NF_PVM_ALONE;
     int tid;
 
     signal(SIGTERM, SIG_IGN); /* halting sends it to us */
-    if (nf_pvm_enroll(&tid) != NF_OK) {
-        nf_keeper_post(socket, "gone");
-    } else if (others_stay()) {
-        nf_keeper_post(socket, "busy");
-        nf_pvm_leave();
-    } else {
-        nf_pvm_halt();
-        nf_keeper_post(socket, "gone");
+    if (nf_pvm_enroll(&tid) == NF_OK) {
+        who = who_stays();
+        if (who == NF_PVM_OURS)
+            nf_pvm_kill_ours();
+        if (who <= NF_PVM_OURS)
+            nf_pvm_halt();
+        else
+            nf_pvm_leave();
     }
+    nf_keeper_post(socket, who == NF_PVM_OTHERS    ? "busy"
+                           : who == NF_PVM_ORPHANS ? "orphans"
+                                                   : "gone");
 }

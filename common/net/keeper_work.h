@@ -27,8 +27,8 @@ void nf_keeper_work_kill(int socket, char **f);
 void nf_keeper_work_halt_now(int socket);
 /** Connect, or start a pvmd; says "running", "started" or "error TEXT". */
 void nf_keeper_work_start(int socket, bool may_start);
-/** Halt, unless tasks of other programs are on this host; says "gone" or
- *  "busy". */
+/** Halt, unless tasks of other programs are on this host; says "gone", "busy",
+ *  or "orphans": it is worth asking again in a while. */
 void nf_keeper_work_halt(int socket);
 /** Wait, a second at most, until the pvmd's file is gone. */
 void nf_keeper_await_halted(void);

@@ -1,13 +1,23 @@
 #ifndef NF_NET_PVM_H
 #define NF_NET_PVM_H
-/** @file pvm.h  The calls into libpvm, and nothing else: pvm.c is the only file
- *  that sees pvm3.h, and maps PVM's error numbers to status codes and texts.
+/** @file pvm.h  The calls into libpvm, and nothing else: only pvm.c and
+ *  pvm_message.c see pvm3.h, and map PVM's error numbers to status codes and
+ *  texts.
  *
  *  libpvm keeps one connection per process and is not thread-safe: one thread
  *  at a time.  Calls marked (slow) wait for an answer of some pvmd, for up to
  *  160 s if its host is dead; only processes that may hang make them (see
  *  keeper.h). */
 #include "common/wire/link.h"
+
+/** Message tags, for pvm.c and pvm_message.c only. */
+enum nf_pvm_tag {
+    NF_PVM_TAG_FRAME = 0x4e4601,
+    NF_PVM_TAG_EXIT,
+    NF_PVM_TAG_HOST_ADDED,
+    NF_PVM_TAG_HOST_LOST,
+    NF_PVM_TAG_OUTPUT,
+};
 
 /** Does anything listen at the address in PVM's file?  Answers at once. */
 bool nf_pvm_answers(void);
@@ -54,8 +64,17 @@ enum nf_status nf_pvm_spawn(const char *program, const char *host,
                             uint32_t *started_p, struct nf_error *err);
 /** Kill tasks (slow if their host is dead). */
 void nf_pvm_kill(const int *tids, size_t count);
-/** Is any task on the local host besides tids[0..count) and this one? (slow) */
-bool nf_pvm_others_here(const int *tids, size_t count);
+/** Who has tasks on the local host besides this process? */
+enum nf_pvm_company {
+    NF_PVM_ALONE,   /**< nobody */
+    NF_PVM_OURS,    /**< our process group, or what it spawned */
+    NF_PVM_ORPHANS, /**< tasks whose parent is gone: slaves end soon after */
+    NF_PVM_OTHERS,  /**< other programs */
+};
+/** The highest of these that holds. (slow) */
+enum nf_pvm_company nf_pvm_company(void);
+/** Kill what is NF_PVM_OURS: halting only asks tasks to end. (slow) */
+void nf_pvm_kill_ours(void);
 /** Halt the whole virtual machine.  The caller may get SIGTERM. */
 void nf_pvm_halt(void);
 
