@@ -37,8 +37,7 @@ struct session {
     const char **argv;             /* of a run */
 };
 
-/* --- what a run is told ------------------------------------------------------
- */
+/* ---- what a run is told ---- */
 
 /* The words of one run into s->argv; seed[] is room for one of them. */
 static int make_words(struct session *s, unsigned round, const char *policy,
@@ -71,8 +70,7 @@ static int make_words(struct session *s, unsigned round, const char *policy,
     return (int)(to - s->argv);
 }
 
-/* --- before anything runs
- * ------------------------------------------------------ */
+/* ---- before anything runs ---- */
 
 static bool has_seed(const char *app)
 {
@@ -149,8 +147,7 @@ static enum nf_status prepare(struct session *s, struct nf_error *err)
     return status;
 }
 
-/* --- running
- * ------------------------------------------------------------------ */
+/* ---- running ---- */
 
 static void show(const struct session *s, unsigned round, unsigned order,
                  const char *policy)
@@ -298,8 +295,7 @@ static enum nf_status run_all(struct session *s, struct nf_error *err)
     return status;
 }
 
-/* --- after that
- * ------------------------------------------------------------------ */
+/* ---- after that ---- */
 
 static int tell(const struct session *s, const struct compare_verdict *v)
 {

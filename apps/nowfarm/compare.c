@@ -19,8 +19,7 @@ void compare_set_subject(struct compare *c, const char *subject)
     nf_text_make_utf8(c->subject, strlen(c->subject));
 }
 
-/* --- policies and plan ------------------------------------------------------
- */
+/* ---- policies and plan ---- */
 
 static enum nf_status add_policy(struct compare *c, const char *text,
                                  size_t bytes, struct nf_error *err)
@@ -36,7 +35,7 @@ static enum nf_status add_policy(struct compare *c, const char *text,
         bytes--;
     if (bytes == 0)
         return nf_fail(err, NF_ERR_INVAL,
-                       "--policies: policy %u is empty (want A;B;C)", number);
+                       "--policies, number %u: empty (want A;B;C)", number);
     if (number > COMPARE_POLICIES_MAX)
         return nf_fail(err, NF_ERR_INVAL, "--policies: more than %d policies",
                        COMPARE_POLICIES_MAX);
@@ -47,14 +46,13 @@ static enum nf_status add_policy(struct compare *c, const char *text,
     policy[bytes] = '\0';
     c->policies[c->npolicies++] = policy;
     if (nf_policy_parse(policy, &parsed, &why) != NF_OK)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "--policies: policy %u, \"%.80s\": %s", number, policy,
+        return nf_fail(err, NF_ERR_INVAL, "--policies, number %u: %s", number,
                        why.text);
     for (unsigned i = 0; i + 1 < number; i++)
         if (strcmp(c->policies[i], policy) == 0)
             return nf_fail(err, NF_ERR_INVAL,
-                           "--policies: policy %u, \"%.80s\", is policy %u "
-                           "again",
+                           "--policies, number %u: \"%.80s\" is number %u "
+                           "already",
                            number, policy, i + 1);
     return NF_OK;
 }
@@ -132,8 +130,7 @@ unsigned compare_policy_at(const struct compare *c, unsigned round,
     return policy;
 }
 
-/* --- reports ----------------------------------------------------------------
- */
+/* ---- reports ---- */
 
 static double number_at(const json_t *object, const char *key)
 {
@@ -185,8 +182,7 @@ enum nf_status compare_take_report(struct compare *c, struct compare_run *run,
     return NF_OK;
 }
 
-/* --- judgement --------------------------------------------------------------
- */
+/* ---- judgement ---- */
 
 /* The counted rounds of a policy: one number of each run that was done. */
 static void column(const struct compare *c, unsigned policy, size_t offset,

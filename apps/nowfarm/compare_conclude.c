@@ -90,7 +90,10 @@ const char *compare_conclude(const struct compare *c,
     if (v->best < 0)
         say(&s, "no policy did all of its runs: nothing can be said");
     else if (others == 0)
-        say(&s, "%s: there is nothing to compare it with",
+        say(&s,
+            c->npolicies == 1
+                ? "%s: there is nothing to compare it with"
+                : "%s is the only policy that did all of its runs",
             c->policies[v->best]);
     else if (v->ntied == 0)
         say_clear(&s, c, v, next);

@@ -14,8 +14,7 @@
 
 enum { LABEL_WIDEST = 28, CONCLUSION_BYTES = 2048 };
 
-/* --- for people
- * --------------------------------------------------------------- */
+/* ---- for people ---- */
 
 /* One unit for a whole table: times are there to be compared. */
 struct scale {
@@ -229,8 +228,7 @@ enum nf_status compare_print(const struct compare *c,
     return status;
 }
 
-/* --- for programs
- * --------------------------------------------------------------- */
+/* ---- for programs ---- */
 
 static json_t *number(double value)
 {
@@ -352,8 +350,46 @@ enum nf_status compare_write_csv(const struct compare *c, const char *path,
     return status;
 }
 
-/* --- as a picture
- * ------------------------------------------------------------------ */
+/* ---- as a picture ---- */
+
+/* The makespans of a policy, round by round. */
+static void column(const struct compare *c, unsigned policy, double per_s,
+                   double *values_p)
+{
+    for (unsigned i = 0; i < c->repeat; i++) {
+        const struct compare_run *run = compare_at(c, c->warmup + i, policy);
+
+        values_p[i] = run->state == RUN_DONE ? run->makespan_s * per_s : NAN;
+    }
+}
+
+/* What is written beside the row of a policy: its median, and its ratio. */
+static void make_note(const struct compare_result *r, bool first,
+                      const struct scale *scale, char *text, size_t bytes)
+{
+    int used;
+
+    text[0] = '\0';
+    if (r->span_s.n == 0)
+        return;
+    used = snprintf(text, bytes, "%.*f %s", scale->decimals,
+                    r->span_s.median * scale->per_s, scale->unit);
+    if (!first && r->ratio.n > 0)
+        snprintf(text + used, bytes - (size_t)used, " (%.3f)", r->ratio.median);
+}
+
+static void make_titles(const struct compare *c, char *title, char *subtitle,
+                        size_t bytes)
+{
+    snprintf(title, bytes, "%s: makespan by policy", c->subject);
+    subtitle[0] = '\0';
+    if (c->slaves > 0)
+        snprintf(subtitle, bytes,
+                 "%" PRIu64 " units, %u slaves, %u slots%s%s; %u rounds in "
+                 "shuffled order",
+                 c->units, c->slaves, c->slots,
+                 c->transport[0] != '\0' ? ", " : "", c->transport, c->repeat);
+}
 
 enum nf_status compare_plot(const struct compare *c,
                             const struct compare_verdict *v, const char *path,
@@ -361,17 +397,10 @@ enum nf_status compare_plot(const struct compare *c,
 {
     struct scale scale = scale_of(c, v);
     struct plot_series series[COMPARE_POLICIES_MAX];
+    char notes[COMPARE_POLICIES_MAX][64];
+    char title[300], subtitle[300], x_label[40];
     double *values =
         nf_calloc((size_t)c->repeat * c->npolicies, sizeof(double));
-    char title[300], subtitle[200], x_label[40];
-    struct plot plot = { .kind = PLOT_BOXES,
-                         .title = title,
-                         .subtitle = subtitle,
-                         .x_label = x_label,
-                         .series = series,
-                         .nseries = c->npolicies,
-                         .mark = v->lower_bound_s * scale.per_s,
-                         .mark_label = "lower bound (compute / slots)" };
     enum nf_status status;
 
     if (values == NULL)
@@ -379,25 +408,24 @@ enum nf_status compare_plot(const struct compare *c,
     for (unsigned i = 0; i < c->npolicies; i++) {
         double *own = values + (size_t)i * c->repeat;
 
-        for (unsigned j = 0; j < c->repeat; j++) {
-            const struct compare_run *run = compare_at(c, c->warmup + j, i);
-
-            own[j] =
-                run->state == RUN_DONE ? run->makespan_s * scale.per_s : NAN;
-        }
-        series[i] =
-            (struct plot_series){ c->policies[i], own, NULL, c->repeat };
+        column(c, i, scale.per_s, own);
+        make_note(&v->results[i], i == 0, &scale, notes[i], sizeof(notes[i]));
+        series[i] = (struct plot_series){
+            .label = c->policies[i], .x = own, .n = c->repeat, .note = notes[i]
+        };
     }
-    snprintf(title, sizeof(title), "%s: makespan by policy", c->subject);
-    snprintf(subtitle, sizeof(subtitle),
-             "%" PRIu64 " units, %u slaves, %u slots%s%s; %u rounds in "
-             "shuffled order",
-             c->units, c->slaves, c->slots, c->transport[0] != '\0' ? ", " : "",
-             c->transport, c->repeat);
-    if (c->slaves == 0)
-        plot.subtitle = NULL;
+    make_titles(c, title, subtitle, sizeof(title));
     snprintf(x_label, sizeof(x_label), "makespan [%s]", scale.unit);
-    status = plot_write(&plot, path, err);
+    status = plot_write(
+        &(struct plot){ .kind = PLOT_BOXES,
+                        .title = title,
+                        .subtitle = subtitle[0] != '\0' ? subtitle : NULL,
+                        .x_label = x_label,
+                        .series = series,
+                        .nseries = c->npolicies,
+                        .mark = v->lower_bound_s * scale.per_s,
+                        .mark_label = "lower bound (compute / slots)" },
+        path, err);
     nf_free(values);
     return status;
 }

@@ -17,7 +17,6 @@ struct command {
 static const struct command commands[] = {
     { "run", nf_cmd_run, "run a job and report" },
     { "compare", nf_cmd_compare, "say which policy is best for a job" },
-      "run a job with several policies: which is best?" },
     { "policies", nf_cmd_policies, "list the scheduling policies" },
     { "chunks", nf_cmd_chunks, "print the chunks a policy hands out" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
@@ -37,10 +36,9 @@ static void print_help(FILE *to)
     fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
     for (int i = 0; i < NCOMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(to,
-            "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
-            "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
-            "unreachable, 4 verification failed, 130 interrupted\n");
+    fprintf(to, "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
+                "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
+                "unreachable, 4 verification failed, 130 interrupted\n");
 }
 
 static int run_command(const struct command *command, int argc, char **argv)

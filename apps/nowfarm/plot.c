@@ -95,8 +95,7 @@ enum nf_status plot_check(const char *path, struct nf_error *err)
                                                               : NF_ERR_INVAL;
 }
 
-/* --- text ------------------------------------------------------------------
- */
+/* ---- text ---- */
 
 static void put_bytes(FILE *to, const char *text, size_t bytes)
 {
@@ -114,21 +113,24 @@ static void put_text(FILE *to, const char *text)
     put_bytes(to, text, strlen(text));
 }
 
-/* Where to break a label that is too long: behind the last punctuation of a
- * policy within the first `most` bytes, else there. */
+/* Where to break a label that is too long: before the pacer, else behind the
+ * last punctuation within the first `most` bytes, else there. */
 static size_t break_at(const char *text, size_t most)
 {
-    size_t best = 0;
+    size_t best = 0, length = strlen(text);
 
-    if (strlen(text) <= most)
-        return strlen(text);
-    for (size_t i = 1; i <= most; i++)
-        if (strchr("+,:/ ", text[i - 1]) != NULL && i > most / 3)
+    if (length <= most)
+        return length;
+    for (size_t i = most; i > 0 && best == 0; i--)
+        if (text[i] == '+')
+            best = i;
+    for (size_t i = most; i > most / 3 && best == 0; i--)
+        if (strchr(",:/ ", text[i - 1]) != NULL)
             best = i;
     if (best == 0)
         for (best = most; ((unsigned char)text[best] & 0xc0) == 0x80; best--)
             ; /* not within a character */
-    return best;
+    return best > 0 ? best : most;
 }
 
 static void put_label(FILE *to, const char *text)
@@ -143,8 +145,7 @@ static void put_label(FILE *to, const char *text)
     }
 }
 
-/* --- boxes -----------------------------------------------------------------
- */
+/* ---- boxes ---- */
 
 /* A block of data for each series, named $PREFIX<number>. */
 static void put_values(FILE *to, const struct plot *plot)
@@ -210,6 +211,56 @@ static void put_range(FILE *to, double low, double high)
             high + margin);
 }
 
+/* What stands left and right of the rows: labels and notes. */
+static void put_rows(FILE *to, const struct plot *plot)
+{
+    size_t n = plot->nseries, notes = 0;
+
+    fprintf(to, "set yrange [%zu.6:0.4]\nset y2range [%zu.6:0.4]\n", n, n);
+    fputs("set ytics scale 0 (", to);
+    for (size_t i = 0; i < n; i++) {
+        put_label(to, plot->series[i].label);
+        fprintf(to, " %zu%s", i + 1, i + 1 < n ? ", " : "");
+        notes += plot->series[i].note != NULL;
+    }
+    fputs(")\n", to);
+    if (notes == 0)
+        return;
+    fputs("set y2tics scale 0 (", to);
+    for (size_t i = 0; i < n; i++) {
+        const char *note = plot->series[i].note;
+
+        put_text(to, note != NULL ? note : "");
+        fprintf(to, " %zu%s", i + 1, i + 1 < n ? ", " : "");
+    }
+    fputs(")\n", to);
+}
+
+/* From behind to front: whiskers, boxes, medians, points. */
+static void put_layers(FILE *to, const struct plot *plot)
+{
+    fputs("set style fill solid 1.0 border rgb '" COLOR_EDGE "'\n"
+          "plot $box using 5:2:($6-$5):(0) with vectors nohead lw 1.2 lc rgb "
+          "'" COLOR_EDGE "' notitle, \\\n"
+          " $box using 1:2:3:4:($2-0.27):($2+0.27) with boxxyerror lw 1.2 lc "
+          "rgb '" COLOR_BOX "' title 'middle half', \\\n"
+          " $box using 1:($2-0.27):(0):(0.54) with vectors nohead lw 3.5 lc "
+          "rgb '" COLOR_MEDIAN "' title 'median', \\\n",
+          to);
+    for (size_t i = 0; i < plot->nseries; i++)
+        fprintf(to,
+                " $s%zu using 1:2 with points pt 7 ps 0.45 lc rgb '" COLOR_POINT
+                "' %s, \\\n",
+                i, i == 0 ? "title 'a run'" : "notitle");
+    if (isfinite(plot->mark)) {
+        fputs(" NaN with lines dt 2 lw 1.5 lc rgb '" COLOR_GREY "' title ", to);
+        put_text(to, plot->mark_label);
+    } else {
+        fputs(" NaN notitle", to);
+    }
+    fputc('\n', to);
+}
+
 static enum nf_status put_box_plot(FILE *to, const struct plot *plot)
 {
     double low = INFINITY, high = -INFINITY;
@@ -227,37 +278,12 @@ static enum nf_status put_box_plot(FILE *to, const struct plot *plot)
                 plot->mark, plot->mark);
     }
     put_range(to, low, high);
-    fprintf(to, "set yrange [%zu.6:0.4]\nset ytics scale 0 (", plot->nseries);
-    for (size_t i = 0; i < plot->nseries; i++) {
-        fputs(i > 0 ? ", " : "", to);
-        put_label(to, plot->series[i].label);
-        fprintf(to, " %zu", i + 1);
-    }
-    fputs(")\nset style fill solid 1.0 border rgb '" COLOR_EDGE "'\n"
-          "plot $box using 5:2:($6-$5):(0) with vectors nohead lw 1.2 lc rgb "
-          "'" COLOR_EDGE "' notitle, \\\n"
-          " $box using 1:2:3:4:($2-0.27):($2+0.27) with boxxyerror lw 1.2 lc "
-          "rgb '" COLOR_BOX "' title 'middle half of the runs', \\\n"
-          " $box using 1:($2-0.27):(0):(0.54) with vectors nohead lw 3.5 lc "
-          "rgb '" COLOR_MEDIAN "' title 'median', \\\n",
-          to);
-    for (size_t i = 0; i < plot->nseries; i++)
-        fprintf(to,
-                " $s%zu using 1:2 with points pt 7 ps 0.45 lc rgb '" COLOR_POINT
-                "' %s, \\\n",
-                i, i == 0 ? "title 'a run'" : "notitle");
-    if (isfinite(plot->mark)) {
-        fputs(" NaN with lines dt 2 lw 1.5 lc rgb '" COLOR_GREY "' title ", to);
-        put_text(to, plot->mark_label);
-    } else {
-        fputs(" NaN notitle", to);
-    }
-    fputc('\n', to);
+    put_rows(to, plot);
+    put_layers(to, plot);
     return NF_OK;
 }
 
-/* --- lines -----------------------------------------------------------------
- */
+/* ---- lines ---- */
 
 static void put_line_plot(FILE *to, const struct plot *plot)
 {
@@ -292,8 +318,7 @@ static void put_line_plot(FILE *to, const struct plot *plot)
     fputc('\n', to);
 }
 
-/* --- a picture --------------------------------------------------------------
- */
+/* ---- a picture ---- */
 
 static enum nf_status put_script(FILE *to, const struct plot *plot,
                                  const struct format *format)
@@ -316,8 +341,9 @@ static enum nf_status put_script(FILE *to, const struct plot *plot,
     }
     fputs("\nset border 3 lc rgb '" COLOR_GREY "'\n"
           "set tics nomirror textcolor rgb '#000000'\n"
-          "set grid x back lc rgb '#d8d8d8' lw 0.8 dt 1\n"
-          "set key below center horizontal samplen 1.5\n",
+          "set grid x back lc rgb '#c4c4c4' lw 1 dt 1\n"
+          "set xtics out\n"
+          "set key bottom outside center horizontal samplen 2 height 1.2\n",
           to);
     if (plot->kind == PLOT_BOXES)
         return put_box_plot(to, plot);

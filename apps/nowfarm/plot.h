@@ -18,6 +18,7 @@ struct plot_series {
     const double *x; /**< BOXES: the values */
     const double *y; /**< LINES only */
     size_t n;
+    const char *note; /**< BOXES: at the right end of the row; may be NULL */
 };
 
 /** Everything is borrowed until plot_write() returns.  Texts may hold any
