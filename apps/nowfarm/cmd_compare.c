@@ -168,7 +168,7 @@ static void show(const struct session *s, unsigned round, unsigned order,
         fprintf(stderr, ", about %s left",
                 nf_format_time_us(elapsed_us / before * (runs - before), left,
                                   sizeof(left)));
-    fprintf(stderr, ": %.32s", policy);
+    fprintf(stderr, ": %.24s", policy);
     fflush(stderr);
 }
 

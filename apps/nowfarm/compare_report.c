@@ -375,7 +375,8 @@ static void make_note(const struct compare_result *r, bool first,
     used = snprintf(text, bytes, "%.*f %s", scale->decimals,
                     r->span_s.median * scale->per_s, scale->unit);
     if (!first && r->ratio.n > 0)
-        snprintf(text + used, bytes - (size_t)used, " (%.3f)", r->ratio.median);
+        snprintf(text + used, bytes - (size_t)used, "  \xc3\x97 %.3f",
+                 r->ratio.median);
 }
 
 static void make_titles(const struct compare *c, char *title, char *subtitle,

@@ -326,7 +326,9 @@ static enum nf_status put_script(FILE *to, const struct plot *plot,
     int height =
         plot->kind == PLOT_BOXES ? 190 + ROW_HEIGHT * (int)plot->nseries : 560;
 
-    fprintf(to, "set terminal %s size %d,%d %s noenhanced\nset title ",
+    fprintf(to,
+            "set encoding utf8\nset terminal %s size %d,%d %s noenhanced\n"
+            "set title ",
             format->terminal, WIDTH, height, format->look);
     put_text(to, plot->title);
     if (plot->subtitle != NULL) {

@@ -146,6 +146,31 @@ bad "platform that is not there" nofile --platform nofile --policies send
 bad "bad input of the application" nosuch.mtx matmul --a nosuch.mtx \
     --b nosuch.mtx --transport local --policies 'send;gss' --csv results/c.csv
 
+# --- in simulation
+
+if "$NF" sim farm --help > /dev/null 2>&1; then
+    cat > platform.json << 'JSON'
+{"units": 8, "slaves": 2, "cost": [9000, 1000, 2000, 5000, 4000, 3000, 100, 50],
+ "speed": ["1", "1/2"], "ts": [0, 0], "tr": [0, 0], "prop": 1000, "net": "bus"}
+JSON
+    run sim farm --platform platform.json --policy gss --json
+    alone=$(json makespan_s)
+    run compare --platform platform.json --policies 'send;gss' --repeat 3 \
+        --json --csv c.csv
+    same "simulation: exit status" "$rc" 0
+    same "simulation: the platform is named" "$(json platform)" platform.json
+    same "simulation: no warm-up" "$(json warmup)" 0
+    same "simulation: runs" "$(json policies.0.runs) $(json policies.1.runs)" \
+        "3 3"
+    same "simulation: the time is that of sim farm" \
+        "$(json policies.1.median_s)" "$alone"
+    echo '{"units": -3}' > bad.json
+    bad "bad platform" 'bad.json:1.*units' --platform bad.json \
+        --policies 'send;gss' --csv results/c.csv
+    bad "option that sim farm has not" frobnicate --platform platform.json \
+        --policies 'send;gss' --frobnicate
+fi
+
 # --- PVM, which is started once for all
 
 need_pvm
@@ -188,13 +213,4 @@ wait "$pid" 2> /dev/null
 check "SIGKILL: nothing is left" wait_until $((15 * slow)) nothing_runs
 check "SIGKILL: no pvmd is left" wait_until 10 no_pvmd
 
-# --- in simulation
-
-if "$NF" sim --help > /dev/null 2>&1; then
-    cat > platform.json << 'JSON'
-{"hosts": [{"speed": 1}, {"speed": 0.5}], "units": 20}
-JSON
-    run compare --platform platform.json --policies 'send;gss' --repeat 2 --json
-    [ "$rc" = 0 ] && same "simulation: runs" "$(json policies.1.runs)" 2
-fi
 finish
