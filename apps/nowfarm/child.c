@@ -97,13 +97,13 @@ static int wait_for(pid_t pid, struct child_guard *guard)
 enum nf_status child_run(const struct child *child, struct child_guard *guard,
                          int *exit_p, struct nf_error *err)
 {
-    struct child_guard own, *g = guard != NULL ? guard : &own;
+    struct child_guard own = { .interrupted = 0 };
+    struct child_guard *g = guard != NULL ? guard : &own;
     enum nf_status status = NF_OK;
     pid_t parent = getpid(), pid;
 
     if (guard == NULL)
         child_guard_enter(&own);
-    fflush(NULL);
     pid = fork();
     if (pid == 0)
         become(child, parent);

@@ -29,7 +29,7 @@ void child_guard_leave(struct child_guard *guard);
 struct child {
     const char *program;     /**< a path, or a name to look up in PATH */
     const char *const *argv; /**< ends with NULL */
-    FILE *in, *out, *err;    /**< NULL: /dev/null */
+    FILE *in, *out, *err;    /**< flushed; NULL: /dev/null */
 };
 
 /** Run a child to its end.  If the guard is interrupted it is sent SIGTERM

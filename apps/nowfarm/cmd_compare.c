@@ -17,6 +17,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/net/vm.h"
 
@@ -40,8 +41,8 @@ struct session {
 /* ---- what a run is told ---- */
 
 /* The words of one run into s->argv; seed[] is room for one of them. */
-static int make_words(struct session *s, unsigned round, const char *policy,
-                      char *seed)
+static void make_words(struct session *s, unsigned round, const char *policy,
+                       char *seed)
 {
     const char **to = s->argv;
 
@@ -67,7 +68,6 @@ static int make_words(struct session *s, unsigned round, const char *policy,
     for (unsigned i = 0; i < s->o.nrest; i++)
         *to++ = s->o.rest[i];
     *to = NULL;
-    return (int)(to - s->argv);
 }
 
 /* ---- before anything runs ---- */
@@ -86,10 +86,8 @@ static bool has_seed(const char *app)
 /* The arguments that go to each run. */
 static enum nf_status check_run(struct session *s, struct nf_error *err)
 {
-    char seed[SEED_BYTES];
     struct run_options run;
-    bool done = false;
-    int argc;
+    bool done = false, policy;
     enum nf_status status;
 
     if (s->o.platform != NULL) {
@@ -99,12 +97,20 @@ static enum nf_status check_run(struct session *s, struct nf_error *err)
         return NF_OK;
     }
     s->app_seed = has_seed(s->o.app);
-    argc = make_words(s, 0, s->c.policies[0], seed);
-    status = run_options_parse(argc - 1, s->argv + 1, &run, &done, err);
+    /* the rest alone: a policy among it, in whatever spelling, would win over
+     * those to compare */
+    s->argv[0] = "run";
+    s->argv[1] = s->o.app;
+    memcpy(s->argv + 2, s->o.rest, (s->o.nrest + 1) * sizeof(*s->argv));
+    status = run_options_parse((int)s->o.nrest + 2, s->argv, &run, &done, err);
     if (status != NF_OK)
         return status;
+    policy = run.job.policy != NULL;
     s->pvm = run.job.transport == NULL || strcmp(run.job.transport, "pvm") == 0;
     run_options_free(&run);
+    if (policy)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--policy: compare takes --policies 'A;B;C'");
     return NF_OK;
 }
 
@@ -197,6 +203,7 @@ static void take_result(struct session *s, struct compare_run *run,
         snprintf(reason, REASON_BYTES, "its report cannot be read: %s",
                  report == NULL ? where.text : "no makespan_s");
     json_decref(report);
+    nf_text_make_line(reason);
 }
 
 static enum nf_status run_one(struct session *s, unsigned round,

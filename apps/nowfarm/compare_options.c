@@ -50,18 +50,21 @@ static const struct poptOption others[] = {
 };
 /* clang-format on */
 
-/* Is `word` that option?  value_p: what follows a '=', or NULL. */
+/* Is `word` that option?  value_p: what follows it in this word, or NULL. */
 static bool is_option(const char *word, const struct poptOption *option,
                       const char **value_p)
 {
     size_t length = option->longName != NULL ? strlen(option->longName) : 0;
+    bool attached = option->argInfo == POPT_ARG_STRING;
 
     *value_p = NULL;
     if (length == 0)
         return false;
     if (word[0] == '-' && word[1] != '\0' && word[1] == option->shortName &&
-        word[2] == '\0')
+        (word[2] == '\0' || attached)) {
+        *value_p = word[2] != '\0' ? word + 2 : NULL;
         return true;
+    }
     if (strncmp(word, "--", 2) != 0 ||
         strncmp(word + 2, option->longName, length) != 0)
         return false;

@@ -124,6 +124,9 @@ bad "a bad policy among several" 'number 2.*bogus' synth \
 bad "a bad parameter" 'number 3.*kmin' synth --policies 'send;auto;gss:kmin=x'
 bad "a policy twice" 'number 3.*number 1' synth --policies 'send;gss;send'
 bad "--policy" policies synth --policy send
+bad "-p" policies synth --policies 'send;gss' -p auto
+bad "-p with its value" policies synth --policies 'send;gss' -psend
+bad "-p behind another option" policies synth --policies 'send;gss' -qpsend
 bad "no repeats" repeat synth --policies send --repeat 0
 bad "negative repeats" repeat synth --policies send --repeat -1
 bad "too many repeats" repeat synth --policies send --repeat 100000
