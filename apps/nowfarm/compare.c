@@ -198,9 +198,9 @@ static void column(const struct compare *c, unsigned policy, size_t offset,
     }
 }
 
-/* Room for the columns of one judgement, c->repeat values each. */
+/* Room for two columns, c->repeat values each. */
 struct scratch {
-    double *own, *base, *all; /* all: of all policies */
+    double *own, *base;
 };
 
 static void ratio_to(const struct compare *c, unsigned policy, unsigned base,
@@ -262,48 +262,44 @@ static void find_best(const struct compare *c, struct scratch *s,
     }
 }
 
-/* What is of all counted runs together. */
-static void judge_setting(const struct compare *c, struct scratch *s,
-                          struct compare_verdict *v)
+/* What is of all policies together. */
+static void judge_setting(const struct compare *c, struct compare_verdict *v)
 {
-    size_t n = 0;
+    unsigned counted = 0;
 
-    v->least_slots = UINT32_MAX;
-    for (unsigned i = 0; i < c->repeat * c->npolicies; i++) {
-        const struct compare_run *run =
-            &c->runs[(size_t)c->warmup * c->npolicies + i];
+    v->lower_bound_s = NAN;
+    for (unsigned i = 0; i < c->npolicies; i++)
+        v->lower_bound_s = fmin(v->lower_bound_s, v->results[i].lower_bound_s);
+    for (unsigned i = 0; i < (c->warmup + c->repeat) * c->npolicies; i++) {
+        const struct compare_run *run = &c->runs[i];
 
-        if (run->state != RUN_DONE)
+        v->failed += run->state == RUN_FAILED;
+        if (run->state != RUN_DONE || i < c->warmup * c->npolicies)
             continue;
-        s->all[n++] = run->lower_bound_s;
         v->lost_slaves += run->lost_slaves;
-        if (run->slots < v->least_slots)
+        if (counted == 0 || run->slots < v->least_slots)
             v->least_slots = run->slots;
         if (run->slots > v->most_slots)
             v->most_slots = run->slots;
+        counted++;
     }
-    for (unsigned i = 0; i < (c->warmup + c->repeat) * c->npolicies; i++)
-        v->failed += c->runs[i].state == RUN_FAILED;
-    v->lower_bound_s = stats_median(s->all, n);
-    if (n == 0)
-        v->least_slots = 0;
 }
 
 enum nf_status compare_judge(const struct compare *c,
                              struct compare_verdict *verdict_p)
 {
     size_t rows = c->repeat;
-    double *room = nf_calloc(rows * (2 + c->npolicies), sizeof(*room));
+    double *room = nf_calloc(2 * rows, sizeof(*room));
     struct scratch s;
 
     if (room == NULL)
         return NF_ERR_NOMEM;
-    s = (struct scratch){ room, room + rows, room + 2 * rows };
+    s = (struct scratch){ room, room + rows };
     memset(verdict_p, 0, sizeof(*verdict_p));
     for (unsigned i = 0; i < c->npolicies; i++)
         judge_policy(c, i, &s, &verdict_p->results[i]);
     find_best(c, &s, verdict_p);
-    judge_setting(c, &s, verdict_p);
+    judge_setting(c, verdict_p);
     nf_free(room);
     return NF_OK;
 }

@@ -94,7 +94,7 @@ struct compare_verdict {
     struct compare_result results[COMPARE_POLICIES_MAX];
     int best;             /**< the lowest median of the eligible; -1: none */
     unsigned ntied;       /**< others that can't be told from it */
-    double lower_bound_s; /**< median of all runs; NAN: not known */
+    double lower_bound_s; /**< the least of the policies'; NAN: not known */
     unsigned least_slots, most_slots, lost_slaves, failed;
 };
 

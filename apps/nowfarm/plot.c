@@ -195,14 +195,23 @@ static enum nf_status put_boxes(FILE *to, const struct plot *plot,
     return NF_OK;
 }
 
-/* From zero, unless that would squeeze the data into the last third. */
-static void put_range(FILE *to, double low, double high)
+/* The axis: from zero, unless that would squeeze the data into the last third;
+ * logarithmic if data would be squeezed into the first tenth. */
+static void put_range(FILE *to, const char *label, double low, double high)
 {
     double margin;
 
     if (low > high) { /* no data */
         low = 0;
         high = 1;
+    }
+    if (low > 0 && high / low > 10) {
+        fprintf(to, "set logscale x\nset xrange [%.12g:%.12g]\n", low / 1.15,
+                high * 1.15);
+        fputs("set xlabel ", to);
+        put_text(to, label);
+        fputs(".', logarithmic'\n", to);
+        return;
     }
     if (low >= 0 && low < high / 1.5)
         low = 0;
@@ -277,7 +286,7 @@ static enum nf_status put_box_plot(FILE *to, const struct plot *plot)
                 "graph 1 nohead dt 2 lw 1.5 lc rgb '" COLOR_GREY "'\n",
                 plot->mark, plot->mark);
     }
-    put_range(to, low, high);
+    put_range(to, plot->x_label, low, high);
     put_rows(to, plot);
     put_layers(to, plot);
     return NF_OK;
@@ -343,6 +352,7 @@ static enum nf_status put_script(FILE *to, const struct plot *plot,
     }
     fputs("\nset border 3 lc rgb '" COLOR_GREY "'\n"
           "set tics nomirror textcolor rgb '#000000'\n"
+          "set format x '%g'\n"
           "set grid x back lc rgb '#c4c4c4' lw 1 dt 1\n"
           "set xtics out\n"
           "set key bottom outside center horizontal samplen 2 height 1.2\n",

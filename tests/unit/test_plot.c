@@ -131,6 +131,7 @@ static void texts_are_between_single_quotes(void)
     struct plot plot = boxes();
     const char *script;
 
+    plot.mark = 1;
     fake_gnuplot("#!/bin/sh\necho '<?xml'\ncat\n");
     CU_ASSERT_EQUAL(plot_write(&plot, nf_tmp("s.svg"), &err), NF_OK);
     real_gnuplot();
@@ -146,6 +147,22 @@ static void texts_are_between_single_quotes(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(script, "set xrange [0:7.42]\n"));
     CU_ASSERT_PTR_NULL(strstr(script, "inf"));
     CU_ASSERT_PTR_NULL(strstr(script, "\nnan"));
+}
+
+/* and its mark may make it so: 0.5 to 7, and not from 0.7 */
+static void wide_data_have_a_logarithmic_axis(void)
+{
+    struct nf_error err = { .text = "" };
+    struct plot plot = boxes();
+
+    fake_gnuplot("#!/bin/sh\necho '<?xml'\ncat\n");
+    CU_ASSERT_EQUAL(plot_write(&plot, nf_tmp("s.svg"), &err), NF_OK);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(slurp(nf_tmp("s.svg")), "set logscale x\nset xrange [0.43"));
+    plot.mark = 0.7;
+    CU_ASSERT_EQUAL(plot_write(&plot, nf_tmp("s.svg"), &err), NF_OK);
+    CU_ASSERT_PTR_NULL(strstr(slurp(nf_tmp("s.svg")), "logscale"));
+    real_gnuplot();
 }
 
 static void labels_break_anywhere_if_they_must(void)
@@ -244,6 +261,8 @@ int main(void)
     };
     CU_TestInfo pictures[] = {
         { "texts are between single quotes", texts_are_between_single_quotes },
+        { "wide data have a logarithmic axis",
+          wide_data_have_a_logarithmic_axis },
         { "labels break anywhere if they must",
           labels_break_anywhere_if_they_must },
         { "gnuplot draws boxes", gnuplot_draws_boxes },
