@@ -16,6 +16,7 @@ struct command {
 
 static const struct command commands[] = {
     { "run", nf_cmd_run, "run a job and report" },
+    { "compare", nf_cmd_compare, "say which policy is best for a job" },
     { "policies", nf_cmd_policies, "list the scheduling policies" },
     { "chunks", nf_cmd_chunks, "print the chunks a policy hands out" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
