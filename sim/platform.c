@@ -122,7 +122,12 @@ static enum nf_status check_sums(struct nf_platform *platform)
 {
     struct nf_json_reader *reader = &platform->reader;
     const struct nf_world *world = &platform->world;
-    int64_t n = (int64_t)world->units + 1, cost_us, most_us;
+    int64_t n, cost_us, most_us, most_slots = 1;
+
+    for (uint32_t i = 0; i < world->slaves; i++)
+        if (world->slave[i].slots > most_slots)
+            most_slots = world->slave[i].slots;
+    n = ((int64_t)world->units + 1) * most_slots; /* idle_us sums over slots */
 
     if (!world->cost_sums && world->cost_us > NF_PLATFORM_SUM_MAX_US / n) {
         nf_reader_enter(reader, "cost");
@@ -137,7 +142,7 @@ static enum nf_status check_sums(struct nf_platform *platform)
         for (size_t k = 0; k < s->nchanges; k++)
             if (s->changes[k].speed.den > den)
                 den = s->changes[k].speed.den;
-        if (cost_us > NF_PLATFORM_SUM_MAX_US / den)
+        if (cost_us > NF_PLATFORM_SUM_MAX_US / den / most_slots)
             return nf_reader_fail(reader, NF_ERR_RANGE,
                                   "slave %" PRIu32 " is too slow for these "
                                   "costs: the run takes too long",

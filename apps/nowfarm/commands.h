@@ -13,6 +13,8 @@ int nf_cmd_run(int argc, const char **argv);
 /** Check the arguments of nf_cmd_run() and start nothing: 0, or one line on
  *  standard error and 2. */
 int nf_cmd_run_check(int argc, const char **argv);
+/** Simulate: `sim farm` and others. */
+int nf_cmd_sim(int argc, const char **argv);
 /** The virtual machine. */
 int nf_cmd_hosts(int argc, const char **argv);
 int nf_cmd_add(int argc, const char **argv);

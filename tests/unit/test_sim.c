@@ -326,7 +326,7 @@ static void test_bad_platforms(void)
         { "{'units':1,'slaves':1,'cost':1,'ts':[1]}", "ts", NF_ERR_INVAL },
         { "{'units':1,'slaves':2,'cost':1,'tr':[[1,1]]}", "tr", NF_ERR_INVAL },
         { "{'units':1,'slaves':1,'cost':1,'net':'ring'}", "net", NF_ERR_INVAL },
-        { "{'units':1,'slaves':1,'cost':1,'kappa':-1}", "kappa", NF_ERR_INVAL },
+        { "{'units':1,'slaves':1,'cost':1,'kappa':-1}", "kappa", NF_ERR_RANGE },
         { "{'units':1,'slaves':1,'cost':1,'blocking':1}", "blocking",
           NF_ERR_INVAL },
         { "{'units':1,'slaves':1,'cost':1,'prop':true}", "prop", NF_ERR_INVAL },
