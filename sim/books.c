@@ -85,7 +85,8 @@ void nf_sim_book_sent(struct sim *sim, struct nf_sim_chunk *chunk)
     if (slot->outstanding++ > 0)
         return;
     chunk->gap_idle_us = sim->event_us - slot->answered_us;
-    chunk->gap_master_us = sim->now_us - sim->event_us;
+    chunk->gap_master_us = sim->now_us - sim->event_us +
+                           nf_line_us(&sim->world->send_overhead, chunk->count);
 }
 
 void nf_sim_book_answered(struct sim *sim, const struct nf_sim_chunk *chunk)

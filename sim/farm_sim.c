@@ -405,11 +405,11 @@ static enum nf_status fail_stuck(const struct sim *sim, struct nf_error *err)
         return nf_fail(err, NF_ERR_FAILED,
                        "no slave is left after %.6f s: %" PRIu64 " of %" PRIu64
                        " units are done",
-                       (double)sim->now_us * 1e-6, stats.done, stats.units);
+                       (double)sim->event_us * 1e-6, stats.done, stats.units);
     return nf_fail(err, NF_ERR_FAILED,
                    "the policy hands out no more units after %.6f s: %" PRIu64
                    " of %" PRIu64 " are done",
-                   (double)sim->now_us * 1e-6, stats.done, stats.units);
+                   (double)sim->event_us * 1e-6, stats.done, stats.units);
 }
 
 static enum nf_status run(struct sim *sim, struct nf_error *err)
