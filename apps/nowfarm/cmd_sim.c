@@ -177,7 +177,7 @@ static int run_farm(struct request *request)
         return nf_failure(&err);
     status = nf_world_read(request->platform, &request->options, &world, &err);
     if (status == NF_ERR_IO)
-        return nf_usage_error("--platform %s", err.text);
+        return nf_usage_error("%s", err.text);
     if (status != NF_OK)
         return nf_failure(&err);
     rc = simulate(request, &world, &policy);
