@@ -213,25 +213,23 @@ static const struct form forms[] = {
     { "decreasing", NF_DIST_RAMP, { "low", "high" }, "high", "low" },
 };
 
-static enum nf_status find_form(struct nf_platform *platform,
-                                const json_t *cost, const struct form **form_p)
+/* @return NULL after an error */
+static const struct form *find_form(struct nf_platform *platform,
+                                    const json_t *cost)
 {
     const json_t *value = json_object_get(cost, "distribution");
     const char *name = json_string_value(value);
 
+    for (size_t i = 0; name && i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (strcmp(name, forms[i].name) == 0)
+            return &forms[i];
     if (value)
         nf_reader_enter(&platform->reader, "distribution");
-    for (size_t i = 0; name && i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (strcmp(name, forms[i].name) == 0) {
-            *form_p = &forms[i];
-            nf_reader_leave(&platform->reader);
-            return NF_OK;
-        }
-    }
-    return nf_reader_fail(&platform->reader, NF_ERR_INVAL,
-                          "want a \"distribution\": constant, uniform, normal, "
-                          "exponential, gamma, bimodal, increasing or "
-                          "decreasing (or a \"file\")");
+    nf_reader_fail(&platform->reader, NF_ERR_INVAL,
+                   "want a \"distribution\": constant, uniform, normal, "
+                   "exponential, gamma, bimodal, increasing or decreasing (or "
+                   "a \"file\")");
+    return NULL;
 }
 
 /* @param fallback  NULL: the key is required */
@@ -267,12 +265,12 @@ static enum nf_status read_distribution(struct nf_platform *platform,
 {
     static const double half = 0.5, zero = 0;
     const char *keys[8] = { "distribution", "seed" };
-    const struct form *form = NULL;
+    const struct form *form = find_form(platform, cost);
+    enum nf_status status;
     double most;
-    enum nf_status status = find_form(platform, cost, &form);
 
-    if (status)
-        return status;
+    if (!form)
+        return NF_ERR_INVAL;
     for (size_t i = 0; form->keys[i]; i++)
         keys[2 + i] = form->keys[i];
     status = nf_reader_keys(&platform->reader, cost, keys);
