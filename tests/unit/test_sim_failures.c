@@ -122,6 +122,24 @@ static void test_dies(void)
           300, 1, 1);
 }
 
+/* What the master sends before it hears of the end is for the dead slave, also
+ * if it arrives when there is a new one: at 240, that came at 200. */
+static void test_between_lives(void)
+{
+    struct nf_farm_sim_result result;
+    struct log log;
+
+    if (run("presend:td=100us",
+            "{'units':4,'slaves':2,'cost':10,'ts':120,'failures':"
+            "[{'slave':1,'at':50,'notice':100,'until':200}]}",
+            &log, &result)) {
+        CU_ASSERT_EQUAL(log.moments[NF_SIM_LOST], 2);
+        CU_ASSERT_EQUAL(result.retries, 2);
+        CU_ASSERT_EQUAL(result.duplicates, 0);
+        nf_farm_sim_fini(&result);
+    }
+}
+
 /* A result of 50 us on the wire when its slave ends, at 120. */
 static void test_host(void)
 {
@@ -430,6 +448,8 @@ static void test_out_of_memory(void)
 
 static CU_TestInfo tests[] = {
     { "units of slaves that end go to others", test_dies },
+    { "what is sent to a dead slave is not for its successor",
+      test_between_lives },
     { "a host takes what is on the wire with it", test_host },
     { "silence ends, or the master loses patience", test_silent },
     { "nobody left is an error that says when", test_nobody_left },
