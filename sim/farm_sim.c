@@ -3,57 +3,12 @@
 #include "config.h"
 #include "sim/farm_sim.h"
 #include "common/base/alloc.h"
-#include "common/farm/farm.h"
-#include "sim/network.h"
-
-#define NO_CHUNK UINT64_MAX
-
-enum event {
-    EV_SENT,      /* the master has done its part of sending a chunk */
-    EV_WIRE_END,  /* message 2 chunk + (1: result) has left the wire */
-    EV_HUB,       /* the network's */
-    EV_AT_SLAVE,  /* a chunk */
-    EV_COMPUTED,  /* a chunk */
-    EV_AT_MASTER, /* a chunk's result */
-    EV_TAKEN,     /* the master has done its part of receiving */
-    EV_MAIL,      /* the master wakes up for its mail */
-    EV_WAKE,      /* the master's sleep number id is over */
-};
-
-struct mailbox {
-    uint64_t head, tail, count;
-};
-
-struct slave {
-    struct mailbox mail;
-    bool busy; /* computing, or blocked by its result */
-    bool worked;
-    int64_t free_us; /* since when it has nothing to do */
-};
-
-struct sim {
-    const struct nf_world *world;
-    struct nf_farm *farm;
-    struct nf_network *net;
-    struct nf_sim_queue queue;
-    struct nf_farm_sim_result result;
-    uint64_t max_chunks;
-    struct slave *slaves;
-    int64_t now_us;
-
-    struct nf_actions actions; /* of the farm's last event */
-    size_t next_action;
-    struct mailbox mail; /* the master's */
-    uint32_t joined;     /* slaves that are there by now */
-    bool busy;           /* the master is sending or receiving */
-    bool done;
-    uint64_t sleep;      /* number of the master's current sleep */
-    unsigned idle_turns; /* timer events without effect at one time */
-};
+#include <inttypes.h>
+#include "sim/farm_sim_impl.h"
 
 /* ---- mailboxes ---- */
 
-static void mail_put(struct sim *sim, struct mailbox *mail, uint64_t chunk)
+void nf_sim_mail_put(struct sim *sim, struct mailbox *mail, uint64_t chunk)
 {
     sim->result.chunks[chunk].next = NO_CHUNK;
     if (mail->count++ == 0)
@@ -63,7 +18,7 @@ static void mail_put(struct sim *sim, struct mailbox *mail, uint64_t chunk)
     mail->tail = chunk;
 }
 
-static uint64_t mail_take(struct sim *sim, struct mailbox *mail)
+uint64_t nf_sim_mail_take(struct sim *sim, struct mailbox *mail)
 {
     uint64_t chunk = mail->head;
 
@@ -72,113 +27,36 @@ static uint64_t mail_take(struct sim *sim, struct mailbox *mail)
     return chunk;
 }
 
-static enum nf_status after(struct sim *sim, int64_t delay_us, enum event kind,
+enum nf_status nf_sim_after(struct sim *sim, int64_t delay_us, enum event kind,
                             uint64_t id)
 {
     return nf_sim_queue_push(&sim->queue, sim->now_us + delay_us, kind, id);
 }
 
-/* ---- the slaves ---- */
-
-static enum nf_status slave_start(struct sim *sim, uint32_t number)
+struct slot *nf_sim_slot(const struct sim *sim,
+                         const struct nf_sim_chunk *chunk)
 {
-    struct slave *slave = &sim->slaves[number];
-    uint64_t id = mail_take(sim, &slave->mail);
-    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
-    int64_t cost_us = nf_world_cost_us(sim->world, chunk->first, chunk->count);
-
-    chunk->idle_us = sim->now_us - slave->free_us;
-    if (slave->worked)
-        sim->result.slave[number].starve_us += chunk->idle_us;
-    slave->worked = true;
-    slave->busy = true;
-    chunk->started_us = sim->now_us;
-    return after(sim,
-                 nf_world_compute_us(
-                     cost_us, nf_world_speed(sim->world, number, sim->now_us)),
-                 EV_COMPUTED, id);
+    return &sim->slots[sim->slaves[chunk->slave].first_slot + chunk->slot];
 }
 
-static enum nf_status slave_free(struct sim *sim, uint32_t number)
-{
-    struct slave *slave = &sim->slaves[number];
+/* ---- chunks ---- */
 
-    slave->busy = false;
-    slave->free_us = sim->now_us;
-    return slave->mail.count > 0 ? slave_start(sim, number) : NF_OK;
+static void watch(const struct sim *sim, enum nf_sim_moment moment,
+                  const struct nf_sim_chunk *chunk)
+{
+    if (sim->options->watch)
+        sim->options->watch(sim->options->user, moment, chunk, sim->now_us);
 }
 
-static enum nf_status chunk_at_slave(struct sim *sim, uint64_t id)
-{
-    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
-    struct slave *slave = &sim->slaves[chunk->slave];
-    struct nf_sim_slave *report = &sim->result.slave[chunk->slave];
-
-    chunk->arrived_us = sim->now_us;
-    mail_put(sim, &slave->mail, id);
-    if (!slave->busy)
-        return slave_start(sim, chunk->slave);
-    if (slave->mail.count > report->max_queue)
-        report->max_queue = slave->mail.count;
-    return NF_OK;
-}
-
-static enum nf_status chunk_computed(struct sim *sim, uint64_t id)
-{
-    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
-    struct nf_sim_slave *report = &sim->result.slave[chunk->slave];
-    const struct nf_world_slave *slave = &sim->world->slave[chunk->slave];
-    enum nf_status status;
-
-    chunk->computed_us = sim->now_us;
-    report->busy_us += sim->now_us - chunk->started_us;
-    report->units += chunk->count;
-    status =
-        nf_network_send(sim->net, chunk->slave, true, 2 * id + 1,
-                        nf_line_us(&slave->result, chunk->count), sim->now_us);
-    if (!status && !sim->world->blocking)
-        status = slave_free(sim, chunk->slave);
-    return status;
-}
-
-/* A master that sleeps wakes up, but behind what happens at this instant. */
-static enum nf_status result_at_master(struct sim *sim, uint64_t id)
-{
-    mail_put(sim, &sim->mail, id);
-    if (sim->busy || nf_farm_is_deaf(sim->farm))
-        return NF_OK;
-    return after(sim, 0, EV_MAIL, 0);
-}
-
-static enum nf_status deliver(struct sim *sim, bool is_result, uint64_t id)
-{
-    if (sim->world->prop_us > 0)
-        return after(sim, sim->world->prop_us,
-                     is_result ? EV_AT_MASTER : EV_AT_SLAVE, id);
-    return is_result ? result_at_master(sim, id) : chunk_at_slave(sim, id);
-}
-
-static enum nf_status wire_end(struct sim *sim, uint64_t message)
-{
-    bool is_result = message % 2 == 1;
-    uint64_t id = message / 2;
-    const struct nf_sim_chunk *chunk = &sim->result.chunks[id];
-    enum nf_status status = deliver(sim, is_result, id);
-
-    if (status || !is_result || !sim->world->blocking)
-        return status;
-    sim->result.slave[chunk->slave].blocked_us +=
-        sim->now_us - chunk->computed_us;
-    return slave_free(sim, chunk->slave);
-}
-
-/* ---- the master ---- */
-
-static enum nf_status new_chunk(struct sim *sim, const struct nf_action *act,
-                                uint64_t *id_p)
+static enum nf_status get_record(struct sim *sim, uint64_t *id_p)
 {
     struct nf_farm_sim_result *result = &sim->result;
 
+    if (sim->unused != NO_CHUNK) {
+        *id_p = sim->unused;
+        sim->unused = result->chunks[*id_p].next;
+        return NF_OK;
+    }
     if (result->nchunks == sim->max_chunks) {
         uint64_t max = sim->max_chunks ? 2 * sim->max_chunks : 64;
         struct nf_sim_chunk *chunks =
@@ -189,20 +67,173 @@ static enum nf_status new_chunk(struct sim *sim, const struct nf_action *act,
         result->chunks = chunks;
         sim->max_chunks = max;
     }
-    result->chunks[result->nchunks] = (struct nf_sim_chunk){
+    *id_p = result->nchunks++;
+    return NF_OK;
+}
+
+static enum nf_status new_chunk(struct sim *sim, const struct nf_action *act,
+                                uint64_t *id_p)
+{
+    enum nf_status status = get_record(sim, id_p);
+    struct nf_sim_chunk *chunk;
+
+    if (status)
+        return status;
+    chunk = &sim->result.chunks[*id_p];
+    *chunk = (struct nf_sim_chunk){
         .lease = act->lease,
         .first = act->first,
         .count = act->count,
         .slave = act->slave,
+        .slot = act->slot,
+        .life = sim->slaves[act->slave].life,
         .sent_us = sim->now_us,
         .arrived_us = -1,
         .started_us = -1,
         .computed_us = -1,
         .merged_us = -1,
     };
-    *id_p = result->nchunks++;
+    nf_sim_book_sent(sim, chunk);
+    watch(sim, NF_SIM_SENT, chunk);
     return NF_OK;
 }
+
+void nf_sim_chunk_done(struct sim *sim, uint64_t id)
+{
+    if (sim->options->keep_chunks)
+        return;
+    sim->result.chunks[id].next = sim->unused;
+    sim->unused = id;
+}
+
+void nf_sim_chunk_lost(struct sim *sim, uint64_t id)
+{
+    watch(sim, NF_SIM_LOST, &sim->result.chunks[id]);
+    nf_sim_chunk_done(sim, id);
+}
+
+/* ---- the slaves ---- */
+
+static enum nf_status slot_start(struct sim *sim, struct slot *slot)
+{
+    uint64_t id = nf_sim_mail_take(sim, &slot->mail);
+    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
+    int64_t cost_us = nf_world_cost_us(sim->world, chunk->first, chunk->count);
+
+    chunk->idle_us = sim->now_us - slot->free_us;
+    if (slot->worked)
+        sim->result.slave[chunk->slave].starve_us += chunk->idle_us;
+    slot->worked = true;
+    slot->busy = true;
+    chunk->started_us = sim->now_us;
+    watch(sim, NF_SIM_STARTED, chunk);
+    return nf_sim_queue_push(
+        &sim->queue,
+        nf_world_finish_us(sim->world, chunk->slave, sim->now_us, cost_us),
+        EV_COMPUTED, id);
+}
+
+static enum nf_status slot_free(struct sim *sim, struct slot *slot)
+{
+    slot->busy = false;
+    slot->free_us = sim->now_us;
+    return slot->mail.count > 0 ? slot_start(sim, slot) : NF_OK;
+}
+
+static enum nf_status chunk_at_slave(struct sim *sim, uint64_t id)
+{
+    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
+    const struct slave *slave = &sim->slaves[chunk->slave];
+    struct slot *slot = nf_sim_slot(sim, chunk);
+    struct nf_sim_slave *report = &sim->result.slave[chunk->slave];
+
+    if (slave->dead || chunk->life != slave->life) {
+        nf_sim_chunk_lost(sim, id);
+        return NF_OK;
+    }
+    chunk->arrived_us = sim->now_us;
+    watch(sim, NF_SIM_ARRIVED, chunk);
+    nf_sim_mail_put(sim, &slot->mail, id);
+    if (!slot->busy)
+        return slot_start(sim, slot);
+    if (slot->mail.count > report->max_queue)
+        report->max_queue = slot->mail.count;
+    return NF_OK;
+}
+
+static enum nf_status chunk_computed(struct sim *sim, uint64_t id)
+{
+    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
+    struct slot *slot = nf_sim_slot(sim, chunk);
+    struct nf_sim_slave *report = &sim->result.slave[chunk->slave];
+    const struct nf_world_slave *slave = &sim->world->slave[chunk->slave];
+    enum nf_status status;
+
+    if (chunk->life != sim->slaves[chunk->slave].life) {
+        nf_sim_chunk_lost(sim, id);
+        return NF_OK;
+    }
+    chunk->computed_us = sim->now_us;
+    watch(sim, NF_SIM_COMPUTED, chunk);
+    report->busy_us += sim->now_us - chunk->started_us;
+    report->units += chunk->count;
+    status =
+        nf_network_send(sim->net, chunk->slave, true, 2 * id + 1,
+                        nf_line_us(&slave->result, chunk->count), sim->now_us);
+    if (!status && !sim->world->blocking)
+        status = slot_free(sim, slot);
+    return status;
+}
+
+/* A master that sleeps wakes up, but behind what happens at this instant. */
+enum nf_status nf_sim_wake_master(struct sim *sim)
+{
+    if (sim->busy || nf_farm_is_deaf(sim->farm))
+        return NF_OK;
+    return nf_sim_after(sim, 0, EV_MAIL, 0);
+}
+
+static enum nf_status result_at_master(struct sim *sim, uint64_t id)
+{
+    nf_sim_mail_put(sim, &sim->mail, id);
+    return nf_sim_wake_master(sim);
+}
+
+static enum nf_status deliver(struct sim *sim, bool is_result, uint64_t id)
+{
+    if (sim->world->prop_us > 0)
+        return nf_sim_after(sim, sim->world->prop_us,
+                            is_result ? EV_AT_MASTER : EV_AT_SLAVE, id);
+    return is_result ? result_at_master(sim, id) : chunk_at_slave(sim, id);
+}
+
+enum nf_status nf_sim_wire_end(struct sim *sim, uint64_t id)
+{
+    const struct nf_sim_chunk *chunk = &sim->result.chunks[id];
+    bool is_result = chunk->computed_us >= 0;
+    struct slave *slave = &sim->slaves[chunk->slave];
+    int64_t blocked_us = sim->now_us - chunk->computed_us;
+    bool blocks =
+        is_result && sim->world->blocking && chunk->life == slave->life;
+    struct slot *slot = nf_sim_slot(sim, chunk);
+    enum nf_status status;
+
+    if (slave->silent) {
+        nf_sim_mail_put(sim, &slave->held, id);
+        return NF_OK;
+    }
+    if (is_result && chunk->life < slave->cut_life) {
+        nf_sim_chunk_lost(sim, id);
+        return NF_OK;
+    }
+    status = deliver(sim, is_result, id);
+    if (status || !blocks)
+        return status;
+    sim->result.slave[chunk->slave].blocked_us += blocked_us;
+    return slot_free(sim, slot);
+}
+
+/* ---- the master ---- */
 
 static enum nf_status chunk_sent(struct sim *sim, uint64_t id)
 {
@@ -227,6 +258,8 @@ static enum nf_status act(struct sim *sim)
         sim->done = true;
         sim->result.makespan_us = sim->now_us;
     }
+    if (action->kind == NF_ACT_LOST)
+        nf_sim_forsake(sim, action->slave);
     if (action->kind != NF_ACT_SEND)
         return NF_OK;
     status = new_chunk(sim, action, &id);
@@ -238,75 +271,60 @@ static enum nf_status act(struct sim *sim)
     if (overhead_us == 0)
         return chunk_sent(sim, id);
     sim->busy = true;
-    return after(sim, overhead_us, EV_SENT, id);
-}
-
-/* The slave's clock: its own durations. */
-static void measure(const struct sim *sim, const struct nf_sim_chunk *chunk,
-                    struct nf_chunk_times *t)
-{
-    struct nf_ratio speed =
-        nf_world_speed(sim->world, chunk->slave, chunk->started_us);
-    double scale = (double)speed.den / (double)speed.num;
-    double mean =
-        (double)nf_world_cost_us(sim->world, chunk->first, chunk->count) *
-        scale / (double)chunk->count;
-
-    *t = (struct nf_chunk_times){
-        .units = chunk->count,
-        .compute_us = chunk->computed_us - chunk->started_us,
-        .wait_us = chunk->started_us - chunk->arrived_us,
-        .idle_us = chunk->idle_us,
-        .mean_unit_us = mean,
-    };
-    for (uint64_t i = 0; sim->world->cost_sums && i < chunk->count; i++) {
-        double d =
-            (double)nf_world_cost_us(sim->world, chunk->first + i, 1) * scale -
-            mean;
-
-        t->m2_unit_us2 += d * d;
-    }
+    return nf_sim_after(sim, overhead_us, EV_SENT, id);
 }
 
 static enum nf_status result_taken(struct sim *sim, uint64_t id)
 {
     struct nf_sim_chunk *chunk = &sim->result.chunks[id];
     struct nf_chunk_times times;
+    enum nf_status status;
 
     sim->busy = false;
     chunk->merged_us = sim->now_us;
     sim->result.result_messages++;
     sim->idle_turns = 0;
     sim->next_action = 0;
-    measure(sim, chunk, &times);
-    return nf_farm_result(sim->farm, chunk->slave, chunk->lease, chunk->first,
-                          chunk->count, &times, sim->now_us, &sim->actions);
+    sim->event_us = sim->now_us;
+    nf_sim_measure(sim, chunk, &times);
+    nf_sim_book_answered(sim, chunk);
+    watch(sim, NF_SIM_MERGED, chunk);
+    status = nf_farm_result(sim->farm, chunk->slave, chunk->lease, chunk->first,
+                            chunk->count, &times, sim->now_us, &sim->actions);
+    nf_sim_chunk_done(sim, id);
+    return status;
 }
 
 static enum nf_status take_mail(struct sim *sim)
 {
-    uint64_t id = mail_take(sim, &sim->mail);
+    uint64_t id = nf_sim_mail_take(sim, &sim->mail);
     int64_t overhead_us =
         nf_line_us(&sim->world->recv_overhead, sim->result.chunks[id].count);
 
     if (overhead_us == 0)
         return result_taken(sim, id);
     sim->busy = true;
-    return after(sim, overhead_us, EV_TAKEN, id);
+    return nf_sim_after(sim, overhead_us, EV_TAKEN, id);
 }
 
 static enum nf_status join_next(struct sim *sim)
 {
+    uint32_t slave = sim->joined++;
+
     sim->next_action = 0;
-    return nf_farm_join(sim->farm, sim->joined++, 1, sim->now_us,
-                        &sim->actions);
+    sim->event_us = sim->now_us;
+    nf_sim_book_joined(sim, slave);
+    return nf_farm_join(sim->farm, slave, sim->world->slave[slave].slots,
+                        sim->now_us, &sim->actions);
 }
 
 static enum nf_status timer(struct sim *sim)
 {
     sim->next_action = 0;
+    sim->event_us = sim->now_us;
     if (++sim->idle_turns > 1000)
         return NF_ERR_FAILED; /* the pacer wants to be asked for ever */
+    nf_sim_hear(sim);
     return nf_farm_timer(sim->farm, sim->now_us, &sim->actions);
 }
 
@@ -322,6 +340,8 @@ static enum nf_status master_run(struct sim *sim)
             status = act(sim);
         } else if (sim->joined < sim->world->slaves && !deaf) {
             status = join_next(sim);
+        } else if (sim->next_note < sim->nnotes && !deaf) {
+            status = nf_sim_take_note(sim);
         } else if (sim->mail.count > 0 && !deaf) {
             status = take_mail(sim);
         } else if (sim->actions.wake_us <= sim->now_us) {
@@ -346,7 +366,7 @@ static enum nf_status handle(struct sim *sim, const struct nf_sim_event *event)
         status = chunk_sent(sim, event->id);
         break;
     case EV_WIRE_END:
-        return wire_end(sim, event->id);
+        return nf_sim_wire_end(sim, event->id / 2);
     case EV_HUB:
         return nf_network_hub_event(sim->net, event->id, sim->now_us);
     case EV_AT_SLAVE:
@@ -365,17 +385,40 @@ static enum nf_status handle(struct sim *sim, const struct nf_sim_event *event)
     case EV_WAKE:
         if (sim->busy || event->id != sim->sleep)
             return NF_OK;
-        sim->idle_turns = 0;
+        if (sim->queue.count > 0) /* else only time can bring anything */
+            sim->idle_turns = 0;
         break;
+    case EV_FAIL:
+    case EV_NOTICE:
+    case EV_MEND:
+        return nf_sim_failure_event(sim, (enum event)event->kind, event->id);
     }
     return status ? status : master_run(sim);
+}
+
+static enum nf_status fail_stuck(const struct sim *sim, struct nf_error *err)
+{
+    struct nf_farm_stats stats;
+
+    nf_farm_get_stats(sim->farm, &stats);
+    if (stats.live_slaves == 0)
+        return nf_fail(err, NF_ERR_FAILED,
+                       "no slave is left after %.6f s: %" PRIu64 " of %" PRIu64
+                       " units are done",
+                       (double)sim->event_us * 1e-6, stats.done, stats.units);
+    return nf_fail(err, NF_ERR_FAILED,
+                   "the policy hands out no more units after %.6f s: %" PRIu64
+                   " of %" PRIu64 " are done",
+                   (double)sim->event_us * 1e-6, stats.done, stats.units);
 }
 
 static enum nf_status run(struct sim *sim, struct nf_error *err)
 {
     struct nf_sim_event event;
-    enum nf_status status = master_run(sim);
+    enum nf_status status = nf_sim_failures_init(sim);
 
+    if (!status)
+        status = master_run(sim);
     while (!status && !sim->done) {
         status = nf_sim_queue_pop(&sim->queue, &event);
         if (status == NF_WAIT)
@@ -386,50 +429,84 @@ static enum nf_status run(struct sim *sim, struct nf_error *err)
         status = handle(sim, &event);
     }
     if (status == NF_ERR_FAILED)
-        nf_fail(err, status, "the policy hands out no more units after %lld us",
-                (long long)sim->now_us);
-    else if (status)
+        return fail_stuck(sim, err);
+    if (status)
         nf_fail(err, status, "simulation: %s", nf_strerror(status));
     return status;
 }
 
-static enum nf_status create(struct sim *sim, const struct nf_policy *policy,
-                             uint64_t seed, struct nf_error *err)
+static enum nf_status init_slaves(struct sim *sim)
 {
-    uint32_t slaves = sim->world->slaves;
-    struct nf_farm_config config = {
+    uint32_t slot = 0;
+
+    sim->result.slaves = sim->world->slaves;
+    sim->result.slots = sim->world->slots;
+    sim->result.slave =
+        nf_calloc(sim->world->slaves, sizeof(sim->result.slave[0]));
+    sim->slaves = nf_calloc(sim->world->slaves, sizeof(sim->slaves[0]));
+    sim->slots = nf_calloc(sim->world->slots, sizeof(sim->slots[0]));
+    if (!sim->result.slave || !sim->slaves || !sim->slots)
+        return NF_ERR_NOMEM;
+    for (uint32_t i = 0; i < sim->world->slaves; i++) {
+        sim->slaves[i].first_slot = slot;
+        slot += sim->world->slave[i].slots;
+    }
+    return NF_OK;
+}
+
+static enum nf_status create(struct sim *sim, const struct nf_policy *policy,
+                             struct nf_error *err)
+{
+    const struct nf_farm_config config = {
         .units = sim->world->units,
         .policy = policy,
-        .slots = slaves,
-        .max_slots = slaves,
-        .max_attempts = 1,
-        .seed = seed,
+        .slots = sim->world->slots,
+        .max_slots = sim->world->slots,
+        .max_attempts = 3,
+        .silence_limit_us = sim->world->silence_us,
+        .seed = sim->options->seed,
     };
 
-    sim->result.slaves = slaves;
-    sim->result.slave = nf_calloc(slaves, sizeof(sim->result.slave[0]));
-    sim->slaves = nf_calloc(slaves, sizeof(sim->slaves[0]));
-    if (!sim->result.slave || !sim->slaves ||
-        nf_network_create(sim->world, &sim->queue, EV_WIRE_END, EV_HUB,
-                          &sim->net))
+    if (init_slaves(sim) || nf_network_create(sim->world, &sim->queue,
+                                              EV_WIRE_END, EV_HUB, &sim->net))
         return nf_fail(err, NF_ERR_NOMEM, "simulation: out of memory");
     sim->actions.wake_us = INT64_MAX;
     return nf_farm_create(&config, &sim->farm, err);
 }
 
-/* Counts were taken as things happened; idle is what remains. */
-static void close_books(struct sim *sim)
+enum nf_status nf_farm_sim(const struct nf_world *world,
+                           const struct nf_policy *policy,
+                           const struct nf_farm_sim_options *options,
+                           struct nf_farm_sim_result *result_p,
+                           struct nf_error *err)
 {
-    struct nf_farm_stats stats;
+    struct sim sim = {
+        .world = world,
+        .options = options,
+        .unused = NO_CHUNK,
+    };
+    enum nf_status status = create(&sim, policy, err);
 
-    nf_farm_get_stats(sim->farm, &stats);
-    sim->result.duplicates = stats.duplicates;
-    for (uint32_t i = 0; i < sim->result.slaves; i++) {
-        struct nf_sim_slave *slave = &sim->result.slave[i];
-
-        slave->idle_us =
-            sim->result.makespan_us - slave->busy_us - slave->blocked_us;
+    if (!status)
+        status = run(&sim, err);
+    if (!status)
+        nf_sim_book_close(&sim);
+    nf_farm_destroy(sim.farm);
+    nf_network_destroy(sim.net);
+    nf_sim_queue_fini(&sim.queue);
+    nf_free(sim.notes);
+    nf_free(sim.slots);
+    nf_free(sim.slaves);
+    if (!options->keep_chunks) {
+        nf_free(sim.result.chunks);
+        sim.result.chunks = NULL;
+        sim.result.nchunks = 0;
     }
+    if (status)
+        nf_farm_sim_fini(&sim.result);
+    else
+        *result_p = sim.result;
+    return status;
 }
 
 enum nf_status nf_farm_sim_run(const struct nf_world *world,
@@ -437,22 +514,10 @@ enum nf_status nf_farm_sim_run(const struct nf_world *world,
                                struct nf_farm_sim_result *result_p,
                                struct nf_error *err)
 {
-    struct sim sim = { .world = world };
-    enum nf_status status = create(&sim, policy, seed, err);
+    const struct nf_farm_sim_options options = { .seed = seed,
+                                                 .keep_chunks = true };
 
-    if (!status)
-        status = run(&sim, err);
-    if (!status)
-        close_books(&sim);
-    nf_farm_destroy(sim.farm);
-    nf_network_destroy(sim.net);
-    nf_sim_queue_fini(&sim.queue);
-    nf_free(sim.slaves);
-    if (status)
-        nf_farm_sim_fini(&sim.result);
-    else
-        *result_p = sim.result;
-    return status;
+    return nf_farm_sim(world, policy, &options, result_p, err);
 }
 
 void nf_farm_sim_fini(struct nf_farm_sim_result *result)

@@ -17,9 +17,8 @@ enum nf_status nf_network_create(const struct nf_world *world,
 void nf_network_destroy(struct nf_network *net);
 
 /** Put @p message, @p wire_us long by itself, on the wire between the master
- * and
- *  @p slave, behind the earlier ones from the same sender (bus: all senders).
- *  O(log events); hub: O(p).
+ *  and @p slave, behind the earlier ones from the same sender (bus: all
+ * senders). O(log events + log p).
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_network_send(struct nf_network *net, uint32_t slave,
                                bool from_slave, uint64_t message,

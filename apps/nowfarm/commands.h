@@ -15,6 +15,8 @@ int nf_cmd_run(int argc, const char **argv);
 int nf_cmd_run_check(int argc, const char **argv);
 /** Run a job with several policies and say which is best. */
 int nf_cmd_compare(int argc, const char **argv);
+/** Simulate: `sim farm` and others. */
+int nf_cmd_sim(int argc, const char **argv);
 /** The virtual machine. */
 int nf_cmd_hosts(int argc, const char **argv);
 int nf_cmd_add(int argc, const char **argv);

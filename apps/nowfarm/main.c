@@ -19,6 +19,7 @@ static const struct command commands[] = {
     { "compare", nf_cmd_compare, "say which policy is best for a job" },
     { "policies", nf_cmd_policies, "list the scheduling policies" },
     { "chunks", nf_cmd_chunks, "print the chunks a policy hands out" },
+    { "sim", nf_cmd_sim, "simulate a job on a platform file" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
     { "remove", nf_cmd_remove, "remove a host from it" },

@@ -57,19 +57,10 @@ static void print_remark(FILE *to, const struct nf_report *r)
                     "help\n");
 }
 
-void report_print(FILE *to, const char *app, const struct nf_report *r,
-                  enum verified verified, const char *note)
+void report_print_parts(FILE *to, const struct nf_report *r)
 {
-    char a[32], b[32];
     double span_s = r->makespan_s;
 
-    fprintf(to, "%s: %" PRIu64 " units on %u slaves (%u slots, %s), policy %s\n",
-            app, r->units, r->slaves, r->slots, r->transport, r->policy);
-    fprintf(to, "makespan    %10s  (lower bound %s: compute / slots; start-up "
-                "before it ",
-            seconds(span_s, a, sizeof(a)),
-            seconds(r->lower_bound_s, b, sizeof(b)));
-    fprintf(to, "%s)\n", seconds(r->startup_s, a, sizeof(a)));
     print_part(to, "compute", r->part_compute_s, span_s, "in the kernel");
     print_part(to, "transfer", r->part_transfer_s, span_s,
                "shared data, inputs and results on their way");
@@ -79,6 +70,21 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
                "slots free because the policy held back");
     print_part(to, "tail", r->part_tail_s, span_s,
                "slots free while others finished the last units");
+}
+
+void report_print(FILE *to, const char *app, const struct nf_report *r,
+                  enum verified verified, const char *note)
+{
+    char a[32], b[32];
+
+    fprintf(to, "%s: %" PRIu64 " units on %u slaves (%u slots, %s), policy %s\n",
+            app, r->units, r->slaves, r->slots, r->transport, r->policy);
+    fprintf(to, "makespan    %10s  (lower bound %s: compute / slots; start-up "
+                "before it ",
+            seconds(r->makespan_s, a, sizeof(a)),
+            seconds(r->lower_bound_s, b, sizeof(b)));
+    fprintf(to, "%s)\n", seconds(r->startup_s, a, sizeof(a)));
+    report_print_parts(to, r);
     fprintf(to, "%" PRIu64 " messages, %s out, ", r->messages,
             nf_format_bytes(r->bytes_out, a, sizeof(a)));
     fprintf(to, "%s in; %" PRIu64 " retries, %" PRIu64
@@ -110,11 +116,10 @@ static json_t *failures_json(const struct nf_report *r)
     return list;
 }
 
-enum nf_status report_print_json(FILE *to, const char *app,
-                                 const struct nf_report *r,
-                                 enum verified verified)
+json_t *report_json(const char *app, const struct nf_report *r,
+                    enum verified verified)
 {
-    json_t *o = json_pack(
+    return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
         "s:I, s:I, s:i, s:I, s:o, s:o, s:{s:f, s:f, s:f, s:f, s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
@@ -131,6 +136,13 @@ enum nf_status report_print_json(FILE *to, const char *app,
         "breakdown_s", "compute", r->part_compute_s, "transfer",
         r->part_transfer_s, "master", r->part_master_s, "idle", r->part_idle_s,
         "tail", r->part_tail_s);
+}
+
+enum nf_status report_print_json(FILE *to, const char *app,
+                                 const struct nf_report *r,
+                                 enum verified verified)
+{
+    json_t *o = report_json(app, r, verified);
     int failed;
 
     if (o == NULL)

@@ -2,6 +2,7 @@
 #define NF_APPS_NOWFARM_REPORT_H
 /** @file report.h  What `nowfarm run` tells: progress while it runs, a report
  *  for people or as JSON when it is over. */
+#include <jansson.h>
 #include <stdio.h>
 #include "nowfarm.h"
 
@@ -10,6 +11,11 @@ enum verified { NOT_VERIFIED = -1, VERIFIED_WRONG, VERIFIED_RIGHT };
 /** The report for people. @p note (or NULL) says what was verified. */
 void report_print(FILE *to, const char *app, const struct nf_report *r,
                   enum verified verified, const char *note);
+/** Of that, the lines on where the time went. */
+void report_print_parts(FILE *to, const struct nf_report *r);
+/** The report as a JSON object; NULL if out of memory. */
+json_t *report_json(const char *app, const struct nf_report *r,
+                    enum verified verified);
 /** The report as one JSON object and a newline.
  *  @retval NF_ERR_NOMEM   @retval NF_ERR_IO */
 enum nf_status report_print_json(FILE *to, const char *app,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/error.h"
+#include "common/base/guess.h"
 #include "common/policy/param.h"
 
 /* One half of a specification: a name and its parameters, in a copy of the text
@@ -27,66 +28,18 @@ struct target {
 
 /* ---- did you mean ...? ---- */
 
-/* Edit distance, cut at 9; words longer than the row are not alike. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[24];
-    size_t columns = strlen(b);
-
-    if (columns >= sizeof(row) / sizeof(row[0]) || strlen(a) > 32)
-        return 9;
-    for (unsigned j = 0; j <= columns; j++)
-        row[j] = j;
-    for (unsigned i = 1; a[i - 1] != '\0'; i++) {
-        unsigned corner = row[0];
-
-        row[0] = i;
-        for (unsigned j = 1; j <= columns; j++) {
-            unsigned change = corner + (a[i - 1] != b[j - 1]);
-            unsigned best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-
-            corner = row[j];
-            row[j] = change < best ? change : best;
-        }
-    }
-    return row[columns] < 9 ? row[columns] : 9;
-}
-
-struct guess {
-    const char *name;
-    unsigned distance;
-};
-
-static void consider(struct guess *guess, const char *text, const char *name)
-{
-    unsigned d = distance(text, name);
-
-    if (d < guess->distance) {
-        guess->name = name;
-        guess->distance = d;
-    }
-}
-
-static struct guess new_guess(const char *text)
-{
-    size_t length = strlen(text);
-
-    /* a short word is like any other short word */
-    return (struct guess){ .distance = length < 3 ? 2 : length < 6 ? 3 : 4 };
-}
-
 static enum nf_status fail_name(struct nf_error *err, const char *text,
                                 const char *what, bool sizers, bool pacers)
 {
-    struct guess guess = new_guess(text);
+    struct nf_guess guess = nf_guess_start(text);
 
     for (size_t i = 0; sizers && nf_sizer_table[i] != NULL; i++)
-        consider(&guess, text, nf_sizer_table[i]->name);
+        nf_guess_consider(&guess, nf_sizer_table[i]->name);
     for (size_t i = 0; pacers && nf_pacer_table[i] != NULL; i++)
-        consider(&guess, text, nf_pacer_table[i]->name);
+        nf_guess_consider(&guess, nf_pacer_table[i]->name);
     for (size_t i = 0;
          sizers && pacers && nf_policy_alias_table[i].name != NULL; i++)
-        consider(&guess, text, nf_policy_alias_table[i].name);
+        nf_guess_consider(&guess, nf_policy_alias_table[i].name);
     if (guess.name != NULL)
         return nf_fail(err, NF_ERR_INVAL,
                        "no such %s (did you mean \"%s\"? see: nowfarm "
