@@ -17,4 +17,6 @@ int nf_cmd_run_check(int argc, const char **argv);
 int nf_cmd_hosts(int argc, const char **argv);
 int nf_cmd_add(int argc, const char **argv);
 int nf_cmd_remove(int argc, const char **argv);
+/** A virtual network of workstations. */
+int nf_cmd_lab(int argc, const char **argv);
 #endif
