@@ -1,12 +1,12 @@
 #!/bin/sh
 # lab-net - the cables of a lab, laid with ip and tc (iproute2).
 #
-# Runs in the network namespace of the lab's switch, never in the machine's own;
-# nowfarm-lab calls it.  Host i hangs on port pI of the bridge `switch`.  A
-# keeper's process id says which namespace a host is.
+# nowfarm-lab calls it in the network namespace of the lab's switch or of a host,
+# never in the machine's own.  The eth0 of host I is on port pI of the bridge
+# `switch`; PID, of a process there, says which namespace a host is.
 #
 #   lab-net build switch|hub MEDIUM_BPS ADDRESS/RATE_BPS/LATENCY_US/PID...
-#   lab-net shape INDEX RATE_BPS LATENCY_US PID
+#   lab-net limit DEVICE RATE_BPS [LATENCY_US]
 #   lab-net cable INDEX up|down
 #   lab-net probe             try all of it, in a namespace to throw away
 #   lab-net quiet             no IPv6 here
@@ -94,11 +94,6 @@ limit() {
         burst "$(bucket "$3")" limit "$(queue "$3")"
 }
 
-shape() { # INDEX RATE_BPS LATENCY_US PID
-    limit "on $4" eth0 "$2" "$3"
-    limit here "p$1" "$2"
-}
-
 add_host() { # INDEX ADDRESS RATE_BPS LATENCY_US PID
     on "$5" "$0" quiet
     must "no cables (veth)" ip link add name "p$1" type veth \
@@ -107,7 +102,8 @@ add_host() { # INDEX ADDRESS RATE_BPS LATENCY_US PID
     must "address $2" on "$5" ip addr add "$2/24" dev eth0
     must "eth0" on "$5" ip link set dev eth0 up
     must "lo" on "$5" ip link set dev lo up
-    shape "$1" "$3" "$4" "$5"
+    limit "on $5" eth0 "$3" "$4"
+    limit here "p$1" "$3"
 }
 
 add_switch() {
@@ -183,9 +179,9 @@ verb=${1:-}
 shift
 case $verb in
 build) build "$@" ;;
-shape) shape "$@" ;;
+limit) limit here "$@" ;;
 cable) must "cable" ip link set dev "p$1" "$2" ;;
 quiet) no_ipv6 ;;
 probe) probe ;;
-*) give_up "lab-net: build, shape, cable, quiet or probe?" ;;
+*) give_up "lab-net: build, limit, cable, quiet or probe?" ;;
 esac

@@ -55,12 +55,13 @@ int lab_verb_up(const struct lab_request *r)
 int lab_verb_hub(const struct lab_request *r)
 {
     struct lab_config config;
-    int status = read_size(r, &config, &(uint64_t){ 0 });
+    uint64_t medium_bps;
+    int status = read_size(r, &config, &medium_bps);
 
     if (status != NF_EXIT_OK)
         return status;
     config.hub = true;
-    (void)nf_parse_rate_bps(r->args[1], &config.medium_bps); /* it was read */
+    config.medium_bps = medium_bps;
     return switch_on(r, &config, 0);
 }
 

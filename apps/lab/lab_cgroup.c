@@ -252,6 +252,12 @@ enum nf_status lab_cgroup_limit(const struct lab_cgroup *cgroup,
         cgroup, lab, host, percent > 0 ? limit : NULL);
     if (rc == 0)
         return NF_OK;
+    if (errno == ENOENT)
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "no CPU quota for %s: its control group could not be "
+                       "made at up%s%s",
+                       host, geteuid() != 0 ? ", which needs root" : "",
+                       no_quota_advice);
     return nf_fail(err, NF_ERR_UNREACHABLE,
                    "no CPU quota for %s: %s/nowfarm-lab.%s.%s: %s%s", host,
                    cgroup->base, lab->name, host, strerror(errno),

@@ -1,6 +1,7 @@
 /* nowfarm lab exec, rsh, rate, cpu, cut, mend: in a lab that is up. */
 #include "config.h"
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,17 +130,16 @@ static int end_change(const struct lab_request *r, struct change *c, int status)
     return status;
 }
 
-static int run_net(const struct lab_request *r, const char *verb,
-                   const char *const *words)
+/* Run lab-net VERB with up to three words on @p where. */
+static int run_net(const struct lab_request *r, const char *where,
+                   const char *verb, const char *const words[3])
 {
-    char path[4096];
-    const char *argv[8] = { path, verb };
+    char path[PATH_MAX];
+    const char *argv[] = { path, verb, words[0], words[1], words[2], NULL };
 
     lab_net_path(r->program, path, sizeof(path));
-    for (int i = 0; i < 5 && words[i] != NULL; i++)
-        argv[2 + i] = words[i];
     return lab_run(
-        &(struct lab_command){ .lab = &r->lab, .where = "lab", .argv = argv });
+        &(struct lab_command){ .lab = &r->lab, .where = where, .argv = argv });
 }
 
 int lab_verb_rate(const struct lab_request *r)
@@ -147,7 +147,7 @@ int lab_verb_rate(const struct lab_request *r)
     struct change c;
     struct lab_host *host;
     uint64_t rate_bps = 0;
-    char index[12], rate[24], latency[24];
+    char port[12], rate[24], latency[24];
     int status;
 
     if (strcmp(r->args[1], "none") != 0 &&
@@ -162,12 +162,14 @@ int lab_verb_rate(const struct lab_request *r)
     host->rate_bps = rate_bps;
     if (r->has_latency)
         host->latency_us = r->latency_us;
-    snprintf(index, sizeof(index), "%u", c.index);
+    snprintf(port, sizeof(port), "p%u", c.index);
     snprintf(rate, sizeof(rate), "%llu", (unsigned long long)rate_bps);
     snprintf(latency, sizeof(latency), "%lld", (long long)host->latency_us);
-    status = run_net(
-        r, "shape",
-        (const char *const[]){ index, rate, latency, r->args[0], NULL });
+    status = run_net(r, r->args[0], "limit",
+                     (const char *const[]){ "eth0", rate, latency });
+    if (status == NF_EXIT_OK)
+        status = run_net(r, "lab", "limit",
+                         (const char *const[]){ port, rate, NULL });
     return end_change(r, &c, status);
 }
 
@@ -181,7 +183,7 @@ static int set_cable(const struct lab_request *r, bool cut)
         return status;
     c.config.hosts[c.index].cut = cut;
     snprintf(index, sizeof(index), "%u", c.index);
-    status = run_net(r, "cable",
+    status = run_net(r, "lab", "cable",
                      (const char *const[]){ index, cut ? "down" : "up", NULL });
     return end_change(r, &c, status);
 }

@@ -35,7 +35,8 @@ enum nf_status lab_find(const char *name, struct lab *lab_p,
                        "or '-'",
                        name, LAB_NAME_BYTES - 1);
     strcpy(lab_p->name, name);
-    if (geteuid() == 0)
+    /* who is root in a user namespace only cannot write to /run */
+    if (geteuid() == 0 && access("/run", W_OK) == 0)
         strcpy(lab_p->root, "/run/nowfarm-lab");
     else
         snprintf(lab_p->root, sizeof(lab_p->root), "/tmp/nowfarm-lab-%lu",

@@ -3,7 +3,8 @@
 /** @file lab_dir.h  A lab's name and its directory.
  *
  *  Everything of a lab that outlives its processes is in one directory:
- *  /run/nowfarm-lab/NAME of root, /tmp/nowfarm-lab-UID/NAME of others.  Who
+ *  /run/nowfarm-lab/NAME of root, /tmp/nowfarm-lab-UID/NAME of others, which
+ *  stays when they log out.  Who
  *  lives there is told by record locks: pid 1 of the lab holds "lab.lock", the
  *  keeper of a workstation "ws3.lock".  The kernel drops them with the process
  *  and says who holds them, in process ids of whoever asks, so no number in a

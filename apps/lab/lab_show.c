@@ -28,11 +28,13 @@ static void count_process(pid_t pid, void *arg)
 static int status_as_json(const struct lab *lab,
                           const struct lab_config *config)
 {
-    json_t *object = lab_config_to_json(config);
+    json_t *object = json_pack("{s:s}", "lab", lab->name);
+    json_t *parts = lab_config_to_json(config);
     json_t *host;
     size_t i;
 
-    json_object_set_new(object, "lab", json_string(lab->name));
+    json_object_update(object, parts);
+    json_decref(parts);
     json_array_foreach(json_object_get(object, "hosts"), i, host)
     {
         json_t *pids = json_array();
@@ -206,7 +208,7 @@ static void probe_cpu(const struct lab *lab, char *text, size_t bytes)
 
 static int print_check(const char *text, bool as_json)
 {
-    json_t *list = json_object();
+    json_t *list = json_object(), *reasons = json_object();
     char said[512];
     bool can = false;
 
@@ -219,16 +221,20 @@ static int print_check(const char *text, bool as_json)
         why = said[0] == '\0' ? "without a network" : said + (yes ? 3 : 2);
         if (i == 0)
             can = yes;
+        why += strspn(why, " ");
         json_object_set_new(list, features[i].key, json_boolean(yes));
+        if (!yes)
+            json_object_set_new(reasons, features[i].key, json_string(why));
         if (!as_json)
             printf("%-18s %-3s%s%s\n", features[i].what, yes ? "yes" : "no",
-                   yes ? "" : "  ", yes ? "" : why + strspn(why, " "));
+                   yes ? "" : "  ", yes ? "" : why);
     }
     if (as_json)
-        nf_print_json(json_pack("{s:b, s:s, s:O}", "possible", (int)can, "as",
-                                geteuid() == 0 ? "root" : "user", "features",
-                                list));
+        nf_print_json(json_pack("{s:b, s:s, s:O, s:O}", "possible", (int)can,
+                                "as", geteuid() == 0 ? "root" : "user",
+                                "features", list, "reasons", reasons));
     json_decref(list);
+    json_decref(reasons);
     return can ? nf_finish_output() : NF_EXIT_UNREACHABLE;
 }
 

@@ -18,10 +18,6 @@ enum nf_status lab_up(const struct lab *lab, const struct lab_config *config,
 enum nf_status lab_down(const struct lab *lab, bool *was_up_p,
                         struct nf_error *err);
 
-/** Run lab-net with @p argv in the namespaces of the lab's switch.
- *  @return its exit status; it has printed what was wrong */
-int lab_net(const struct lab *lab, const char *const *argv);
-
 /** Try out what labs need, in namespaces that vanish again: lab-net's lines
  *  "KEY yes" or "KEY no REASON" are appended to text[0..bytes).
  *  @retval NF_ERR_UNREACHABLE  there can be no namespaces */
