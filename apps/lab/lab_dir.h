@@ -13,11 +13,11 @@
 #include "nowfarm.h"
 
 /** The longest name is 24 characters. */
-enum { LAB_NAME_BYTES = 25, LAB_PATH_BYTES = 128 };
+enum { LAB_NAME_BYTES = 25, LAB_PATH_BYTES = 160 };
 
 struct lab {
     char name[LAB_NAME_BYTES];
-    char root[40];            /**< the directory of all labs of this user */
+    char root[80];            /**< the directory of all labs of this user */
     char dir[LAB_PATH_BYTES]; /**< of this one, whether it exists or not */
 };
 

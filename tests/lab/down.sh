@@ -6,7 +6,7 @@
 snapshot() {
     ip -o link show 2> /dev/null | cut -d: -f1,2
     ip netns list 2> /dev/null
-    find /sys/fs/cgroup -maxdepth 2 -name "nowfarm-lab.$NOWFARM_LAB.*" \
+    find /sys/fs/cgroup -maxdepth 2 -name "nowfarm-lab.$NOWFARM_LAB*" \
         2> /dev/null
     grep nowfarm-lab /proc/self/mountinfo
     ls -d /run/nowfarm-lab/"$NOWFARM_LAB"* \
@@ -124,7 +124,19 @@ END
 done
 run lab up 1
 same "up after a failure: exit status" "$rc" 0
-run lab down --all --name "$NOWFARM_LAB"
-same "down --all: exit status" "$rc" 0
-clean "down --all"
+run lab down
+same "down after that: exit status" "$rc" 0
+clean "up after a failure"
+
+# all labs of this user: not those of others here, so with a /run of our own
+if [ "$(id -u)" = 0 ]; then
+    unshare -m sh -c '
+        mount -t tmpfs none /run && "$0" lab -n "$1-a" up 1 &&
+            "$0" lab -n "$1-b" up 1 && "$0" lab list && "$0" lab down --all &&
+            "$0" lab list --json; ls -A /run' "$NF" "$NOWFARM_LAB" \
+        > "$work/out" 2> "$work/err"
+    same "down --all" "$(sort "$work/out" | tr '\n' ' ')" \
+        "$NOWFARM_LAB-a $NOWFARM_LAB-b {\"labs\":[]} "
+    clean "down --all"
+fi
 finish
