@@ -243,7 +243,7 @@ enum nf_status lab_cgroup_limit(const struct lab_cgroup *cgroup,
                                 const struct lab *lab, const char *host,
                                 double percent, struct nf_error *err)
 {
-    long limit[2];
+    long limit[2] = { 0 };
     int rc;
 
     if (percent > 0)

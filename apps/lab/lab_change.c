@@ -101,11 +101,14 @@ static int begin_change(const struct lab_request *r, struct change *c_p)
     struct nf_error err;
     enum nf_status status;
 
-    if (lab_is_inside(&r->lab))
-        return nf_usage_error("lab: not from inside the lab itself");
-    if (lab_holder(&r->lab, "lab") == 0) /* make no directory for the lock */
-        return lab_config_load(&r->lab, &c_p->config, &err), nf_failure(&err);
-    status = lab_lock(&r->lab, &c_p->lock, &err);
+    if (lab_is_inside(&r->lab)) {
+        nf_usage_error("lab: not from inside the lab itself");
+        return NF_EXIT_USAGE;
+    }
+    /* once before: a lab that is not up needs no directory for the lock */
+    status = lab_config_load(&r->lab, &c_p->config, &err);
+    if (status == NF_OK)
+        status = lab_lock(&r->lab, &c_p->lock, &err);
     if (status != NF_OK)
         return nf_failure(&err);
     status = lab_config_load(&r->lab, &c_p->config, &err);

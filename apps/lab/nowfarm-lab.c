@@ -45,11 +45,41 @@ static const struct verb verbs[] = {
 
 enum { NVERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
-/* What popt fills in. */
+/* What popt fills in, and what it wants kept. */
 struct options {
     char *name, *latency;
     int json, all, private_tmp;
+    struct poptOption table[8];
+    poptContext contexts[2]; /* before and behind the verb: own its words */
 };
+
+static void options_init(struct options *o_p)
+{
+    const struct poptOption table[] = {
+        { "name", 'n', POPT_ARG_STRING, &o_p->name, 0,
+          "which lab; default $NOWFARM_LAB, or lab", "NAME" },
+        { "latency", '\0', POPT_ARG_STRING, &o_p->latency, 0,
+          "up, hub, rate: one-way latency of a link (needs netem)", "TIME" },
+        { "private-tmp", '\0', POPT_ARG_NONE, &o_p->private_tmp, 0,
+          "up, hub: a /tmp for each workstation", NULL },
+        { "all", '\0', POPT_ARG_NONE, &o_p->all, 0,
+          "down: all labs of this user; hosts: ws0, too", NULL },
+        { "json", '\0', POPT_ARG_NONE, &o_p->json, 0,
+          "status, list, check: print one JSON object", NULL },
+        POPT_AUTOHELP POPT_TABLEEND,
+    };
+
+    memset(o_p, 0, sizeof(*o_p));
+    memcpy(o_p->table, table, sizeof(table));
+}
+
+static void options_fini(struct options *o)
+{
+    for (int i = 0; i < 2; i++)
+        poptFreeContext(o->contexts[i]);
+    free(o->name);
+    free(o->latency);
+}
 
 static void describe(char *text_p, size_t bytes)
 {
@@ -65,29 +95,17 @@ static void describe(char *text_p, size_t bytes)
                                  verbs[i].usage, verbs[i].summary);
 }
 
-/* Read options from argv, which must stay; what is left goes to *rest_p.
- * @param flags  POPT_CONTEXT_POSIXMEHARDER to stop at the first other word */
-static int read_options(int argc, const char **argv, unsigned flags,
+/* Read options from argv; what is left goes to *rest_p, NULL if nothing is.
+ * @param behind  the verb; else stop at the first word that is no option */
+static int read_options(int argc, const char **argv, bool behind,
                         struct options *o, const char ***rest_p)
 {
     static char about[2048];
-    static poptContext context; /* owns the words: until the next call */
-    const struct poptOption table[] = {
-        { "name", 'n', POPT_ARG_STRING, &o->name, 0,
-          "which lab; default $NOWFARM_LAB, or lab", "NAME" },
-        { "latency", '\0', POPT_ARG_STRING, &o->latency, 0,
-          "up, hub, rate: one-way latency of a link (needs netem)", "TIME" },
-        { "private-tmp", '\0', POPT_ARG_NONE, &o->private_tmp, 0,
-          "up, hub: a /tmp for each workstation", NULL },
-        { "all", '\0', POPT_ARG_NONE, &o->all, 0,
-          "down: all labs of this user; hosts: ws0, too", NULL },
-        { "json", '\0', POPT_ARG_NONE, &o->json, 0,
-          "status, list, check: print one JSON object", NULL },
-        POPT_AUTOHELP POPT_TABLEEND,
-    };
+    poptContext context = poptGetContext(
+        NULL, argc, argv, o->table, behind ? 0 : POPT_CONTEXT_POSIXMEHARDER);
     int status;
 
-    context = poptGetContext(NULL, argc, argv, table, flags);
+    o->contexts[behind] = context;
     describe(about, sizeof(about));
     poptSetOtherOptionHelp(context, about);
     status = nf_read_options(context);
@@ -131,7 +149,7 @@ static int run_verb(const struct verb *verb, const char **rest,
     int status = NF_EXIT_OK;
 
     if (verb->max_args >= 0) { /* options may stand behind the verb, too */
-        status = read_options(count(rest), rest, 0, o, &rest);
+        status = read_options(count(rest), rest, true, o, &rest);
         r.args = rest != NULL ? rest : none;
     } else {
         r.args = rest + 1;
@@ -176,32 +194,39 @@ static int act_as_rsh(int argc, const char **argv, const char *program)
     return lab_verb_rsh(&r);
 }
 
+static int act(int argc, const char **argv, const char *program)
+{
+    struct options o;
+    const char **rest;
+    const struct verb *verb;
+    int status;
+
+    options_init(&o);
+    status = read_options(argc, argv, false, &o, &rest);
+    verb = rest != NULL ? find_verb(rest[0]) : NULL;
+    if (status == NF_EXIT_OK && verb != NULL)
+        status = run_verb(verb, rest, &o, program);
+    else if (status == NF_EXIT_OK)
+        status = nf_usage_error("lab: %s%.60s%s (see: nowfarm lab --help)",
+                                rest != NULL ? "no verb \"" : "which verb?",
+                                rest != NULL ? rest[0] : "",
+                                rest != NULL ? "\"" : "");
+    options_fini(&o);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     char program[PATH_MAX];
-    struct options o = { 0 };
-    const char **rest;
-    const char *called;
-    const struct verb *verb;
     ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    int status;
+    const char *called;
 
-    if (!nf_fds_open_standard() || n <= 0)
+    if (!nf_fds_open_standard() || n <= 0 || argc < 1)
         return NF_EXIT_FAILED;
     program[n] = '\0';
     called = strrchr(argv[0], '/');
     if (strcmp(called != NULL ? called + 1 : argv[0], "rsh") == 0)
         return act_as_rsh(argc, (const char **)argv, program);
     argv[0] = (char *)"nowfarm lab";
-    status = read_options(argc, (const char **)argv, POPT_CONTEXT_POSIXMEHARDER,
-                          &o, &rest);
-    if (status != NF_EXIT_OK)
-        return status;
-    if (rest == NULL)
-        return nf_usage_error("lab: which verb? (see: nowfarm lab --help)");
-    verb = find_verb(rest[0]);
-    if (verb == NULL)
-        return nf_usage_error("lab: no verb \"%s\" (see: nowfarm lab --help)",
-                              rest[0]);
-    return run_verb(verb, rest, &o, program);
+    return act(argc, (const char **)argv, program);
 }

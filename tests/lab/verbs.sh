@@ -156,7 +156,12 @@ same "hosts with a /tmp of their own share nothing" \
     "$(lab -n "$other" exec ws1 ls /tmp/nf-own-file 2>&1 | grep -c 'No such')" 1
 check "... nor with us" test ! -e /tmp/nf-own-file
 check "... but keep it" lab -n "$other" exec ws0 test -e /tmp/nf-own-file
-same "rsh works there" "$(lab -n "$other" exec ws0 sh -c '"$PVM_RSH" ws1 hostname')" ws1
+case $NF in
+/tmp/*) ;; # which a /tmp of their own hides
+*)  same "rsh works there" "$(lab -n "$other" exec ws0 sh -c \
+        '"$PVM_RSH" ws1 hostname')" ws1
+    ;;
+esac
 run lab down
 same "down: exit status" "$rc" 0
 check "the other lab stays" lab -n "$other" exec ws0 true
