@@ -51,7 +51,7 @@ static void close_standard(void)
 
 static enum nf_status mount_own(struct nf_error *err)
 {
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0)
         return lacks(err, "mounts cannot be made private");
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
               NULL) != 0)
@@ -65,7 +65,8 @@ static enum nf_status mount_file(const struct lab *lab, const char *file,
     char path[LAB_PATH_BYTES];
 
     lab_path(lab, file, path);
-    if (access(path, R_OK) == 0 && mount(path, place, NULL, MS_BIND, NULL) != 0)
+    if (access(path, R_OK) == 0 &&
+        mount(path, place, "none", MS_BIND, NULL) != 0)
         return lacks(err, place);
     return NF_OK;
 }
@@ -92,14 +93,14 @@ static enum nf_status mount_tmp(const struct lab *lab, const char *host,
     int rc;
 
     lab_path(lab, host, path);
-    if (fd < 0 || mount(path, "/tmp", NULL, MS_BIND, NULL) != 0)
+    if (fd < 0 || mount(path, "/tmp", "none", MS_BIND, NULL) != 0)
         return lacks(err, "/tmp");
     rc = strncmp(lab->root, "/tmp/", 5);
     if (rc == 0) {
         snprintf(dir, sizeof(dir), "/proc/self/fd/%d", fd);
         mkdir(lab->root, 0700);
         mkdir(lab->dir, 0700);
-        rc = mount(dir, lab->dir, NULL, MS_BIND, NULL);
+        rc = mount(dir, lab->dir, "none", MS_BIND, NULL);
         if (rc != 0)
             return lacks(err, lab->dir);
     }
@@ -121,7 +122,7 @@ static enum nf_status become_keeper(struct lab_plan *plan, const char *host,
     prctl(PR_SET_NAME, title);
     if (unshare(OWN_NAMESPACES) != 0 || sethostname(host, strlen(host)) != 0)
         return lacks(err, "a workstation's namespaces");
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0)
         return lacks(err, "mounts cannot be made private");
     if (plan->config->private_tmp)
         status = mount_tmp(plan->lab, host, err);
@@ -232,7 +233,7 @@ static enum nf_status own_namespaces(struct nf_error *err)
     setsid();
     umask(022);
     if (chdir("/") != 0 || unshare(OWN_NAMESPACES) != 0)
-        return lacks(err, "namespaces cannot be made here");
+        return lacks(err, "no namespaces can be made here");
     return mount_own(err);
 }
 

@@ -149,9 +149,10 @@ enum nf_status lab_new_namespaces(struct nf_error *err)
     if (geteuid() != 0)
         status = new_user_namespace(err);
     if (status == NF_OK && unshare(CLONE_NEWPID) != 0)
-        status = nf_fail(err, NF_ERR_UNREACHABLE,
-                         "no new process id namespace can be made here: %s",
-                         strerror(errno));
+        status = nf_fail(
+            err, NF_ERR_UNREACHABLE, "no namespaces can be made here: %s%s",
+            strerror(errno),
+            errno == EPERM ? " (a container without CAP_SYS_ADMIN?)" : "");
     return status;
 }
 

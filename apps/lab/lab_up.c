@@ -26,7 +26,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-enum { DYING_PATIENCE_MS = 20000 };
+enum { DYING_PATIENCE_MS = 20000, DYING_POLL_MS = 5 };
 
 static volatile sig_atomic_t interrupted;
 
@@ -262,31 +262,44 @@ enum nf_status lab_up(const struct lab *lab, const struct lab_config *config,
     return status;
 }
 
-/* Kill pid 1 and wait until the last process in there has gone, which is when
- * pid 1 itself can be waited for.  By a descriptor, which cannot mean another
- * process that got the number meanwhile. */
+/* Whether the process has ended; a zombie has. */
+static bool has_ended(pid_t pid)
+{
+    char path[40], state = 'Z';
+    FILE *from;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    from = fopen(path, "re");
+    if (from == NULL)
+        return true;
+    if (fscanf(from, "%*d (%*[^)]) %c", &state) != 1)
+        state = 'Z';
+    fclose(from);
+    return state == 'Z' || state == 'X';
+}
+
+/* Kill pid 1 and wait until it has ended, which is when the last process in
+ * there has gone.  By a descriptor, which cannot mean another process that got
+ * the number meanwhile; but the kernel may be older than those (5.3). */
 static enum nf_status kill_all(const struct lab *lab, pid_t pid,
                                struct nf_error *err)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    struct pollfd ended = { .fd = fd, .events = POLLIN };
     int rc = 0;
 
-    if (fd < 0 && errno == ESRCH)
-        return NF_OK;
-    if (fd < 0)
-        return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "cannot watch process %ld: %s (Linux 5.3 or newer?)",
+    if (lab_holder(lab, "lab") == pid)
+        rc = fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0)
+                     : kill(pid, SIGKILL);
+    if (fd >= 0)
+        close(fd);
+    if (rc != 0 && errno != ESRCH)
+        return nf_fail(err, NF_ERR_IO, "lab %s: process %ld: %s", lab->name,
                        (long)pid, strerror(errno));
-    if (lab_holder(lab, "lab") == pid) {
-        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-        do
-            rc = poll(&ended, 1, DYING_PATIENCE_MS);
-        while (rc < 0 && errno == EINTR);
+    for (int ms = 0; ms < DYING_PATIENCE_MS; ms += DYING_POLL_MS) {
+        if (has_ended(pid))
+            return NF_OK;
+        usleep(DYING_POLL_MS * 1000);
     }
-    close(fd);
-    if (lab_holder(lab, "lab") == 0 && rc != 0)
-        return NF_OK;
     return nf_fail(err, NF_ERR_IO,
                    "lab %s: processes do not end; try again later", lab->name);
 }

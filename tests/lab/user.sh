@@ -27,6 +27,15 @@ here() { # ARGS...: nowfarm lab ARGS, as `run`
     as_user timeout 60 "$NF" lab "$@" > "$work/out" 2> "$work/err" < /dev/null
     rc=$?
 }
+# where there can be no user namespaces: one line, and nothing is left
+if unshare -U --map-current-user --keep-caps true 2> /dev/null; then
+    as_user unshare -U --map-current-user --keep-caps sh -c '
+        echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"' \
+        sh "$NF" lab up 1 > "$work/out" 2> "$work/err"
+    rc=$?
+    refused 3 "up without user namespaces"
+    check "... says so" err_says 'user namespaces'
+fi
 here up 3 100mbit
 same "up: exit status" "$rc" 0
 here hosts --all
