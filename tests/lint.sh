@@ -29,7 +29,7 @@ if command -v "$CLANG_TIDY" > /dev/null; then
     mkdir -p "$flags"
     # shellcheck disable=SC2086
     printf '%s\n' -std=c11 "-I$top_builddir" "-I$PWD" "-I$PWD/include" \
-        -DNF_BINDIR=\"\" -DNF_SYSCONFDIR=\"\" $CPPFLAGS \
+        -DNF_BINDIR=\"\" -DNF_LIBEXECDIR=\"\" -DNF_SYSCONFDIR=\"\" $CPPFLAGS \
         -include "$PWD/tests/lint.inc" > "$flags/compile_flags.txt"
     # the counts of what is in other headers are of no interest
     echo "$sources" | CLANG_TIDY=$CLANG_TIDY FLAGS=$flags \

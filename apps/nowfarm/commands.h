@@ -21,4 +21,6 @@ int nf_cmd_sim(int argc, const char **argv);
 int nf_cmd_hosts(int argc, const char **argv);
 int nf_cmd_add(int argc, const char **argv);
 int nf_cmd_remove(int argc, const char **argv);
+/** A virtual network of workstations. */
+int nf_cmd_lab(int argc, const char **argv);
 #endif

@@ -35,23 +35,40 @@ static enum nf_status take_variable(const char *said, char *path_p,
     return NF_OK;
 }
 
+/* Look for a program in @p count places, relative to the folder of this one;
+ * else it is in @p installed. */
+static void find_program(const char *const *places, size_t count,
+                         const char *installed, char *path_p, size_t bytes)
+{
+    char own[PATH_MAX], candidate[PATH_MAX + 64], real[PATH_MAX];
+    const char *folder = own_folder(own, sizeof(own));
+
+    for (size_t i = 0; i < count && folder != NULL; i++) {
+        snprintf(candidate, sizeof(candidate), "%s/%s", folder, places[i]);
+        if (realpath(candidate, real) != NULL && access(real, X_OK) == 0) {
+            snprintf(path_p, bytes, "%s", real);
+            return;
+        }
+    }
+    snprintf(path_p, bytes, "%s", installed);
+}
+
 enum nf_status locate_slave(char *path_p, size_t bytes, struct nf_error *err)
 {
     static const char *const places[] = { "../../slave/nowfarm-slave",
                                           "nowfarm-slave" };
-    char own[PATH_MAX], candidate[PATH_MAX + 64], real[PATH_MAX];
     const char *said = getenv("NOWFARM_SLAVE_PROGRAM");
-    const char *folder = own_folder(own, sizeof(own));
 
     if (said != NULL && said[0] != '\0')
         return take_variable(said, path_p, bytes, err);
-    for (size_t i = 0; i < 2 && folder != NULL; i++) {
-        snprintf(candidate, sizeof(candidate), "%s/%s", folder, places[i]);
-        if (realpath(candidate, real) != NULL && access(real, X_OK) == 0) {
-            snprintf(path_p, bytes, "%s", real);
-            return NF_OK;
-        }
-    }
-    snprintf(path_p, bytes, "%s/nowfarm-slave", NF_BINDIR);
+    find_program(places, 2, NF_BINDIR "/nowfarm-slave", path_p, bytes);
     return NF_OK;
+}
+
+void locate_lab(char *path_p, size_t bytes)
+{
+    static const char *const places[] = { "../lab/nowfarm-lab",
+                                          "../libexec/nowfarm/nowfarm-lab" };
+
+    find_program(places, 2, NF_LIBEXECDIR "/nowfarm-lab", path_p, bytes);
 }

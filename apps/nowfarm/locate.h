@@ -10,4 +10,8 @@
  *  @param bytes  size of @p path_p, PATH_MAX or more
  *  @retval NF_ERR_INVAL  NOWFARM_SLAVE_PROGRAM is no absolute path */
 enum nf_status locate_slave(char *path_p, size_t bytes, struct nf_error *err);
+
+/** The path of nowfarm-lab: in the build tree of this program, or where it is
+ *  installed.  @param bytes  as above */
+void locate_lab(char *path_p, size_t bytes);
 #endif

@@ -23,6 +23,7 @@ static const struct command commands[] = {
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
     { "remove", nf_cmd_remove, "remove a host from it" },
+    { "lab", nf_cmd_lab, "a network of workstations on this machine" },
     { "submit", nf_cmd_submit, "give a job to nowfarmd" },
     { "status", nf_cmd_status, "how the daemon's jobs are" },
     { "wait", nf_cmd_wait, "wait for a job" },

@@ -114,6 +114,23 @@ enum nf_status nf_parse_bytes(const char *text, uint64_t *bytes_p)
     return status;
 }
 
+enum nf_status nf_parse_rate_bps(const char *text, uint64_t *rate_bps_p)
+{
+    static const struct unit units[] = {
+        { "bit", 1 },    { "kbit", 1e3 }, { "mbit", 1e6 },
+        { "gbit", 1e9 }, { NULL, 0 },
+    };
+    double value;
+    enum nf_status status = parse_with_unit(text, units, 1e11, &value);
+
+    if (status != NF_OK)
+        return status;
+    if (value < 8e3)
+        return NF_ERR_RANGE;
+    *rate_bps_p = (uint64_t)floor(value + 0.5);
+    return NF_OK;
+}
+
 enum nf_status nf_parse_real(const char *text, double lo, double hi,
                              double *value_p)
 {
@@ -161,5 +178,17 @@ const char *nf_format_bytes(uint64_t size_bytes, char *text, size_t bytes)
     for (; value >= 1024 && i < 4; i++)
         value /= 1024;
     snprintf(text, bytes, i == 0 ? "%.0f %s" : "%.1f %s", value, names[i]);
+    return text;
+}
+
+const char *nf_format_rate_bps(uint64_t rate_bps, char *text, size_t bytes)
+{
+    static const char *const names[] = { "bit", "kbit", "mbit", "gbit" };
+    double value = (double)rate_bps;
+    size_t i = 0;
+
+    for (; value >= 1000 && i < 3; i++)
+        value /= 1000;
+    snprintf(text, bytes, "%.6g%s", value, names[i]);
     return text;
 }

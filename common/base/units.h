@@ -17,6 +17,9 @@ enum nf_status nf_parse_time_us(const char *text, int64_t *time_us_p);
 /** Parse a size: "4096B", "64KiB", "1MiB", "2GiB", "1TiB", or powers of ten
  *  "1kB", "1MB", "1GB".  Errors as above. */
 enum nf_status nf_parse_bytes(const char *text, uint64_t *bytes_p);
+/** Parse the rate of a link in bits per second: "9600bit", "64kbit", "100mbit",
+ *  "1gbit" (powers of ten), 8kbit to 100gbit.  Errors as above. */
+enum nf_status nf_parse_rate_bps(const char *text, uint64_t *rate_bps_p);
 /** Parse a finite decimal number; no NaN, infinity or hexadecimal. */
 enum nf_status nf_parse_real(const char *text, double lo, double hi,
                              double *value_p);
@@ -25,4 +28,6 @@ enum nf_status nf_parse_real(const char *text, double lo, double hi,
 const char *nf_format_time_us(int64_t time_us, char *text, size_t bytes);
 /** Print a size for people: "64.0 KiB".  @return text */
 const char *nf_format_bytes(uint64_t size_bytes, char *text, size_t bytes);
+/** Print a rate as nf_parse_rate_bps() reads it: "100mbit".  @return text */
+const char *nf_format_rate_bps(uint64_t rate_bps, char *text, size_t bytes);
 #endif

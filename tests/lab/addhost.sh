@@ -1,6 +1,7 @@
 #!/bin/bash
 # A host that cannot be added delays nobody; hosts come and go during a job.
 . "${0%/*}/lab-lib.sh"
+need_pvm
 slow_test
 
 lab up 3

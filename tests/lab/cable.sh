@@ -3,6 +3,7 @@
 # every unit counts once, nobody else waits, and what the lost host had goes
 # out again within 5 s, although PVM itself needs minutes to notice.
 . "${0%/*}/lab-lib.sh"
+need_pvm
 
 lab up 2 100mbit
 hosts_file ws0 ws1 ws2

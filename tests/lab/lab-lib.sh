@@ -2,13 +2,16 @@
 # shellcheck disable=SC2034
 # lab-lib.sh - what the tests in the lab start with; builds on integ/lib.sh.
 . "${0%/*}/../integ/lib.sh"
-need_pvm
 
-lab_sh=$top_srcdir/tests/lab/lab.sh
-export NF_LAB=nf-$$
-reason=$("$lab_sh" check 2>&1) || skip "${reason#lab.sh: }"
-lab() { "$lab_sh" "$@"; }
-test_cleanup() { lab down; }
+export NOWFARM_LAB=nf-$$
+lab() { "$NF" lab "$@"; }
+reason=$(lab check 2>&1) || skip "${reason##*$'\n'}"
+test_cleanup() { lab down 2> /dev/null; }
+# lab_can FEATURE: as `lab check` says
+lab_can() {
+    lab check --json > "$work/can" 2> /dev/null
+    [ "$("$jsonget" "$work/can" "features.$1")" = true ]
+}
 
 # start_in WS ARGS...: as `start`, on a workstation.
 start_in() {
@@ -17,7 +20,7 @@ start_in() {
     rm -f "$work/stderr"
     mkfifo "$work/stderr"
     tee "$work/err" < "$work/stderr" | stamp > "$work/stamped" &
-    env --default-signal=INT,QUIT "$lab_sh" exec "$ws" "$NF" "$@" \
+    env --default-signal=INT,QUIT "$NF" lab exec "$ws" "$NF" "$@" \
         > "$work/out" 2> "$work/stderr" < /dev/null &
     pid=$!
     start_ms=$(now_ms)
@@ -31,7 +34,7 @@ run_in() {
         shift 2
     fi
     start=$(now_ms)
-    timeout -k 5 $((limit * slow)) "$lab_sh" exec "$ws" "$NF" "$@" \
+    timeout -k 5 $((limit * slow)) "$NF" lab exec "$ws" "$NF" "$@" \
         > "$work/out2" 2> "$work/err2" < /dev/null
     rc2=$?
     took2_ms=$(($(now_ms) - start))

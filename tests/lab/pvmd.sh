@@ -1,6 +1,7 @@
 #!/bin/bash
 # Three hosts; the pvmd of one is killed in mid-job.
 . "${0%/*}/lab-lib.sh"
+need_pvm
 slow_test
 
 lab up 2 100mbit

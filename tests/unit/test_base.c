@@ -127,6 +127,31 @@ static void sizes_need_a_unit(void)
     CU_ASSERT_EQUAL(bytes, 3000000);
 }
 
+static void rates_need_their_unit(void)
+{
+    static const char *const bad[] = { "100", "10MB", "10Mbit", "mbit", "" };
+    uint64_t rate_bps = 7;
+    char text[32];
+
+    CU_ASSERT_EQUAL(nf_parse_rate_bps("0.5mbit", &rate_bps), NF_OK);
+    CU_ASSERT_EQUAL(rate_bps, 500000);
+    CU_ASSERT_EQUAL(nf_parse_rate_bps("8000bit", &rate_bps), NF_OK);
+    CU_ASSERT_EQUAL(nf_parse_rate_bps("64kbit", &rate_bps), NF_OK);
+    CU_ASSERT_EQUAL(nf_parse_rate_bps("100gbit", &rate_bps), NF_OK);
+    CU_ASSERT_EQUAL(rate_bps, UINT64_C(100000000000));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CU_ASSERT_EQUAL(nf_parse_rate_bps(bad[i], &rate_bps), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_parse_rate_bps("-1mbit", &rate_bps), NF_ERR_RANGE);
+    CU_ASSERT_EQUAL(nf_parse_rate_bps("0", &rate_bps), NF_ERR_RANGE);
+    CU_ASSERT_EQUAL(nf_parse_rate_bps("7kbit", &rate_bps), NF_ERR_RANGE);
+    CU_ASSERT_EQUAL(nf_parse_rate_bps("101gbit", &rate_bps), NF_ERR_RANGE);
+    CU_ASSERT_EQUAL(rate_bps, UINT64_C(100000000000));
+    CU_ASSERT_STRING_EQUAL(nf_format_rate_bps(1500000, text, sizeof(text)),
+                           "1.5mbit");
+    CU_ASSERT_STRING_EQUAL(nf_format_rate_bps(999, text, sizeof(text)),
+                           "999bit");
+}
+
 static void reals_are_finite_decimals(void)
 {
     static const char *const bad[] = { "",    "nan", "inf", "-inf", "1.5x",
@@ -450,6 +475,7 @@ int main(void)
           a_count_out_of_bounds_leaves_the_value_alone },
         { "times need a unit", times_need_a_unit },
         { "sizes need a unit", sizes_need_a_unit },
+        { "rates need their unit", rates_need_their_unit },
         { "reals are finite decimals", reals_are_finite_decimals },
         { "numbers are printed for people", numbers_are_printed_for_people },
         CU_TEST_INFO_NULL,
