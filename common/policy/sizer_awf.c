@@ -72,11 +72,13 @@ static enum nf_status awf_init(void *st, const struct nf_policy_env *env,
                                struct nf_error *err)
 {
     struct awf *awf = st;
+    uint64_t most_steps;
 
     awf->units = env->units;
-    /* no step without units */
+    /* each has kmin units at least */
+    most_steps = env->units / values[PARAM_KMIN].count;
     awf->steps = nf_clamp_chunk(values[PARAM_STEPS].count, 1,
-                                env->units > 0 ? env->units : 1);
+                                most_steps > 1 ? most_steps : 1);
     awf->end_left = env->units;
     awf->max_slots = env->max_slots;
     nf_batch_init(&awf->batch, env, values[PARAM_KMIN].count);
@@ -119,7 +121,10 @@ static enum nf_status awf_next(void *st, uint32_t slot, uint64_t left,
         units = nf_ceil_real((double)units * awf->slots[slot].weight);
     else
         units = nf_speeds_share(&awf->speeds, slot, units);
-    *units_p = nf_batch_take(&awf->batch, left, units);
+    units = nf_batch_take(&awf->batch, left, units);
+    if (awf->end_left > 0 && left - units < awf->batch.min_units)
+        units = left; /* no crumb at the end of a step either */
+    *units_p = units;
     return NF_OK;
 }
 
