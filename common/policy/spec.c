@@ -351,15 +351,14 @@ static enum nf_status check_text(const char *spec, struct nf_error *err)
     if (strlen(spec) >= NF_POLICY_SPEC_BYTES)
         return nf_fail(err, NF_ERR_INVAL, "policy: longer than %d characters",
                        NF_POLICY_SPEC_BYTES - 1);
-    for (const char *c = spec; *c != '\0'; c++) {
+    for (const char *c = spec; *c != '\0'; c++)
         if (*c < ' ' || *c > '~')
             return nf_fail(err, NF_ERR_INVAL,
                            "policy: byte 0x%02x is not allowed",
                            (unsigned)(unsigned char)*c);
-        if (*c == ' ')
-            return nf_fail(err, NF_ERR_INVAL,
-                           "policy \"%s\": blanks are not allowed", spec);
-    }
+    if (strchr(spec, ' ') != NULL)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "policy \"%s\": blanks are not allowed", spec);
     return NF_OK;
 }
 
