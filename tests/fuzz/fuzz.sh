@@ -12,7 +12,7 @@
 # build-fuzz/crashes, and the exit status is 1; 77: no clang with libFuzzer.
 set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
-build=build-fuzz
+build='build-fuzz'
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
