@@ -229,6 +229,7 @@ static void af_follows_its_formula(void)
     tr = 1.5 * 900;
     k = (d + 2 * tr - sqrt(d * d + 4 * d * tr)) / 6;
     CU_ASSERT_EQUAL(job_next(&job, 0), k > 250 ? 250 : (uint64_t)ceil(k));
+    job_end(&job);
     CU_ASSERT(job_start(&job, "af", 1000, 2, 2));
     times.units = 4;
     job.policy.sizer->report(job.state, 0, &times);
