@@ -39,6 +39,7 @@ struct nf_param {
     uint64_t min;             /**< COUNT, LIST */
     uint64_t max;             /**< COUNT, LIST; us for TIME, TIMES; 0: the most
                                    that makes sense for any policy */
+    bool positive;            /**< REAL: must not be 0 */
     const char *choices;      /**< CHOICE: "ceil|floor|half" */
     const char *unit;         /**< "units", "s", ...; NULL if it has none */
     const char *help;         /**< one line */

@@ -82,7 +82,9 @@ static void append_value(struct nf_rng *rng, const struct nf_param *param,
     case NF_PARAM_REAL:
     case NF_PARAM_TIME:
     case NF_PARAM_TIMES:
-        append_text(text, bytes, reals[nf_rng_below(rng, 7)]);
+        append_text(text, bytes,
+                    reals[param->positive ? 1 + nf_rng_below(rng, 6)
+                                          : nf_rng_below(rng, 7)]);
         break;
     }
 }
@@ -210,8 +212,8 @@ static void check_random_job(const struct nf_sizer_ops *sizer, uint64_t seed)
     random_spec(&rng, sizer, slots, spec, sizeof(spec));
     if (!job_start(&job, spec, units, slots,
                    slots + (uint32_t)nf_rng_below(&rng, 3))) {
-        CU_ASSERT(strstr(spec, "mu=0,") != NULL ||
-                  strcmp(spec + strlen(spec) - 4, "mu=0") == 0);
+        CU_FAIL("a good policy does not start");
+        printf("\n    %s for %" PRIu32 " slots", spec, slots);
         job_end(&job);
         return;
     }
