@@ -37,6 +37,7 @@ static const struct row rows[] = {
     { "tss", 1, 1, "1" },
     { "tss", 1, 4, "1" },
     { "tss:first=3,last=9", 10, 4, "3 3 3 1" },
+    { "tss:first=10,last=2", 18, 4, "10 6 2" },
     { "tss:kmin=100", 1000, 4, "125 117 109 101 100 100 100 100 100 48" },
     { "tfss", 1000, 4, "113 113 113 113 81 81 81 81 49 49 49 49 17 11" },
     { "tfss", 3, 4, "1 1 1" },
@@ -208,30 +209,28 @@ static void af_follows_its_formula(void)
 {
     struct job job;
     struct nf_chunk_times times = { .units = 3, .wait_us = -1 };
-    double d, tr, k;
 
     CU_ASSERT(job_start(&job, "af", 1000, 2, 2));
     CU_ASSERT_EQUAL(job_next(&job, 0), 50);
-    /* units of 1, 2, 3 ms, then one of 6 ms: mean 3, M2 14, variance 14/3 */
+    CU_ASSERT_EQUAL(job_next(&job, 1), 50);
+    /* three units and one: mean 3, M2 8988 + 4^2 3/4 = 9000, variance 3000 */
     times.mean_unit_us = 2;
-    times.m2_unit_us2 = 2;
+    times.m2_unit_us2 = 8988;
     job.policy.sizer->report(job.state, 0, &times);
     times.units = 1;
     times.mean_unit_us = 6;
     times.m2_unit_us2 = 0;
     job.policy.sizer->report(job.state, 0, &times);
-    /* the other slot is taken for the same */
-    d = 2 * (14.0 / 3) / 3;
-    tr = 1.5 * 950;
-    k = (d + 2 * tr - sqrt(d * d + 4 * d * tr)) / 6;
-    CU_ASSERT(k > 200 && k < 475);
-    CU_ASSERT_EQUAL(job_next(&job, 1), 50); /* its first, and at most */
-    tr = 1.5 * 900;
-    k = (d + 2 * tr - sqrt(d * d + 4 * d * tr)) / 6;
-    CU_ASSERT_EQUAL(job_next(&job, 0), k > 250 ? 250 : (uint64_t)ceil(k));
+    /* the other slot is taken for the same: D = 2000, T = 3/2, R = 900,
+     * K = (2000 + 2700 - sqrt(2000^2 + 4 2000 1350)) / 6 = 142.2 */
+    CU_ASSERT_EQUAL(job_next(&job, 1), 50); /* it has not reported */
+    job.left = 900;
+    CU_ASSERT_EQUAL(job_next(&job, 0), 143);
+    /* the other one: mean 6, no variance; D = 1000, T = 2, R = 757 */
+    job.policy.sizer->report(job.state, 1, &times);
+    CU_ASSERT_EQUAL(job_next(&job, 0), 229);
     job_end(&job);
     CU_ASSERT(job_start(&job, "af", 1000, 2, 2));
-    times.units = 4;
     job.policy.sizer->report(job.state, 0, &times);
     CU_ASSERT_EQUAL(job_next(&job, 0), 250); /* no variance: the cap */
     job_end(&job);
