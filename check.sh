@@ -4,10 +4,13 @@
 # builds in build/, runs everything, prints a summary.
 #
 #   ./check.sh [--sanitize] [--quick]
+#   ./check.sh --fuzz
 #
 #   --sanitize  with the address and undefined-behaviour sanitizers, in
 #               build-sanitize/
 #   --quick     leaves the slowest tests out (they count as skipped)
+#   --fuzz      instead of the tests: every tests/fuzz/fuzz_*.c under clang's
+#               libFuzzer for NF_FUZZ_SECONDS each (default 60), in build-fuzz/
 #
 # The last line is "N passed, N failed, N skipped"; exit status 0 if and only
 # if nothing failed and something passed.  What failed is shown; everything is
@@ -17,6 +20,7 @@ cd "$(dirname "$(readlink -f "$0")")" || exit 1
 . .ci/setup.sh
 
 build=build configure_options=
+fuzz=no
 unset NF_QUICK
 for option; do
     case $option in
@@ -24,8 +28,9 @@ for option; do
         build=build-sanitize configure_options=--enable-sanitizers
         ;;
     --quick) export NF_QUICK=1 ;;
+    --fuzz) build=build-fuzz fuzz=yes ;;
     *)
-        echo "usage: ./check.sh [--sanitize] [--quick]" >&2
+        echo "usage: ./check.sh [--sanitize] [--quick] | --fuzz" >&2
         exit 2
         ;;
     esac
@@ -106,8 +111,21 @@ why_skipped() {
     sed -n 's/^skipped: //p' "$build/$1.log" 2> /dev/null | tail -n 1
 }
 
+# Each fuzzer is a step; a crash shows the input at the end of its log.
+fuzz_all() {
+    local name
+    need "fuzzers' packages" install_packages .ci/packages-fuzz
+    need "autoreconf" generate_configure
+    need "make the fuzzers" tests/fuzz/fuzz.sh build
+    for name in $(tests/fuzz/fuzz.sh list); do
+        step "$name" tests/fuzz/fuzz.sh run "$name"
+    done
+    summary
+}
+
 say "packages"
 need "packages" install_packages
+[ $fuzz = no ] || fuzz_all
 prepare_pvm
 need "autoreconf" generate_configure
 # shellcheck disable=SC2086

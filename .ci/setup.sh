@@ -14,15 +14,16 @@ as_root() {
     fi
 }
 
-# Install what .ci/packages lists and is missing; touch apt only then.
-install_packages() {
+# Install what .ci/packages or the named list has and is missing; touch apt only
+# then.
+install_packages() { # [LIST]
     local package missing=
     if ! command -v dpkg-query > /dev/null; then
-        say "not a Debian system: install the like of .ci/packages by hand"
+        say "not a Debian system: install the like of ${1:-.ci/packages} by hand"
         return 0
     fi
     # shellcheck disable=SC2013
-    for package in $(sed 's/#.*//' .ci/packages); do
+    for package in $(sed 's/#.*//' "${1:-.ci/packages}"); do
         dpkg-query -W -f '${Status}\n' "$package" 2> /dev/null |
             grep -q '^install ok installed$' || missing="$missing $package"
     done

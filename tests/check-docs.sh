@@ -42,7 +42,7 @@ done
 # shellcheck disable=SC2016
 sed -n 's/^  \([a-z][a-z-]*\)  *[^ ].*/\1/p' "$work/policies" |
     sort -u > "$work/names"
-sed -n 's/^    \([a-z]*\)=.*/\1/p' "$work/policies" | sort -u > "$work/params"
+sed -n 's/^    \([A-Za-z]*\)=.*/\1/p' "$work/policies" | sort -u > "$work/params"
 "$nowfarm" run synth --transport local --units 3 --fault 1:error --slaves 1 \
     --json > "$work/json" 2> /dev/null
 sed -n 's/^ *"\([a-z_]*\)": .*/\1/p' "$work/json" | sort -u > "$work/fields"

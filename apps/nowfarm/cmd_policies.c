@@ -63,8 +63,10 @@ static void print_text(void)
          "name takes the parameters of both.  Times need a unit: 100ms.\n\n"
          "Policies by one name:");
     for (; alias->name != NULL; alias++) {
-        printf("  %-14s%s+%s: %s\n", alias->name, alias->sizer->name,
-               alias->pacer->name, alias->summary);
+        printf("  %-14s%s+%s%s%s: %s\n", alias->name, alias->sizer->name,
+               alias->pacer->name, alias->pacer_default != NULL ? ":" : "",
+               alias->pacer_default != NULL ? alias->pacer_default : "",
+               alias->summary);
         if (alias->other_word != NULL)
             printf("  %-14s%s+%s\n", "", alias->sizer->name,
                    alias->other_pacer->name);
@@ -122,11 +124,13 @@ static json_t *all_json(void)
                                                  nf_pacer_table[i]->source,
                                                  nf_pacer_table[i]->params));
     for (; alias->name != NULL; alias++)
-        json_array_append_new(aliases,
-                              json_pack("{s:s, s:s, s:s, s:s}", "name",
-                                        alias->name, "summary", alias->summary,
-                                        "sizer", alias->sizer->name, "pacer",
-                                        alias->pacer->name));
+        json_array_append_new(
+            aliases,
+            json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", alias->name,
+                      "summary", alias->summary, "sizer", alias->sizer->name,
+                      "pacer", alias->pacer->name, "pacer_default",
+                      alias->pacer_default != NULL ? alias->pacer_default
+                                                   : ""));
     return json_pack("{s:o, s:o, s:o}", "sizers", sizers, "pacers", pacers,
                      "aliases", aliases);
 }

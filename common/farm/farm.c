@@ -33,9 +33,12 @@ static enum nf_status init_policy(struct nf_farm *farm,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     status =
         sizer->init(farm->sizer, &farm->env, farm->policy.sizer_values, err);
+    if (!status)
+        status = pacer->init(farm->pacer, &farm->env, farm->policy.pacer_values,
+                             err);
     if (status)
-        return status;
-    return pacer->init(farm->pacer, &farm->env, farm->policy.pacer_values, err);
+        nf_fail_prefix(err, "policy \"%s\"", farm->policy.spec);
+    return status;
 }
 
 static enum nf_status init_tables(struct nf_farm *farm, uint32_t max_slots)

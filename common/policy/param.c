@@ -141,8 +141,12 @@ static enum nf_status parse_bool(const struct nf_param *param, const char *text,
 static enum nf_status parse_real(const struct nf_param *param, const char *text,
                                  double *real_p, struct nf_error *err)
 {
-    if (nf_parse_real(text, 0, most_real, real_p) == NF_OK)
-        return NF_OK;
+    if (nf_parse_real(text, 0, most_real, real_p) == NF_OK) {
+        if (*real_p > 0 || !param->positive)
+            return NF_OK;
+        return nf_fail(err, NF_ERR_INVAL, "%s %s: want a number > 0",
+                       param->name, text);
+    }
     return nf_fail(err, NF_ERR_INVAL, "%s %s: want a plain number from 0 to %g",
                    param->name, text, most_real);
 }

@@ -39,6 +39,7 @@ struct nf_param {
     uint64_t min;             /**< COUNT, LIST */
     uint64_t max;             /**< COUNT, LIST; us for TIME, TIMES; 0: the most
                                    that makes sense for any policy */
+    bool positive;            /**< REAL: must not be 0 */
     const char *choices;      /**< CHOICE: "ceil|floor|half" */
     const char *unit;         /**< "units", "s", ...; NULL if it has none */
     const char *help;         /**< one line */
@@ -149,11 +150,30 @@ struct nf_pacer_ops {
     bool deaf_while_waiting;
 };
 
-/* One algorithm, one file, one line here. */
+/* One algorithm, one file, one line here: its name, with '_' for '-'. */
 /* clang-format off */
 #define NF_SIZER_LIST(X) \
     X(fixed) \
-    X(gss)
+    X(gss) \
+    X(static) \
+    X(cyclic) \
+    X(fac) \
+    X(fac2) \
+    X(wf) \
+    X(awf) \
+    X(awf_b) \
+    X(awf_c) \
+    X(awf_d) \
+    X(awf_e) \
+    X(af) \
+    X(rta) \
+    X(tss) \
+    X(tfss) \
+    X(fiss) \
+    X(viss) \
+    X(fsc) \
+    X(mfsc) \
+    X(rand)
 #define NF_PACER_LIST(X) \
     X(pull) \
     X(timer) \
@@ -180,6 +200,8 @@ struct nf_policy_alias {
     const char *name, *summary;
     const struct nf_sizer_ops *sizer;
     const struct nf_pacer_ops *pacer;
+    /** "k=v" that the pacer takes instead of its default; NULL: none. */
+    const char *pacer_default;
     /** Written as a parameter ("td=auto"), it selects @p other_pacer instead
      *  of @p pacer.  NULL: no such word. */
     const char *other_word;
@@ -198,7 +220,7 @@ struct nf_policy {
     const struct nf_pacer_ops *pacer;
     struct nf_param_value sizer_values[NF_POLICY_PARAMS_MAX];
     struct nf_param_value pacer_values[NF_POLICY_PARAMS_MAX];
-    uint64_t grain_units; /**< g of sizer fixed, else 1 */
+    uint64_t grain_units; /**< g of sizers fixed and cyclic, else 1 */
 };
 
 /** Parse "SIZER[:k=v,...][+PACER[:k=v,...]]" or an alias.  A sizer alone means

@@ -23,6 +23,7 @@ struct target {
     struct nf_policy *policy;
     const struct nf_sizer_ops *sizer;
     const struct nf_pacer_ops *pacer;
+    const char *pacer_default;           /* "k=v" of an alias, or NULL */
     bool given[2][NF_POLICY_PARAMS_MAX]; /* written by the user */
 };
 
@@ -172,6 +173,7 @@ static enum nf_status resolve_one(struct half *half, struct target *target,
     if (alias != NULL) {
         target->sizer = alias->sizer;
         target->pacer = alias->pacer;
+        target->pacer_default = alias->pacer_default;
         if (alias->other_word != NULL && take_word(half, alias->other_word))
             target->pacer = alias->other_pacer;
     } else if (target->sizer != NULL) {
@@ -239,6 +241,21 @@ static char *find_plus(char *text)
     return NULL;
 }
 
+/* What the alias wants instead of the pacer's own default. */
+static void set_pacer_default(struct target *target)
+{
+    const struct nf_param *params = target->pacer->params;
+    size_t length = strcspn(target->pacer_default, "=");
+    int i = nf_param_find(params, target->pacer_default, length);
+    enum nf_status status = NF_ERR_INVAL;
+
+    if (i >= 0)
+        status = nf_param_parse(&params[i], target->pacer_default + length + 1,
+                                &target->policy->pacer_values[i], NULL);
+    assert(status == NF_OK); /* a bug in nf_policy_alias_table */
+    (void)status;
+}
+
 static enum nf_status parse_halves(char *text, struct target *target,
                                    struct nf_error *err)
 {
@@ -268,6 +285,8 @@ static enum nf_status parse_halves(char *text, struct target *target,
     assert(sizer != NULL && pacer != NULL);
     nf_param_set_defaults(sizer->params, target->policy->sizer_values);
     nf_param_set_defaults(pacer->params, target->policy->pacer_values);
+    if (target->pacer_default != NULL)
+        set_pacer_default(target);
     if (plus == NULL)
         return set_params(target, &halves[0], err);
     target->pacer = NULL;
@@ -285,15 +304,14 @@ static enum nf_status check_text(const char *spec, struct nf_error *err)
     if (strlen(spec) >= NF_POLICY_SPEC_BYTES)
         return nf_fail(err, NF_ERR_INVAL, "policy: longer than %d characters",
                        NF_POLICY_SPEC_BYTES - 1);
-    for (const char *c = spec; *c != '\0'; c++) {
+    for (const char *c = spec; *c != '\0'; c++)
         if (*c < ' ' || *c > '~')
             return nf_fail(err, NF_ERR_INVAL,
                            "policy: byte 0x%02x is not allowed",
                            (unsigned)(unsigned char)*c);
-        if (*c == ' ')
-            return nf_fail(err, NF_ERR_INVAL,
-                           "policy \"%s\": blanks are not allowed", spec);
-    }
+    if (strchr(spec, ' ') != NULL)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "policy \"%s\": blanks are not allowed", spec);
     return NF_OK;
 }
 
@@ -314,7 +332,7 @@ enum nf_status nf_policy_parse(const char *spec, struct nf_policy *policy_p,
     if (status != NF_OK)
         return nf_fail(err, status, "policy \"%s\": %.120s", spec, reason.text);
     policy.grain_units = 1;
-    if (policy.sizer == &nf_sizer_fixed)
+    if (policy.sizer == &nf_sizer_fixed || policy.sizer == &nf_sizer_cyclic)
         policy.grain_units = policy.sizer_values[0].count;
     *policy_p = policy;
     return NF_OK;

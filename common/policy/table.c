@@ -48,6 +48,13 @@ const struct nf_policy_alias nf_policy_alias_table[] = {
         .sizer = &nf_sizer_gss,
         .pacer = &nf_pacer_pull,
     },
+    {
+        .name = "cyclic",
+        .summary = "blocks dealt in turn, all sent at once",
+        .sizer = &nf_sizer_cyclic,
+        .pacer = &nf_pacer_window,
+        .pacer_default = "w=0",
+    },
     { .name = NULL },
 };
 

@@ -219,8 +219,11 @@ static void check_units(struct cursor *in, uint64_t first, uint64_t count)
         in->bad = true;
 }
 
+/* Can one number stand for all?  The mark of a table cannot. */
 static bool is_uniform(const uint64_t *sizes_bytes, uint64_t count)
 {
+    if (sizes_bytes[0] == NF_LAYOUT_TABLE)
+        return false;
     for (uint64_t i = 1; i < count; i++)
         if (sizes_bytes[i] != sizes_bytes[0])
             return false;

@@ -14,11 +14,34 @@
 enum { SCRIPTS = 120000, MAX_STEPS = 100000 };
 
 static const char *const specs[] = {
-    "send",         "send:g=3",           "gss",
-    "gss:kmin=2",   "fixed+window",       "gss+window:w=3",
-    "presend:td=0", "presend:td=5us",     "fixed:g=2+window:w=0",
-    "auto",         "presend:g=4,td=9us", "presend-round:td=7us",
+    "send",
+    "send:g=3",
+    "gss",
+    "gss:kmin=2",
+    "fixed+window",
+    "gss+window:w=3",
+    "presend:td=0",
+    "presend:td=5us",
+    "fixed:g=2+window:w=0",
+    "auto",
+    "presend:g=4,td=9us",
+    "presend-round:td=7us",
     "gss+auto",
+    "static",
+    "static+window",
+    "cyclic:g=2",
+    "cyclic+auto",
+    "fac+timer:td=3us",
+    "fac2:form=halving",
+    "wf+window",
+    "awf:steps=3+auto",
+    "awf-b+window",
+    "awf-e+auto",
+    "af+window:w=3",
+    "rta:g=3+timer:td=5us",
+    "tfss:kmin=2",
+    "fiss+round:td=7us",
+    "rand+auto",
 };
 enum { NSPECS = sizeof(specs) / sizeof(specs[0]) };
 static struct nf_policy policies[NSPECS];
@@ -26,6 +49,15 @@ static struct nf_policy policies[NSPECS];
 static struct lease *any_lease(struct script *s)
 {
     return s->nleases ? &s->leases[draw(s, s->nleases)] : NULL;
+}
+
+/* What such a sizer keeps for slots that do not come, the farm takes as come
+ * back in the end, so that a late answer may name it. */
+static bool may_refuse(const struct script *s)
+{
+    const struct nf_sizer_ops *sizer = s->config.policy->sizer;
+
+    return sizer == &nf_sizer_static || sizer == &nf_sizer_cyclic;
 }
 
 static void do_nonsense(struct script *s)
@@ -44,7 +76,7 @@ static void do_nonsense(struct script *s)
                                 l->first, 1, NULL, s->now_us, &acts);
         break;
     case 1: /* units that nobody ever had */
-        if (s->next_fresh == s->config.units || l->live)
+        if (s->next_fresh == s->config.units || l->live || may_refuse(s))
             return;
         status = nf_farm_result(s->farm, slave, l->id, s->next_fresh, 1, NULL,
                                 s->now_us, &acts);

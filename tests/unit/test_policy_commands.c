@@ -87,6 +87,15 @@ static void policies_lists_every_name(void)
                                               "16"));
 }
 
+static size_t count_sizers(void)
+{
+    size_t count = 0;
+
+    while (nf_sizer_table[count] != NULL)
+        count++;
+    return count;
+}
+
 static void policies_as_json_is_one_object(void)
 {
     json_t *object, *gss, *kmin;
@@ -95,9 +104,10 @@ static void policies_as_json_is_one_object(void)
     CU_ASSERT_EQUAL(output.status, 0);
     object = json_loads(output.out, JSON_REJECT_DUPLICATES, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(object);
-    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "sizers")), 2);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "sizers")),
+                    count_sizers());
     CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "pacers")), 5);
-    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "aliases")), 5);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "aliases")), 6);
     gss = json_array_get(json_object_get(object, "sizers"), 1);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(gss, "name")),
                            "gss");
@@ -148,6 +158,34 @@ static void chunks_replays_a_script(void)
     CU_ASSERT_STRING_EQUAL(output.out,
                            "{\"policy\":\"gss\",\"units\":5,\"slaves\":4,"
                            "\"sizes\":[2,1,1,1]}\n");
+}
+
+/* What was taken out of a batch is what the script says, so that the rest of
+ * the batch is the rest of what was really left of it. */
+static void a_script_may_change_what_is_left_of_a_batch(void)
+{
+    write_script("next 0\nnext 1 7\nnext 2 16\nnext 3 1\nnext 0 10\n"
+                 "next 1 0\nnext 1\n");
+    RUN(nf_cmd_chunks, "chunks", "fac2", "--units", "80", "--slaves", "4",
+        "--json", "--script", script_path);
+    CU_ASSERT_EQUAL(output.status, 0);
+    /* 40 = 10 + 7 + 16 + 1 + 6, and 4 of the second batch of 6 a chunk */
+    CU_ASSERT_PTR_NOT_NULL(strstr(output.out, "\"sizes\":[10,10,10,7,6,5,5]"));
+}
+
+static void static_lists_the_block_of_every_slave(void)
+{
+    RUN(nf_cmd_chunks, "chunks", "static", "--units", "2", "--slaves", "4",
+        "--json");
+    CU_ASSERT_EQUAL(output.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(output.out, "\"chunks\":[1,1,0,0]"));
+    RUN(nf_cmd_chunks, "chunks", "static", "--units", "0", "--slaves", "3",
+        "--json");
+    CU_ASSERT_PTR_NOT_NULL(strstr(output.out, "\"chunks\":[0,0,0]"));
+    write_script("next 3\nnext 1\nnext 1\nnext 0\n");
+    RUN(nf_cmd_chunks, "chunks", "static", "--units", "10", "--slaves", "4",
+        "--json", "--script", script_path);
+    CU_ASSERT_PTR_NOT_NULL(strstr(output.out, "\"sizes\":[2,3,0,3]"));
 }
 
 /* The size in the script is what was taken; the answer is the policy's own. */
@@ -208,6 +246,18 @@ static void bad_arguments_exit_2_with_one_line(void)
           "more than 10000000" },
         { { "chunks", "a\nb", "--units", "5", "--slaves", "4" },
           "byte 0x0a is not allowed" },
+        { { "chunks", "wf:speeds=1/2", "--units", "5", "--slaves", "3" },
+          "policy \"wf:speeds=1/2\": speeds: 2 given for 3 slots" },
+        { { "chunks", "awf:weights=1", "--units", "5", "--slaves", "3" },
+          "weights: 1 given for 3 slots (want one for each)" },
+        { { "chunks", "wf:speeds=1/0/1", "--units", "5", "--slaves", "3" },
+          "speeds 0: want a count >= 1" },
+        { { "chunks", "fac:mu=0", "--units", "5", "--slaves", "3" },
+          "mu 0: want a number > 0" },
+        { { "chunks", "fac:mu=-1", "--units", "5", "--slaves", "3" },
+          "mu -1: want a plain number" },
+        { { "chunks", "fiss:stages=1", "--units", "5", "--slaves", "3" },
+          "stages 1: want a count >= 2" },
         { { "chunks", "gss", "--units", "5\n6", "--slaves", "4" },
           "--units 5?6: want" },
     };
@@ -239,6 +289,7 @@ static void bad_scripts_exit_2_naming_file_and_line(void)
         { "report 0 0 2 3 4 5\n", ":1: size 0: want a count >= 1" },
         { "report 0 1 x 3 4 5\n", ":1: compute time x: want" },
         { "report 0 1 2 -3 4 5\n", ":1: elapsed time -3: want" },
+        { "report 0 101 2 3 4 5\n", ":1: size 101: want a count from 0" },
         { "report 0 1 2 3 nan 5\n", ":1: mean nan: want" },
         { "report 0 1 2 3 4 -5\n", ":1: M2 -5: want" },
     };
@@ -279,6 +330,10 @@ int main(void)
         { "chunks replays a script", chunks_replays_a_script },
         { "a script may go on from another size",
           a_script_may_go_on_from_another_size },
+        { "a script may change what is left of a batch",
+          a_script_may_change_what_is_left_of_a_batch },
+        { "static lists the block of every slave",
+          static_lists_the_block_of_every_slave },
         { "bad arguments exit 2 with one line",
           bad_arguments_exit_2_with_one_line },
         { "bad scripts exit 2 naming file and line",

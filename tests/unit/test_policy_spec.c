@@ -42,6 +42,18 @@ static const struct good good[] = {
     { "timer:td=5ms", "fixed", "timer", 1 },
     { "round:td=1s", "fixed", "round", 1 },
     { "pull", "fixed", "pull", 1 },
+    { "static", "static", "pull", 1 },
+    { "cyclic", "cyclic", "window", 1 },
+    { "cyclic:g=7", "cyclic", "window", 7 },
+    { "cyclic:w=3,g=7", "cyclic", "window", 7 },
+    { "cyclic:g=7+auto", "cyclic", "auto", 7 },
+    { "awf-b", "awf-b", "pull", 1 },
+    { "awf-e:warm=0,kmin=4+window:w=3", "awf-e", "window", 1 },
+    { "awf:weights=10/7/3/1,steps=5", "awf", "pull", 1 },
+    { "wf:speeds=10/7/3/1", "wf", "pull", 1 },
+    { "rta:g=8,tail=0", "rta", "pull", 1 },
+    { "tss:first=20,last=4,decrement=exact", "tss", "pull", 1 },
+    { "rand:seed=18446744073709551615", "rand", "pull", 1 },
 };
 
 static void good_specs_name_their_halves(void)
@@ -62,6 +74,19 @@ static void good_specs_name_their_halves(void)
         CU_ASSERT_STRING_EQUAL(policy.pacer->name, good[i].pacer);
         CU_ASSERT_EQUAL(policy.grain_units, good[i].grain_units);
     }
+}
+
+/* Unless the user says how many, all blocks of cyclic go out at once. */
+static void cyclic_alone_has_no_limit(void)
+{
+    static struct nf_policy policy;
+
+    CU_ASSERT_EQUAL(nf_policy_parse("cyclic:g=2", &policy, NULL), NF_OK);
+    CU_ASSERT_EQUAL(policy.pacer_values[0].count, 0);
+    CU_ASSERT_EQUAL(nf_policy_parse("cyclic:w=3", &policy, NULL), NF_OK);
+    CU_ASSERT_EQUAL(policy.pacer_values[0].count, 3);
+    CU_ASSERT_EQUAL(nf_policy_parse("cyclic+window", &policy, NULL), NF_OK);
+    CU_ASSERT_EQUAL(policy.pacer_values[0].count, 2);
 }
 
 struct bad {
@@ -95,6 +120,19 @@ static const struct bad bad[] = {
     { "gss:,kmin=5", "gss: empty parameter" },
     { "gss:kmin=5,,rounding=half", "empty parameter" },
     { "gss:kmin=5,kmin=6", "kmin: given twice" },
+    { "fac:mu=0", "mu 0: want a number > 0" },
+    { "fac:mu=0.0", "mu 0.0: want a number > 0" },
+    { "fac:mu=inf", "mu inf: want a plain number" },
+    { "fac:sigma=-1", "sigma -1: want a plain number" },
+    { "wf:speeds=1/0", "speeds 0: want a count >= 1" },
+    { "wf:speeds=1/", "speeds: nothing after the last" },
+    { "wf:speeds=1.5", "speeds 1.5: want a count" },
+    { "tss:decrement=ceil", "decrement ceil: want floor or exact" },
+    { "awf-f", "no such policy (did you mean \"awf-b\"" },
+    { "awf_b", "did you mean \"awf-b\"" },
+    { "rand:seed=18446744073709551616", "seed 18446744073709551616: want" },
+    { "static:g=2", "g: static takes no parameters" },
+    { "cyclic:kmin=2", "kmin: no such parameter of cyclic (want g, w)" },
     { "gss:k=5", "k: no such parameter of gss (want kmin, rounding)" },
     { "gss:rounding=up", "rounding up: want ceil, floor or half" },
     { "gss:rounding=cei", "want ceil, floor or half" },
@@ -154,6 +192,7 @@ static const struct bad bad[] = {
     { "send:g= 1", "blanks are not allowed" },
     { "send\n", "byte 0x0a is not allowed" },
     { "send\x7f", "byte 0x7f is not allowed" },
+    { "s \xc3\xa9nd", "byte 0xc3 is not allowed" },
     { "s\xc3\xa9nd", "byte 0xc3 is not allowed" },
     { "send;g=1", "no such policy" },
     { "send:g=1;2", "g 1;2: want a count" },
@@ -284,6 +323,7 @@ static void every_name_is_found_and_every_default_parses(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
+        { "cyclic alone has no limit", cyclic_alone_has_no_limit },
         { "good specifications name their halves",
           good_specs_name_their_halves },
         { "bad specifications are refused with the reason in one line",

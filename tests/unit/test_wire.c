@@ -166,6 +166,21 @@ static void test_layouts(void)
     free_samples(s);
 }
 
+/* Found by fuzz_wire: as one number it would be the mark of a table. */
+static void test_sizes_like_the_mark_of_a_table_stay_a_table(void)
+{
+    const uint64_t sizes[2] = { NF_LAYOUT_TABLE, NF_LAYOUT_TABLE };
+    struct nf_lease_msg m = { .lease = 1, .count = 2 }, again;
+    struct nf_body body;
+
+    m.layout.unit_bytes = NF_LAYOUT_TABLE;
+    nf_body_init(&body);
+    CU_ASSERT_EQUAL(nf_put_lease(&body, &m, sizes), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_lease(body.data, body.bytes, &again), NF_OK);
+    CU_ASSERT_FALSE(nf_layout_fits(&again.layout, 2, UINT64_MAX));
+    nf_body_fini(&body);
+}
+
 /* 2^63 units of 2 bytes are not 0 bytes. */
 static void test_overflow_does_not_fit(void)
 {
@@ -324,6 +339,8 @@ static void test_out_of_memory_is_said(void)
 static CU_TestInfo tests[] = {
     { "every message survives a round trip", test_round_trips },
     { "sizes travel as one number or as a table", test_layouts },
+    { "sizes like the mark of a table stay a table",
+      test_sizes_like_the_mark_of_a_table_stay_a_table },
     { "sizes that overflow fit nothing", test_overflow_does_not_fit },
     { "every truncation is refused", test_truncations_are_refused },
     { "only a later hello may be longer",
