@@ -165,12 +165,6 @@ static bool ask_worker(struct keeping *k, void (*work)(int socket, bool flag),
     return bytes > 0;
 }
 
-static void halt_adapter(int socket, bool flag)
-{
-    (void)flag;
-    nf_keeper_work_halt(socket);
-}
-
 /* Have a virtual machine and a hold on it, and tell the master. */
 static bool begin(struct keeping *k, enum nf_keep how)
 {
@@ -200,29 +194,56 @@ static bool begin(struct keeping *k, enum nf_keep how)
     return true;
 }
 
+/* Workers stay as long as slaves do, and SIGCHLD is ignored: no zombies. */
+static bool workers_stay(void)
+{
+    return waitpid(-1, NULL, WNOHANG) == 0;
+}
+
+/* Slaves end when their master does; what cannot (stopped, say) is killed. */
+static void end_slaves(struct keeping *k)
+{
+    static char answer[DATAGRAM_BYTES + 1];
+
+    for (int i = 0; i < 100 && workers_stay(); i++)
+        usleep(10000);
+    if (workers_stay())
+        ask_worker(k, nf_keeper_work_end_slaves, false, answer, 3000);
+}
+
+static void clean_up_after_pvmd(struct keeping *k)
+{
+    char path[PATH_MAX];
+
+    nf_keeper_await_halted();
+    /* one that was killed leaves its file; it would block plain PVM */
+    nf_pvm_socket_file(path, sizeof(path));
+    if (access(path, F_OK) == 0 && !nf_pvm_answers())
+        unlink(path);
+    nf_vmlock_mark(&k->lock, false);
+}
+
 /* Slaves of a nowfarm that was killed with its keeper need up to 10 s to end.
- * Nobody is kept waiting meanwhile: who comes in takes over. */
+ * Nobody is kept waiting meanwhile: the master sees the first process go, and
+ * who comes in takes over. */
 enum { ORPHAN_TRIES = 30, ORPHAN_PAUSE_US = 500000 };
 
 static void finish(struct keeping *k)
 {
     static char answer[DATAGRAM_BYTES + 1];
-    char path[PATH_MAX];
 
+    end_slaves(k);
     for (int i = 0; i < ORPHAN_TRIES && nf_vmlock_last(&k->lock); i++) {
-        if (!ask_worker(k, halt_adapter, false, answer, 10000) ||
+        if (!ask_worker(k, nf_keeper_work_halt, i == 0, answer, 10000) ||
             strcmp(answer, "busy") == 0)
             break;
         if (strcmp(answer, "gone") == 0) {
-            nf_keeper_await_halted();
-            /* one that was killed leaves its file; it would block plain PVM */
-            nf_pvm_socket_file(path, sizeof(path));
-            if (access(path, F_OK) == 0 && !nf_pvm_answers())
-                unlink(path);
-            nf_vmlock_mark(&k->lock, false);
+            clean_up_after_pvmd(k);
             break;
         }
         nf_vmlock_hold(&k->lock);
+        if (i == 0 && fork() > 0)
+            _exit(0);
         usleep(ORPHAN_PAUSE_US);
     }
     nf_vmlock_end(&k->lock);

@@ -31,7 +31,7 @@ enum nf_keep {
 enum nf_status nf_keeper_open(enum nf_keep how, struct nf_keeper **keeper_p,
                               struct nf_error *err);
 /** Let go: halts the virtual machine if we are the last user of one that was
- *  started for jobs.  @p wait: until that is done (bounded, 3 s). */
+ *  started for jobs.  @p wait: until that is done (4 s at most). */
 void nf_keeper_close(struct nf_keeper *keeper, bool wait);
 
 /** Requests; each returns at once.  Lines must hold no tab or newline. */

@@ -208,29 +208,39 @@ void nf_keeper_work_start(int socket, bool may_start)
 
 /* Who is left, after a moment for tasks that are just ending: slaves that were
  * told to, and the workers that look after them. */
-static enum nf_pvm_company who_stays(void)
+static enum nf_pvm_company who_stays(bool patient)
 {
     enum nf_pvm_company who = nf_pvm_company();
 
-    for (int i = 0; i < 100 && who != NF_PVM_ALONE; i++) {
+    for (int i = 0; i < 100 && patient && who != NF_PVM_ALONE; i++) {
         usleep(10000);
         who = nf_pvm_company();
     }
     return who;
 }
 
-/* Our own slaves that are still there will not end by themselves soon (stopped,
- * say, while their master was killed). */
-void nf_keeper_work_halt(int socket)
+/* The master is gone, these are not: stopped, say, or in a long unit. */
+void nf_keeper_work_end_slaves(int socket, bool flag)
+{
+    int tid;
+
+    (void)flag;
+    if (nf_pvm_enroll(&tid) == NF_OK) {
+        nf_pvm_kill_ours(false); /* first: the other may hang */
+        nf_pvm_kill_ours(true);
+    }
+    nf_keeper_post(socket, "ended");
+    nf_pvm_leave();
+}
+
+void nf_keeper_work_halt(int socket, bool patient)
 {
     enum nf_pvm_company who = NF_PVM_ALONE;
     int tid;
 
     signal(SIGTERM, SIG_IGN); /* halting sends it to us */
     if (nf_pvm_enroll(&tid) == NF_OK) {
-        who = who_stays();
-        if (who == NF_PVM_OURS)
-            nf_pvm_kill_ours();
+        who = who_stays(patient);
         if (who <= NF_PVM_OURS)
             nf_pvm_halt();
         else

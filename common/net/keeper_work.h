@@ -27,9 +27,12 @@ void nf_keeper_work_kill(int socket, char **f);
 void nf_keeper_work_halt_now(int socket);
 /** Connect, or start a pvmd; says "running", "started" or "error TEXT". */
 void nf_keeper_work_start(int socket, bool may_start);
+/** Kill the slaves that our workers spawned, wherever they are; says "ended". */
+void nf_keeper_work_end_slaves(int socket, bool flag);
 /** Halt, unless tasks of other programs are on this host; says "gone", "busy",
- *  or "orphans": it is worth asking again in a while. */
-void nf_keeper_work_halt(int socket);
+ *  or "orphans": it is worth asking again in a while.
+ *  @param patient  give tasks a second to end */
+void nf_keeper_work_halt(int socket, bool patient);
 /** Wait, a second at most, until the pvmd's file is gone. */
 void nf_keeper_await_halted(void);
 #endif

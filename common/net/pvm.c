@@ -243,19 +243,25 @@ void nf_pvm_kill(const int *tids, size_t count)
         pvm_sendsig(tids[i], SIGKILL);
 }
 
+static bool is_of_our_group(const struct pvmtaskinfo *task)
+{
+    return task->ti_host == pvm_tidtohost(pvm_mytid()) && task->ti_pid > 0 &&
+           getpgid(task->ti_pid) == getpgrp();
+}
+
 /* Whose is this task?  Ours are the processes of our group and what they
- * spawned. */
+ * spawned.  Tasks that were started by hand have no parent, those of the
+ * console one below zero. */
 static enum nf_pvm_company owner(const struct pvmtaskinfo *info, int n,
                                  const struct pvmtaskinfo *task)
 {
-    if (getpgid(task->ti_pid) == getpgrp())
+    if (is_of_our_group(task))
         return NF_PVM_OURS;
-    if (task->ti_ptid == 0) /* started by hand, not spawned */
+    if (task->ti_ptid <= 0)
         return NF_PVM_OTHERS;
     for (int i = 0; i < n; i++)
         if (info[i].ti_tid == task->ti_ptid)
-            return getpgid(info[i].ti_pid) == getpgrp() ? NF_PVM_OURS
-                                                        : NF_PVM_OTHERS;
+            return is_of_our_group(&info[i]) ? NF_PVM_OURS : NF_PVM_OTHERS;
     return NF_PVM_ORPHANS;
 }
 
@@ -266,7 +272,7 @@ enum nf_pvm_company nf_pvm_company(void)
     int n = 0, me = pvm_mytid();
 
     if (pvm_tasks(pvm_tidtohost(me), &n, &info) < 0)
-        return NF_PVM_ALONE;
+        return NF_PVM_OTHERS; /* unknown: leave the machine alone */
     for (int i = 0; i < n; i++) {
         enum nf_pvm_company whose = owner(info, n, &info[i]);
 
@@ -276,18 +282,16 @@ enum nf_pvm_company nf_pvm_company(void)
     return most;
 }
 
-void nf_pvm_kill_ours(void)
+void nf_pvm_kill_ours(bool everywhere)
 {
     struct pvmtaskinfo *info;
     int n = 0, me = pvm_mytid();
 
-    if (pvm_tasks(pvm_tidtohost(me), &n, &info) < 0)
+    if (pvm_tasks(everywhere ? 0 : pvm_tidtohost(me), &n, &info) < 0)
         return;
     for (int i = 0; i < n; i++)
-        if (info[i].ti_tid == me || owner(info, n, &info[i]) != NF_PVM_OURS)
-            info[i].ti_tid = 0;
-    for (int i = 0; i < n; i++) /* not before: slaves are known by our workers */
-        if (info[i].ti_tid != 0)
+        if (owner(info, n, &info[i]) == NF_PVM_OURS &&
+            !is_of_our_group(&info[i]))
             pvm_sendsig(info[i].ti_tid, SIGKILL);
 }
 

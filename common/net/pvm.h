@@ -73,8 +73,8 @@ enum nf_pvm_company {
 };
 /** The highest of these that holds. (slow) */
 enum nf_pvm_company nf_pvm_company(void);
-/** Kill what is NF_PVM_OURS: halting only asks tasks to end. (slow) */
-void nf_pvm_kill_ours(void);
+/** Kill what our process group spawned, on this host or on all (slow). */
+void nf_pvm_kill_ours(bool everywhere);
 /** Halt the whole virtual machine.  The caller may get SIGTERM. */
 void nf_pvm_halt(void);
 

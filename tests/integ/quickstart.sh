@@ -46,6 +46,11 @@ check "primes below 10^6: 78498" grep -qw 78498 "$work/out"
 check "no process is left" wait_until 5 eval '[ -z "$(our_pids primes)" ]'
 check "no pvmd is left" wait_until 5 no_pvmd
 
+unit=$(find "${NF_PREFIX:-$work/root}" -name nowfarmd.service | head -n 1)
+daemon=$(sed -n 's/^ExecStart=//p' "${unit:-/dev/null}")
+check "the service unit names a program that is installed" \
+    test -x "${PKG_CONFIG_SYSROOT_DIR:-}${daemon%% *}"
+
 # everything in one file, for hosts where nothing is installed
 if [ $sanitized = 0 ] && [ -f "$libdir/libnowfarm.a" ]; then
     # shellcheck disable=SC2046
