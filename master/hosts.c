@@ -63,11 +63,22 @@ static enum nf_status read_word(struct nf_host *host, const char *word,
     return NF_OK;
 }
 
+/* PVM knows this host by its own name; under "localhost" it would look for
+ * another one, and reject it after a while. */
+static const char *name_of(const char *word, char *own, size_t bytes)
+{
+    if (strcmp(word, "localhost") != 0 && strncmp(word, "127.", 4) != 0)
+        return word;
+    if (gethostname(own, bytes) != 0 || memchr(own, '\0', bytes) == NULL)
+        return word;
+    return own;
+}
+
 /* One line, its comment removed; *host_p->name stays empty for a blank one. */
 static enum nf_status read_line(char *text, struct nf_host *host_p,
                                 struct nf_error *err)
 {
-    char *rest, *word;
+    char *rest, *word, own[sizeof(host_p->name)];
     enum nf_status status = NF_OK;
 
     memset(host_p, 0, sizeof(*host_p));
@@ -77,8 +88,9 @@ static enum nf_status read_line(char *text, struct nf_host *host_p,
         return NF_OK;
     if (!is_host_name(word))
         return nf_fail(err, NF_ERR_INVAL, "\"%.80s\" is not a host name", word);
-    snprintf(host_p->name, sizeof(host_p->name), "%s", word);
-    snprintf(host_p->line, sizeof(host_p->line), "%s", word);
+    snprintf(host_p->name, sizeof(host_p->name), "%s",
+             name_of(word, own, sizeof(own)));
+    snprintf(host_p->line, sizeof(host_p->line), "%s", host_p->name);
     while (status == NF_OK && (word = strtok_r(NULL, " \t\r\n", &rest)) != NULL)
         status = read_word(host_p, word, err);
     return status;

@@ -221,7 +221,27 @@ static void test_shares(void)
         }
 }
 
+static void test_this_host_by_its_loopback_names(void)
+{
+    static const char *const text[] = { "localhost slots=2\n", "127.0.0.1\n" };
+    struct nf_hosts hosts;
+    struct nf_error err;
+    char own[256];
+
+    CU_ASSERT_EQUAL_FATAL(gethostname(own, sizeof(own)), 0);
+    for (size_t i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL_FATAL(
+            read_bytes(text[i], strlen(text[i]), &hosts, &err), NF_OK);
+        CU_ASSERT_EQUAL_FATAL(hosts.count, 1);
+        CU_ASSERT_STRING_EQUAL(hosts.list[0].name, own);
+        CU_ASSERT_STRING_EQUAL(hosts.list[0].line, own);
+        nf_hosts_fini(&hosts);
+    }
+}
+
 static CU_TestInfo tests[] = {
+    { "localhost and 127.0.0.1 are this host",
+      test_this_host_by_its_loopback_names },
     { "good lines are read, comments and blanks ignored", test_good_lines },
     { "each bad line is named by its number", test_bad_lines },
     { "lines may be long, names may not", test_long_lines },
