@@ -27,7 +27,7 @@ static const char *const classes[SPAN_KINDS] = {
 static const char style[] =
     "<style>\n"
     "text{font-family:'DejaVu Sans','Segoe UI',Helvetica,Arial,sans-serif;"
-    "font-size:11px;fill:#3b4252}\n"
+    "font-size:11px;fill:#3b4252}\nrect{shape-rendering:crispEdges}\n"
     ".h{font-size:19px;font-weight:600;fill:#1f2430}\n"
     ".n{font-size:12.5px}\n.w{font-size:12.5px;fill:#b3361b}\n"
     ".g{font-weight:600;font-size:12px;fill:#1f2430}\n"
@@ -125,8 +125,8 @@ static void draw_span(struct svg *s, const struct span *span)
     char text[32];
 
     /* neighbours of one colour are told apart by a hair of background */
-    if (span->kind != SPAN_IDLE && w > 4)
-        w -= 0.6;
+    if (span->kind != SPAN_IDLE && w > 5)
+        w -= 1;
     rect(s, classes[span->kind], x, s->y, w, s->bar_height);
     fprintf(s->to, "><title>%s for %s", span_names[span->kind],
             nf_format_time_us(span->to_us - span->from_us, text, sizeof(text)));
@@ -454,12 +454,14 @@ static void draw_title(struct svg *s)
     else
         fprintf(s->to, "first %s; ",
                 nf_format_time_us(s->t->to_us - s->t->from_us, a, sizeof(a)));
-    fprintf(s->to, "%u slots on %u host%s, transport ", s->t->nrows,
-            s->t->nhosts, s->t->nhosts == 1 ? "" : "s");
+    fprintf(s->to, "%" PRIu64 " slots on %u host%s, transport ",
+            h->complete ? h->end.slots : s->t->nrows, s->t->nhosts,
+            s->t->nhosts == 1 ? "" : "s");
     put_escaped(s->to, h->transport);
     fprintf(s->to, "%s%s", h->date[0] != '\0' ? "; " : "", h->date);
     if (h->end.lost_slaves > 0)
-        fprintf(s->to, "; %" PRIu64 " slaves lost", h->end.lost_slaves);
+        fprintf(s->to, "; %" PRIu64 " slave%s lost", h->end.lost_slaves,
+                h->end.lost_slaves == 1 ? "" : "s");
     if (h->warning[0] != '\0') {
         fputs("</text>\n<text class=\"w\" x=\"700\" y=\"52\">", s->to);
         put_escaped(s->to, h->warning);
@@ -487,7 +489,7 @@ static void draw_legend(struct svg *s)
         rect(s, keys[i].class, x, 70, 14, 11);
         fprintf(s->to, "/><text x=\"%.0f\" y=\"80\">%s</text>\n", x + 19,
                 keys[i].text);
-        x += 44 + 6.3 * (double)strlen(keys[i].text);
+        x += 42 + 5.75 * (double)strlen(keys[i].text);
     }
     if (s->t->h->complete)
         fprintf(s->to,
