@@ -178,7 +178,7 @@ static void fit_line(const double *x, const double *y, size_t n, double *room,
         sxx += (x[i] - mx) * (x[i] - mx);
         sxy += (x[i] - mx) * (y[i] - my);
     }
-    if (sxx > 0 && sxy > 0)
+    if (sxx > 1e-6 * mx * mx * (double)n && sxy > 0) /* not by rounding */
         *slope_p = sxy / sxx;
     for (size_t i = 0; i < n; i++)
         room[i] = y[i] - *slope_p * x[i];
