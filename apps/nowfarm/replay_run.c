@@ -30,8 +30,10 @@ enum nf_status replay_add(struct replay *replay, const char *spec, bool used,
     if (status != NF_OK)
         return status;
     for (uint32_t i = 0; i < replay->count; i++)
-        if (strcmp(replay->list[i].policy.spec, spec) == 0)
+        if (strcmp(replay->list[i].policy.spec, spec) == 0) {
+            replay->list[i].used |= used;
             return NF_OK;
+        }
     list = nf_realloc(replay->list, (replay->count + 1) * sizeof(*list));
     if (list == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
