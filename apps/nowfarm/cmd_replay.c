@@ -230,7 +230,8 @@ static enum nf_status add_list(struct replay *replay, const char *list,
     return status;
 }
 
-/* The policy of the trace first; it may be of another version and unknown. */
+/* The policy of the trace, which may be of another version and unknown, and all
+ * if none were asked for. */
 static enum nf_status add_candidates(struct replay *replay,
                                      const struct request *request,
                                      const struct replay_model *model,
@@ -242,7 +243,7 @@ static enum nf_status add_candidates(struct replay *replay,
         fprintf(stderr, "nowfarm: the policy that was used: %s\n", err->text);
     if (status == NF_ERR_NOMEM)
         return status;
-    return request->policies != NULL ? add_list(replay, request->policies, err)
+    return request->policies != NULL ? NF_OK
                                      : replay_add_all(replay, model, err);
 }
 
@@ -286,9 +287,13 @@ static int replay_trace(const struct request *request, struct replay *replay)
     struct nf_history history;
     struct replay_model model;
     struct nf_error err = { .status = NF_OK };
-    enum nf_status status = nf_history_read(request->trace, &history, &err);
+    enum nf_status status = NF_OK;
     int rc = NF_EXIT_OK;
 
+    if (request->policies != NULL)
+        status = add_list(replay, request->policies, &err);
+    if (status == NF_OK)
+        status = nf_history_read(request->trace, &history, &err);
     if (status != NF_OK)
         return nf_failure(&err);
     status = model_fit(&history, &model, &err);
@@ -310,7 +315,6 @@ static int replay_trace(const struct request *request, struct replay *replay)
     else
         rc = request->json ? print_json(replay, &model)
                            : print_text(replay, &model);
-    replay_fini(replay);
     model_fini(&model);
     nf_history_fini(&history);
     return rc;
@@ -320,6 +324,7 @@ static int check_and_replay(poptContext context, struct request *request)
 {
     struct replay replay = { .runs = 0, .seed = 1 };
     uint64_t runs = 0;
+    int rc;
 
     request->trace = poptGetArg(context);
     if (request->trace == NULL || poptPeekArg(context) != NULL)
@@ -332,7 +337,9 @@ static int check_and_replay(poptContext context, struct request *request)
             NF_EXIT_OK)
         return NF_EXIT_USAGE;
     replay.runs = (uint32_t)runs;
-    return replay_trace(request, &replay);
+    rc = replay_trace(request, &replay);
+    replay_fini(&replay);
+    return rc;
 }
 
 int nf_cmd_replay(int argc, const char **argv)

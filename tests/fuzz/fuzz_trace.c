@@ -5,7 +5,7 @@
  *
  *   clang -DNF_LIBFUZZER -g -O1 -fsanitize=fuzzer,address,undefined \
  *       -I. -Iinclude -Ibuild tests/fuzz/fuzz_trace.c \
- *       common/trace/{history,events,map}.c \
+ *       common/trace/{history,members,events,leases,map}.c \
  *       common/base/{alloc,error,text,units,rng}.c \
  *       apps/nowfarm/{timeline,gantt_svg,gantt_chrome,gantt_paje}.c \
  *       apps/nowfarm/replay_seats.c -ljansson -lm -o fuzz_trace
