@@ -67,7 +67,7 @@ struct engine {
     const struct nf_app *app;
     const struct nf_options *options;
     struct nf_net *net;
-    struct nf_farm *farm; /**< NULL until it begins */
+    struct nf_farm *farm;   /**< NULL until it begins */
     struct nf_trace *trace; /**< NULL: none is kept */
     bool trace_failed;      /**< ... any more, and that was told */
     struct event_base *base;

@@ -42,7 +42,7 @@ static const char *seconds(double us, char *text, size_t bytes)
     return text;
 }
 
-static void print_row(const struct candidate *c)
+static void print_row(const struct candidate *c, int width)
 {
     char a[32], b[32], d[32], p[32];
     const char *verdict = c->verdict == VERDICT_SAME
@@ -50,10 +50,10 @@ static void print_row(const struct candidate *c)
                               : verdict_names[c->verdict];
 
     if (c->verdict == VERDICT_NONE) {
-        printf("%-28s %s\n", c->policy.spec, c->why);
+        printf("%-*s %s\n", width, c->policy.spec, c->why);
         return;
     }
-    printf("%-28s %10s %10s  [%s, %s]  %.3f [%.3f, %.3f]  %s%s\n",
+    printf("%-*s %10s %10s  [%s, %s]  %.3f [%.3f, %.3f]  %s%s\n", width,
            c->policy.spec, seconds(c->point_us, p, sizeof(p)),
            seconds(c->median_us, a, sizeof(a)),
            seconds(c->low_us, b, sizeof(b)), seconds(c->high_us, d, sizeof(d)),
@@ -136,13 +136,21 @@ static void print_conclusion(const struct replay *replay)
 
 static int print_text(struct replay *replay, const struct replay_model *m)
 {
+    int width = 12;
+
+    for (uint32_t i = 0; i < replay->count; i++) {
+        int length = (int)strlen(replay->list[i].policy.spec);
+
+        if (length > width)
+            width = length < 40 ? length : 40;
+    }
     print_model(m);
     print_error(replay, m);
-    printf("\n%-28s %10s %10s  %s\n", "policy", "as it was", "median",
+    printf("\n%-*s %10s %10s  %s\n", width, "policy", "as it was", "median",
            "[90 % of the runs]  ratio to the best [90 %]");
     qsort(replay->list, replay->count, sizeof(*replay->list), by_median);
     for (uint32_t i = 0; i < replay->count; i++)
-        print_row(&replay->list[i]);
+        print_row(&replay->list[i], width);
     if (!replay->none)
         print_conclusion(replay);
     return nf_finish_output();

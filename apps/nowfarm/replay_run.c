@@ -102,12 +102,12 @@ static void params_text(const struct replay_model *m,
         char value[128] = "";
 
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "mu") == 0)
-            snprintf(value, sizeof(value), "%.6f",
-                     fmax(m->mean_us, 1e-3) / 1e3);
+            snprintf(value, sizeof(value), "%.4f",
+                     fmax(m->mean_us / 1e3, 1e-4));
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "sigma") == 0)
-            snprintf(value, sizeof(value), "%.6f", m->deviation_us / 1e3);
+            snprintf(value, sizeof(value), "%.4f", m->deviation_us / 1e3);
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "h") == 0)
-            snprintf(value, sizeof(value), "%.6f",
+            snprintf(value, sizeof(value), "%.4f",
                      (m->way_us + m->send_us + m->recv_us) / 1e3);
         if (params->kind == NF_PARAM_LIST &&
             strcmp(params->name, "speeds") == 0 &&

@@ -470,7 +470,7 @@ static void the_picture_is_xml_and_has_what_happened(void)
 {
     static const char *const wanted[] = {
         "a&lt;&amp;&gt;\"b",    "compute for 3 ms", "lost: &lt;gone&gt;",
-        "the trace has no end", "unfinished for",      "h&amp;\"1",
+        "the trace has no end", "unfinished for",   "h&amp;\"1",
         "slave 3 slot 1",       "time in ms",
     };
     struct nf_history h;
