@@ -155,6 +155,8 @@ struct nf_options {
     int64_t heartbeat_timeout_us; /**< silence after which a slave counts as
                                   lost; default 4 s, at least 200 ms */
     uint64_t seed;           /**< for policies that draw random numbers */
+    const char *trace_file;  /**< record what happens, see doc/trace.md; an
+                                  existing file is replaced.  Default: don't */
     /** Called in the master every progress_every_us (default 200 ms). */
     void (*progress)(void *user, const struct nf_progress *progress);
     int64_t progress_every_us;

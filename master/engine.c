@@ -263,6 +263,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         return;
     drain(e);
     now_us = nf_now_us();
+    nf_record_tick(e, now_us);
     if (!e->done && e->status == NF_OK)
         nf_members_tick(e, now_us);
     if (!e->done && e->status == NF_OK && e->options->progress != NULL &&
@@ -527,14 +528,21 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     snprintf(e.report.transport, sizeof(e.report.transport), "%s",
              config->transport->name);
     e.opened_us = nf_now_us();
-    if (e.app->units == 0 || stop_asked(&e))
-        return finish(&e, report_p, err);
+    status = nf_record_open(&e, err);
+    if (status != NF_OK)
+        return status;
+    if (e.app->units == 0 || stop_asked(&e)) {
+        status = finish(&e, report_p, err);
+        nf_record_close(&e, status);
+        return status;
+    }
     status = make_base(&e, err);
     if (status == NF_OK)
         status = make_shared(&e, err);
     if (status == NF_OK)
         status = open_net(&e, err);
     if (status != NF_OK) {
+        nf_record_close(&e, status);
         free_engine(&e);
         return status;
     }
@@ -546,6 +554,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     let_settle(&e);
     nf_net_close(e.net);
     status = finish(&e, report_p, err);
+    nf_record_close(&e, status);
     free_engine(&e);
     return status;
 }

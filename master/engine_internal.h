@@ -6,9 +6,11 @@
  *  losses.c   slaves end, fall silent, come back
  *  watch.c    what is due by the clock
  *  traffic.c  leases out, results in
- *  account.c  where the time went */
+ *  account.c  where the time went
+ *  record.c   what goes into the trace */
 #include <event2/event.h>
 #include "common/farm/farm.h"
+#include "common/trace/trace.h"
 #include "master/engine.h"
 
 enum slave_state {
@@ -65,7 +67,9 @@ struct engine {
     const struct nf_app *app;
     const struct nf_options *options;
     struct nf_net *net;
-    struct nf_farm *farm; /**< NULL until it begins */
+    struct nf_farm *farm;   /**< NULL until it begins */
+    struct nf_trace *trace; /**< NULL: none is kept */
+    bool trace_failed;      /**< ... any more, and that was told */
     struct event_base *base;
     struct event *tick, *wake, *more;
     struct event **watches;
@@ -193,4 +197,22 @@ void nf_account_reset(struct slave *slave, int64_t now_us);
 /** Nothing became free in this event (any more). */
 void nf_account_settle(struct slave *slave);
 void nf_account_report(struct engine *e);
+
+/* record.c */
+/** Begin the trace that options->trace_file asks for, if it does.
+ *  Errors: nf_trace_create() */
+enum nf_status nf_record_open(struct engine *e, struct nf_error *err);
+/** End it with the report; @p status is how the job ends. */
+void nf_record_close(struct engine *e, enum nf_status status);
+/** Time passes. */
+void nf_record_tick(struct engine *e, int64_t now_us);
+/** @return the time, for nf_record_sent(); 0 if there is no trace. */
+int64_t nf_record_now_us(const struct engine *e);
+/** A lease was sent, @p bytes of inputs with it; the work began then. */
+void nf_record_sent(struct engine *e, const struct nf_action *send,
+                    uint32_t peer, size_t bytes, int64_t begun_us);
+/** The farm took @p m with @p bytes of results; @p actions are its answer. */
+void nf_record_result(struct engine *e, const struct nf_result_msg *m,
+                      const struct nf_chunk_times *times, size_t bytes,
+                      const struct nf_actions *actions, int64_t now_us);
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "master/engine_internal.h"
 
@@ -70,6 +71,8 @@ void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
         tell_loss(e, peer,
                   slave->timed_out ? "ended over a unit that overran its time"
                                    : "ended unexpectedly");
+        nf_trace_lost(e->trace, now_us, peer,
+                      slave->timed_out ? "timeout" : "exited");
         nf_account_reset(slave, now_us);
         if (nf_farm_lost(e->farm, slave->farm_id,
                          host->up ? loss : NF_LOSS_SILENT, now_us,
@@ -102,6 +105,7 @@ void nf_members_silent(struct engine *e, uint32_t farm_id)
     e->live_slaves--;
     e->live_slots -= slave->nslots;
     tell_loss(e, peer, "is silent");
+    nf_trace_lost(e->trace, nf_now_us(), peer, "silent");
     nf_net_drop(e->net, peer, false);
 }
 

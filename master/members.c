@@ -323,6 +323,13 @@ void nf_members_hello(struct engine *e, const struct nf_net_event *ev,
     if (e->began_us == 0)
         e->began_us = now_us;
     nf_log(NF_LOG_INFO, "%s is there, pid %u", slave->label, hello.pid);
+    nf_trace_phase(e->trace, now_us,
+                   &(struct nf_trace_phase){
+                       .slave = ev->peer,
+                       .name = "shared",
+                       .host = host->name,
+                       .bytes = e->shared != NULL ? e->shared->bytes : 0,
+                   });
     send_job(e, ev->peer);
 }
 
@@ -353,6 +360,8 @@ void nf_members_join(struct engine *e, uint32_t peer, int64_t now_us)
         nf_net_drop(e->net, peer, true);
         return;
     }
+    nf_trace_join(e->trace, now_us, peer, e->hosts[slave->host].name,
+                  slave->nslots);
     nf_traffic_act(e, &actions, NULL, now_us);
     nf_account_settle(slave);
     if (status != NF_OK)
@@ -388,6 +397,7 @@ void nf_members_begin(struct engine *e, int64_t now_us)
         event_base_loopbreak(e->base);
         return;
     }
+    nf_trace_begin(e->trace, now_us, config.slots);
     for (uint32_t i = 0; i < e->nslaves && !e->done; i++)
         if (e->slaves[i].state == SLAVE_READY)
             nf_members_join(e, i, now_us);
@@ -434,6 +444,9 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
     e->peer_of[e->next_farm_id] = ev->peer;
     slave->farm_id = e->next_farm_id++;
     slave->state = SLAVE_READY;
+    nf_trace_phase(e->trace, now_us,
+                   &(struct nf_trace_phase){
+                       .slave = ev->peer, .name = "shared", .ends = true });
     if (e->ready_slaves++ == 0)
         e->first_ready_us = now_us;
     e->ready_slots += ready.slots;

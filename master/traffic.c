@@ -69,6 +69,8 @@ static void send_lease(struct engine *e, const struct nf_action *a,
     uint32_t peer;
     struct slave *slave = nf_members_find(e, a->slave, &peer);
     bool inputs = e->app->split != NULL;
+    int64_t begun_us = nf_record_now_us(e);
+    size_t bytes;
 
     if (slave == NULL)
         return;
@@ -92,10 +94,12 @@ static void send_lease(struct engine *e, const struct nf_action *a,
     msg.body = e->body.data;
     msg.body_bytes = e->body.bytes;
     nf_engine_send(e, peer, &msg);
+    bytes = msg.payload != NULL ? msg.payload->bytes : 0;
     e->report.messages++;
-    e->report.bytes_out += msg.payload != NULL ? msg.payload->bytes : 0;
+    e->report.bytes_out += bytes;
     nf_blob_unref(msg.payload);
     nf_account_sent(e, slave, a->slot, a, now_us);
+    nf_record_sent(e, a, peer, bytes, begun_us);
     nf_log(NF_LOG_DEBUG, "lease %" PRIx64 " of %s: units %" PRIu64 "+%" PRIu64,
            a->lease, slave->label, a->first, a->count);
 }
@@ -127,7 +131,7 @@ static void merge(struct engine *e, const struct nf_action *a,
 }
 
 static void give_up(struct engine *e, const struct nf_action *a,
-                    const struct cause *cause)
+                    const struct cause *cause, int64_t now_us)
 {
     struct nf_unit_failure failure = { .unit = a->first,
                                        .attempts = a->attempts };
@@ -139,6 +143,7 @@ static void give_up(struct engine *e, const struct nf_action *a,
         snprintf(failure.reason, sizeof(failure.reason), "%s",
                  cause->reason != NULL ? cause->reason : "failed");
     e->given_up_units++;
+    nf_trace_given_up(e->trace, now_us, a->first, a->attempts, failure.reason);
     nf_engine_notice(e, "unit %" PRIu64 " given up after %u attempts: %s",
                      failure.unit, failure.attempts, failure.reason);
     if (e->report.nfailures < NF_REPORT_FAILURES)
@@ -180,7 +185,7 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
             merge(e, a, cause);
             break;
         case NF_ACT_GIVE_UP:
-            give_up(e, a, cause);
+            give_up(e, a, cause, now_us);
             break;
         case NF_ACT_LOST:
             nf_members_silent(e, a->slave);
@@ -231,6 +236,7 @@ void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
         return;
     }
     e->hosts[slave->host].deaths = 0;
+    nf_record_result(e, &m, &times, bytes, &actions, now_us);
     nf_traffic_act(e, &actions,
                    &(struct cause){ .result = &m,
                                     .data = bytes > 0 ? ev->msg.payload->data
@@ -264,6 +270,12 @@ void nf_traffic_unit_failed(struct engine *e, const struct nf_net_event *ev,
                                  now_us, &actions);
     if (status == NF_ERR_PROTOCOL)
         return;
+    nf_trace_failed(e->trace, now_us,
+                    &(struct nf_trace_failed){ .lease = m.lease,
+                                               .unit = m.unit,
+                                               .last = m.last,
+                                               .timeout = m.timeout,
+                                               .reason = m.reason });
     nf_traffic_act(e, &actions, &(struct cause){ .reason = m.reason }, now_us);
     nf_account_settle(slave);
     if (status != NF_OK)

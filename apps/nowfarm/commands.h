@@ -8,6 +8,10 @@
 int nf_cmd_policies(int argc, const char **argv);
 /** Print the sizes that a policy hands out. */
 int nf_cmd_chunks(int argc, const char **argv);
+/** Draw a trace. */
+int nf_cmd_gantt(int argc, const char **argv);
+/** Which policy would have been best for a recorded run. */
+int nf_cmd_replay(int argc, const char **argv);
 /** Run a job. */
 int nf_cmd_run(int argc, const char **argv);
 /** Check the arguments of nf_cmd_run() and start nothing: 0, or one line on

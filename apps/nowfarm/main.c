@@ -20,6 +20,8 @@ static const struct command commands[] = {
     { "policies", nf_cmd_policies, "list the scheduling policies" },
     { "chunks", nf_cmd_chunks, "print the chunks a policy hands out" },
     { "sim", nf_cmd_sim, "simulate a job on a platform file" },
+    { "gantt", nf_cmd_gantt, "draw who did what when in a recorded run" },
+    { "replay", nf_cmd_replay, "find the best policy for a recorded run" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
     { "remove", nf_cmd_remove, "remove a host from it" },

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "apps/output.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
@@ -22,6 +23,7 @@ enum option {
     OPT_HOSTS,
     OPT_TRANSPORT,
     OPT_OUT,
+    OPT_TRACE,
     OPT_VERIFY,
     OPT_JSON,
     OPT_QUIET,
@@ -44,6 +46,7 @@ static const struct poptOption common[] = {
     { "hosts", '\0', POPT_ARG_STRING, NULL, OPT_HOSTS, "hosts to use, one a line; default those of the virtual machine", "FILE" },
     { "transport", '\0', POPT_ARG_STRING, NULL, OPT_TRANSPORT, "pvm (default) or local (threads of this process)", "NAME" },
     { "out", 'o', POPT_ARG_STRING, NULL, OPT_OUT, "write the result to FILE", "FILE" },
+    { "trace", '\0', POPT_ARG_STRING, NULL, OPT_TRACE, "record what happens in FILE (see: gantt, replay)", "FILE" },
     { "verify", '\0', POPT_ARG_NONE, NULL, OPT_VERIFY, "check the result", NULL },
     { "json", '\0', POPT_ARG_NONE, NULL, OPT_JSON, "print the report as one JSON object", NULL },
     { "quiet", 'q', POPT_ARG_NONE, NULL, OPT_QUIET, "no progress bar, no notices", NULL },
@@ -135,6 +138,9 @@ static enum nf_status set(struct run_options *o, int option, const char *text,
     case OPT_POLICY:
         o->job.policy = text;
         return NF_OK;
+    case OPT_TRACE:
+        o->job.trace_file = text;
+        return nf_output_check(text, err);
     case OPT_HOSTS:
         o->job.hosts_file = text;
         return NF_OK;

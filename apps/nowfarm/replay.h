@@ -1,0 +1,130 @@
+#ifndef NF_APPS_NOWFARM_REPLAY_H
+#define NF_APPS_NOWFARM_REPLAY_H
+/** @file replay.h  From a trace to a world in which the same job can be run
+ *  again, and how well policies do in it.
+ *
+ *  replay_seats.c  which slots there were, and when
+ *  replay_model.c  what the trace says of units, speeds, messages, the master
+ *  replay_run.c    policies in that world, with the uncertainty
+ *  cmd_replay.c    the command */
+#include "common/base/rng.h"
+#include "common/policy/policy.h"
+#include "common/trace/history.h"
+#include "sim/farm_sim.h"
+
+/** A slot of a slave, and of the slaves that were started in its place. */
+struct seat {
+    char host[NF_HISTORY_NAME_BYTES];
+    uint32_t slave; /**< the one that has it now, while reading */
+    uint32_t slot;
+    bool taken;
+    double compute_us; /**< sums over what was measured there */
+    double units, squares_us2;
+    double speed;    /**< 1: as the mean of all */
+    double extra_us; /**< of a message's way, above the least */
+};
+
+/** From being there to being lost. */
+struct absence {
+    uint32_t seat;
+    bool silent;   /**< the loss was only noticed, by silence */
+    int64_t at_us; /**< gone since then; 0: came late */
+    int64_t noticed_us;
+    int64_t until_us; /**< there again; -1: never */
+};
+
+struct seats {
+    uint32_t count;
+    struct seat *list;
+    uint32_t *of_chunk; /**< [h->nchunks] */
+    uint32_t nabsences;
+    struct absence *absences; /**< by time of noticing */
+};
+
+/** Who sat where.  Times are those of the trace.
+ *  @retval NF_ERR_NOMEM */
+enum nf_status seats_find(const struct nf_history *h, struct seats *seats_p);
+void seats_fini(struct seats *seats);
+
+/** What the trace says of the job and the network. */
+struct replay_model {
+    const struct nf_history *h;
+    struct seats seats;
+    int64_t from_us;      /**< the first lease was sent */
+    int64_t measured_us;  /**< from then to the last result; -1: not all is
+                               done */
+    uint64_t known_units; /**< of h->units, that were measured */
+    double *unit_us;      /**< [h->units]: at speed 1 */
+    double mean_us, deviation_us; /**< of the known ones */
+    double send_us, send_unit_us; /**< the master's work for a lease */
+    double recv_us;               /**< ... and for a result */
+    double way_us, way_unit_us;   /**< of a chunk there and back */
+    double out_share;             /**< of that, on the way there */
+    bool losses_ignored;          /**< the simulator can't have them */
+};
+
+/** Fit.  *err is without the name of the file.
+ *  @param model_p  set on NF_OK; release with model_fini(); borrows @p h
+ *  @retval NF_ERR_INVAL  nothing was measured, or there is too much of it
+ *  @retval NF_ERR_NOMEM */
+enum nf_status model_fit(const struct nf_history *h,
+                         struct replay_model *model_p, struct nf_error *err);
+void model_fini(struct replay_model *model);
+/** The world of the model, with the costs that were measured.
+ *  @param world_p  set on NF_OK; release with nf_world_fini()
+ *  @retval NF_ERR_INVAL  the simulator can't have it (times too long) */
+enum nf_status model_world(struct replay_model *model, struct nf_world *world_p,
+                           struct nf_error *err);
+/** Give @p world other costs: those that were measured if @p rng is NULL, else
+ *  each unit that of a random unit nearby, so that trends along the units stay
+ *  (moving-block bootstrap with blocks of one). */
+void model_set_costs(const struct replay_model *model, struct nf_rng *rng,
+                     struct nf_world *world);
+
+/** How sure it is what a policy is against the best. */
+enum verdict {
+    VERDICT_BEST,
+    VERDICT_SAME, /**< no difference can be told */
+    VERDICT_WORSE,
+    VERDICT_NONE, /**< it did not run: why */
+};
+
+struct candidate {
+    struct nf_policy policy;
+    bool used;       /**< it is the one of the trace */
+    double point_us; /**< with the costs that were measured */
+    double *runs_us; /**< [runs]: with resampled costs, alike for all */
+    double median_us, low_us, high_us;   /**< 90 % of the runs */
+    double ratio, ratio_low, ratio_high; /**< to the best, run by run */
+    enum verdict verdict;
+    char why[NF_ERROR_TEXT_BYTES];
+};
+
+struct replay {
+    uint32_t runs;
+    uint64_t seed;
+    uint32_t count, best; /**< best: index; meaningless if `none` */
+    bool none;            /**< no policy ran */
+    double error;         /**< simulated / measured - 1 of the policy used;
+                               0 if not known */
+    bool error_known;
+    struct candidate *list;
+};
+
+/** Add a policy, unless it is there already.
+ *  @retval NF_ERR_INVAL  no such policy    @retval NF_ERR_NOMEM */
+enum nf_status replay_add(struct replay *replay, const char *spec, bool used,
+                          struct nf_error *err);
+/** Add every sizer with pull and with auto, parameters that measure the job
+ *  taken from @p model.  @retval NF_ERR_NOMEM */
+enum nf_status replay_add_all(struct replay *replay,
+                              const struct replay_model *model,
+                              struct nf_error *err);
+/** Run them all and judge.
+ *  @param world  its costs are changed
+ *  @retval NF_ERR_NOMEM */
+enum nf_status replay_run(struct replay *replay,
+                          const struct replay_model *model,
+                          struct nf_world *world, struct nf_error *err);
+void replay_fini(struct replay *replay);
+#endif

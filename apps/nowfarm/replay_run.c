@@ -1,0 +1,303 @@
+/* Policies in the world of a trace, with the uncertainty.
+ *
+ * What is uncertain is how long units take: the trace is one sample.  So each
+ * policy runs with the costs that were measured, and then again and again with
+ * resampled ones, in each run all policies with the same.  Policies are
+ * compared run by run: that a run is long as a whole is no difference between
+ * them.  And since the simulated world is not the real one, no difference is
+ * told that is smaller than the error for the policy that was really used. */
+#include "config.h"
+#include "apps/nowfarm/replay.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+/* The interval holds nine runs of ten. */
+static const double LOW = 0.05, HIGH = 0.95;
+
+/* ---- candidates ---- */
+
+enum nf_status replay_add(struct replay *replay, const char *spec, bool used,
+                          struct nf_error *err)
+{
+    struct candidate c = { .used = used };
+    struct candidate *list;
+    enum nf_status status = nf_policy_parse(spec, &c.policy, err);
+
+    if (status != NF_OK)
+        return status;
+    for (uint32_t i = 0; i < replay->count; i++)
+        if (strcmp(replay->list[i].policy.spec, spec) == 0) {
+            replay->list[i].used |= used;
+            return NF_OK;
+        }
+    list = nf_realloc(replay->list, (replay->count + 1) * sizeof(*list));
+    if (list == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    replay->list = list;
+    list[replay->count++] = c;
+    return NF_OK;
+}
+
+/* Is a policy there already, by whatever name? */
+static bool is_there(const struct replay *replay, const char *spec)
+{
+    struct nf_policy p;
+
+    if (nf_policy_parse(spec, &p, NULL) != NF_OK)
+        return false;
+    for (uint32_t i = 0; i < replay->count; i++) {
+        const struct nf_policy *q = &replay->list[i].policy;
+
+        if (p.sizer == q->sizer && p.pacer == q->pacer &&
+            memcmp(p.sizer_values, q->sizer_values, sizeof(p.sizer_values)) ==
+                0 &&
+            memcmp(p.pacer_values, q->pacer_values, sizeof(p.pacer_values)) ==
+                0)
+            return true;
+    }
+    return false;
+}
+
+/* What it is called, if it has a name. */
+static const char *alias_of(const struct nf_sizer_ops *sizer,
+                            const struct nf_pacer_ops *pacer)
+{
+    const struct nf_policy_alias *alias = nf_policy_alias_table;
+
+    for (; alias->name != NULL; alias++)
+        if (alias->sizer == sizer && alias->pacer == pacer &&
+            alias->other_word == NULL)
+            return alias->name;
+    return NULL;
+}
+
+/* A list for the parameter, if the seats have different speeds. */
+static int speeds_text(const struct replay_model *m, char *text, size_t bytes)
+{
+    size_t used = 0;
+    bool equal = true;
+
+    for (uint32_t i = 0; i < m->seats.count && used < bytes; i++) {
+        equal = equal && m->seats.list[i].speed == m->seats.list[0].speed;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%.0f",
+                                 i > 0 ? "/" : "",
+                                 fmax(100 * m->seats.list[i].speed, 1));
+    }
+    return !equal && m->seats.count <= NF_PARAM_LIST_MAX && used < bytes;
+}
+
+/* Parameters that describe the job, as the trace has them; in milliseconds,
+ * where only their ratio counts.  text[0]: '\0' if there are none */
+static void params_text(const struct replay_model *m,
+                        const struct nf_param *params, char *text, size_t bytes)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (; params != NULL && params->name != NULL; params++) {
+        char value[128] = "";
+
+        if (params->kind == NF_PARAM_REAL && strcmp(params->name, "mu") == 0)
+            snprintf(value, sizeof(value), "%.4f",
+                     fmax(m->mean_us / 1e3, 1e-4));
+        if (params->kind == NF_PARAM_REAL && strcmp(params->name, "sigma") == 0)
+            snprintf(value, sizeof(value), "%.4f", m->deviation_us / 1e3);
+        if (params->kind == NF_PARAM_REAL && strcmp(params->name, "h") == 0)
+            snprintf(value, sizeof(value), "%.4f",
+                     (m->way_us + m->send_us + m->recv_us) / 1e3);
+        if (params->kind == NF_PARAM_LIST &&
+            strcmp(params->name, "speeds") == 0 &&
+            !speeds_text(m, value, sizeof(value)))
+            value[0] = '\0';
+        if (value[0] != '\0' && used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s=%s",
+                                     used > 0 ? "," : ":", params->name, value);
+    }
+}
+
+enum nf_status replay_add_all(struct replay *replay,
+                              const struct replay_model *model,
+                              struct nf_error *err)
+{
+    static const char *const pacers[] = { "pull", "auto" };
+
+    for (size_t i = 0; nf_sizer_table[i] != NULL; i++) {
+        const struct nf_sizer_ops *sizer = nf_sizer_table[i];
+        char params[NF_POLICY_SPEC_BYTES];
+
+        if (strcmp(sizer->name, "rand") == 0)
+            continue; /* nobody wants to hear that it was luck */
+        params_text(model, sizer->params, params, sizeof(params));
+        for (size_t k = 0; k < sizeof(pacers) / sizeof(pacers[0]); k++) {
+            const struct nf_pacer_ops *pacer = nf_pacer_find(pacers[k]);
+            const char *alias = alias_of(sizer, pacer);
+            char spec[2 * NF_POLICY_SPEC_BYTES];
+
+            if (alias != NULL && params[0] == '\0')
+                snprintf(spec, sizeof(spec), "%s", alias);
+            else
+                snprintf(spec, sizeof(spec), "%s%s+%s", sizer->name, params,
+                         pacers[k]);
+            if (!is_there(replay, spec) &&
+                replay_add(replay, spec, false, err) == NF_ERR_NOMEM)
+                return NF_ERR_NOMEM;
+        }
+    }
+    return NF_OK;
+}
+
+/* ---- running ---- */
+
+/* One policy in one world; a policy that can't is marked. */
+static enum nf_status run_one(const struct replay *replay,
+                              const struct nf_world *world, struct candidate *c,
+                              double *makespan_us_p, struct nf_error *err)
+{
+    struct nf_farm_sim_result result;
+    struct nf_error why;
+    enum nf_status status =
+        nf_farm_sim_run(world, &c->policy, replay->seed, &result, &why);
+
+    if (status == NF_ERR_NOMEM)
+        return nf_fail(err, status, "%s", why.text);
+    if (status != NF_OK) {
+        c->verdict = VERDICT_NONE;
+        snprintf(c->why, sizeof(c->why), "%s", why.text);
+        return NF_OK;
+    }
+    *makespan_us_p = (double)result.makespan_us;
+    nf_farm_sim_fini(&result);
+    return NF_OK;
+}
+
+static enum nf_status run_all(struct replay *replay,
+                              const struct replay_model *model,
+                              struct nf_world *world, struct nf_error *err)
+{
+    struct nf_rng rng = { .state = replay->seed ^ 0x7265706c61790000 };
+    enum nf_status status = NF_OK;
+
+    for (uint32_t run = 0; run <= replay->runs && status == NF_OK; run++) {
+        model_set_costs(model, run == 0 ? NULL : &rng, world);
+        for (uint32_t i = 0; i < replay->count && status == NF_OK; i++) {
+            struct candidate *c = &replay->list[i];
+
+            if (c->verdict != VERDICT_NONE)
+                status = run_one(replay, world, c,
+                                 run == 0 ? &c->point_us : &c->runs_us[run - 1],
+                                 err);
+        }
+    }
+    return status;
+}
+
+/* ---- judging ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    double one = *(const double *)a, two = *(const double *)b;
+
+    return one < two ? -1 : one > two;
+}
+
+/* Median and interval of list[0..n), which is sorted. */
+static void summarize(double *list, uint32_t n, double *median_p, double *low_p,
+                      double *high_p)
+{
+    qsort(list, n, sizeof(*list), by_size);
+    *median_p = (list[(n - 1) / 2] + list[n / 2]) / 2;
+    *low_p = list[(uint32_t)floor(LOW * (n - 1))];
+    *high_p = list[(uint32_t)ceil(HIGH * (n - 1))];
+}
+
+static void find_best(struct replay *replay)
+{
+    replay->none = true;
+    for (uint32_t i = 0; i < replay->count; i++) {
+        const struct candidate *c = &replay->list[i];
+
+        if (c->verdict != VERDICT_NONE &&
+            (replay->none ||
+             c->median_us < replay->list[replay->best].median_us)) {
+            replay->best = i;
+            replay->none = false;
+        }
+    }
+}
+
+static void compare(struct replay *replay, struct candidate *c,
+                    const struct candidate *best, double *room)
+{
+    double error = replay->error_known ? fabs(replay->error) : 0;
+
+    for (uint32_t run = 0; run < replay->runs; run++)
+        room[run] =
+            best->runs_us[run] > 0 ? c->runs_us[run] / best->runs_us[run] : 1;
+    summarize(room, replay->runs, &c->ratio, &c->ratio_low, &c->ratio_high);
+    if (c == best)
+        c->verdict = VERDICT_BEST;
+    else if (c->ratio_low > 1 && c->ratio - 1 > error)
+        c->verdict = VERDICT_WORSE;
+    else
+        c->verdict = VERDICT_SAME;
+}
+
+static void find_error(struct replay *replay, const struct replay_model *model)
+{
+    for (uint32_t i = 0; i < replay->count; i++) {
+        const struct candidate *c = &replay->list[i];
+
+        if (c->used && c->verdict != VERDICT_NONE && model->measured_us > 0) {
+            replay->error = c->point_us / (double)model->measured_us - 1;
+            replay->error_known = true;
+        }
+    }
+}
+
+enum nf_status replay_run(struct replay *replay,
+                          const struct replay_model *model,
+                          struct nf_world *world, struct nf_error *err)
+{
+    double *room = nf_malloc(replay->runs * sizeof(*room));
+    enum nf_status status = NF_OK;
+
+    for (uint32_t i = 0; i < replay->count && room != NULL; i++) {
+        struct candidate *c = &replay->list[i];
+
+        c->verdict = VERDICT_SAME; /* so far */
+        c->runs_us = nf_calloc(replay->runs, sizeof(*c->runs_us));
+        if (c->runs_us == NULL)
+            status = NF_ERR_NOMEM;
+    }
+    if (room == NULL || status != NF_OK) {
+        nf_free(room);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    status = run_all(replay, model, world, err);
+    for (uint32_t i = 0; i < replay->count && status == NF_OK; i++) {
+        struct candidate *c = &replay->list[i];
+
+        memcpy(room, c->runs_us, replay->runs * sizeof(*room));
+        summarize(room, replay->runs, &c->median_us, &c->low_us, &c->high_us);
+    }
+    find_best(replay);
+    find_error(replay, model);
+    for (uint32_t i = 0; i < replay->count && status == NF_OK; i++)
+        if (replay->list[i].verdict != VERDICT_NONE)
+            compare(replay, &replay->list[i], &replay->list[replay->best],
+                    room);
+    nf_free(room);
+    return status;
+}
+
+void replay_fini(struct replay *replay)
+{
+    for (uint32_t i = 0; i < replay->count; i++)
+        nf_free(replay->list[i].runs_us);
+    nf_free(replay->list);
+    memset(replay, 0, sizeof(*replay));
+}

@@ -1,0 +1,142 @@
+#!/bin/bash
+# A run is recorded, drawn in every form and replayed; also one whose master was
+# killed with -9 in mid-job.
+. "${0%/*}/lib.sh"
+need_pvm
+cd "$work" || exit 99
+
+# drawn TEXT TRACE: every form comes out, and is what it should be
+drawn() {
+    local form
+    for form in svg json paje; do
+        rm -f "x.$form"
+        run gantt "$2" -o "x.$form"
+        same "$1: gantt into .$form: exit status" "$rc" 0
+        check "$1: gantt into .$form: nothing on stdout" out_empty
+        check "$1: gantt into .$form: a file" test -s "x.$form"
+    done
+    check "$1: the picture is whole" grep -q '^</svg>$' x.svg
+    check "$1: the JSON is JSON, of events" \
+        eval '"$jsonget" x.json traceEvents.0.ph > /dev/null'
+    if command -v pj_dump > /dev/null; then # of the package pajeng
+        check "$1: pj_dump reads the Paje file" \
+            eval 'pj_dump x.paje > dump 2> dump.err && [ ! -s dump.err ] &&
+                grep -q "^State.*compute" dump'
+    fi
+    if command -v xmllint > /dev/null; then
+        check "$1: the picture is XML" xmllint --noout x.svg
+    fi
+}
+
+# --- a run that ends well, with a loss in it ---------------------------------
+mkdir marks
+run run synth --units 120 --cost 5ms --slaves 3 --slots 1 --shared 1MiB \
+    --fault 40:kill-once --fault-dir marks --trace good.trace --verify --json
+job_verified "a recorded run"
+makespan=$(json makespan_s)
+same "the first line is a header" \
+    "$(head -n 1 good.trace | grep -c '"nowfarm_trace":1,.*"app":"synth"')" 1
+same "the last line is the end" \
+    "$(tail -n 1 good.trace | grep -c '"ev":"end","status":"done"')" 1
+same "the loss is in it" "$(grep -c '"ev":"lost"' good.trace)" 1
+at_least "all results are in it" "$(grep -c '"ev":"result"' good.trace)" 120
+check "no temporary file is left" \
+    eval '! ls -A | grep -q "nowfarm-trace"'
+"$jsonget" <(tail -n 1 good.trace) makespan_us > end 2> /dev/null
+same "its makespan is the report's" \
+    "$(awk -v a="$(cat end)" -v b="$makespan" \
+        'BEGIN { d = a - b * 1e6; print (d < 2 && d > -2) }')" 1
+drawn "a recorded run" good.trace
+check "a recorded run: no warning" eval '[ ! -s "$work/err" ]'
+
+run replay good.trace --policies 'send;gss' --runs 5 --json
+same "replay: exit status" "$rc" 0
+check "replay: stdout is one JSON object and nothing else" only_json
+same "replay: the policy that was used, and two more" \
+    "$("$jsonget" "$work/out" policies.2.policy > /dev/null && echo yes)" yes
+check "replay: it says the best" has_field best
+check "replay: and its own error" has_field model_error
+run replay good.trace --runs 5
+same "replay as text: exit status" "$rc" 0
+check "replay as text: a conclusion" grep -q '^Best: ' "$work/out"
+run replay good.trace --runs 5 --seed 3
+cp "$work/out" one
+run replay good.trace --runs 5 --seed 3
+check "replay: the same seed, the same answer" cmp -s one "$work/out"
+
+# --- a run that is killed ----------------------------------------------------
+echo old > dead.trace
+start run synth --units 2000 --cost 20ms --slaves 3 --slots 1 \
+    --trace dead.trace
+check "slaves are there" wait_until 10 some_slaves 3
+check "the old file is gone before the job ends" wait_until 10 \
+    grep -q '"ev":"result"' dead.trace
+kill -9 "$pid"
+await 5
+check "slaves are gone" wait_until 10 no_slaves
+drawn "a killed run" dead.trace
+check "a killed run: one line of warning" \
+    eval '[ "$(err_lines)" = 1 ] && err_says "dead.trace: .* no end"'
+run replay dead.trace --policies 'send' --runs 3 --json
+same "replay of a killed run: exit status" "$rc" 0
+check "replay of a killed run: stdout is JSON" only_json
+check "replay of a killed run: a warning" err_says 'no end'
+check "replay of a killed run: how much was measured" \
+    err_says 'of 2000 units were measured'
+# half a last line
+head -c -20 dead.trace > half.trace
+drawn "half a last line" half.trace
+check "half a last line: it says so" err_says 'half'
+
+# --- what is wrong -----------------------------------------------------------
+for path in /no/such/dir/t /dev/null .; do
+    run run synth --units 10 --slaves 2 --trace "$path"
+    refused 2 "--trace $path"
+    check "--trace $path: nothing was started" no_pvmd
+done
+run gantt good.trace
+refused 2 "gantt without -o"
+run gantt good.trace -o x.png
+refused 2 "gantt into a form that it does not know"
+run gantt -o x.svg
+refused 2 "gantt without a trace"
+run gantt missing.trace -o x.svg
+refused 2 "gantt of no file"
+run gantt good.trace -o /no/such/dir/x.svg
+refused 2 "gantt into no directory"
+run replay good.trace --policies 'send;nonsense'
+refused 2 "replay with a policy that is none"
+run replay good.trace --policies ''
+refused 2 "replay with no policy"
+run replay good.trace --runs 1
+refused 2 "replay with too few runs"
+run replay good.trace more
+refused 2 "replay of two traces"
+
+# bad FILE LINE TEXT: refused by both, with file and line
+bad() {
+    local file=$1 line=$2
+    for command in "gantt $file -o y.svg" "replay $file"; do
+        # shellcheck disable=SC2086
+        run $command
+        refused 2 "$3: ${command%% *}"
+        check "$3: ${command%% *}: file and line" \
+            err_says "^nowfarm: $file: line $line: "
+    done
+    check "$3: no picture" test ! -e y.svg
+}
+sed '1s/"nowfarm_trace":1/"nowfarm_trace":99/' good.trace > bad.trace
+bad bad.trace 1 "an unknown version"
+sed '0,/"ev":"sent"/{/"ev":"sent"/d}' good.trace > bad.trace
+bad bad.trace "$(grep -n -m 1 '"ev":"result"' bad.trace | cut -d: -f1)?[0-9]*" \
+    "a lease answered that was never sent"
+sed '5s/"t":[0-9]*/"t":0/' good.trace > bad.trace
+bad bad.trace 5 "time that goes backwards"
+n=$(grep -n -m 1 '"ev":"result"' good.trace | cut -d: -f1)
+sed "${n}s/\"compute_us\":/\"compute_us\":-/" good.trace > bad.trace
+bad bad.trace "$n" "a negative number"
+head -c 3000 /dev/urandom > bad.trace
+bad bad.trace 1 "noise"
+: > bad.trace
+bad bad.trace 1 "an empty file"
+finish

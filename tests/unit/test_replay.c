@@ -1,0 +1,269 @@
+/* Replays of jobs whose world is known, because the simulator ran them: what a
+ * trace tells of a world must be that world, and what a replay says of a policy
+ * must be what that policy takes there. */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apps/nowfarm/replay.h"
+#include "tests/unit/nf_tmpdir.h"
+#include "tests/unit/nf_unit.h"
+#include "tests/unit/sim_trace.h"
+
+static const char unequal[] =
+    "{\"units\":400, \"cost\":20000, \"slaves\":4,"
+    " \"speed\":[1, 1, \"1/2\", \"1/4\"], \"prop\":700, \"ts\":[100, 0],"
+    " \"tr\":[100, 0], \"o_send\":150, \"o_recv\":40, \"net\":\"links\"}";
+static const char equal[] =
+    "{\"units\":400, \"cost\":20000, \"slaves\":4, \"prop\":300,"
+    " \"o_send\":20, \"o_recv\":20, \"net\":\"links\"}";
+
+struct fixture {
+    struct nf_history h;
+    struct replay_model m;
+    struct nf_world world;
+};
+
+static void open_trace(struct fixture *f, const char *path)
+{
+    struct nf_error err = { .text = "" };
+
+    if (nf_history_read(path, &f->h, &err) != NF_OK ||
+        model_fit(&f->h, &f->m, &err) != NF_OK ||
+        model_world(&f->m, &f->world, &err) != NF_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+}
+
+static void close_trace(struct fixture *f)
+{
+    nf_world_fini(&f->world);
+    model_fini(&f->m);
+    nf_history_fini(&f->h);
+}
+
+static bool near(double got, double want, double share)
+{
+    if (fabs(got - want) <= share * fabs(want))
+        return true;
+    fprintf(stderr, "%g is not within %g %% of %g\n", got, 100 * share, want);
+    return false;
+}
+
+static void the_world_is_found_again(void)
+{
+    static const double speeds[] = { 1, 1, 0.5, 0.25 };
+    struct fixture f;
+
+    sim_trace_write(unequal, "send", nf_tmp("world"));
+    open_trace(&f, nf_tmp("world"));
+    CU_ASSERT_EQUAL_FATAL(f.m.seats.count, 4);
+    for (int i = 0; i < 4; i++) {
+        double ratio = f.m.seats.list[i].speed / f.m.seats.list[0].speed;
+
+        CU_ASSERT_TRUE(near(ratio, speeds[i], 0.01));
+        CU_ASSERT_TRUE(
+            near(f.m.unit_us[i] / f.m.seats.list[0].speed, 20000, 0.01));
+    }
+    CU_ASSERT_TRUE(near(f.m.send_us, 150, 0.01));
+    /* the simulator's results are merged after the master's work for them */
+    CU_ASSERT_TRUE(near(f.m.way_us + f.m.recv_us, 2 * 700 + 200 + 40, 0.01));
+    CU_ASSERT_EQUAL(f.m.way_unit_us, 0);
+    CU_ASSERT_EQUAL(f.m.known_units, 400);
+    close_trace(&f);
+}
+
+/* Of a trace of one policy, the makespans of the others. */
+static void the_makespans_of_other_policies_are_foretold(void)
+{
+    static const char *const platforms[] = { unequal, equal };
+    static const char *const specs[] = { "send", "auto", "gss", "window:w=2",
+                                         "send:g=5" };
+    enum { N = sizeof(specs) / sizeof(specs[0]) };
+
+    for (int world = 0; world < 2; world++)
+        for (int used = 0; used < 2; used++) {
+            struct replay replay = { .runs = 5, .seed = 1 };
+            struct nf_error err = { .text = "" };
+            struct fixture f;
+
+            sim_trace_write(platforms[world], specs[used], nf_tmp("other"));
+            open_trace(&f, nf_tmp("other"));
+            for (int i = 0; i < N; i++)
+                CU_ASSERT_EQUAL(replay_add(&replay, specs[i], i == used, &err),
+                                NF_OK);
+            CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+            CU_ASSERT_TRUE(replay.error_known);
+            CU_ASSERT_TRUE(fabs(replay.error) < 0.01);
+            for (int i = 0; i < N; i++)
+                CU_ASSERT_TRUE(near(
+                    replay.list[i].point_us,
+                    (double)sim_makespan_us(platforms[world], specs[i]), 0.02));
+            replay_fini(&replay);
+            close_trace(&f);
+        }
+}
+
+/* gss gives half of the work to a slave of a quarter of the speed. */
+static void a_bad_policy_is_told_to_be_worse_and_equals_to_be_equal(void)
+{
+    struct replay replay = { .runs = 20, .seed = 1 };
+    struct nf_error err = { .text = "" };
+    struct fixture f;
+
+    sim_trace_write(unequal, "gss", nf_tmp("bad"));
+    open_trace(&f, nf_tmp("bad"));
+    CU_ASSERT_EQUAL(replay_add(&replay, "gss", true, &err), NF_OK);
+    CU_ASSERT_EQUAL(replay_add(&replay, "auto", false, &err), NF_OK);
+    CU_ASSERT_EQUAL(replay_add(&replay, "presend:td=auto", false, &err), NF_OK);
+    CU_ASSERT_EQUAL(replay_add(&replay, "auto", false, &err), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(replay.count, 3); /* one was there */
+    CU_ASSERT_EQUAL(replay_add(&replay, "nonsense", false, &err), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+    CU_ASSERT_EQUAL(replay.list[0].verdict, VERDICT_WORSE);
+    CU_ASSERT_EQUAL(replay.list[1].verdict, VERDICT_BEST);
+    CU_ASSERT_EQUAL(replay.list[2].verdict, VERDICT_SAME);
+    CU_ASSERT_TRUE(replay.list[0].ratio_low > 1);
+    CU_ASSERT_TRUE(replay.list[0].low_us <= replay.list[0].median_us &&
+                   replay.list[0].median_us <= replay.list[0].high_us);
+    replay_fini(&replay);
+    close_trace(&f);
+}
+
+static void the_same_seed_gives_the_same_runs(void)
+{
+    double runs_us[3][10];
+    struct fixture f;
+
+    sim_trace_write("{\"cost\":[500, 90, 1300, 700, 20, 900, 3000, 10, 80,"
+                    " 700, 650, 1, 450, 800, 2000, 100], \"slaves\":3}",
+                    "send", nf_tmp("seed"));
+    for (int i = 0; i < 3; i++) {
+        struct replay replay = { .runs = 10, .seed = i == 2 ? 2 : 1 };
+        struct nf_error err = { .text = "" };
+
+        open_trace(&f, nf_tmp("seed"));
+        CU_ASSERT_EQUAL(replay_add(&replay, "send", true, &err), NF_OK);
+        CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+        memcpy(runs_us[i], replay.list[0].runs_us, sizeof(runs_us[i]));
+        replay_fini(&replay);
+        close_trace(&f);
+    }
+    CU_ASSERT_EQUAL(memcmp(runs_us[0], runs_us[1], sizeof(runs_us[0])), 0);
+    CU_ASSERT_NOT_EQUAL(memcmp(runs_us[0], runs_us[2], sizeof(runs_us[0])), 0);
+}
+
+static void every_sizer_is_tried_with_pull_and_with_auto(void)
+{
+    struct replay replay = { .runs = 2, .seed = 1 };
+    struct nf_error err = { .text = "" };
+    struct fixture f;
+    uint32_t sizers = 0;
+
+    while (nf_sizer_table[sizers] != NULL)
+        sizers++;
+    if (nf_sizer_find("rand") != NULL)
+        sizers--;
+    sim_trace_write(equal, "auto", nf_tmp("every"));
+    open_trace(&f, nf_tmp("every"));
+    CU_ASSERT_EQUAL(replay_add_all(&replay, &f.m, &err), NF_OK);
+    CU_ASSERT_EQUAL(replay.count, 2 * sizers);
+    CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+    CU_ASSERT_FALSE(replay.none);
+    for (uint32_t i = 0; i < replay.count; i++)
+        if (replay.list[i].verdict == VERDICT_NONE)
+            fprintf(stderr, "%s: %s\n", replay.list[i].policy.spec,
+                    replay.list[i].why);
+    replay_fini(&replay);
+    close_trace(&f);
+}
+
+/* ---- seats ---- */
+
+#define HEAD                                                                   \
+    "{\"nowfarm_trace\":1,\"version\":\"1\",\"app\":\"a\",\"units\":9,"        \
+    "\"policy\":\"send\",\"transport\":\"pvm\",\"clock\":\"monotonic\"}\n"
+
+static void one_that_takes_the_place_of_another_gets_its_seat(void)
+{
+    static const char text[] = HEAD
+        "{\"t\":5,\"ev\":\"join\",\"slave\":0,\"host\":\"h\",\"slots\":2}\n"
+        "{\"t\":5,\"ev\":\"join\",\"slave\":1,\"host\":\"g\",\"slots\":1}\n"
+        "{\"t\":9,\"ev\":\"lost\",\"slave\":0,\"reason\":\"exited\"}\n"
+        "{\"t\":9,\"ev\":\"join\",\"slave\":2,\"host\":\"h\",\"slots\":2}\n"
+        "{\"t\":20,\"ev\":\"lost\",\"slave\":1,\"reason\":\"silent\"}\n"
+        "{\"t\":30,\"ev\":\"join\",\"slave\":1,\"host\":\"g\","
+        "\"slots\":1}\n"
+        "{\"t\":40,\"ev\":\"lost\",\"slave\":2,\"reason\":\"exited\"}\n"
+        "{\"t\":900000,\"ev\":\"join\",\"slave\":7,\"host\":\"f\","
+        "\"slots\":1}\n";
+    struct nf_history h;
+    struct seats seats;
+    struct nf_error err = { .text = "" };
+
+    CU_ASSERT_EQUAL_FATAL(
+        nf_history_parse(text, sizeof(text) - 1, "f", &h, &err), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(seats_find(&h, &seats), NF_OK);
+    CU_ASSERT_EQUAL(seats.count, 4);
+    CU_ASSERT_EQUAL_FATAL(seats.nabsences, 6);
+    CU_ASSERT_EQUAL(seats.absences[0].at_us, 9); /* both slots of slave 0 */
+    CU_ASSERT_EQUAL(seats.absences[0].until_us, 9);
+    CU_ASSERT_EQUAL(seats.absences[1].until_us, 9);
+    CU_ASSERT_TRUE(seats.absences[2].silent);
+    CU_ASSERT_EQUAL(seats.absences[2].at_us, 5); /* never heard of */
+    CU_ASSERT_EQUAL(seats.absences[2].noticed_us, 20);
+    CU_ASSERT_EQUAL(seats.absences[2].until_us, 30);
+    CU_ASSERT_EQUAL(seats.absences[3].until_us, -1); /* slave 2 */
+    CU_ASSERT_EQUAL(seats.absences[5].at_us, 0);     /* slave 7 came late */
+    CU_ASSERT_EQUAL(seats.absences[5].until_us, 900000);
+    seats_fini(&seats);
+    nf_history_fini(&h);
+}
+
+static void a_trace_without_results_can_not_be_replayed(void)
+{
+    static const char text[] = HEAD
+        "{\"t\":5,\"ev\":\"join\",\"slave\":0,\"host\":\"h\",\"slots\":1}\n"
+        "{\"t\":6,\"ev\":\"sent\",\"lease\":1,\"slave\":0,\"first\":0,"
+        "\"count\":2}\n";
+    struct nf_history h;
+    struct replay_model m;
+    struct nf_error err = { .text = "" };
+
+    CU_ASSERT_EQUAL_FATAL(
+        nf_history_parse(text, sizeof(text) - 1, "f", &h, &err), NF_OK);
+    CU_ASSERT_EQUAL(model_fit(&h, &m, &err), NF_ERR_INVAL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no result was ever measured"));
+    nf_history_fini(&h);
+}
+
+static CU_TestInfo tests[] = {
+    { "the world is found again", the_world_is_found_again },
+    { "the makespans of other policies are foretold",
+      the_makespans_of_other_policies_are_foretold },
+    { "a bad policy is told to be worse, and equals to be equal",
+      a_bad_policy_is_told_to_be_worse_and_equals_to_be_equal },
+    { "the same seed gives the same runs", the_same_seed_gives_the_same_runs },
+    { "every sizer is tried with pull and with auto",
+      every_sizer_is_tried_with_pull_and_with_auto },
+    { "one that takes the place of another gets its seat",
+      one_that_takes_the_place_of_another_gets_its_seat },
+    { "a trace without results can not be replayed",
+      a_trace_without_results_can_not_be_replayed },
+    CU_TEST_INFO_NULL,
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "replay",
+          .pInitFunc = nf_tmpdir_make,
+          .pCleanupFunc = nf_tmpdir_remove,
+          .pTests = tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
