@@ -176,6 +176,8 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
         case NF_ACT_SEND:
             send_lease(e, a, now_us);
             break;
+        case NF_ACT_CANCEL:
+            break;
         case NF_ACT_ACCEPT:
             merge(e, a, cause);
             break;

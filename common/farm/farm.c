@@ -170,7 +170,9 @@ static void join_slots(struct nf_farm *farm, uint32_t slave, uint32_t nslots)
     for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++) {
         nf_chunk_list_init(&farm->slots[k].leases);
         farm->slots[k].slave = slave;
-        farm->views[k] = (struct nf_slot_view){ .live = true };
+        farm->views[k] = (struct nf_slot_view){ .live = true,
+                                                .slave = slave,
+                                                .behind = NF_NO_COPY };
     }
 }
 
@@ -246,12 +248,14 @@ static uint64_t take_back(struct nf_farm *farm, uint32_t slot, bool suspect,
 
     while (leases->head != NF_CHUNK_NONE) {
         uint32_t index = leases->head;
+        struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
+        bool blamed = suspect && oldest > 0;
 
         nf_chunk_list_remove(&farm->pool.chunks, leases, index);
-        if (suspect && oldest > 0) {
-            blame(farm, nf_chunks_at(&farm->pool.chunks, index), certain);
-            oldest--; /* the later ones were not started */
-        }
+        nf_farm_leave_to_twin(farm, chunk, blamed);
+        if (blamed && chunk->count > 0)
+            blame(farm, chunk, certain);
+        oldest -= blamed; /* the later ones were not started */
         returned += nf_pool_return(&farm->pool, index);
         farm->leases--;
     }
@@ -286,7 +290,9 @@ static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
         farm->draining = NF_SLAVE_NONE;
     for (uint32_t k = first; k < end; k++) {
         returned += take_back(farm, k, suspect, certain);
-        farm->views[k] = (struct nf_slot_view){ .live = false };
+        farm->views[k] = (struct nf_slot_view){ .live = false,
+                                                .slave = slave,
+                                                .behind = NF_NO_COPY };
         farm->refused -= farm->slots[k].sizer_refused;
         farm->slots[k].sizer_refused = false;
     }
@@ -350,13 +356,30 @@ static void accept_units(struct nf_farm *farm, uint64_t first, uint64_t count)
     }
 }
 
+/* A lease is in its slot no more. */
+static void forget_lease(struct nf_farm *farm, uint32_t index)
+{
+    struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
+    uint32_t slot = chunk->slot, slave = farm->slots[slot].slave;
+
+    nf_farm_cancel_twin(farm, chunk);
+    nf_chunk_list_remove(&farm->pool.chunks, &farm->slots[slot].leases, index);
+    nf_chunks_free(&farm->pool.chunks, index);
+    nf_farm_look_for_copy(farm, slot);
+    farm->leases--;
+    farm->views[slot].outstanding--;
+    if (--farm->slaves[slave].outstanding == 0)
+        nf_farm_idle_add(farm, slave);
+    nf_farm_update_view(farm);
+}
+
 /* A lease has no more units to answer.
  * @param times  NULL: nothing was measured */
 static void end_lease(struct nf_farm *farm, uint32_t index,
                       const struct nf_chunk_times *times)
 {
     struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
-    uint32_t slot = chunk->slot, slave = farm->slots[slot].slave;
+    uint32_t slot = chunk->slot;
     struct nf_chunk_times all;
 
     if (times) {
@@ -365,13 +388,7 @@ static void end_lease(struct nf_farm *farm, uint32_t index,
         all.elapsed_us = farm->now_us - chunk->sent_us;
         times = &all;
     }
-    nf_chunk_list_remove(&farm->pool.chunks, &farm->slots[slot].leases, index);
-    nf_chunks_free(&farm->pool.chunks, index);
-    farm->leases--;
-    farm->views[slot].outstanding--;
-    if (--farm->slaves[slave].outstanding == 0)
-        nf_farm_idle_add(farm, slave);
-    nf_farm_update_view(farm);
+    forget_lease(farm, index);
     if (times && farm->policy.sizer->report)
         farm->policy.sizer->report(farm->sizer, slot, times);
     if (farm->policy.pacer->result)
@@ -436,6 +453,11 @@ static uint64_t fail_first(struct nf_farm *farm, const struct nf_chunk *chunk,
     struct nf_chunk *range = nf_chunks_at(&farm->pool.chunks, retry);
     uint32_t attempts = chunk->attempts + 1;
 
+    if (nf_farm_is_covered(farm, chunk)) { /* it is being tried again already */
+        nf_chunks_at(&farm->pool.chunks, chunk->twin)->spoilt = true;
+        nf_chunks_free(&farm->pool.chunks, retry);
+        return 0;
+    }
     range->first = chunk->first;
     range->count = 1;
     range->attempts = attempts;
@@ -475,6 +497,30 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
         end_lease(farm, index, NULL);
     if (returned > 0)
         nf_farm_units_returned(farm);
+    return finish(farm, actions_p);
+}
+
+enum nf_status nf_farm_dropped(struct nf_farm *farm, uint32_t slave,
+                               uint64_t lease, int64_t now_us,
+                               struct nf_actions *actions_p)
+{
+    uint32_t index = NF_CHUNK_NONE, slot;
+    enum nf_lease_age age;
+
+    begin(farm, slave, now_us);
+    age = nf_chunks_find(&farm->pool.chunks, lease, &index);
+    if (!is_known(farm, slave) || age == NF_LEASE_UNKNOWN ||
+        (age == NF_LEASE_LIVE && !nf_farm_may_drop(farm, slave, index)))
+        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+    nf_farm_heard(farm, slave, now_us);
+    if (age == NF_LEASE_LIVE) {
+        slot = nf_chunks_at(&farm->pool.chunks, index)->slot;
+        forget_lease(farm, index);
+        farm->stats.dropped++;
+        if (farm->policy.pacer->dropped)
+            farm->policy.pacer->dropped(farm->pacer, &farm->view, slot,
+                                        now_us);
+    }
     return finish(farm, actions_p);
 }
 
@@ -539,4 +585,14 @@ void nf_farm_get_stats(const struct nf_farm *farm,
     stats_p->fresh = nf_pool_fresh(pool);
     stats_p->returned = nf_pool_returned(pool) + pool->counts[NF_UNIT_ALONE];
     stats_p->leased = pool->counts[NF_UNIT_LEASED];
+}
+
+bool nf_farm_get_estimate(const struct nf_farm *farm, uint32_t slave,
+                          uint32_t slot, struct nf_slot_estimate *estimate_p)
+{
+    if (!is_known(farm, slave) || slot >= farm->slaves[slave].nslots ||
+        !farm->policy.pacer->estimate)
+        return false;
+    return farm->policy.pacer->estimate(
+        farm->pacer, farm->slaves[slave].first_slot + slot, estimate_p);
 }

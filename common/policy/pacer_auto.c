@@ -16,6 +16,9 @@
 #include "config.h"
 #include "common/policy/policy.h"
 #include <math.h>
+#ifndef NF_B2
+#define NF_B2 0
+#endif
 
 enum {
     RING = 8,   /* latencies remembered */
@@ -41,7 +44,7 @@ struct auto_slot {
 
 struct adaptive {
     uint64_t max_window;
-    bool gate;
+    bool gate, replicate;
     bool gathering;    /* slots are joining: let all of them come first */
     uint32_t expected; /* slots */
     struct auto_slot slots[];
@@ -63,6 +66,13 @@ static const struct nf_param params[] = {
         .default_text = "1",
         .help = "no chunk to a slot that would finish it too late",
     },
+    {
+        .name = "replicate",
+        .kind = NF_PARAM_BOOL,
+        .default_text = "0",
+        .help = "idle slots copy late chunks in the end; the first answer "
+                "counts",
+    },
     { .name = NULL },
 };
 
@@ -80,6 +90,7 @@ static enum nf_status auto_init(void *st, const struct nf_policy_env *env,
     (void)err;
     adaptive->max_window = values[0].count;
     adaptive->gate = values[1].count != 0;
+    adaptive->replicate = values[2].count != 0;
     adaptive->expected = env->slots;
     return NF_OK;
 }
@@ -337,6 +348,72 @@ static enum nf_status auto_pick(void *st, const struct nf_pool_view *pool,
     return NF_OK;
 }
 
+static uint32_t slowest(const struct adaptive *adaptive,
+                        const struct nf_pool_view *pool, uint32_t to,
+                        int64_t now_us, int64_t *end_us_p)
+{
+    uint32_t from = UINT32_MAX;
+
+    for (uint32_t i = 0; i < pool->nslots; i++) {
+        const struct auto_slot *slot = &adaptive->slots[i];
+        int64_t age_us, service_us, behind_us, end_us;
+
+        if (!pool->slots[i].live || pool->slots[i].behind == NF_NO_COPY ||
+            pool->slots[i].slave == pool->slots[to].slave)
+            continue;
+        service_us = max_us(1, slot->plan_us);
+        age_us = max_us(0, now_us - slot->head_us);
+        behind_us = service_us;
+        if (NF_B2 && age_us > 2 * service_us) behind_us = age_us;
+        end_us = slot->dry_us - (int64_t)pool->slots[i].behind * behind_us;
+        if (from == UINT32_MAX || end_us > *end_us_p) {
+            from = i;
+            *end_us_p = end_us;
+        }
+    }
+    return from;
+}
+
+static enum nf_status auto_replicate(void *st, const struct nf_pool_view *pool,
+                                     int64_t now_us, struct nf_copy *copy_p,
+                                     int64_t *wake_us_p)
+{
+    struct adaptive *adaptive = st;
+    struct outlook look;
+    int64_t wake1 = INT64_MAX, wake2 = INT64_MAX;
+
+    *wake_us_p = INT64_MAX;
+    if (!adaptive->replicate) return NF_WAIT;
+    look_out(adaptive, pool, now_us, &look);
+    for (uint32_t j = 0; j < pool->nslots; j++) {
+        const struct auto_slot *slot = &adaptive->slots[j];
+        int64_t end_us = 0;
+        uint32_t from;
+
+        if (!can_work(&pool->slots[j]) || pool->slots[j].outstanding > 0 ||
+            slot->results == 0)
+            continue;
+        from = slowest(adaptive, pool, j, now_us, &end_us);
+        if (from == UINT32_MAX) return NF_WAIT;
+        if (slot->service_us + slot->base_us / 2 < wake2)
+            wake2 = slot->service_us + slot->base_us / 2;
+        if (now_us + slot->base_us / 2 + slot->service_us < end_us) {
+            copy_p->from = from;
+            copy_p->to = j;
+            return NF_OK;
+        }
+    }
+    if (wake2 == INT64_MAX) return NF_WAIT;
+    for (uint32_t i = 0; i < pool->nslots; i++) {
+        const struct auto_slot *slot = &adaptive->slots[i];
+        if (!pool->slots[i].live || pool->slots[i].behind == NF_NO_COPY) continue;
+        int64_t s = slot->results ? slot->service_us : look.mean_us;
+        if (slot->head_us + s < wake1) wake1 = slot->head_us + s;
+    }
+    if (wake1 + wake2 + 1 > now_us) *wake_us_p = wake1 + wake2 + 1;
+    return NF_WAIT;
+}
+
 static void auto_join(void *st, const struct nf_pool_view *pool, uint32_t slot,
                       int64_t now_us)
 {
@@ -384,6 +461,7 @@ const struct nf_pacer_ops nf_pacer_auto = {
     .state_size = auto_state_size,
     .init = auto_init,
     .pick = auto_pick,
+    .replicate = auto_replicate,
     .join = auto_join,
     .sent = auto_sent,
     .result = auto_result,
