@@ -80,12 +80,31 @@ static enum nf_status after(struct sim *sim, int64_t delay_us, enum event kind,
 
 /* ---- the slaves ---- */
 
+/* Take the first chunk that the slave has not heard it is to drop. */
+static uint64_t take_wanted(struct sim *sim, struct mailbox *mail)
+{
+    while (mail->count > 0) {
+        uint64_t id = mail_take(sim, mail);
+        int64_t cancel_us = sim->result.chunks[id].cancel_us;
+
+        if (cancel_us < 0 || cancel_us > sim->now_us)
+            return id;
+    }
+    return NO_CHUNK;
+}
+
+/* Start the next chunk, if there is one. */
 static enum nf_status slave_start(struct sim *sim, uint32_t number)
 {
     struct slave *slave = &sim->slaves[number];
-    uint64_t id = mail_take(sim, &slave->mail);
-    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
-    int64_t cost_us = nf_world_cost_us(sim->world, chunk->first, chunk->count);
+    uint64_t id = take_wanted(sim, &slave->mail);
+    struct nf_sim_chunk *chunk;
+    int64_t cost_us;
+
+    if (id == NO_CHUNK)
+        return NF_OK;
+    chunk = &sim->result.chunks[id];
+    cost_us = nf_world_cost_us(sim->world, chunk->first, chunk->count);
 
     chunk->idle_us = sim->now_us - slave->free_us;
     if (slave->worked)
@@ -105,7 +124,7 @@ static enum nf_status slave_free(struct sim *sim, uint32_t number)
 
     slave->busy = false;
     slave->free_us = sim->now_us;
-    return slave->mail.count > 0 ? slave_start(sim, number) : NF_OK;
+    return slave_start(sim, number);
 }
 
 static enum nf_status chunk_at_slave(struct sim *sim, uint64_t id)
@@ -199,6 +218,7 @@ static enum nf_status new_chunk(struct sim *sim, const struct nf_action *act,
         .started_us = -1,
         .computed_us = -1,
         .merged_us = -1,
+        .cancel_us = -1,
     };
     *id_p = result->nchunks++;
     return NF_OK;
@@ -215,6 +235,22 @@ static enum nf_status chunk_sent(struct sim *sim, uint64_t id)
         sim->now_us);
 }
 
+/* A cancellation is short: it does not occupy the wire, but takes as long as
+ * the shortest message. */
+static void cancel(struct sim *sim, const struct nf_action *action)
+{
+    const struct nf_world_slave *slave = &sim->world->slave[action->slave];
+    struct nf_farm_sim_result *result = &sim->result;
+
+    for (uint64_t id = result->nchunks; id-- > 0;) {
+        if (result->chunks[id].lease != action->lease)
+            continue;
+        result->chunks[id].cancel_us = sim->now_us + sim->world->prop_us +
+                                       nf_line_us(&slave->data, 0);
+        return;
+    }
+}
+
 /* Carry out the farm's next action. */
 static enum nf_status act(struct sim *sim)
 {
@@ -227,6 +263,8 @@ static enum nf_status act(struct sim *sim)
         sim->done = true;
         sim->result.makespan_us = sim->now_us;
     }
+    if (action->kind == NF_ACT_CANCEL)
+        cancel(sim, action);
     if (action->kind != NF_ACT_SEND)
         return NF_OK;
     status = new_chunk(sim, action, &id);
@@ -424,6 +462,8 @@ static void close_books(struct sim *sim)
 
     nf_farm_get_stats(sim->farm, &stats);
     sim->result.duplicates = stats.duplicates;
+    sim->result.copies = stats.copies;
+    sim->result.cancelled = stats.cancelled;
     for (uint32_t i = 0; i < sim->result.slaves; i++) {
         struct nf_sim_slave *slave = &sim->result.slave[i];
 

@@ -18,6 +18,7 @@ struct nf_sim_chunk {
     int64_t started_us, computed_us;
     int64_t merged_us; /**< the farm got the result */
     int64_t idle_us;   /**< the slave had nothing to do before it started */
+    int64_t cancel_us; /**< the slave hears that it is to drop it; -1: never */
     uint64_t next;     /* in the mailbox it is in */
 };
 
@@ -34,6 +35,7 @@ struct nf_sim_slave {
 struct nf_farm_sim_result {
     int64_t makespan_us; /**< the last unit was merged; 0 if there are none */
     uint64_t data_messages, result_messages, duplicates;
+    uint64_t copies, cancelled; /**< chunks */
     uint32_t slaves;
     struct nf_sim_slave *slave;
     uint64_t nchunks;

@@ -83,36 +83,55 @@ void nf_farm_leave_to_twin(struct nf_farm *farm, struct nf_chunk *chunk,
     nf_farm_part(farm, chunk);
 }
 
+void nf_farm_forget(struct nf_farm *farm, uint32_t index)
+{
+    uint32_t slot = nf_chunks_at(&farm->pool.chunks, index)->slot;
+    uint32_t slave = farm->slots[slot].slave;
+
+    nf_chunk_list_remove(&farm->pool.chunks, &farm->slots[slot].leases, index);
+    nf_chunks_free(&farm->pool.chunks, index);
+    nf_farm_look_for_copy(farm, slot);
+    farm->leases--;
+    farm->views[slot].outstanding--;
+    if (--farm->slaves[slave].outstanding == 0)
+        nf_farm_idle_add(farm, slave);
+    nf_farm_update_view(farm);
+}
+
+/* Forget a lease, and tell its slave. */
+static void cancel(struct nf_farm *farm, uint32_t index)
+{
+    const struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
+    uint32_t slot = chunk->slot;
+    struct nf_action *act = nf_farm_act(farm, NF_ACT_CANCEL);
+
+    if (act) {
+        act->slave = farm->slots[slot].slave;
+        act->slot = slot - farm->slaves[act->slave].first_slot;
+        act->lease = nf_chunks_lease_id(&farm->pool.chunks, index);
+        act->first = chunk->first;
+        act->count = chunk->count;
+    }
+    farm->stats.cancelled++;
+    farm->slots[slot].unsure = true;
+    farm->slots[slot].unsure_us = farm->now_us;
+    nf_farm_forget(farm, index);
+    if (farm->policy.pacer->cancelled)
+        farm->policy.pacer->cancelled(farm->pacer, &farm->view, slot,
+                                      farm->now_us);
+}
+
 void nf_farm_cancel_twin(struct nf_farm *farm, struct nf_chunk *chunk)
 {
     uint32_t loser = chunk->twin;
     const struct nf_chunk *twin;
-    struct nf_action *act;
 
     if (loser == NF_CHUNK_NONE)
         return;
     twin = nf_chunks_at(&farm->pool.chunks, loser);
     nf_farm_part(farm, chunk);
-    if (farm->over || is_wanted(farm, twin))
-        return;
-    act = nf_farm_act(farm, NF_ACT_CANCEL);
-    farm->stats.cancelled++;
-    if (!act)
-        return;
-    act->slave = farm->slots[twin->slot].slave;
-    act->slot = twin->slot - farm->slaves[act->slave].first_slot;
-    act->lease = nf_chunks_lease_id(&farm->pool.chunks, loser);
-    act->first = twin->first;
-    act->count = twin->count;
-}
-
-bool nf_farm_may_drop(const struct nf_farm *farm, uint32_t slave,
-                      uint32_t index)
-{
-    const struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
-
-    return farm->slots[chunk->slot].slave == slave &&
-           (farm->over || !is_wanted(farm, chunk));
+    if (!farm->over && twin->prev != NF_CHUNK_NONE && !is_wanted(farm, twin))
+        cancel(farm, loser);
 }
 
 /* Copy what is still wanted of a lease. */

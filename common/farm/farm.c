@@ -170,6 +170,7 @@ static void join_slots(struct nf_farm *farm, uint32_t slave, uint32_t nslots)
     for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++) {
         nf_chunk_list_init(&farm->slots[k].leases);
         farm->slots[k].slave = slave;
+        farm->slots[k].unsure = false;
         farm->views[k] = (struct nf_slot_view){ .live = true,
                                                 .slave = slave,
                                                 .behind = NF_NO_COPY };
@@ -268,6 +269,9 @@ static bool had_one_unit(const struct nf_farm *farm,
 {
     if (s->outstanding != 1)
         return false;
+    for (uint32_t k = s->first_slot; k < s->first_slot + s->live_slots; k++)
+        if (farm->slots[k].unsure)
+            return false;
     for (uint32_t k = s->first_slot;; k++) {
         uint32_t head = farm->slots[k].leases.head;
 
@@ -356,23 +360,6 @@ static void accept_units(struct nf_farm *farm, uint64_t first, uint64_t count)
     }
 }
 
-/* A lease is in its slot no more. */
-static void forget_lease(struct nf_farm *farm, uint32_t index)
-{
-    struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
-    uint32_t slot = chunk->slot, slave = farm->slots[slot].slave;
-
-    nf_farm_cancel_twin(farm, chunk);
-    nf_chunk_list_remove(&farm->pool.chunks, &farm->slots[slot].leases, index);
-    nf_chunks_free(&farm->pool.chunks, index);
-    nf_farm_look_for_copy(farm, slot);
-    farm->leases--;
-    farm->views[slot].outstanding--;
-    if (--farm->slaves[slave].outstanding == 0)
-        nf_farm_idle_add(farm, slave);
-    nf_farm_update_view(farm);
-}
-
 /* A lease has no more units to answer.
  * @param times  NULL: nothing was measured */
 static void end_lease(struct nf_farm *farm, uint32_t index,
@@ -388,7 +375,10 @@ static void end_lease(struct nf_farm *farm, uint32_t index,
         all.elapsed_us = farm->now_us - chunk->sent_us;
         times = &all;
     }
-    forget_lease(farm, index);
+    if (farm->slots[slot].unsure_us < chunk->sent_us)
+        farm->slots[slot].unsure = false; /* leases are computed in order */
+    nf_farm_cancel_twin(farm, chunk);
+    nf_farm_forget(farm, index);
     if (times && farm->policy.sizer->report)
         farm->policy.sizer->report(farm->sizer, slot, times);
     if (farm->policy.pacer->result)
@@ -497,30 +487,6 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
         end_lease(farm, index, NULL);
     if (returned > 0)
         nf_farm_units_returned(farm);
-    return finish(farm, actions_p);
-}
-
-enum nf_status nf_farm_dropped(struct nf_farm *farm, uint32_t slave,
-                               uint64_t lease, int64_t now_us,
-                               struct nf_actions *actions_p)
-{
-    uint32_t index = NF_CHUNK_NONE, slot;
-    enum nf_lease_age age;
-
-    begin(farm, slave, now_us);
-    age = nf_chunks_find(&farm->pool.chunks, lease, &index);
-    if (!is_known(farm, slave) || age == NF_LEASE_UNKNOWN ||
-        (age == NF_LEASE_LIVE && !nf_farm_may_drop(farm, slave, index)))
-        return reject(farm, NF_ERR_PROTOCOL, actions_p);
-    nf_farm_heard(farm, slave, now_us);
-    if (age == NF_LEASE_LIVE) {
-        slot = nf_chunks_at(&farm->pool.chunks, index)->slot;
-        forget_lease(farm, index);
-        farm->stats.dropped++;
-        if (farm->policy.pacer->dropped)
-            farm->policy.pacer->dropped(farm->pacer, &farm->view, slot,
-                                        now_us);
-    }
     return finish(farm, actions_p);
 }
 

@@ -12,7 +12,9 @@
  *  A lease may be copied: two slaves have its units then, and the first answer
  *  to a unit counts.  Units that one of the two loses, or fails on, stay with
  *  the other one, at no cost of attempts; so a bad unit may get one more.  Only
- *  leases of units that never ended badly are copied.
+ *  leases of units that never ended badly are copied.  When one copy is answered
+ *  in full, the other one is cancelled, unless it is the oldest lease of its
+ *  slot: that one is being computed, and stays outstanding until it is answered.
  *
  *  A lease is answered in order, in one or more parts: nf_farm_result() settles
  *  its next units, nf_farm_unit_failed() its next one unit.  The leases of a
@@ -53,9 +55,9 @@ enum nf_loss {
 
 enum nf_action_kind {
     NF_ACT_SEND,    /**< slave, slot, lease, first, count, copy */
-    NF_ACT_CANCEL,  /**< slave, slot, lease: all its units are settled; if the
-                         slave has not begun it, it should drop it and say so:
-                         nf_farm_dropped() */
+    NF_ACT_CANCEL,  /**< slave, slot, lease: it is of no use any more, and
+                         forgotten; the slave should drop it, unless it has
+                         begun it (then its answers are late) */
     NF_ACT_ACCEPT,  /**< first, count: merge these results of the event */
     NF_ACT_GIVE_UP, /**< first (count 1), attempts: unit failed for good */
     NF_ACT_LOST,    /**< slave: silent beyond the limit; the farm has already
@@ -126,13 +128,6 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
                                    uint64_t lease, uint64_t unit,
                                    int64_t now_us,
                                    struct nf_actions *actions_p);
-/** @p slave has dropped @p lease, which it was told to cancel, before it was
- *  begun.  No effect if the lease is late.
- *  @retval NF_ERR_PROTOCOL  not what was leased, or a unit of it is still
- *                           wanted */
-enum nf_status nf_farm_dropped(struct nf_farm *farm, uint32_t slave,
-                               uint64_t lease, int64_t now_us,
-                               struct nf_actions *actions_p);
 enum nf_status nf_farm_timer(struct nf_farm *farm, int64_t now_us,
                              struct nf_actions *actions_p);
 /** Hand out nothing more; NF_ACT_DONE follows at once.  Answers after that are
@@ -157,8 +152,7 @@ struct nf_farm_stats {
     uint64_t retries;    /**< units handed out again */
     uint64_t duplicates; /**< units answered again */
     uint64_t copies;     /**< leases sent as a copy of another */
-    uint64_t cancelled;  /**< NF_ACT_CANCELs, of which ... */
-    uint64_t dropped;    /**< ... came in time */
+    uint64_t cancelled;  /**< leases forgotten, as a copy was faster */
     uint32_t live_slaves, live_slots;
     uint32_t lost_slaves; /**< losses other than NF_LOSS_LEFT */
     uint32_t max_queue;   /**< most leases waiting at one slot */

@@ -15,6 +15,10 @@ struct nf_farm_slot {
     struct nf_chunk_list leases; /* oldest first */
     uint32_t slave;
     bool sizer_refused;
+    /* A lease of it was cancelled then, and may be being computed all the
+     * same: until a later one is answered. */
+    bool unsure;
+    int64_t unsure_us;
 };
 
 struct nf_farm_slave {
@@ -70,6 +74,8 @@ void nf_farm_idle_add(struct nf_farm *farm, uint32_t slave);
 void nf_farm_idle_remove(struct nf_farm *farm, uint32_t slave);
 /** Memory for one more send?  Else farm->oom is set. */
 bool nf_farm_can_send(struct nf_farm *farm);
+/** A lease is in its slot no more, and its record free. */
+void nf_farm_forget(struct nf_farm *farm, uint32_t index);
 /** Lease chunk @p index, unlinked, to @p slot.  After nf_farm_can_send(). */
 void nf_farm_send_chunk(struct nf_farm *farm, uint32_t slot, uint32_t index);
 
@@ -87,12 +93,8 @@ void nf_farm_part(struct nf_farm *farm, struct nf_chunk *chunk);
  *  @param spoilt  one of the units may have been the reason */
 void nf_farm_leave_to_twin(struct nf_farm *farm, struct nf_chunk *chunk,
                            bool spoilt);
-/** A lease was answered in full: its twin is of no use if that settled all. */
+/** A lease was answered in full: cancel its twin if that settled all. */
 void nf_farm_cancel_twin(struct nf_farm *farm, struct nf_chunk *chunk);
-/** May @p slave drop the live lease @p index: is it its own, and has nothing
- *  that is still wanted? */
-bool nf_farm_may_drop(const struct nf_farm *farm, uint32_t slave,
-                      uint32_t index);
 /** Send the copies that the pacer wants, @p sends having been sent before. */
 void nf_farm_replicate(struct nf_farm *farm, uint32_t sends);
 #endif

@@ -164,7 +164,7 @@ struct nf_pacer_ops {
     /** The events; each may be NULL.  pool is already as after the event,
      *  except that pool->left_units may be 0.  A slot that joins, or joins
      *  again, has nothing outstanding.  Whenever a slot's outstanding leases
-     *  become fewer, one of lost, result, dropped and returned is called. */
+     *  become fewer, one of lost, result, cancelled and returned is called. */
     void (*join)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                  int64_t now_us);
     void (*lost)(void *st, const struct nf_pool_view *pool, uint32_t slot,
@@ -175,9 +175,9 @@ struct nf_pacer_ops {
      *  (its last unit failed). */
     void (*result)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                    const struct nf_chunk_times *t, int64_t now_us);
-    /** A lease of @p slot ended before it was begun, as a copy of it was
+    /** A lease of @p slot, not its oldest, was cancelled, as a copy of it was
      *  answered first.  Only for pacers that have replicate(). */
-    void (*dropped)(void *st, const struct nf_pool_view *pool, uint32_t slot,
+    void (*cancelled)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                     int64_t now_us);
     /** `refused` of @p slot has changed. */
     void (*refused)(void *st, const struct nf_pool_view *pool, uint32_t slot,
