@@ -71,6 +71,22 @@ int64_t nf_account_answered(struct slave *slave, uint64_t lease,
     return 0;
 }
 
+void nf_account_cancelled(struct slave *slave, uint32_t slot, uint64_t lease)
+{
+    struct slot *s = &slave->slots[slot];
+    uint32_t found = 0;
+
+    while (found < s->count &&
+           s->flights[(s->first + found) % s->capacity].lease != lease)
+        found++;
+    if (found == s->count)
+        return;
+    for (uint32_t i = found + 1; i < s->count; i++)
+        s->flights[(s->first + i - 1) % s->capacity] =
+            s->flights[(s->first + i) % s->capacity];
+    s->count--;
+}
+
 void nf_account_reset(struct slave *slave, int64_t now_us)
 {
     for (uint32_t i = 0; i < slave->nslots; i++) {
