@@ -36,7 +36,7 @@ static const struct nf_param params[] = {
         .kind = NF_PARAM_COUNT,
         .default_text = "16",
         .min = 1,
-        .max = 10000,
+        .max = 1000000,
         .unit = "chunks",
         .help = "most chunks outstanding at a slot",
     },

@@ -132,7 +132,7 @@ static const struct bad bad[] = {
     { "auto:gate=yes", "gate yes: want 0 or 1" },
     { "auto:wmax=0", "wmax 0: want a count >= 1" },
     { "auto:wmax=1000001", "wmax 1000001: want a count <= 1000000" },
-    { "auto:td=5ms", "td: no such parameter of auto (want g, wmax, gate)" },
+    { "auto:td=5ms", "td: no such parameter of auto (want g, wmax, gate, replicate)" },
     { "window:w=-1", "w -1: want a count >= 0" },
     { "window:w=9999999999", "want a count <= 1000000000" },
     { "gss+", "empty name" },
