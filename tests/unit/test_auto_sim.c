@@ -141,13 +141,13 @@ static void test_other_platforms(void)
 {
     struct means means = { 0, 0 };
 
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
         json_t *platform = auto_world(seed);
 
         add_world(platform, &means);
         json_decref(platform);
     }
-    means = close_means(means, 200, "200 others");
+    means = close_means(means, 1000, "1000 others");
     CU_ASSERT_TRUE(means.plain <= 1.89);
     CU_ASSERT_TRUE(means.copies <= 1.59);
 }
