@@ -245,13 +245,13 @@ static bool create(struct twins *t, uint64_t seed)
     struct nf_farm_config config = {
         .policy = &policy,
         .max_slots = MAX_SLOTS,
-        .max_attempts = 3,
     };
     char spec[80];
 
     memset(t, 0, sizeof(*t));
     t->rng.state = seed;
     t->wake_us = INT64_MAX;
+    config.max_attempts = 1 + (uint32_t)nf_rng_below(&t->rng, 3);
     config.units = 1 + nf_rng_below(&t->rng, 600);
     config.slots = 1 + (uint32_t)nf_rng_below(&t->rng, MAX_SLOTS);
     draw_spec(&t->rng, spec, sizeof(spec));
