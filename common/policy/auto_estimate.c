@@ -53,20 +53,25 @@ static void measure_latency(struct nf_auto_estimate *slot, int64_t latency_us)
     slot->base_us = min_us(slot->least_us[0], slot->least_us[1]);
 }
 
-/* The upper quartile of the last latencies. */
+/* The upper quartile of the last latencies: of up to 8 that is the largest one,
+ * or from 5 on the second. */
 static int64_t high_latency_us(const struct nf_auto_estimate *slot)
 {
-    int64_t sorted_us[NF_AUTO_RING] = { 0 };
-    uint32_t count = slot->results < NF_AUTO_RING ? (uint32_t)slot->results : NF_AUTO_RING;
+    uint64_t count =
+        slot->results < NF_AUTO_RING ? slot->results : NF_AUTO_RING;
+    int64_t first_us = -1, second_us = -1;
 
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t place = i;
+    for (uint64_t i = 0; i < count; i++) {
+        int64_t latency_us = slot->latency_us[i];
 
-        for (; place > 0 && sorted_us[place - 1] > slot->latency_us[i]; place--)
-            sorted_us[place] = sorted_us[place - 1];
-        sorted_us[place] = slot->latency_us[i];
+        if (latency_us > first_us) {
+            second_us = first_us;
+            first_us = latency_us;
+        } else if (latency_us > second_us) {
+            second_us = latency_us;
+        }
     }
-    return sorted_us[3 * count / 4];
+    return count - 1 - 3 * count / 4 == 0 ? first_us : second_us;
 }
 
 /* The bandwidth-delay product, for a service time that is pessimistically

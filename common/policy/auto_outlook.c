@@ -37,6 +37,7 @@ void nf_outlook_init(struct nf_outlook *outlook, uint32_t max_slots,
     }
     outlook->ends = NF_SLOT_NONE;
     outlook->swept = NF_SLOT_NONE;
+    outlook->fresh = NF_SLOT_NONE;
 }
 
 struct nf_auto_estimate *nf_outlook_estimate(const struct nf_outlook *outlook,
@@ -66,49 +67,7 @@ static int64_t rate_of(int64_t service_us)
 
 /* ---- keeping up to date ---- */
 
-static void count_line(struct nf_outlook *outlook,
-                       const struct nf_outlook_slot *slot, int sign)
-{
-    nf_wide rate = (nf_wide)sign * rate_of(slot->service_us);
-
-    outlook->rate += rate;
-    outlook->slope_rate += rate * ((int64_t)slot->slope - 1);
-    outlook->work += rate * slot->offset_us;
-}
-
-static void take_out(struct nf_outlook *outlook, uint32_t number)
-{
-    struct nf_outlook_slot *slot = slot_of(outlook, number);
-
-    if (!slot->in)
-        return;
-    slot->in = false;
-    if (slot->known) {
-        outlook->known--;
-        outlook->known_idle -= slot->idle;
-        outlook->service_sum_us -= slot->counted_us;
-    }
-    if (slot->swept) {
-        if (slot->prev == NF_SLOT_NONE)
-            outlook->swept = slot->next;
-        else
-            slot_of(outlook, slot->prev)->next = slot->next;
-        if (slot->next != NF_SLOT_NONE)
-            slot_of(outlook, slot->next)->prev = slot->prev;
-        return;
-    }
-    count_line(outlook, slot, -1);
-    nf_slot_heap_remove(nodes_of(outlook, HEAP_FINISH),
-                        &outlook->finish[slot->slope], number);
-    if (slot->candidate)
-        nf_slot_heap_remove(nodes_of(outlook, HEAP_ROOM),
-                            &outlook->room[slot->slope], number);
-    if (slot->ends)
-        nf_slot_heap_remove(nodes_of(outlook, HEAP_ENDS), &outlook->ends,
-                            number);
-}
-
-static void sweep_from_now_on(struct nf_outlook *outlook, uint32_t number)
+static void list_swept(struct nf_outlook *outlook, uint32_t number)
 {
     struct nf_outlook_slot *slot = slot_of(outlook, number);
 
@@ -118,48 +77,129 @@ static void sweep_from_now_on(struct nf_outlook *outlook, uint32_t number)
     if (slot->next != NF_SLOT_NONE)
         slot_of(outlook, slot->next)->prev = number;
     outlook->swept = number;
+    if (slot->known)
+        outlook->swept_rate += slot->rate;
 }
 
-static void put_in(struct nf_outlook *outlook, uint32_t number,
-                   const struct nf_slot_view *view, int64_t now_us)
+static void unlist_swept(struct nf_outlook *outlook,
+                         struct nf_outlook_slot *slot)
+{
+    if (slot->prev == NF_SLOT_NONE)
+        outlook->swept = slot->next;
+    else
+        slot_of(outlook, slot->prev)->next = slot->next;
+    if (slot->next != NF_SLOT_NONE)
+        slot_of(outlook, slot->next)->prev = slot->prev;
+    if (slot->known)
+        outlook->swept_rate -= slot->rate;
+}
+
+static void add_line(struct nf_outlook *outlook,
+                     const struct nf_outlook_slot *slot, int sign)
+{
+    nf_wide rate = sign * slot->rate;
+
+    outlook->rate += rate;
+    outlook->slope_rate += rate * ((int64_t)slot->slope - 1);
+    outlook->work += rate * slot->offset_us;
+}
+
+static void rank(struct nf_outlook *outlook, uint32_t number)
+{
+    struct nf_outlook_slot *slot = slot_of(outlook, number);
+
+    slot->ranked = true;
+    nf_slot_heap_insert(nodes_of(outlook, HEAP_FINISH),
+                        &outlook->finish[slot->slope], number,
+                        slot->offset_us + slot->service_us);
+}
+
+/* Into heaps and sums, or among those that are swept. */
+static void file(struct nf_outlook *outlook, const struct nf_pool_view *pool,
+                 uint32_t number, int64_t now_us)
 {
     struct nf_outlook_slot *slot = slot_of(outlook, number);
     struct nf_auto_line line;
 
-    slot->in = true;
-    slot->candidate = view->outstanding < nf_outlook_window(outlook, number);
-    slot->idle = view->outstanding == 0;
-    slot->known = slot->estimate.results > 0;
     if (!slot->known) {
-        sweep_from_now_on(outlook, number);
+        list_swept(outlook, number);
         return;
     }
-    slot->counted_us = slot->estimate.service_us;
-    outlook->service_sum_us += slot->counted_us;
-    outlook->known++;
-    outlook->known_idle += slot->idle;
-    slot->service_us = nf_auto_service_us(&slot->estimate, 0);
-    line = nf_auto_dry(&slot->estimate, view->outstanding, slot->service_us,
-                       now_us);
+    line = nf_auto_dry(&slot->estimate, pool->slots[number].outstanding,
+                       slot->service_us, now_us);
     if (line.slope >= NF_OUTLOOK_SLOPES) {
-        sweep_from_now_on(outlook, number);
+        list_swept(outlook, number);
         return;
     }
     slot->swept = false;
     slot->slope = line.slope;
     slot->offset_us = line.offset_us;
     slot->ends = line.until_us != INT64_MAX;
-    count_line(outlook, slot, 1);
-    nf_slot_heap_insert(nodes_of(outlook, HEAP_FINISH),
-                        &outlook->finish[slot->slope], number,
-                        slot->offset_us + slot->service_us);
-    if (slot->candidate)
-        nf_slot_heap_insert(nodes_of(outlook, HEAP_ROOM),
-                            &outlook->room[slot->slope], number,
-                            slot->offset_us + slot->service_us);
+    slot->ranked = false;
+    add_line(outlook, slot, 1);
     if (slot->ends)
         nf_slot_heap_insert(nodes_of(outlook, HEAP_ENDS), &outlook->ends,
                             number, line.until_us);
+    if (slot->has_room)
+        nf_slot_heap_insert(nodes_of(outlook, HEAP_ROOM),
+                            &outlook->room[slot->slope], number,
+                            slot->offset_us + slot->service_us);
+    if (outlook->ranked)
+        rank(outlook, number);
+}
+
+static void unfile(struct nf_outlook *outlook, uint32_t number)
+{
+    struct nf_outlook_slot *slot = slot_of(outlook, number);
+
+    if (slot->swept) {
+        unlist_swept(outlook, slot);
+        return;
+    }
+    add_line(outlook, slot, -1);
+    if (slot->ends)
+        nf_slot_heap_remove(nodes_of(outlook, HEAP_ENDS), &outlook->ends,
+                            number);
+    if (slot->has_room)
+        nf_slot_heap_remove(nodes_of(outlook, HEAP_ROOM),
+                            &outlook->room[slot->slope], number);
+    if (slot->ranked)
+        nf_slot_heap_remove(nodes_of(outlook, HEAP_FINISH),
+                            &outlook->finish[slot->slope], number);
+}
+
+static void count(struct nf_outlook *outlook, struct nf_outlook_slot *slot,
+                  const struct nf_slot_view *view, uint64_t window)
+{
+    int64_t service_us = nf_auto_service_us(&slot->estimate, 0);
+
+    slot->in = true;
+    slot->known = slot->estimate.results > 0;
+    slot->idle = view->outstanding == 0;
+    slot->has_room = view->outstanding < window;
+    outlook->rooms += slot->has_room;
+    outlook->unknown += !slot->known;
+    if (!slot->known)
+        return;
+    if (slot->service_us != service_us)
+        slot->rate = rate_of(service_us);
+    slot->service_us = service_us;
+    outlook->known++;
+    outlook->known_idle += slot->idle;
+    slot->counted_us = slot->estimate.service_us;
+    outlook->service_sum_us += slot->counted_us;
+}
+
+static void uncount(struct nf_outlook *outlook, struct nf_outlook_slot *slot)
+{
+    slot->in = false;
+    outlook->rooms -= slot->has_room;
+    outlook->unknown -= !slot->known;
+    if (!slot->known)
+        return;
+    outlook->known--;
+    outlook->known_idle -= slot->idle;
+    outlook->service_sum_us -= slot->counted_us;
 }
 
 void nf_outlook_update(struct nf_outlook *outlook,
@@ -167,10 +207,38 @@ void nf_outlook_update(struct nf_outlook *outlook,
                        int64_t now_us)
 {
     const struct nf_slot_view *view = &pool->slots[slot];
+    uint32_t last = outlook->fresh;
 
-    take_out(outlook, slot);
-    if (view->live && !view->refused)
-        put_in(outlook, slot, view, now_us);
+    if (last != slot && last != NF_SLOT_NONE) {
+        unfile(outlook, last);
+        file(outlook, pool, last, now_us);
+    }
+    outlook->fresh = NF_SLOT_NONE;
+    if (slot_of(outlook, slot)->in) {
+        unfile(outlook, slot);
+        uncount(outlook, slot_of(outlook, slot));
+    }
+    if (!view->live || view->refused)
+        return;
+    count(outlook, slot_of(outlook, slot), view,
+          nf_outlook_window(outlook, slot));
+    list_swept(outlook, slot);
+    outlook->fresh = slot;
+}
+
+/* Slots whose line has ended get a new one. */
+static void catch_up(struct nf_outlook *outlook,
+                     const struct nf_pool_view *pool, int64_t now_us)
+{
+    const struct nf_slot_node *nodes = nodes_of(outlook, HEAP_ENDS);
+
+    while (outlook->ends != NF_SLOT_NONE &&
+           nodes[outlook->ends].key <= now_us) {
+        uint32_t slot = outlook->ends;
+
+        unfile(outlook, slot);
+        file(outlook, pool, slot, now_us);
+    }
 }
 
 /* ---- deciding ---- */
@@ -212,15 +280,22 @@ static int64_t swept_dry_us(const struct nf_outlook *outlook,
     return line.slope * now_us + line.offset_us;
 }
 
+/* What is in the pool, in the unit of rate * us. */
+static nf_wide left_work(const struct nf_pool_view *pool)
+{
+    uint64_t grains = pool->left_units / pool->grain_units +
+                      (pool->left_units % pool->grain_units != 0);
+
+    return (nf_wide)grains << NF_OUTLOOK_RATE_BITS;
+}
+
 /* M: from now until everything could be done, were work a fluid. */
 static int64_t fluid_us(const struct nf_outlook *outlook,
                         const struct nf_pool_view *pool, int64_t now_us)
 {
-    uint64_t grains = pool->left_units / pool->grain_units +
-                      (pool->left_units % pool->grain_units != 0);
     nf_wide rate = outlook->rate;
-    nf_wide work = ((nf_wide)grains << NF_OUTLOOK_RATE_BITS) + outlook->work +
-                   outlook->slope_rate * now_us;
+    nf_wide work =
+        left_work(pool) + outlook->work + outlook->slope_rate * now_us;
 
     for (uint32_t i = outlook->swept; i != NF_SLOT_NONE;
          i = slot_of(outlook, i)->next) {
@@ -256,7 +331,7 @@ static struct least first_in_time(const struct nf_outlook *outlook,
         int64_t service_us = 0;
         int64_t dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
 
-        if (slot_of(outlook, i)->candidate &&
+        if (slot_of(outlook, i)->has_room &&
             dry_us + service_us - now_us <= limit_us)
             consider(&first, i, dry_us);
     }
@@ -287,14 +362,40 @@ static struct least first_to_finish(const struct nf_outlook *outlook,
     return best;
 }
 
-/* Slots whose line has ended get a new one. */
-static void catch_up(struct nf_outlook *outlook,
-                     const struct nf_pool_view *pool, int64_t now_us)
+/* Build the heaps of those who would finish first, which are kept from now on:
+ * before the end game nobody asks. */
+static void rank_all(struct nf_outlook *outlook,
+                     const struct nf_pool_view *pool)
 {
-    const struct nf_slot_node *nodes = nodes_of(outlook, HEAP_ENDS);
+    if (outlook->ranked)
+        return;
+    outlook->ranked = true;
+    for (uint32_t i = 0; i < pool->nslots; i++)
+        if (slot_of(outlook, i)->in && !slot_of(outlook, i)->swept)
+            rank(outlook, i);
+}
 
-    while (outlook->ends != NF_SLOT_NONE && nodes[outlook->ends].key <= now_us)
-        nf_outlook_update(outlook, pool, outlook->ends, now_us);
+/* Is the slot of the last event the only one with room, and so far from the end
+ * that it passes the gate by the pool alone, with all others taken for as fast
+ * as can be?  So it is nearly always. */
+static bool is_simple(const struct nf_outlook *outlook,
+                      const struct nf_pool_view *pool, int64_t now_us)
+{
+    const struct nf_outlook_slot *slot;
+    int64_t mean_us = nf_outlook_mean_us(outlook), service_us = 0, finish_us;
+    nf_wide rate;
+
+    if (outlook->rooms != 1 || outlook->fresh == NF_SLOT_NONE)
+        return false;
+    slot = slot_of(outlook, outlook->fresh);
+    if (!slot->has_room)
+        return false;
+    rate = outlook->rate + outlook->swept_rate +
+           (nf_wide)outlook->unknown * rate_of(mean_us > 1 ? mean_us : 1);
+    finish_us =
+        swept_dry_us(outlook, pool, outlook->fresh, now_us, &service_us);
+    finish_us += service_us - now_us;
+    return finish_us * rate <= left_work(pool);
 }
 
 uint32_t nf_outlook_choose(struct nf_outlook *outlook,
@@ -303,6 +404,10 @@ uint32_t nf_outlook_choose(struct nf_outlook *outlook,
 {
     struct least least;
 
+    if (outlook->rooms == 0)
+        return NF_SLOT_NONE;
+    if (is_simple(outlook, pool, now_us))
+        return outlook->fresh;
     catch_up(outlook, pool, now_us);
     least = first_in_time(outlook, pool,
                           gate ? fluid_us(outlook, pool, now_us) : never_us,
@@ -310,8 +415,9 @@ uint32_t nf_outlook_choose(struct nf_outlook *outlook,
     if (least.slot != NF_SLOT_NONE)
         return least.slot;
     /* nobody would: then the best one may, but no other */
+    rank_all(outlook, pool);
     least = first_to_finish(outlook, pool, now_us);
-    if (least.slot == NF_SLOT_NONE || !slot_of(outlook, least.slot)->candidate)
+    if (least.slot == NF_SLOT_NONE || !slot_of(outlook, least.slot)->has_room)
         return NF_SLOT_NONE;
     return least.slot;
 }

@@ -8,8 +8,10 @@
  *  order: they are in one heap, the sums over them are kept as sums of slopes
  *  and offsets, and those whose line ends are re-evaluated when it does.  All
  *  sums are integers, so that nothing drifts and the decisions are exactly
- *  those of a sweep over all slots.  Slots without results, whose estimate is
- *  the mean of the others, are swept.
+ *  those of a sweep over all slots.  What is not in heaps and sums is swept:
+ *  slots without results, whose estimate is the mean of the others; slots much
+ *  too late with a long queue; and the slot of the last event, as most
+ *  decisions are about that one, and the next event about another one.
  *
  *  Lies in a flat block: struct nf_outlook, then what nf_outlook_bytes() says.
  */
@@ -27,11 +29,15 @@ __extension__ typedef __int128 nf_wide;
 
 struct nf_outlook_slot {
     struct nf_auto_estimate estimate;
-    int64_t offset_us, service_us, counted_us;
+    int64_t counted_us;       /**< s as it is in the sum */
+    int64_t service_us, rate; /**< ... but at least 1, and 1/s */
+    int64_t offset_us;
     uint32_t slope;
     uint32_t prev, next; /**< if swept */
     bool in;             /**< it may be given something */
-    bool known, swept, candidate, ends, idle;
+    bool known, idle, has_room; /**< as counted */
+    bool swept;
+    bool ends, ranked; /**< it is in those heaps */
 };
 
 struct nf_outlook {
@@ -39,15 +45,23 @@ struct nf_outlook {
     nf_wide rate;       /**< sum of 1/s */
     nf_wide slope_rate; /**< ... of (slope - 1) / s */
     nf_wide work;       /**< ... of offset / s */
-    /* over the slots that are in and have results */
-    int64_t service_sum_us;
-    uint32_t known, known_idle;
+    /* over the slots that are in */
+    nf_wide swept_rate;     /**< sum of 1/s, those swept that have results */
+    int64_t service_sum_us; /**< of s, those that have results */
+    uint32_t known;         /**< have results */
+    uint32_t known_idle;    /**< ... and nothing to do */
+    uint32_t unknown;       /**< have no results */
+    uint32_t rooms;         /**< are below their window */
+
     uint32_t max_slots;
     uint64_t max_window;
-    uint32_t finish[NF_OUTLOOK_SLOPES]; /**< heaps by offset + s: all */
-    uint32_t room[NF_OUTLOOK_SLOPES];   /**< ... those below their window */
-    uint32_t ends;                      /**< heap by the end of the line */
-    uint32_t swept;                     /**< list */
+    uint32_t fresh; /**< of the last event; swept.  Or NF_SLOT_NONE */
+    uint32_t swept; /**< list */
+    uint32_t ends;  /**< heap by the end of the line */
+    uint32_t room[NF_OUTLOOK_SLOPES];   /**< heaps by offset + s: those below
+                                             their window */
+    uint32_t finish[NF_OUTLOOK_SLOPES]; /**< ... all, once they are ranked */
+    bool ranked; /**< it has been asked who would finish first */
 };
 
 /** What follows a struct nf_outlook. */
