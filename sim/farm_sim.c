@@ -245,8 +245,8 @@ static void cancel(struct sim *sim, const struct nf_action *action)
     for (uint64_t id = result->nchunks; id-- > 0;) {
         if (result->chunks[id].lease != action->lease)
             continue;
-        result->chunks[id].cancel_us = sim->now_us + sim->world->prop_us +
-                                       nf_line_us(&slave->data, 0);
+        result->chunks[id].cancel_us =
+            sim->now_us + sim->world->prop_us + nf_line_us(&slave->data, 0);
         return;
     }
 }

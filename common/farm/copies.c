@@ -28,8 +28,7 @@ static uint32_t find_original(const struct nf_farm *farm, uint32_t slot,
     uint32_t index = farm->slots[slot].leases.tail, behind = 0;
 
     while (index != NF_CHUNK_NONE) {
-        const struct nf_chunk *chunk =
-            nf_chunks_at(&farm->pool.chunks, index);
+        const struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
 
         if (may_be_copied(farm, chunk))
             break;
@@ -62,8 +61,7 @@ bool nf_farm_is_covered(const struct nf_farm *farm,
                         const struct nf_chunk *chunk)
 {
     return chunk->twin != NF_CHUNK_NONE &&
-           nf_chunks_at(&farm->pool.chunks, chunk->twin)->first <=
-               chunk->first;
+           nf_chunks_at(&farm->pool.chunks, chunk->twin)->first <= chunk->first;
 }
 
 void nf_farm_leave_to_twin(struct nf_farm *farm, struct nf_chunk *chunk,
@@ -159,9 +157,8 @@ static uint32_t pick_copy(struct nf_farm *farm, uint32_t *to_p)
 {
     struct nf_copy copy = { 0, 0 };
 
-    while (farm->policy.pacer->replicate(farm->pacer, &farm->view,
-                                         farm->now_us, &copy,
-                                         &farm->wake_us) == NF_OK) {
+    while (farm->policy.pacer->replicate(farm->pacer, &farm->view, farm->now_us,
+                                         &copy, &farm->wake_us) == NF_OK) {
         uint32_t behind, original;
 
         farm->wake_us = INT64_MAX;
@@ -170,7 +167,8 @@ static uint32_t pick_copy(struct nf_farm *farm, uint32_t *to_p)
                farm->views[copy.to].live && !farm->views[copy.to].refused &&
                farm->views[copy.to].slave != farm->views[copy.from].slave);
         original = find_original(farm, copy.from, &behind);
-        if (original != NF_CHUNK_NONE && behind == farm->views[copy.from].behind) {
+        if (original != NF_CHUNK_NONE &&
+            behind == farm->views[copy.from].behind) {
             *to_p = copy.to;
             return original;
         }

@@ -196,7 +196,8 @@ static void dispatch_alone(struct nf_farm *farm)
     const uint64_t *waiting = &farm->pool.counts[NF_UNIT_ALONE];
     uint32_t slave = farm->event_slave;
 
-    while (*waiting > 0 && farm->idle != NF_SLAVE_NONE && nf_farm_can_send(farm)) {
+    while (*waiting > 0 && farm->idle != NF_SLAVE_NONE &&
+           nf_farm_can_send(farm)) {
         uint32_t idle = farm->idle;
 
         if (idle == farm->draining)
@@ -279,7 +280,7 @@ void nf_farm_dispatch(struct nf_farm *farm)
     }
     if (farm->view.left_units == 0)
         nf_farm_replicate(farm, sends);
-    farm->deaf = farm->policy.pacer->deaf_while_waiting &&
-                 farm->wake_us != INT64_MAX &&
-                 (farm->wake_us > farm->now_us || sends == NF_FARM_SENDS_PER_EVENT);
+    farm->deaf =
+        farm->policy.pacer->deaf_while_waiting && farm->wake_us != INT64_MAX &&
+        (farm->wake_us > farm->now_us || sends == NF_FARM_SENDS_PER_EVENT);
 }

@@ -90,15 +90,17 @@ static uint64_t suitable_window(const struct nf_auto_estimate *slot,
 
 /* How long the chunk lay in the slave's queue, if the slave could not tell: it
  * was behind the one before it. */
-static int64_t guessed_wait_us(const struct nf_auto_estimate *slot, int64_t sent_us)
+static int64_t guessed_wait_us(const struct nf_auto_estimate *slot,
+                               int64_t sent_us)
 {
     if (slot->results == 0)
         return 0;
     return max_us(0, slot->finish_us - (sent_us + slot->base_us / 2));
 }
 
-static void measure(struct nf_auto_estimate *slot, const struct nf_chunk_times *t,
-                    uint64_t grain_units, int64_t now_us)
+static void measure(struct nf_auto_estimate *slot,
+                    const struct nf_chunk_times *t, uint64_t grain_units,
+                    int64_t now_us)
 {
     int64_t compute_us = sane_us(t->compute_us);
     int64_t elapsed_us = sane_us(t->elapsed_us);
@@ -155,10 +157,10 @@ struct nf_auto_line nf_auto_dry(const struct nf_auto_estimate *slot,
         return (struct nf_auto_line){ 0, head_us + chunks * service_us,
                                       head_us + service_us + 1 };
     if (now_us - head_us <= 2 * service_us || outstanding == 1)
-        return (struct nf_auto_line){
-            2, (chunks - 2) * service_us - head_us,
-            outstanding == 1 ? INT64_MAX : head_us + 2 * service_us + 1
-        };
+        return (struct nf_auto_line){ 2, (chunks - 2) * service_us - head_us,
+                                      outstanding == 1
+                                          ? INT64_MAX
+                                          : head_us + 2 * service_us + 1 };
     /* much too late: so will those behind it be */
     return (struct nf_auto_line){ outstanding + 1,
                                   -chunks * head_us - service_us, INT64_MAX };

@@ -252,8 +252,7 @@ struct least {
 static void consider(struct least *least, uint32_t slot, int64_t at_us)
 {
     if (least->slot != NF_SLOT_NONE &&
-        (least->at_us < at_us ||
-         (least->at_us == at_us && least->slot < slot)))
+        (least->at_us < at_us || (least->at_us == at_us && least->slot < slot)))
         return;
     least->slot = slot;
     least->at_us = at_us;

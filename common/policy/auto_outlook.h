@@ -33,8 +33,8 @@ struct nf_outlook_slot {
     int64_t service_us, rate; /**< ... but at least 1, and 1/s */
     int64_t offset_us;
     uint32_t slope;
-    uint32_t prev, next; /**< if swept */
-    bool in;             /**< it may be given something */
+    uint32_t prev, next;        /**< if swept */
+    bool in;                    /**< it may be given something */
     bool known, idle, has_room; /**< as counted */
     bool swept;
     bool ends, ranked; /**< it is in those heaps */

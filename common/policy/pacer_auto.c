@@ -145,8 +145,8 @@ static int64_t expected_end_us(const struct adaptive *adaptive,
 {
     const struct nf_auto_estimate *estimate =
         nf_outlook_estimate(&adaptive->outlook, slot);
-    int64_t service_us = nf_auto_service_us(
-        estimate, nf_outlook_mean_us(&adaptive->outlook));
+    int64_t service_us =
+        nf_auto_service_us(estimate, nf_outlook_mean_us(&adaptive->outlook));
     struct nf_auto_line line =
         nf_auto_dry(estimate, view->outstanding, service_us, now_us);
 

@@ -178,7 +178,7 @@ struct nf_pacer_ops {
     /** A lease of @p slot, not its oldest, was cancelled, as a copy of it was
      *  answered first.  Only for pacers that have replicate(). */
     void (*cancelled)(void *st, const struct nf_pool_view *pool, uint32_t slot,
-                    int64_t now_us);
+                      int64_t now_us);
     /** `refused` of @p slot has changed. */
     void (*refused)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                     int64_t now_us);

@@ -54,11 +54,10 @@ static bool act(struct job *job, const struct nf_actions *actions)
         if (job->free_us[a->slave] > h->start_us)
             h->start_us = job->free_us[a->slave];
         /* slaves of speeds 1 to 4, units that differ by a half */
-        h->end_us =
-            h->start_us +
-            (int64_t)(a->count * (UNIT_US / 2 +
-                                  nf_rng_below(&job->rng, UNIT_US)) /
-                      (1 + a->slave % 4));
+        h->end_us = h->start_us +
+                    (int64_t)(a->count *
+                              (UNIT_US / 2 + nf_rng_below(&job->rng, UNIT_US)) /
+                              (1 + a->slave % 4));
         job->free_us[a->slave] = h->end_us;
         if (nf_sim_queue_push(&job->queue, h->end_us + WAY_US, 0, id) != NF_OK)
             return false;
@@ -154,12 +153,12 @@ int main(int argc, char **argv)
     static const struct {
         uint64_t units;
         uint32_t slaves;
-    } sizes[] = { { 1000000, 4 },
-                  { 1000000, 64 },
-                  { 1000000, 1000 },
-                  { 1000000, 10000 } };
-    static const char *const specs[] = { "send", "fixed+window:w=2", "gss",
-                                         "fac2", "auto", "auto:replicate=1" };
+    } sizes[] = {
+        { 1000000, 4 }, { 1000000, 64 }, { 1000000, 1000 }, { 1000000, 10000 }
+    };
+    static const char *const specs[] = { "send", "fixed+window:w=2",
+                                         "gss",  "fac2",
+                                         "auto", "auto:replicate=1" };
     int bad = 0;
 
     printf("    units  slaves  policy                   the best of 3  a "

@@ -86,7 +86,8 @@ CYCLE(lease, nf_lease_msg, put_lease(&one, &m), put_lease(&two, &again))
 CYCLE(result, nf_result_msg, put_result(&one, &m), put_result(&two, &again))
 CYCLE(unit_failed, nf_unit_failed_msg, nf_put_unit_failed(&one, &m),
       nf_put_unit_failed(&two, &again))
-CYCLE(cancel, nf_cancel_msg, nf_put_cancel(&one, &m), nf_put_cancel(&two, &again))
+CYCLE(cancel, nf_cancel_msg, nf_put_cancel(&one, &m),
+      nf_put_cancel(&two, &again))
 
 /* The first byte says which decoder. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

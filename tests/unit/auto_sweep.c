@@ -47,8 +47,8 @@ static bool can_work(const struct nf_slot_view *view)
 static void predict(struct slot *slot, const struct nf_slot_view *view,
                     int64_t mean_us, int64_t now_us)
 {
-    int64_t s = slot->estimate.results > 0 ? slot->estimate.service_us
-                                           : mean_us;
+    int64_t s =
+        slot->estimate.results > 0 ? slot->estimate.service_us : mean_us;
     int64_t age, rem;
 
     if (s < 1)
@@ -75,8 +75,7 @@ static int64_t mean_service_us(const struct sweep *sweep,
     int64_t sum = 0, known = 0;
 
     for (uint32_t i = 0; i < pool->nslots; i++) {
-        if (!can_work(&pool->slots[i]) ||
-            sweep->slots[i].estimate.results == 0)
+        if (!can_work(&pool->slots[i]) || sweep->slots[i].estimate.results == 0)
             continue;
         sum += sweep->slots[i].estimate.service_us;
         known++;
@@ -102,8 +101,7 @@ static uint64_t grains(uint64_t units, const struct nf_pool_view *pool)
 static uint32_t choose_blindly(const struct sweep *sweep,
                                const struct nf_pool_view *pool)
 {
-    uint64_t limit =
-        grains(pool->units, pool) / 4 >= sweep->expected ? 2 : 1;
+    uint64_t limit = grains(pool->units, pool) / 4 >= sweep->expected ? 2 : 1;
     uint32_t chosen = NONE;
 
     if (limit > sweep->max_window)
@@ -209,8 +207,7 @@ static uint32_t latest(const struct sweep *sweep,
         if (!pool->slots[i].live || pool->slots[i].behind == NF_NO_COPY ||
             pool->slots[i].slave == pool->slots[to].slave)
             continue;
-        end_us =
-            slot->dry_us - (int64_t)pool->slots[i].behind * slot->plan_us;
+        end_us = slot->dry_us - (int64_t)pool->slots[i].behind * slot->plan_us;
         if (from == NONE || end_us > *end_us_p) {
             from = i;
             *end_us_p = end_us;
@@ -237,8 +234,7 @@ static int64_t first_head_us(const struct sweep *sweep,
     return first_us;
 }
 
-static enum nf_status sweep_replicate(void *st,
-                                      const struct nf_pool_view *pool,
+static enum nf_status sweep_replicate(void *st, const struct nf_pool_view *pool,
                                       int64_t now_us, struct nf_copy *copy_p,
                                       int64_t *wake_us_p)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define DRAW(rng, list) \
+#define DRAW(rng, list)                                                        \
     ((list)[nf_rng_below(rng, sizeof(list) / sizeof((list)[0]))])
 
 static int64_t draw_cost_us(struct nf_rng *rng, int kind, int64_t scale_us)
@@ -31,8 +31,8 @@ static json_t *draw_costs(struct nf_rng *rng, uint64_t units)
     json_t *costs = json_array();
 
     for (uint64_t i = 0; i < units; i++)
-        json_array_append_new(
-            costs, json_integer(draw_cost_us(rng, kind, scale_us)));
+        json_array_append_new(costs,
+                              json_integer(draw_cost_us(rng, kind, scale_us)));
     return costs;
 }
 
@@ -43,8 +43,8 @@ static json_t *draw_speeds(struct nf_rng *rng, uint64_t slaves)
     json_t *list = json_array();
 
     for (uint64_t i = 0; i < slaves; i++)
-        json_array_append_new(
-            list, json_string(alike ? "1" : DRAW(rng, speeds)));
+        json_array_append_new(list,
+                              json_string(alike ? "1" : DRAW(rng, speeds)));
     return list;
 }
 
@@ -89,9 +89,9 @@ json_t *auto_world(uint64_t seed)
 double auto_bound_us(const json_t *platform)
 {
     const json_t *cost = json_object_get(platform, "cost");
-    double speed = 0, work_us = (double)json_integer_value(cost) *
-                                json_number_value(json_object_get(platform,
-                                                                  "units"));
+    double speed = 0,
+           work_us = (double)json_integer_value(cost) *
+                     json_number_value(json_object_get(platform, "units"));
     json_t *item;
     size_t i;
 

@@ -131,8 +131,8 @@ static bool same_action(const struct nf_action *a, const struct nf_action *b)
 /* The two farms' answers to one event. */
 static void compare(struct twins *t, const struct nf_actions acts[2])
 {
-    t->different |= acts[0].count != acts[1].count ||
-                    acts[0].wake_us != acts[1].wake_us;
+    t->different |=
+        acts[0].count != acts[1].count || acts[0].wake_us != acts[1].wake_us;
     for (size_t i = 0; i < acts[0].count && i < acts[1].count; i++)
         t->different |= !same_action(&acts[0].list[i], &acts[1].list[i]);
     for (size_t i = 0; i < acts[0].count; i++)
@@ -140,17 +140,17 @@ static void compare(struct twins *t, const struct nf_actions acts[2])
     t->wake_us = acts[0].wake_us;
 }
 
-#define BOTH(t, call)                            \
-    do {                                         \
-        struct nf_actions acts[2];               \
-                                                 \
-        for (int side = 0; side < 2; side++) {   \
-            struct nf_farm *farm = (t)->farms[side]; \
-            struct nf_actions *actions_p = &acts[side]; \
-                                                 \
-            (void)(call);                        \
-        }                                        \
-        compare(t, acts);                        \
+#define BOTH(t, call)                                                          \
+    do {                                                                       \
+        struct nf_actions acts[2];                                             \
+                                                                               \
+        for (int side = 0; side < 2; side++) {                                 \
+            struct nf_farm *farm = (t)->farms[side];                           \
+            struct nf_actions *actions_p = &acts[side];                        \
+                                                                               \
+            (void)(call);                                                      \
+        }                                                                      \
+        compare(t, acts);                                                      \
     } while (0)
 
 static void join(struct twins *t, uint32_t slave)
@@ -302,8 +302,7 @@ static uint32_t least_of(const struct nf_slot_node *nodes, const bool *in)
     uint32_t least = NF_SLOT_NONE;
 
     for (uint32_t i = 0; i < SLOTS; i++)
-        if (in[i] &&
-            (least == NF_SLOT_NONE || nodes[i].key < nodes[least].key))
+        if (in[i] && (least == NF_SLOT_NONE || nodes[i].key < nodes[least].key))
             least = i;
     return least;
 }

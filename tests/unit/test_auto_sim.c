@@ -95,8 +95,7 @@ static void add_world(const json_t *platform, struct means *logs)
         log((double)auto_makespan_us("auto:replicate=1", platform) / bound_us);
 }
 
-static struct means close_means(struct means logs, size_t count,
-                                const char *of)
+static struct means close_means(struct means logs, size_t count, const char *of)
 {
     struct means means = { exp(logs.plain / (double)count),
                            exp(logs.copies / (double)count) };
@@ -154,10 +153,10 @@ static void test_other_platforms(void)
 
 static void test_different_speeds(void)
 {
-    json_t *platform = json_pack(
-        "{s:i, s:i, s:[s,s,s,s], s:[i,i], s:[i,i]}", "units", 320, "cost",
-        100000, "speed", "1", "1", "1/2", "1/4", "ts", 5000, 1000, "tr", 5000,
-        1000);
+    json_t *platform =
+        json_pack("{s:i, s:i, s:[s,s,s,s], s:[i,i], s:[i,i]}", "units", 320,
+                  "cost", 100000, "speed", "1", "1", "1/2", "1/4", "ts", 5000,
+                  1000, "tr", 5000, 1000);
 
     CU_ASSERT_TRUE(auto_makespan_us("auto", platform) <= 11750000);
     CU_ASSERT_TRUE(auto_makespan_us("presend:td=auto", platform) <= 11750000);
@@ -220,8 +219,8 @@ static enum nf_status watched_pick(void *st, const struct nf_pool_view *pool,
         outstanding |= pool->slots[i].outstanding > 0;
     require(status == NF_OK || outstanding || *wake_us_p != INT64_MAX,
             "4: nothing is outstanding, and nothing is sent", 0, now_us);
-    require(status == NF_WAIT || pool->slots[*slot_p].outstanding <
-                                     window_of(st, *slot_p),
+    require(status == NF_WAIT ||
+                pool->slots[*slot_p].outstanding < window_of(st, *slot_p),
             "2: more than its window is sent to a slot", *slot_p, now_us);
     return status;
 }
@@ -312,8 +311,8 @@ static void check_conservation(const struct nf_farm_sim_result *r)
             outstanding--;
             merged++;
         }
-        require(pool + outstanding + merged == watch.units,
-                "1: a unit is lost", 0, events[i][0]);
+        require(pool + outstanding + merged == watch.units, "1: a unit is lost",
+                0, events[i][0]);
     }
     require(merged == watch.units, "3: a unit is not merged", 0, 0);
     free(state);
@@ -381,8 +380,8 @@ static bool is_plain(const json_t *platform, uint64_t units)
     json_t *cost;
     size_t i;
 
-    json_array_foreach(costs, i, cost) if (json_integer_value(cost) != first)
-        return false;
+    json_array_foreach(costs, i, cost) if (json_integer_value(cost) !=
+                                           first) return false;
     return json_object_get(platform, "slow") == NULL &&
            strcmp(json_string_value(json_object_get(platform, "net")),
                   "links") == 0 &&
@@ -403,8 +402,7 @@ static const char *check_world(uint64_t seed)
 
     memset(&watch, 0, sizeof(watch));
     watch.units = json_array_size(json_object_get(platform, "cost"));
-    watch.max_window =
-        nf_rng_below(&rng, 3) ? 16 : 1 + nf_rng_below(&rng, 20);
+    watch.max_window = nf_rng_below(&rng, 3) ? 16 : 1 + nf_rng_below(&rng, 20);
     snprintf(spec, sizeof(spec), "auto:g=%d,wmax=%d,replicate=%d", (int)grain,
              (int)watch.max_window, (int)replicate);
     if (nf_policy_parse(spec, &policy, NULL) != NF_OK)
@@ -420,8 +418,8 @@ static const char *check_world(uint64_t seed)
         !replicate)
         check_end(&result, platform);
     if (watch.broken[0] != '\0')
-        fprintf(stderr, "seed %llu, %s: broken: %s\n",
-                (unsigned long long)seed, spec, watch.broken);
+        fprintf(stderr, "seed %llu, %s: broken: %s\n", (unsigned long long)seed,
+                spec, watch.broken);
     nf_farm_sim_fini(&result);
     json_decref(platform);
     return watch.broken[0] != '\0' ? watch.broken : NULL;
@@ -462,9 +460,8 @@ static void test_without_gate(void)
 {
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         json_t *platform = auto_world(seed);
-        bool plenty =
-            json_array_size(json_object_get(platform, "cost")) >=
-            4 * json_array_size(json_object_get(platform, "speed"));
+        bool plenty = json_array_size(json_object_get(platform, "cost")) >=
+                      4 * json_array_size(json_object_get(platform, "speed"));
         bool same = same_trace("auto:gate=0,wmax=1", "send", platform) &&
                     (!plenty || same_trace("auto:gate=0,wmax=2",
                                            "fixed+window:w=2", platform));

@@ -14,12 +14,23 @@
 enum { SCRIPTS = 120000, MAX_STEPS = 100000 };
 
 static const char *const specs[] = {
-    "send",         "send:g=3",           "gss",
-    "gss:kmin=2",   "fixed+window",       "gss+window:w=3",
-    "presend:td=0", "presend:td=5us",     "fixed:g=2+window:w=0",
-    "auto",         "presend:g=4,td=9us", "presend-round:td=7us",
-    "gss+auto",      "auto:replicate=1",    "gss+auto:replicate=1",
-    "eager:replicate=1", "eager:g=3,replicate=1",
+    "send",
+    "send:g=3",
+    "gss",
+    "gss:kmin=2",
+    "fixed+window",
+    "gss+window:w=3",
+    "presend:td=0",
+    "presend:td=5us",
+    "fixed:g=2+window:w=0",
+    "auto",
+    "presend:g=4,td=9us",
+    "presend-round:td=7us",
+    "gss+auto",
+    "auto:replicate=1",
+    "gss+auto:replicate=1",
+    "eager:replicate=1",
+    "eager:g=3,replicate=1",
 };
 enum { NSPECS = sizeof(specs) / sizeof(specs[0]) };
 static struct nf_policy policies[NSPECS];

@@ -73,10 +73,9 @@ static void test_copies(void)
 
 static void test_report(void)
 {
-    const struct nf_options options = { .transport = "local",
-                                        .policy = "auto",
-                                        .slaves = 2,
-                                        .slots = 2 };
+    const struct nf_options options = {
+        .transport = "local", .policy = "auto", .slaves = 2, .slots = 2
+    };
     struct nf_app quick = app;
     struct nf_report report;
 
