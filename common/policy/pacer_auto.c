@@ -226,8 +226,11 @@ static enum nf_status auto_replicate(void *st, const struct nf_pool_view *pool,
         if (need_us < least_us)
             least_us = need_us;
     }
-    if (least_us != INT64_MAX && head_us + least_us + 1 > now_us)
-        *wake_us_p = head_us + least_us + 1;
+    if (least_us == INT64_MAX)
+        return NF_WAIT;
+    *wake_us_p = head_us + least_us + 1;
+    if (*wake_us_p <= now_us) /* not yet, so look again: nobody else may tell */
+        *wake_us_p = now_us + least_us + 1;
     return NF_WAIT;
 }
 

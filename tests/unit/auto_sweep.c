@@ -264,8 +264,10 @@ static enum nf_status sweep_replicate(void *st, const struct nf_pool_view *pool,
             least_us = need_us;
     }
     head_us = first_head_us(sweep, pool);
-    if (least_us != INT64_MAX && head_us + least_us + 1 > now_us)
+    if (least_us != INT64_MAX)
         *wake_us_p = head_us + least_us + 1;
+    if (*wake_us_p <= now_us)
+        *wake_us_p = now_us + least_us + 1;
     return NF_WAIT;
 }
 
