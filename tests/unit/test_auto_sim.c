@@ -181,6 +181,47 @@ static void test_slave_that_slows_down(void)
     json_decref(platform);
 }
 
+/* From some time on one slave is as good as dead, but nobody is told.
+ * @param alone_us_p  set to what the slowest of speeds would need alone */
+static int64_t stalled_us(uint64_t seed, int64_t *alone_us_p)
+{
+    struct nf_rng rng = { seed };
+    json_t *platform = auto_world(seed), *cost;
+    uint64_t p = json_array_size(json_object_get(platform, "speed"));
+    uint64_t bound_us = (uint64_t)auto_bound_us(platform);
+    int64_t makespan_us;
+    char slave[24];
+    size_t i;
+
+    /* a way there and back for each of the WMAX chunks that it has */
+    *alone_us_p =
+        32 * (json_integer_value(json_object_get(platform, "prop")) + 1000);
+    json_array_foreach(json_object_get(platform, "cost"), i,
+                       cost) *alone_us_p += 4 * json_integer_value(cost);
+    snprintf(slave, sizeof(slave), "%u", (unsigned)nf_rng_below(&rng, p));
+    json_object_set_new(platform, "slow",
+                        json_pack("{s:[[I,s]]}", slave,
+                                  (json_int_t)nf_rng_below(&rng, 1 + bound_us),
+                                  "1/1000000"));
+    makespan_us = auto_makespan_us("auto:replicate=1", platform);
+    json_decref(platform);
+    return makespan_us;
+}
+
+static void test_stalled_slaves(void)
+{
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        int64_t alone_us = 0, makespan_us = stalled_us(seed, &alone_us);
+        bool good = makespan_us > 0 && makespan_us <= 2 * alone_us;
+
+        if (!good)
+            fprintf(stderr, "seed %llu: %lld us, alone %lld us\n",
+                    (unsigned long long)seed, (long long)makespan_us,
+                    (long long)alone_us);
+        CU_ASSERT_TRUE(good);
+    }
+}
+
 /* ---- invariants ---- */
 
 /* A pacer that watches the adaptive one. */
@@ -486,6 +527,8 @@ static CU_TestInfo numbers[] = {
     { "slaves of different speeds end together", test_different_speeds },
     { "a slave that becomes slow costs little with replication",
       test_slave_that_slows_down },
+    { "a slave that stalls never stalls the job, in 1000 worlds",
+      test_stalled_slaves },
     CU_TEST_INFO_NULL,
 };
 
