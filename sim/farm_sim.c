@@ -469,6 +469,7 @@ static void close_books(struct sim *sim)
 
         slave->idle_us =
             sim->result.makespan_us - slave->busy_us - slave->blocked_us;
+        nf_farm_get_estimate(sim->farm, i, 0, &slave->learnt);
     }
 }
 

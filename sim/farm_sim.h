@@ -30,6 +30,7 @@ struct nf_sim_slave {
     int64_t idle_us;    /**< neither */
     int64_t starve_us;  /**< idle between two of its chunks */
     uint64_t max_queue; /**< most chunks in its mailbox */
+    struct nf_slot_estimate learnt; /**< by the pacer; results 0: nothing */
 };
 
 struct nf_farm_sim_result {

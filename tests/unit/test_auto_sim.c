@@ -153,6 +153,8 @@ static void test_other_platforms(void)
 
 static void test_different_speeds(void)
 {
+    static const int64_t interval_us[] = { 100000, 100000, 200000, 400000 };
+    struct nf_farm_sim_result result;
     json_t *platform =
         json_pack("{s:i, s:i, s:[s,s,s,s], s:[i,i], s:[i,i]}", "units", 320,
                   "cost", 100000, "speed", "1", "1", "1/2", "1/4", "ts", 5000,
@@ -160,6 +162,14 @@ static void test_different_speeds(void)
 
     CU_ASSERT_TRUE(auto_makespan_us("auto", platform) <= 11750000);
     CU_ASSERT_TRUE(auto_makespan_us("presend:td=auto", platform) <= 11750000);
+    CU_ASSERT_FATAL(auto_run_spec("auto", platform, &result));
+    for (uint32_t i = 0; i < 4; i++) {
+        /* the interval that the paper has one choose: t_D = t_P, of each */
+        CU_ASSERT_EQUAL(result.slave[i].learnt.interval_us, interval_us[i]);
+        CU_ASSERT_EQUAL(result.slave[i].learnt.window, 2);
+        CU_ASSERT_EQUAL(result.slave[i].learnt.results, result.slave[i].units);
+    }
+    nf_farm_sim_fini(&result);
     json_decref(platform);
 }
 
