@@ -182,6 +182,22 @@ struct nf_unit_failure {
 /** At most this many failures are kept in a report; all are counted. */
 #define NF_REPORT_FAILURES 64
 
+/** At most this many slots are told apart in a report. */
+#define NF_REPORT_SLOTS 256
+
+/** What policy "auto" has learnt of a slot. */
+struct nf_report_slot {
+    char host[64];
+    uint32_t slave, slot;    /**< number of the slave, slot within it */
+    uint64_t chunks;         /**< that it is learnt from */
+    double td_s;             /**< the implied interval: between two sends to the
+                                  slot while it has all it can take,
+                                  max(service, (service + latency) / window) */
+    double service_s;        /**< computing a chunk of g units */
+    double latency_s;        /**< there and back */
+    uint64_t window;         /**< chunks that it may have at one time */
+};
+
 /** Where the time went.  The five parts are means over the slots and add up
  *  to makespan_s. */
 struct nf_report {
@@ -201,6 +217,9 @@ struct nf_report {
         part_tail_s;
     uint32_t nfailures;
     struct nf_unit_failure failures[NF_REPORT_FAILURES];
+    uint64_t copies;         /**< chunks that two slaves had at a time */
+    uint32_t nlearnt;        /**< 0 with other policies than auto */
+    struct nf_report_slot learnt[NF_REPORT_SLOTS];
 };
 
 /** Run a job.  In the master: starts the slaves, hands out all units, returns

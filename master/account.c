@@ -71,6 +71,22 @@ int64_t nf_account_answered(struct slave *slave, uint64_t lease,
     return 0;
 }
 
+void nf_account_cancelled(struct slave *slave, uint32_t slot, uint64_t lease)
+{
+    struct slot *s = &slave->slots[slot];
+    uint32_t found = 0;
+
+    while (found < s->count &&
+           s->flights[(s->first + found) % s->capacity].lease != lease)
+        found++;
+    if (found == s->count)
+        return;
+    for (uint32_t i = found + 1; i < s->count; i++)
+        s->flights[(s->first + i - 1) % s->capacity] =
+            s->flights[(s->first + i) % s->capacity];
+    s->count--;
+}
+
 void nf_account_reset(struct slave *slave, int64_t now_us)
 {
     for (uint32_t i = 0; i < slave->nslots; i++) {
@@ -102,14 +118,44 @@ static void add_parts(const struct slave *slave, int64_t done_us,
     }
 }
 
+/* What the policy has learnt of the slots of one slave. */
+static void add_learnt(struct engine *e, uint32_t peer)
+{
+    const struct slave *slave = &e->slaves[peer];
+    struct nf_report *r = &e->report;
+    struct nf_slot_estimate estimate;
+
+    for (uint32_t k = 0; k < slave->nslots && r->nlearnt < NF_REPORT_SLOTS;
+         k++) {
+        struct nf_report_slot *to = &r->learnt[r->nlearnt];
+
+        if (!nf_farm_get_estimate(e->farm, slave->farm_id, k, &estimate))
+            continue;
+        *to = (struct nf_report_slot){
+            .slave = peer,
+            .slot = k,
+            .chunks = estimate.results,
+            .td_s = (double)estimate.interval_us * 1e-6,
+            .service_s = (double)estimate.service_us * 1e-6,
+            .latency_s = (double)estimate.latency_us * 1e-6,
+            .window = estimate.window,
+        };
+        memcpy(to->host, e->hosts[slave->host].name, sizeof(to->host));
+        r->nlearnt++;
+    }
+}
+
 void nf_account_report(struct engine *e)
 {
     struct nf_report *r = &e->report;
     double slots = r->slots > 0 ? r->slots : 1;
 
-    for (uint32_t i = 0; i < e->nslaves; i++)
-        if (e->slaves[i].joined)
-            add_parts(&e->slaves[i], e->done_us, r);
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        if (!e->slaves[i].joined)
+            continue;
+        add_parts(&e->slaves[i], e->done_us, r);
+        add_learnt(e, i);
+    }
     r->compute_s = r->part_compute_s;
     r->part_compute_s /= slots;
     r->part_master_s /= slots;

@@ -448,6 +448,7 @@ static void fill_report(struct engine *e)
     r->slots = e->max_slots;
     r->retries = stats.retries;
     r->duplicates = stats.duplicates;
+    r->copies = stats.copies;
     r->lost_slaves = stats.lost_slaves;
     if (e->began_us > 0) {
         r->startup_s = (double)(e->began_us - e->opened_us) * 1e-6;

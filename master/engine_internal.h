@@ -192,6 +192,8 @@ void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,
 /** The lease was answered in full.  @return sent to now, 0 if unknown */
 int64_t nf_account_answered(struct slave *slave, uint64_t lease,
                             const struct nf_result_msg *m, int64_t now_us);
+/** The lease, not the oldest of its slot, was cancelled. */
+void nf_account_cancelled(struct slave *slave, uint32_t slot, uint64_t lease);
 /** Its slots became free at once: joined, or its leases were taken away. */
 void nf_account_reset(struct slave *slave, int64_t now_us);
 /** Nothing became free in this event (any more). */

@@ -104,6 +104,29 @@ static void send_lease(struct engine *e, const struct nf_action *a,
            a->lease, slave->label, a->first, a->count);
 }
 
+/* A copy of it was faster.  If the slave has begun it all the same, its answer
+ * comes late and counts as a duplicate. */
+static void cancel_lease(struct engine *e, const struct nf_action *a)
+{
+    struct nf_cancel_msg cancel = { .lease = a->lease };
+    struct nf_msg msg = { .kind = NF_MSG_CANCEL };
+    uint32_t peer;
+    struct slave *slave = nf_members_find(e, a->slave, &peer);
+
+    if (slave == NULL)
+        return;
+    if (nf_put_cancel(&e->body, &cancel) != NF_OK) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory for a message");
+        return;
+    }
+    msg.body = e->body.data;
+    msg.body_bytes = e->body.bytes;
+    nf_engine_send(e, peer, &msg);
+    nf_account_cancelled(slave, a->slot, a->lease);
+    nf_log(NF_LOG_DEBUG, "lease %" PRIx64 " of %s: cancelled", a->lease,
+           slave->label);
+}
+
 /* ---------------------------------------------------------------- results */
 
 static void merge(struct engine *e, const struct nf_action *a,
@@ -180,6 +203,9 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
         switch (a->kind) {
         case NF_ACT_SEND:
             send_lease(e, a, now_us);
+            break;
+        case NF_ACT_CANCEL:
+            cancel_lease(e, a);
             break;
         case NF_ACT_ACCEPT:
             merge(e, a, cause);

@@ -94,12 +94,22 @@ void nf_sim_book_answered(struct sim *sim, const struct nf_sim_chunk *chunk)
     struct slot *slot = nf_sim_slot(sim, chunk);
     int64_t idle_us = least(chunk->gap_idle_us, chunk->idle_us);
 
-    if (chunk->epoch != sim->slaves[chunk->slave].epoch)
-        return; /* the master had lost it */
+    if (chunk->epoch != sim->slaves[chunk->slave].epoch ||
+        chunk->cancel_us >= 0)
+        return; /* the master had lost it, or needs it no more */
     slot->idle_us += idle_us;
     slot->master_us += least(chunk->gap_master_us, chunk->idle_us - idle_us);
     slot->compute_us += chunk->computed_us - chunk->started_us;
     if (--slot->outstanding == 0)
+        slot->answered_us = sim->now_us;
+}
+
+void nf_sim_book_cancelled(struct sim *sim, const struct nf_sim_chunk *chunk)
+{
+    struct slot *slot = nf_sim_slot(sim, chunk);
+
+    if (chunk->epoch == sim->slaves[chunk->slave].epoch &&
+        --slot->outstanding == 0)
         slot->answered_us = sim->now_us;
 }
 
@@ -110,6 +120,7 @@ static void close_slave(struct sim *sim, uint32_t number)
     struct nf_sim_slave *report = &sim->result.slave[number];
     struct nf_sim_parts *parts = &sim->result.parts;
 
+    nf_farm_get_estimate(sim->farm, number, 0, &report->learnt);
     report->idle_us =
         sim->result.makespan_us * slots - report->busy_us - report->blocked_us;
     for (uint32_t k = 0; k < slots; k++) {
@@ -134,6 +145,8 @@ void nf_sim_book_close(struct sim *sim)
     result->duplicates = stats.duplicates;
     result->retries = stats.retries;
     result->failed_units = stats.given_up;
+    result->copies = stats.copies;
+    result->cancelled = stats.cancelled;
     result->lost_slaves = stats.lost_slaves;
     for (uint32_t i = 0; i < result->slaves; i++)
         close_slave(sim, i);

@@ -92,6 +92,7 @@ static enum nf_status new_chunk(struct sim *sim, const struct nf_action *act,
         .started_us = -1,
         .computed_us = -1,
         .merged_us = -1,
+        .cancel_us = -1,
     };
     nf_sim_book_sent(sim, chunk);
     watch(sim, NF_SIM_SENT, chunk);
@@ -114,12 +115,31 @@ void nf_sim_chunk_lost(struct sim *sim, uint64_t id)
 
 /* ---- the slaves ---- */
 
+/* Take the first chunk that the slave has not heard it is to drop. */
+static uint64_t take_wanted(struct sim *sim, struct mailbox *mail)
+{
+    while (mail->count > 0) {
+        uint64_t id = nf_sim_mail_take(sim, mail);
+        int64_t cancel_us = sim->result.chunks[id].cancel_us;
+
+        if (cancel_us < 0 || cancel_us > sim->now_us)
+            return id;
+        nf_sim_chunk_lost(sim, id);
+    }
+    return NO_CHUNK;
+}
+
+/* Start the next chunk, if there is one. */
 static enum nf_status slot_start(struct sim *sim, struct slot *slot)
 {
-    uint64_t id = nf_sim_mail_take(sim, &slot->mail);
-    struct nf_sim_chunk *chunk = &sim->result.chunks[id];
-    int64_t cost_us = nf_world_cost_us(sim->world, chunk->first, chunk->count);
+    uint64_t id = take_wanted(sim, &slot->mail);
+    struct nf_sim_chunk *chunk;
+    int64_t cost_us;
 
+    if (id == NO_CHUNK)
+        return NF_OK;
+    chunk = &sim->result.chunks[id];
+    cost_us = nf_world_cost_us(sim->world, chunk->first, chunk->count);
     chunk->idle_us = sim->now_us - slot->free_us;
     if (slot->worked)
         sim->result.slave[chunk->slave].starve_us += chunk->idle_us;
@@ -137,7 +157,7 @@ static enum nf_status slot_free(struct sim *sim, struct slot *slot)
 {
     slot->busy = false;
     slot->free_us = sim->now_us;
-    return slot->mail.count > 0 ? slot_start(sim, slot) : NF_OK;
+    return slot_start(sim, slot);
 }
 
 static enum nf_status chunk_at_slave(struct sim *sim, uint64_t id)
@@ -246,6 +266,23 @@ static enum nf_status chunk_sent(struct sim *sim, uint64_t id)
         sim->now_us);
 }
 
+/* A cancellation is short: it does not occupy the wire, but takes as long as
+ * the shortest message. */
+static void cancel(struct sim *sim, const struct nf_action *action)
+{
+    const struct nf_world_slave *slave = &sim->world->slave[action->slave];
+    struct nf_farm_sim_result *result = &sim->result;
+
+    for (uint64_t id = result->nchunks; id-- > 0;) {
+        if (result->chunks[id].lease != action->lease)
+            continue;
+        nf_sim_book_cancelled(sim, &result->chunks[id]);
+        result->chunks[id].cancel_us =
+            sim->now_us + sim->world->prop_us + nf_line_us(&slave->data, 0);
+        return;
+    }
+}
+
 /* Carry out the farm's next action. */
 static enum nf_status act(struct sim *sim)
 {
@@ -260,6 +297,8 @@ static enum nf_status act(struct sim *sim)
     }
     if (action->kind == NF_ACT_LOST)
         nf_sim_forsake(sim, action->slave);
+    if (action->kind == NF_ACT_CANCEL)
+        cancel(sim, action);
     if (action->kind != NF_ACT_SEND)
         return NF_OK;
     status = new_chunk(sim, action, &id);

@@ -21,6 +21,8 @@ struct nf_sim_chunk {
     int64_t idle_us;   /**< the slot had nothing to do before it started */
 
     /* the simulation's own */
+    int64_t cancel_us;                  /* the slave hears that it is to drop
+                                           it; -1: never */
     uint64_t next;                      /* in the mailbox it is in */
     uint32_t life, epoch;               /* of the slave, when it was sent */
     int64_t gap_idle_us, gap_master_us; /* before it was sent */
@@ -34,6 +36,8 @@ struct nf_sim_slave {
     int64_t idle_us;    /**< neither; summed over its slots, as all of these */
     int64_t starve_us;  /**< idle between two of its chunks */
     uint64_t max_queue; /**< most chunks in the mailbox of a slot */
+    struct nf_slot_estimate learnt; /**< by the pacer, of the first slot;
+                                         results 0: nothing */
 };
 
 /** Where the time of the slots went, summed over them, as master/account.c
@@ -46,6 +50,7 @@ struct nf_farm_sim_result {
     int64_t makespan_us; /**< the last unit was merged; 0 if there are none */
     uint64_t data_messages, result_messages, duplicates;
     uint64_t retries, failed_units;
+    uint64_t copies, cancelled; /**< chunks */
     uint32_t slaves, slots, lost_slaves;
     struct nf_sim_parts parts;
     struct nf_sim_slave *slave;

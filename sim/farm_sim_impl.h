@@ -120,5 +120,7 @@ void nf_sim_measure(const struct sim *sim, const struct nf_sim_chunk *chunk,
 void nf_sim_book_joined(struct sim *sim, uint32_t slave);
 void nf_sim_book_sent(struct sim *sim, struct nf_sim_chunk *chunk);
 void nf_sim_book_answered(struct sim *sim, const struct nf_sim_chunk *chunk);
+/** Before its cancel_us is set. */
+void nf_sim_book_cancelled(struct sim *sim, const struct nf_sim_chunk *chunk);
 void nf_sim_book_close(struct sim *sim);
 #endif

@@ -137,6 +137,29 @@ static enum nf_status on_revoke(struct nf_slave *s)
     return s->comm.ready ? nf_greet_ready(s) : NF_OK;
 }
 
+/* Drop a lease that nobody has begun to compute.  The master does not wait for
+ * an answer: it has forgotten that lease. */
+static enum nf_status on_cancel(struct nf_slave *s, const struct nf_msg *msg)
+{
+    struct nf_comm *c = &s->comm;
+    struct nf_cancel_msg m;
+    struct nf_slave_lease *lease, *after;
+
+    if (nf_get_cancel(msg->body, msg->body_bytes, &m) != NF_OK)
+        return nf_comm_refuse_malformed(s, "cancel");
+    after = c->unstamped != NULL ? c->unstamped->next : NULL;
+    lease = nf_lease_unlink(&c->head, &c->tail, m.lease);
+    if (lease != NULL && lease == c->unstamped)
+        c->unstamped = after;
+    for (uint32_t i = 0; lease == NULL && c->ready && i < s->nslots; i++) {
+        lease = nf_slot_cancel(&s->slots[i], m.lease);
+        c->with_slots -= lease != NULL;
+    }
+    if (lease != NULL)
+        nf_lease_release(&c->pool, lease);
+    return NF_OK;
+}
+
 /* @return NF_OK, NF_WAIT for "stop", or an error: then we end */
 static enum nf_status on_message(struct nf_slave *s, struct nf_msg *msg)
 {
@@ -152,6 +175,8 @@ static enum nf_status on_message(struct nf_slave *s, struct nf_msg *msg)
         return NF_OK;
     case NF_MSG_REVOKE:
         return on_revoke(s);
+    case NF_MSG_CANCEL:
+        return on_cancel(s, msg);
     case NF_MSG_STOP:
         return NF_WAIT;
     case NF_MSG_REFUSE:

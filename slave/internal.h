@@ -123,6 +123,9 @@ void nf_slot_push(struct nf_slot *slot, struct nf_slave_lease *lease);
 /** Take all leases that are not being computed.  Communicator.  @return a list
  */
 struct nf_slave_lease *nf_slot_revoke(struct nf_slot *slot);
+/** Take @p lease out of the queue of @p slot.  Communicator.
+ *  @return NULL if it is not there, or is being computed */
+struct nf_slave_lease *nf_slot_cancel(struct nf_slot *slot, uint64_t lease);
 /** Make the worker of @p slot watch inline runs. */
 void nf_slot_watch(struct nf_slot *slot);
 /** Compute @p lease in the name of @p slot.  @return the time, afterwards */

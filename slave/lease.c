@@ -118,6 +118,26 @@ enum nf_status nf_lease_take(struct nf_lease_pool *pool,
     return NF_OK;
 }
 
+struct nf_slave_lease *nf_lease_unlink(struct nf_slave_lease **head_p,
+                                       struct nf_slave_lease **tail_p,
+                                       uint64_t lease)
+{
+    struct nf_slave_lease **link_p = head_p, *before = NULL, *found;
+
+    while (*link_p != NULL && (*link_p)->m.lease != lease) {
+        before = *link_p;
+        link_p = &before->next;
+    }
+    found = *link_p;
+    if (found == NULL)
+        return NULL;
+    *link_p = found->next;
+    if (found->next == NULL && before != NULL)
+        *tail_p = before;
+    found->next = NULL;
+    return found;
+}
+
 struct nf_answer *nf_lease_answer(struct nf_slave_lease *lease,
                                   enum nf_msg_kind kind)
 {

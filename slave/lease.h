@@ -48,6 +48,13 @@ void nf_lease_release(struct nf_lease_pool *pool, struct nf_slave_lease *lease);
 /** Free what the pool has. */
 void nf_lease_pool_fini(struct nf_lease_pool *pool);
 
+/** Take the lease with id @p lease out of a list.
+ *  @param tail_p  meaningless while the list is empty
+ *  @return NULL if it is not there */
+struct nf_slave_lease *nf_lease_unlink(struct nf_slave_lease **head_p,
+                                       struct nf_slave_lease **tail_p,
+                                       uint64_t lease);
+
 /** Append an empty answer of @p kind.  @return NULL if out of memory */
 struct nf_answer *nf_lease_answer(struct nf_slave_lease *lease,
                                   enum nf_msg_kind kind);

@@ -80,6 +80,16 @@ struct nf_slave_lease *nf_slot_revoke(struct nf_slot *slot)
     return list;
 }
 
+struct nf_slave_lease *nf_slot_cancel(struct nf_slot *slot, uint64_t lease)
+{
+    struct nf_slave_lease *found;
+
+    pthread_mutex_lock(&slot->lock);
+    found = nf_lease_unlink(&slot->head, &slot->tail, lease);
+    pthread_mutex_unlock(&slot->lock);
+    return found;
+}
+
 void nf_slot_watch(struct nf_slot *slot)
 {
     pthread_mutex_lock(&slot->lock);

@@ -7,6 +7,9 @@
 #include "common/base/text.h"
 #include "common/base/units.h"
 
+/* Lines about single slots that a person may want to read. */
+enum { LEARNT_LINES = 32 };
+
 static const char *seconds(double value_s, char *text, size_t bytes)
 {
     return nf_format_time_us((int64_t)(value_s * 1e6 + 0.5), text, bytes);
@@ -41,6 +44,26 @@ static void print_failures(FILE *to, const struct nf_report *r)
     if (r->failed_units > r->nfailures)
         fprintf(to, "given up: %" PRIu64 " units more\n",
                 r->failed_units - r->nfailures);
+}
+
+/* Beside the interval that the paper has one choose by hand. */
+static void print_learnt(FILE *to, const struct nf_report *r)
+{
+    char td[32], latency[32];
+
+    for (uint32_t i = 0; i < r->nlearnt && i < LEARNT_LINES; i++) {
+        const struct nf_report_slot *slot = &r->learnt[i];
+
+        fprintf(to,
+                "implied td %9s  slave %u (%s) slot %u: window %" PRIu64
+                ", latency %s\n",
+                seconds(slot->td_s, td, sizeof(td)), slot->slave, slot->host,
+                slot->slot, slot->window,
+                seconds(slot->latency_s, latency, sizeof(latency)));
+    }
+    if (r->nlearnt > LEARNT_LINES)
+        fprintf(to, "implied td of %u slots more: see --json\n",
+                r->nlearnt - LEARNT_LINES);
 }
 
 /* One remark when something other than computing took most of the time. */
@@ -91,6 +114,9 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
                 " duplicates, %u slaves lost\n",
             nf_format_bytes(r->bytes_in, a, sizeof(a)), r->retries,
             r->duplicates, r->lost_slaves);
+    if (r->copies > 0)
+        fprintf(to, "%" PRIu64 " chunks copied in the end\n", r->copies);
+    print_learnt(to, r);
     print_failures(to, r);
     print_remark(to, r);
     if (verified != NOT_VERIFIED)
@@ -98,6 +124,25 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
                 verified == VERIFIED_RIGHT ? "true" : "false",
                 note != NULL && note[0] != '\0' ? ", " : "",
                 note != NULL ? note : "");
+}
+
+static json_t *learnt_json(const struct nf_report *r)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < r->nlearnt; i++) {
+        const struct nf_report_slot *slot = &r->learnt[i];
+
+        json_array_append_new(
+            list, json_pack("{s:i, s:s, s:i, s:I, s:f, s:f, s:f, s:I}", "slave",
+                            (int)slot->slave, "host", slot->host, "slot",
+                            (int)slot->slot, "chunks",
+                            (json_int_t)slot->chunks, "td_s", slot->td_s,
+                            "service_s", slot->service_s, "latency_s",
+                            slot->latency_s, "window",
+                            (json_int_t)slot->window));
+    }
+    return list;
 }
 
 static json_t *failures_json(const struct nf_report *r)
@@ -121,7 +166,7 @@ json_t *report_json(const char *app, const struct nf_report *r,
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:{s:f, s:f, s:f, s:f, s:f}}",
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, s:f, s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
         "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,
         "startup_s", r->startup_s, "makespan_s", r->makespan_s, "compute_s",
@@ -130,10 +175,10 @@ json_t *report_json(const char *app, const struct nf_report *r,
         "bytes_in", (json_int_t)r->bytes_in, "retries", (json_int_t)r->retries,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
         (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
-        "failures", failures_json(r), "verified",
+        "failures", failures_json(r), "auto", learnt_json(r), "verified",
         verified == NOT_VERIFIED ? json_null()
                                  : json_boolean(verified == VERIFIED_RIGHT),
-        "breakdown_s", "compute", r->part_compute_s, "transfer",
+        "copies", (json_int_t)r->copies, "breakdown_s", "compute", r->part_compute_s, "transfer",
         r->part_transfer_s, "master", r->part_master_s, "idle", r->part_idle_s,
         "tail", r->part_tail_s);
 }

@@ -74,6 +74,7 @@ uint32_t nf_chunks_new(struct nf_chunks *chunks)
     generation = chunk->generation;
     memset(chunk, 0, sizeof(*chunk));
     chunk->generation = generation;
+    chunk->twin = NF_CHUNK_NONE;
     chunk->state = NF_CHUNK_RETURNED;
     return index;
 }
@@ -94,7 +95,12 @@ uint64_t nf_chunks_lease(struct nf_chunks *chunks, uint32_t index)
     chunk->state = NF_CHUNK_LEASED;
     if (++chunk->generation == 0)
         chunk->generation = 1;
-    return (uint64_t)chunk->generation << 32 | index;
+    return nf_chunks_lease_id(chunks, index);
+}
+
+uint64_t nf_chunks_lease_id(const struct nf_chunks *chunks, uint32_t index)
+{
+    return (uint64_t)nf_chunks_at(chunks, index)->generation << 32 | index;
 }
 
 enum nf_lease_age nf_chunks_find(const struct nf_chunks *chunks, uint64_t lease,

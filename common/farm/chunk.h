@@ -22,11 +22,14 @@ struct nf_chunk {
     uint32_t sent_units;
     uint32_t generation;
     uint32_t prev, next; /**< in its list */
+    uint32_t twin; /**< the other copy of it, a live lease, or NONE; both end
+                        with the same unit */
     uint32_t slot;
     uint32_t attempts; /**< tries that ended badly, of each of its units */
     uint8_t state;     /**< enum nf_chunk_state */
     bool single;       /**< suspect: hand out one unit at a time */
     bool alone;        /**< ... on a slave that has nothing else */
+    bool spoilt;       /**< a copy of it ended badly: do not copy it again */
 };
 
 struct nf_chunk_list {
@@ -54,6 +57,9 @@ struct nf_chunk *nf_chunks_at(const struct nf_chunks *chunks, uint32_t index);
 
 /** Turn an unlinked record into a lease.  @return its id, never 0 */
 uint64_t nf_chunks_lease(struct nf_chunks *chunks, uint32_t index);
+
+/** The id that nf_chunks_lease() gave. */
+uint64_t nf_chunks_lease_id(const struct nf_chunks *chunks, uint32_t index);
 
 enum nf_lease_age { NF_LEASE_LIVE, NF_LEASE_LATE, NF_LEASE_UNKNOWN };
 /** @param index_p  set if live

@@ -12,10 +12,6 @@
 #include "common/base/alloc.h"
 #include <assert.h>
 
-/* More wait for the timer, so that one event neither blocks its driver for
- * long nor needs memory for the actions of a whole job. */
-enum { SENDS_PER_EVENT = 1024 };
-
 struct nf_action *nf_farm_act(struct nf_farm *farm, enum nf_action_kind kind)
 {
     struct nf_action *act;
@@ -65,19 +61,29 @@ void nf_farm_idle_remove(struct nf_farm *farm, uint32_t slave)
         farm->slaves[s->idle_next].idle_prev = s->idle_prev;
 }
 
+static void set_refused(struct nf_farm *farm, uint32_t slot, bool refused)
+{
+    if (farm->views[slot].refused == refused)
+        return;
+    farm->views[slot].refused = refused;
+    if (farm->policy.pacer->refused)
+        farm->policy.pacer->refused(farm->pacer, &farm->view, slot,
+                                    farm->now_us);
+}
+
 static void set_closed(struct nf_farm *farm, uint32_t slave, bool closed)
 {
     struct nf_farm_slave *s = &farm->slaves[slave];
 
     s->closed = closed;
     for (uint32_t k = s->first_slot; k < s->first_slot + s->live_slots; k++)
-        farm->views[k].refused = closed || farm->slots[k].sizer_refused;
+        set_refused(farm, k, closed || farm->slots[k].sizer_refused);
 }
 
 static void refuse(struct nf_farm *farm, uint32_t slot)
 {
     farm->slots[slot].sizer_refused = true;
-    farm->views[slot].refused = true;
+    set_refused(farm, slot, true);
     farm->refused++;
 }
 
@@ -87,7 +93,7 @@ void nf_farm_units_returned(struct nf_farm *farm)
         if (!farm->slots[k].sizer_refused)
             continue;
         farm->slots[k].sizer_refused = false;
-        farm->views[k].refused = farm->slaves[farm->slots[k].slave].closed;
+        set_refused(farm, k, farm->slaves[farm->slots[k].slave].closed);
         farm->refused--;
     }
     nf_farm_update_view(farm);
@@ -95,8 +101,7 @@ void nf_farm_units_returned(struct nf_farm *farm)
         farm->policy.pacer->returned(farm->pacer, &farm->view, farm->now_us);
 }
 
-/* Memory for one more send. */
-static bool can_send(struct nf_farm *farm)
+bool nf_farm_can_send(struct nf_farm *farm)
 {
     if (nf_chunks_reserve(&farm->pool.chunks)) {
         farm->oom = true;
@@ -105,7 +110,7 @@ static bool can_send(struct nf_farm *farm)
     return true;
 }
 
-static void send_chunk(struct nf_farm *farm, uint32_t slot, uint32_t index)
+void nf_farm_send_chunk(struct nf_farm *farm, uint32_t slot, uint32_t index)
 {
     struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
     struct nf_farm_slave *slave = &farm->slaves[farm->slots[slot].slave];
@@ -130,7 +135,9 @@ static void send_chunk(struct nf_farm *farm, uint32_t slot, uint32_t index)
         act->first = chunk->first;
         act->count = chunk->count;
         act->attempts = chunk->attempts;
+        act->copy = chunk->twin != NF_CHUNK_NONE;
     }
+    nf_farm_look_for_copy(farm, slot);
     nf_farm_update_view(farm);
     if (farm->policy.pacer->sent)
         farm->policy.pacer->sent(farm->pacer, &farm->view, slot, chunk->count,
@@ -149,7 +156,7 @@ static void send_returned(struct nf_farm *farm, uint32_t slot, bool alone)
     }
     index = nf_pool_take_returned(&farm->pool, alone, share);
     farm->stats.retries += nf_chunks_at(&farm->pool.chunks, index)->count;
-    send_chunk(farm, slot, index);
+    nf_farm_send_chunk(farm, slot, index);
 }
 
 static void send_fresh(struct nf_farm *farm, uint32_t slot)
@@ -167,7 +174,7 @@ static void send_fresh(struct nf_farm *farm, uint32_t slot)
         units = left;
     if (units > UINT32_MAX) /* nf_chunk.sent_units */
         units = UINT32_MAX;
-    send_chunk(farm, slot, nf_pool_take_fresh(&farm->pool, units));
+    nf_farm_send_chunk(farm, slot, nf_pool_take_fresh(&farm->pool, units));
 }
 
 /* Could this slave be emptied? */
@@ -189,7 +196,8 @@ static void dispatch_alone(struct nf_farm *farm)
     const uint64_t *waiting = &farm->pool.counts[NF_UNIT_ALONE];
     uint32_t slave = farm->event_slave;
 
-    while (*waiting > 0 && farm->idle != NF_SLAVE_NONE && can_send(farm)) {
+    while (*waiting > 0 && farm->idle != NF_SLAVE_NONE &&
+           nf_farm_can_send(farm)) {
         uint32_t idle = farm->idle;
 
         if (idle == farm->draining)
@@ -253,11 +261,11 @@ void nf_farm_dispatch(struct nf_farm *farm)
     farm->wake_us = INT64_MAX;
     dispatch_alone(farm);
     while (farm->view.left_units > 0 && farm->stats.live_slots > 0) {
-        if (sends == SENDS_PER_EVENT) {
+        if (sends == NF_FARM_SENDS_PER_EVENT) {
             farm->wake_us = farm->now_us;
             break;
         }
-        if (!can_send(farm))
+        if (!nf_farm_can_send(farm))
             break;
         if (!pick(farm, &slot)) {
             if (rescue_refused(farm))
@@ -270,7 +278,9 @@ void nf_farm_dispatch(struct nf_farm *farm)
             send_fresh(farm, slot);
         sends++;
     }
-    farm->deaf = farm->policy.pacer->deaf_while_waiting &&
-                 farm->wake_us != INT64_MAX &&
-                 (farm->wake_us > farm->now_us || sends == SENDS_PER_EVENT);
+    if (farm->view.left_units == 0)
+        nf_farm_replicate(farm, sends);
+    farm->deaf =
+        farm->policy.pacer->deaf_while_waiting && farm->wake_us != INT64_MAX &&
+        (farm->wake_us > farm->now_us || sends == NF_FARM_SENDS_PER_EVENT);
 }

@@ -173,7 +173,10 @@ static void join_slots(struct nf_farm *farm, uint32_t slave, uint32_t nslots)
     for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++) {
         nf_chunk_list_init(&farm->slots[k].leases);
         farm->slots[k].slave = slave;
-        farm->views[k] = (struct nf_slot_view){ .live = true };
+        farm->slots[k].unsure = false;
+        farm->views[k] = (struct nf_slot_view){ .live = true,
+                                                .slave = slave,
+                                                .behind = NF_NO_COPY };
     }
 }
 
@@ -249,12 +252,14 @@ static uint64_t take_back(struct nf_farm *farm, uint32_t slot, bool suspect,
 
     while (leases->head != NF_CHUNK_NONE) {
         uint32_t index = leases->head;
+        struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
+        bool blamed = suspect && oldest > 0;
 
         nf_chunk_list_remove(&farm->pool.chunks, leases, index);
-        if (suspect && oldest > 0) {
-            blame(farm, nf_chunks_at(&farm->pool.chunks, index), certain);
-            oldest--; /* the later ones were not started */
-        }
+        nf_farm_leave_to_twin(farm, chunk, blamed);
+        if (blamed && chunk->count > 0)
+            blame(farm, chunk, certain);
+        oldest -= blamed; /* the later ones were not started */
         returned += nf_pool_return(&farm->pool, index);
         farm->leases--;
     }
@@ -267,6 +272,9 @@ static bool had_one_unit(const struct nf_farm *farm,
 {
     if (s->outstanding != 1)
         return false;
+    for (uint32_t k = s->first_slot; k < s->first_slot + s->live_slots; k++)
+        if (farm->slots[k].unsure)
+            return false;
     for (uint32_t k = s->first_slot;; k++) {
         uint32_t head = farm->slots[k].leases.head;
 
@@ -289,7 +297,9 @@ static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
         farm->draining = NF_SLAVE_NONE;
     for (uint32_t k = first; k < end; k++) {
         returned += take_back(farm, k, suspect, certain);
-        farm->views[k] = (struct nf_slot_view){ .live = false };
+        farm->views[k] = (struct nf_slot_view){ .live = false,
+                                                .slave = slave,
+                                                .behind = NF_NO_COPY };
         farm->refused -= farm->slots[k].sizer_refused;
         farm->slots[k].sizer_refused = false;
     }
@@ -359,7 +369,7 @@ static void end_lease(struct nf_farm *farm, uint32_t index,
                       const struct nf_chunk_times *times)
 {
     struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
-    uint32_t slot = chunk->slot, slave = farm->slots[slot].slave;
+    uint32_t slot = chunk->slot;
     struct nf_chunk_times all;
 
     if (times) {
@@ -368,13 +378,10 @@ static void end_lease(struct nf_farm *farm, uint32_t index,
         all.elapsed_us = farm->now_us - chunk->sent_us;
         times = &all;
     }
-    nf_chunk_list_remove(&farm->pool.chunks, &farm->slots[slot].leases, index);
-    nf_chunks_free(&farm->pool.chunks, index);
-    farm->leases--;
-    farm->views[slot].outstanding--;
-    if (--farm->slaves[slave].outstanding == 0)
-        nf_farm_idle_add(farm, slave);
-    nf_farm_update_view(farm);
+    if (farm->slots[slot].unsure_us < chunk->sent_us)
+        farm->slots[slot].unsure = false; /* leases are computed in order */
+    nf_farm_cancel_twin(farm, chunk);
+    nf_farm_forget(farm, index);
     if (times && farm->policy.sizer->report)
         farm->policy.sizer->report(farm->sizer, slot, times);
     if (farm->policy.pacer->result)
@@ -439,6 +446,11 @@ static uint64_t fail_first(struct nf_farm *farm, const struct nf_chunk *chunk,
     struct nf_chunk *range = nf_chunks_at(&farm->pool.chunks, retry);
     uint32_t attempts = chunk->attempts + 1;
 
+    if (nf_farm_is_covered(farm, chunk)) { /* it is being tried again already */
+        nf_chunks_at(&farm->pool.chunks, chunk->twin)->spoilt = true;
+        nf_chunks_free(&farm->pool.chunks, retry);
+        return 0;
+    }
     range->first = chunk->first;
     range->count = 1;
     range->attempts = attempts;
@@ -542,4 +554,14 @@ void nf_farm_get_stats(const struct nf_farm *farm,
     stats_p->fresh = nf_pool_fresh(pool);
     stats_p->returned = nf_pool_returned(pool) + pool->counts[NF_UNIT_ALONE];
     stats_p->leased = pool->counts[NF_UNIT_LEASED];
+}
+
+bool nf_farm_get_estimate(const struct nf_farm *farm, uint32_t slave,
+                          uint32_t slot, struct nf_slot_estimate *estimate_p)
+{
+    if (!is_known(farm, slave) || slot >= farm->slaves[slave].nslots ||
+        !farm->policy.pacer->estimate)
+        return false;
+    return farm->policy.pacer->estimate(
+        farm->pacer, farm->slaves[slave].first_slot + slot, estimate_p);
 }

@@ -9,6 +9,13 @@
  *  queue of ranges, so that a pending unit costs two bits of memory, not a
  *  record; a leased one at most 56 bytes.
  *
+ *  A lease may be copied: two slaves have its units then, and the first answer
+ *  to a unit counts.  Units that one of the two loses, or fails on, stay with
+ *  the other one, at no cost of attempts; so a bad unit may get one more.  Only
+ *  leases of units that never ended badly are copied.  When one copy is answered
+ *  in full, the other one is cancelled, unless it is the oldest lease of its
+ *  slot: that one is being computed, and stays outstanding until it is answered.
+ *
  *  A lease is answered in order, in one or more parts: nf_farm_result() settles
  *  its next units, nf_farm_unit_failed() its next one unit.  The leases of a
  *  slot are computed in the order in which they were sent.
@@ -47,7 +54,10 @@ enum nf_loss {
 };
 
 enum nf_action_kind {
-    NF_ACT_SEND,    /**< slave, slot, lease, first, count */
+    NF_ACT_SEND,    /**< slave, slot, lease, first, count, copy */
+    NF_ACT_CANCEL,  /**< slave, slot, lease: it is of no use any more, and
+                         forgotten; the slave should drop it, unless it has
+                         begun it (then its answers are late) */
     NF_ACT_ACCEPT,  /**< first, count: merge these results of the event */
     NF_ACT_GIVE_UP, /**< first (count 1), attempts: unit failed for good */
     NF_ACT_LOST,    /**< slave: silent beyond the limit; the farm has already
@@ -62,6 +72,7 @@ struct nf_action {
     uint32_t attempts; /**< SEND: earlier tries; GIVE_UP: tries made */
     enum nf_loss loss; /**< GIVE_UP after a loss */
     bool after_loss;   /**< GIVE_UP: its slave died (else kernel error) */
+    bool copy;         /**< SEND: of a lease that another slave has */
 };
 
 /** The actions of one event, to be carried out in order.  Owned by the farm,
@@ -140,10 +151,17 @@ struct nf_farm_stats {
     uint64_t leases_sent;
     uint64_t retries;    /**< units handed out again */
     uint64_t duplicates; /**< units answered again */
+    uint64_t copies;     /**< leases sent as a copy of another */
+    uint64_t cancelled;  /**< leases forgotten, as a copy was faster */
     uint32_t live_slaves, live_slots;
     uint32_t lost_slaves; /**< losses other than NF_LOSS_LEFT */
     uint32_t max_queue;   /**< most leases waiting at one slot */
 };
 void nf_farm_get_stats(const struct nf_farm *farm,
                        struct nf_farm_stats *stats_p);
+
+/** What the pacer has learnt of a slot (index within the slave).
+ *  @return false if nothing, or if there is no such slot */
+bool nf_farm_get_estimate(const struct nf_farm *farm, uint32_t slave,
+                          uint32_t slot, struct nf_slot_estimate *estimate_p);
 #endif

@@ -1,16 +1,24 @@
 #ifndef NF_FARM_FARM_IMPL_H
 #define NF_FARM_FARM_IMPL_H
-/** @file farm_impl.h  What farm.c (events) and dispatch.c (who gets what)
- *  share.  For these two only. */
+/** @file farm_impl.h  What farm.c (events), dispatch.c (who gets what) and
+ *  copies.c (leases that two slaves have) share.  For these only. */
 #include "common/farm/farm.h"
 #include "common/farm/pool.h"
 
 #define NF_SLAVE_NONE UINT32_MAX
 
+/** More wait for the timer, so that one event neither blocks its driver for
+ *  long nor needs memory for the actions of a whole job. */
+enum { NF_FARM_SENDS_PER_EVENT = 1024 };
+
 struct nf_farm_slot {
     struct nf_chunk_list leases; /* oldest first */
     uint32_t slave;
     bool sizer_refused;
+    /* A lease of it was cancelled then, and may be being computed all the
+     * same: until a later one is answered. */
+    bool unsure;
+    int64_t unsure_us;
 };
 
 struct nf_farm_slave {
@@ -64,4 +72,29 @@ void nf_farm_units_returned(struct nf_farm *farm);
 void nf_farm_update_view(struct nf_farm *farm);
 void nf_farm_idle_add(struct nf_farm *farm, uint32_t slave);
 void nf_farm_idle_remove(struct nf_farm *farm, uint32_t slave);
+/** Memory for one more send?  Else farm->oom is set. */
+bool nf_farm_can_send(struct nf_farm *farm);
+/** A lease is in its slot no more, and its record free. */
+void nf_farm_forget(struct nf_farm *farm, uint32_t index);
+/** Lease chunk @p index, unlinked, to @p slot.  After nf_farm_can_send(). */
+void nf_farm_send_chunk(struct nf_farm *farm, uint32_t slot, uint32_t index);
+
+/* copies.c */
+
+/** Bring views[slot].behind up to date: the slot's leases have changed.
+ *  O(leases behind the one that may be copied). */
+void nf_farm_look_for_copy(struct nf_farm *farm, uint32_t slot);
+/** Does the twin of @p chunk have the first unit of it too? */
+bool nf_farm_is_covered(const struct nf_farm *farm,
+                        const struct nf_chunk *chunk);
+/** A lease and its twin, if it has one, are no copies any more. */
+void nf_farm_part(struct nf_farm *farm, struct nf_chunk *chunk);
+/** A lease is lost: cut it down to the units that its twin does not have.
+ *  @param spoilt  one of the units may have been the reason */
+void nf_farm_leave_to_twin(struct nf_farm *farm, struct nf_chunk *chunk,
+                           bool spoilt);
+/** A lease was answered in full: cancel its twin if that settled all. */
+void nf_farm_cancel_twin(struct nf_farm *farm, struct nf_chunk *chunk);
+/** Send the copies that the pacer wants, @p sends having been sent before. */
+void nf_farm_replicate(struct nf_farm *farm, uint32_t sends);
 #endif

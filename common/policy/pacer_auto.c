@@ -5,46 +5,29 @@
  * Per slot it measures the service time s of a chunk with its deviation, and
  * the latency nu = elapsed - compute - wait in the slave's queue.  The window
  * is the bandwidth-delay product w = 1 + ceil(nu / s), with s taken
- * pessimistically short and nu bounded by twice the least one seen, so that
- * queues of our own making do not widen it.
+ * pessimistically short and nu bounded by twice the least one seen
+ * (auto_estimate.c).
  *
  * A gate decides the end game: a slot gets a chunk only if it would finish it
  * before all work could be done (the fluid bound M), or if nobody would finish
- * it earlier.  A chosen slot is the one that runs dry first.
+ * it earlier.  A chosen slot is the one that runs dry first (auto_outlook.c).
  *
- * Cost: one sweep over the slots a send. */
+ * When nothing is left, idle slots may copy what others are late with.
+ *
+ * Cost: O(log p) a chunk; in the end game, and while slots have not reported,
+ * O(p) for those held back or unknown; O(p) an answer when nothing is left. */
 #include "config.h"
 #include "common/policy/policy.h"
-#include <math.h>
-
-enum {
-    RING = 8,   /* latencies remembered */
-    EPOCH = 32, /* results after which old minima are forgotten, in two steps */
-};
-
-/* Times above a month are cut, so that sums cannot overflow. */
-static const int64_t longest_us = INT64_C(2678400000000);
-
-struct auto_slot {
-    uint64_t results;
-    int64_t service_us; /* s: smoothed compute time of a chunk of g units */
-    int64_t spread_us;  /* sv: smoothed |deviation| from s */
-    int64_t latency_us[RING];
-    int64_t least_us[2]; /* least latency of this epoch and of the last one */
-    int64_t base_us;     /* the lesser of the two */
-    int64_t head_us;     /* when the head chunk was started there, estimated */
-    int64_t finish_us;   /* when the last result was ready there, estimated */
-    uint64_t window;     /* w, in chunks */
-    int64_t plan_us;     /* scratch: s, or a guess */
-    int64_t dry_us;      /* scratch: when it has nothing left to do */
-};
+#include "common/policy/auto_outlook.h"
 
 struct adaptive {
-    uint64_t max_window;
-    bool gate;
+    bool gate, replicate;
     bool gathering;    /* slots are joining: let all of them come first */
     uint32_t expected; /* slots */
-    struct auto_slot slots[];
+    /* before the first result: slots below `blind_slot` have more than
+     * `blind_level` chunks, or can't take any */
+    uint32_t blind_slot, blind_level;
+    struct nf_outlook outlook; /* last: more of it follows */
 };
 
 static const struct nf_param params[] = {
@@ -63,12 +46,19 @@ static const struct nf_param params[] = {
         .default_text = "1",
         .help = "no chunk to a slot that would finish it too late",
     },
+    {
+        .name = "replicate",
+        .kind = NF_PARAM_BOOL,
+        .default_text = "0",
+        .help = "idle slots copy late chunks in the end; the first answer "
+                "counts",
+    },
     { .name = NULL },
 };
 
 static size_t auto_state_size(const struct nf_policy_env *env)
 {
-    return sizeof(struct adaptive) + env->max_slots * sizeof(struct auto_slot);
+    return sizeof(struct adaptive) + nf_outlook_bytes(env->max_slots);
 }
 
 static enum nf_status auto_init(void *st, const struct nf_policy_env *env,
@@ -78,242 +68,41 @@ static enum nf_status auto_init(void *st, const struct nf_policy_env *env,
     struct adaptive *adaptive = st;
 
     (void)err;
-    adaptive->max_window = values[0].count;
     adaptive->gate = values[1].count != 0;
+    adaptive->replicate = values[2].count != 0;
     adaptive->expected = env->slots;
+    nf_outlook_init(&adaptive->outlook, env->max_slots, values[0].count);
     return NF_OK;
 }
 
-static int64_t min_us(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_us(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* Durations come from other machines: believe nothing absurd. */
-static int64_t sane_us(int64_t time_us)
-{
-    return max_us(0, min_us(time_us, longest_us));
-}
-
-/* ---- measurements ---- */
-
-static void measure_service(struct auto_slot *slot, int64_t compute_us)
-{
-    int64_t deviation_us;
-    int64_t weight = slot->results + 1 < 4 ? (int64_t)slot->results + 1 : 4;
-
-    if (slot->results == 0) {
-        slot->service_us = compute_us;
-        slot->spread_us = compute_us / 4;
-        return;
-    }
-    deviation_us = compute_us - slot->service_us;
-    slot->service_us += deviation_us / weight;
-    if (deviation_us < 0)
-        deviation_us = -deviation_us;
-    slot->spread_us += (deviation_us - slot->spread_us) / 4;
-}
-
-static void measure_latency(struct auto_slot *slot, int64_t latency_us)
-{
-    slot->latency_us[slot->results % RING] = latency_us;
-    if (slot->results % EPOCH == 0) {
-        slot->least_us[1] = slot->results == 0 ? INT64_MAX : slot->least_us[0];
-        slot->least_us[0] = latency_us;
-    }
-    slot->least_us[0] = min_us(slot->least_us[0], latency_us);
-    slot->base_us = min_us(slot->least_us[0], slot->least_us[1]);
-}
-
-/* The upper quartile of the last latencies. */
-static int64_t high_latency_us(const struct auto_slot *slot)
-{
-    int64_t sorted_us[RING] = { 0 };
-    uint32_t count = slot->results < RING ? (uint32_t)slot->results : RING;
-
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t place = i;
-
-        for (; place > 0 && sorted_us[place - 1] > slot->latency_us[i]; place--)
-            sorted_us[place] = sorted_us[place - 1];
-        sorted_us[place] = slot->latency_us[i];
-    }
-    return sorted_us[3 * count / 4];
-}
-
-static uint64_t suitable_window(const struct auto_slot *slot,
-                                uint64_t max_window)
-{
-    int64_t latency_us =
-        max_us(1, min_us(high_latency_us(slot), 2 * slot->base_us));
-    int64_t short_us =
-        max_us(1, max_us(slot->service_us / 4,
-                         slot->service_us - 2 * slot->spread_us));
-    uint64_t window = 1 + (uint64_t)((latency_us + short_us - 1) / short_us);
-
-    return window < max_window ? window : max_window;
-}
-
-/* How long the chunk lay in the slave's queue, if the slave could not tell: it
- * was behind the one before it. */
-static int64_t guessed_wait_us(const struct auto_slot *slot, int64_t sent_us)
-{
-    if (slot->results == 0)
-        return 0;
-    return max_us(0, slot->finish_us - (sent_us + slot->base_us / 2));
-}
-
-static void measure(struct auto_slot *slot, const struct nf_chunk_times *t,
-                    uint64_t grain_units, int64_t now_us)
-{
-    int64_t compute_us = sane_us(t->compute_us);
-    int64_t elapsed_us = sane_us(t->elapsed_us);
-    int64_t wait_us = t->wait_us >= 0
-                          ? sane_us(t->wait_us)
-                          : guessed_wait_us(slot, now_us - elapsed_us);
-    int64_t scaled_us = compute_us;
-
-    if (t->units != grain_units && t->units > 0)
-        scaled_us = (int64_t)fmin((double)compute_us * (double)grain_units /
-                                      (double)t->units,
-                                  (double)longest_us);
-    measure_service(slot, scaled_us);
-    measure_latency(slot, max_us(0, elapsed_us - compute_us - wait_us));
-    slot->results++;
-}
-
 /* ---- placement ---- */
-
-/* What one sweep finds out about all slots that can be given something. */
-struct outlook {
-    uint32_t known;  /* slots with results */
-    int64_t mean_us; /* of their s */
-    double fluid_us; /* M: from now until everything could be done */
-    uint32_t best;   /* would finish one more chunk first */
-};
 
 static bool can_work(const struct nf_slot_view *slot)
 {
     return slot->live && !slot->refused;
 }
 
-/* When a slot runs dry, and how long it would need for one more chunk.  Before
- * its first result it is taken for an average one, whose next chunk will not
- * take less than its first one has taken so far. */
-static void predict_slot(struct auto_slot *slot,
-                         const struct nf_slot_view *view, int64_t mean_us,
-                         int64_t now_us)
-{
-    int64_t service_us =
-        max_us(1, slot->results > 0 ? slot->service_us : mean_us);
-    int64_t age_us, rest_us, behind_us;
-
-    slot->plan_us = service_us;
-    if (view->outstanding == 0) {
-        slot->dry_us = now_us + slot->base_us / 2;
-        return;
-    }
-    age_us = max_us(0, now_us - slot->head_us);
-    if (age_us <= service_us)
-        rest_us = service_us - age_us;
-    else /* late: expect it to be as late again */
-        rest_us = age_us - service_us;
-    behind_us = age_us > 2 * service_us ? age_us : service_us;
-    slot->dry_us =
-        now_us + rest_us + (int64_t)(view->outstanding - 1) * behind_us;
-    if (slot->results == 0)
-        slot->plan_us = max_us(service_us, age_us);
-}
-
-static void look_out(struct adaptive *adaptive, const struct nf_pool_view *pool,
-                     int64_t now_us, struct outlook *outlook_p)
-{
-    struct outlook look = { .best = UINT32_MAX };
-    uint64_t grains = pool->left_units / pool->grain_units +
-                      (pool->left_units % pool->grain_units != 0);
-    double work = (double)grains, rate = 0;
-    int64_t sum_us = 0, best_us = 0;
-
-    for (uint32_t i = 0; i < pool->nslots; i++) {
-        if (!can_work(&pool->slots[i]) || adaptive->slots[i].results == 0)
-            continue;
-        sum_us += adaptive->slots[i].service_us;
-        look.known++;
-    }
-    look.mean_us = look.known == 0 ? 0 : sum_us / look.known;
-    for (uint32_t i = 0; i < pool->nslots; i++) {
-        struct auto_slot *slot = &adaptive->slots[i];
-
-        if (!can_work(&pool->slots[i]))
-            continue;
-        predict_slot(slot, &pool->slots[i], look.mean_us, now_us);
-        work += (double)(slot->dry_us - now_us) / (double)slot->plan_us;
-        rate += 1 / (double)slot->plan_us;
-        if (look.best == UINT32_MAX || slot->dry_us + slot->plan_us < best_us) {
-            look.best = i;
-            best_us = slot->dry_us + slot->plan_us;
-        }
-    }
-    look.fluid_us = work / rate;
-    *outlook_p = look;
-}
-
-static uint64_t window_of(const struct adaptive *adaptive, uint32_t slot)
-{
-    if (adaptive->slots[slot].results > 0)
-        return adaptive->slots[slot].window;
-    return adaptive->max_window < 2 ? adaptive->max_window : 2;
-}
-
 /* Nobody has reported: one chunk each, and a second one if there are plenty. */
-static uint32_t choose_blindly(const struct adaptive *adaptive,
+static uint32_t choose_blindly(struct adaptive *adaptive,
                                const struct nf_pool_view *pool)
 {
     uint64_t grains = pool->units / pool->grain_units +
                       (pool->units % pool->grain_units != 0);
     uint64_t limit = grains / 4 >= adaptive->expected ? 2 : 1;
-    uint32_t chosen = UINT32_MAX;
 
-    if (limit > adaptive->max_window)
-        limit = adaptive->max_window;
-    for (uint32_t i = 0; i < pool->nslots; i++) {
-        if (!can_work(&pool->slots[i]) || pool->slots[i].outstanding >= limit)
-            continue;
-        if (chosen == UINT32_MAX ||
-            pool->slots[i].outstanding < pool->slots[chosen].outstanding)
-            chosen = i;
+    if (limit > adaptive->outlook.max_window)
+        limit = adaptive->outlook.max_window;
+    for (; adaptive->blind_level < limit; adaptive->blind_level++) {
+        for (; adaptive->blind_slot < pool->nslots; adaptive->blind_slot++) {
+            const struct nf_slot_view *slot =
+                &pool->slots[adaptive->blind_slot];
+
+            if (can_work(slot) && slot->outstanding <= adaptive->blind_level)
+                return adaptive->blind_slot;
+        }
+        adaptive->blind_slot = 0;
     }
-    return chosen;
-}
-
-static uint32_t choose(struct adaptive *adaptive,
-                       const struct nf_pool_view *pool, int64_t now_us)
-{
-    struct outlook look;
-    uint32_t chosen = UINT32_MAX;
-
-    look_out(adaptive, pool, now_us, &look);
-    if (look.known == 0)
-        return choose_blindly(adaptive, pool);
-    for (uint32_t i = 0; i < pool->nslots; i++) {
-        const struct auto_slot *slot = &adaptive->slots[i];
-        double finish_us = (double)(slot->dry_us + slot->plan_us - now_us);
-
-        if (!can_work(&pool->slots[i]) ||
-            pool->slots[i].outstanding >= window_of(adaptive, i))
-            continue;
-        if (adaptive->gate && i != look.best && finish_us > look.fluid_us)
-            continue;
-        if (chosen == UINT32_MAX ||
-            slot->dry_us < adaptive->slots[chosen].dry_us)
-            chosen = i;
-    }
-    return chosen;
+    return NF_SLOT_NONE;
 }
 
 static enum nf_status auto_pick(void *st, const struct nf_pool_view *pool,
@@ -328,8 +117,11 @@ static enum nf_status auto_pick(void *st, const struct nf_pool_view *pool,
         *wake_us_p = now_us;
         return NF_WAIT;
     }
-    slot = choose(adaptive, pool, now_us);
-    if (slot == UINT32_MAX) {
+    slot = adaptive->outlook.known == 0
+               ? choose_blindly(adaptive, pool)
+               : nf_outlook_choose(&adaptive->outlook, pool, adaptive->gate,
+                                   now_us);
+    if (slot == NF_SLOT_NONE) {
         *wake_us_p = INT64_MAX;
         return NF_WAIT;
     }
@@ -337,27 +129,142 @@ static enum nf_status auto_pick(void *st, const struct nf_pool_view *pool,
     return NF_OK;
 }
 
+/* ---- replication of the tail ---- */
+
+/* A slot that has leases which may be copied, and when the last of them is
+ * expected to be computed. */
+struct owner {
+    uint32_t slot, slave;
+    int64_t end_us;
+};
+
+/* @p head_end_us_p  set to when its oldest lease should be computed */
+static int64_t expected_end_us(const struct adaptive *adaptive,
+                               const struct nf_slot_view *view, uint32_t slot,
+                               int64_t now_us, int64_t *head_end_us_p)
+{
+    const struct nf_auto_estimate *estimate =
+        nf_outlook_estimate(&adaptive->outlook, slot);
+    int64_t service_us =
+        nf_auto_service_us(estimate, nf_outlook_mean_us(&adaptive->outlook));
+    struct nf_auto_line line =
+        nf_auto_dry(estimate, view->outstanding, service_us, now_us);
+
+    *head_end_us_p = estimate->head_us + service_us;
+    if (estimate->results == 0 && now_us - estimate->head_us > service_us)
+        service_us = now_us - estimate->head_us;
+    return line.slope * now_us + line.offset_us -
+           (int64_t)view->behind * service_us;
+}
+
+/* The owners of the two leases that are expected last, of different slaves.
+ * @return when the first head of all owners should be computed */
+static int64_t find_owners(const struct adaptive *adaptive,
+                           const struct nf_pool_view *pool, int64_t now_us,
+                           struct owner owners_p[2])
+{
+    struct owner last[2] = { { NF_SLOT_NONE, 0, 0 }, { NF_SLOT_NONE, 0, 0 } };
+    int64_t first_head_us = INT64_MAX;
+
+    for (uint32_t i = 0; i < pool->nslots; i++) {
+        const struct nf_slot_view *view = &pool->slots[i];
+        struct owner owner = { .slot = i, .slave = view->slave };
+        int64_t head_us = 0;
+
+        if (!view->live || view->behind == NF_NO_COPY)
+            continue;
+        owner.end_us = expected_end_us(adaptive, view, i, now_us, &head_us);
+        if (head_us < first_head_us)
+            first_head_us = head_us;
+        if (last[0].slot == NF_SLOT_NONE || owner.end_us > last[0].end_us) {
+            if (owner.slave != last[0].slave)
+                last[1] = last[0];
+            last[0] = owner;
+        } else if (owner.slave != last[0].slave &&
+                   (last[1].slot == NF_SLOT_NONE ||
+                    owner.end_us > last[1].end_us)) {
+            last[1] = owner;
+        }
+    }
+    owners_p[0] = last[0];
+    owners_p[1] = last[1];
+    return first_head_us;
+}
+
+/* An idle slot copies the lease that is expected last, if it would have it
+ * computed earlier than that.  When that is not so yet, it may become so when
+ * the owner is late, which no message tells: hence the time to wake up. */
+static enum nf_status auto_replicate(void *st, const struct nf_pool_view *pool,
+                                     int64_t now_us, struct nf_copy *copy_p,
+                                     int64_t *wake_us_p)
+{
+    const struct adaptive *adaptive = st;
+    int64_t head_us, least_us = INT64_MAX;
+    struct owner owners[2];
+
+    *wake_us_p = INT64_MAX;
+    if (!adaptive->replicate || adaptive->outlook.known_idle == 0)
+        return NF_WAIT;
+    head_us = find_owners(adaptive, pool, now_us, owners);
+    if (owners[0].slot == NF_SLOT_NONE)
+        return NF_WAIT;
+    for (uint32_t i = 0; i < pool->nslots; i++) {
+        const struct nf_auto_estimate *estimate =
+            nf_outlook_estimate(&adaptive->outlook, i);
+        const struct owner *owner =
+            &owners[pool->slots[i].slave == owners[0].slave];
+        int64_t need_us;
+
+        if (!can_work(&pool->slots[i]) || pool->slots[i].outstanding > 0 ||
+            estimate->results == 0 || owner->slot == NF_SLOT_NONE)
+            continue;
+        need_us = estimate->service_us + estimate->base_us / 2;
+        if (now_us + need_us < owner->end_us) {
+            *copy_p = (struct nf_copy){ .from = owner->slot, .to = i };
+            return NF_OK;
+        }
+        if (need_us < least_us)
+            least_us = need_us;
+    }
+    if (least_us == INT64_MAX)
+        return NF_WAIT;
+    *wake_us_p = head_us + least_us + 1;
+    if (*wake_us_p <= now_us) /* not yet, so look again: nobody else may tell */
+        *wake_us_p = now_us + least_us + 1;
+    return NF_WAIT;
+}
+
+/* ---- events ---- */
+
+static void changed(struct adaptive *adaptive, const struct nf_pool_view *pool,
+                    uint32_t slot, int64_t now_us)
+{
+    adaptive->blind_slot = 0;
+    adaptive->blind_level = 0;
+    nf_outlook_update(&adaptive->outlook, pool, slot, now_us);
+}
+
 static void auto_join(void *st, const struct nf_pool_view *pool, uint32_t slot,
                       int64_t now_us)
 {
     struct adaptive *adaptive = st;
 
-    (void)pool;
-    (void)now_us;
     adaptive->gathering = true;
     /* one that comes back may have changed: measure it anew */
-    adaptive->slots[slot] = (struct auto_slot){ 0 };
+    *nf_outlook_estimate(&adaptive->outlook, slot) =
+        (struct nf_auto_estimate){ 0 };
+    changed(adaptive, pool, slot, now_us);
 }
 
 static void auto_sent(void *st, const struct nf_pool_view *pool, uint32_t slot,
                       uint64_t units, int64_t now_us)
 {
     struct adaptive *adaptive = st;
-    struct auto_slot *sent = &adaptive->slots[slot];
 
     (void)units;
-    if (pool->slots[slot].outstanding <= 1)
-        sent->head_us = now_us + sent->base_us / 2;
+    nf_auto_sent(nf_outlook_estimate(&adaptive->outlook, slot),
+                 pool->slots[slot].outstanding, now_us);
+    nf_outlook_update(&adaptive->outlook, pool, slot, now_us);
 }
 
 static void auto_result(void *st, const struct nf_pool_view *pool,
@@ -365,14 +272,25 @@ static void auto_result(void *st, const struct nf_pool_view *pool,
                         int64_t now_us)
 {
     struct adaptive *adaptive = st;
-    struct auto_slot *from = &adaptive->slots[slot];
 
-    if (t != NULL) {
-        measure(from, t, pool->grain_units, now_us);
-        from->window = suitable_window(from, adaptive->max_window);
-    }
-    from->finish_us = now_us - from->base_us / 2;
-    from->head_us = from->finish_us;
+    nf_auto_result(nf_outlook_estimate(&adaptive->outlook, slot), t,
+                   pool->grain_units, adaptive->outlook.max_window, now_us);
+    changed(adaptive, pool, slot, now_us);
+}
+
+static void auto_changed(void *st, const struct nf_pool_view *pool,
+                         uint32_t slot, int64_t now_us)
+{
+    changed(st, pool, slot, now_us);
+}
+
+static bool auto_estimate(const void *st, uint32_t slot,
+                          struct nf_slot_estimate *estimate_p)
+{
+    const struct adaptive *adaptive = st;
+
+    return nf_auto_report(nf_outlook_estimate(&adaptive->outlook, slot),
+                          estimate_p);
 }
 
 const struct nf_pacer_ops nf_pacer_auto = {
@@ -384,7 +302,12 @@ const struct nf_pacer_ops nf_pacer_auto = {
     .state_size = auto_state_size,
     .init = auto_init,
     .pick = auto_pick,
+    .replicate = auto_replicate,
+    .estimate = auto_estimate,
     .join = auto_join,
+    .lost = auto_changed,
     .sent = auto_sent,
     .result = auto_result,
+    .cancelled = auto_changed,
+    .refused = auto_changed,
 };

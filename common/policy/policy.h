@@ -95,6 +95,27 @@ struct nf_slot_view {
     bool live;            /**< joined and not lost */
     bool refused;         /**< its sizer said NF_WAIT: do not pick it */
     uint32_t outstanding; /**< leases sent and not answered */
+    uint32_t slave;       /**< slots of one slave live and die together */
+    /** Leases sent to it after the last one that may be copied; NF_NO_COPY if
+     *  none may.  Kept for pacers that have replicate(). */
+    uint32_t behind;
+};
+
+#define NF_NO_COPY UINT32_MAX
+
+/** What replicate() wants: of the leases of slot @p from the last one that may
+ *  be copied, to slot @p to. */
+struct nf_copy {
+    uint32_t from, to;
+};
+
+/** What a pacer has learnt of a slot, for reports. */
+struct nf_slot_estimate {
+    uint64_t results;    /**< chunks it is learnt from, >= 1 */
+    int64_t service_us;  /**< s: computing a chunk of g units */
+    int64_t latency_us;  /**< nu: what a chunk takes there and back */
+    uint64_t window;     /**< w, chunks */
+    int64_t interval_us; /**< the implied t_D: max(s, (s + nu) / w) */
 };
 
 struct nf_pool_view {
@@ -127,10 +148,24 @@ struct nf_pacer_ops {
     enum nf_status (*pick)(void *st, const struct nf_pool_view *pool,
                            int64_t now_us, uint32_t *slot_p,
                            int64_t *wake_us_p);
+    /** Called instead of pick() when no unit is left, until it says NF_WAIT: a
+     *  lease may be copied once, and whichever copy is answered first counts.
+     *  After NF_OK the caller calls sent(), or has taken the lease off those
+     *  that may be copied, and asks again.  NULL: units are never copied.
+     *  @retval NF_OK    copy as *copy_p says: copy_p->to is live, not refused,
+     *                   and of another slave
+     *  @retval NF_WAIT  as of pick() */
+    enum nf_status (*replicate)(void *st, const struct nf_pool_view *pool,
+                                int64_t now_us, struct nf_copy *copy_p,
+                                int64_t *wake_us_p);
+    /** What is known of @p slot, which joined at some time.  May be NULL.
+     *  @return false if nothing is */
+    bool (*estimate)(const void *st, uint32_t slot,
+                     struct nf_slot_estimate *estimate_p);
     /** The events; each may be NULL.  pool is already as after the event,
      *  except that pool->left_units may be 0.  A slot that joins, or joins
      *  again, has nothing outstanding.  Whenever a slot's outstanding leases
-     *  become fewer, one of lost, result and returned is called. */
+     *  become fewer, one of lost, result, cancelled and returned is called. */
     void (*join)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                  int64_t now_us);
     void (*lost)(void *st, const struct nf_pool_view *pool, uint32_t slot,
@@ -141,6 +176,13 @@ struct nf_pacer_ops {
      *  (its last unit failed). */
     void (*result)(void *st, const struct nf_pool_view *pool, uint32_t slot,
                    const struct nf_chunk_times *t, int64_t now_us);
+    /** A lease of @p slot, not its oldest, was cancelled, as a copy of it was
+     *  answered first.  Only for pacers that have replicate(). */
+    void (*cancelled)(void *st, const struct nf_pool_view *pool, uint32_t slot,
+                      int64_t now_us);
+    /** `refused` of @p slot has changed. */
+    void (*refused)(void *st, const struct nf_pool_view *pool, uint32_t slot,
+                    int64_t now_us);
     /** Units came back from a lost or failed lease: slots that were refused
      *  are free to be picked again. */
     void (*returned)(void *st, const struct nf_pool_view *pool, int64_t now_us);

@@ -368,6 +368,23 @@ enum nf_status nf_get_ready(const uint8_t *data, size_t bytes,
     return get_end(&in);
 }
 
+enum nf_status nf_put_cancel(struct nf_body *body,
+                             const struct nf_cancel_msg *m)
+{
+    body_start(body, 8);
+    put_u64(body, m->lease);
+    return body_end(body);
+}
+
+enum nf_status nf_get_cancel(const uint8_t *data, size_t bytes,
+                             struct nf_cancel_msg *m_p)
+{
+    struct cursor in = { data, bytes, false };
+
+    m_p->lease = get_u64(&in);
+    return get_end(&in);
+}
+
 enum nf_status nf_put_text(struct nf_body *body, const char *text)
 {
     body_start(body, NF_ERROR_TEXT_BYTES);

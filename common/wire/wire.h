@@ -18,13 +18,16 @@
  *             <---------------------- PING     likewise
  *             <---------------------- REVOKE   forget every lease you have, and
  *      READY  ---------------------->          say so
+ *             <---------------------- CANCEL   drop this lease if it is not
+ *                                              begun; in order behind it, and
+ *                                              never answered
  *             <---------------------- STOP     (or REFUSE)
  */
 #include <stdbool.h>
 #include "nowfarm.h"
 
 /** Raised by every change of the messages; checked in HELLO. */
-#define NF_WIRE_VERSION 1u
+#define NF_WIRE_VERSION 2u
 
 enum nf_msg_kind {
     NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
@@ -40,6 +43,7 @@ enum nf_msg_kind {
     NF_MSG_PING,
     NF_MSG_REVOKE,
     NF_MSG_STOP,
+    NF_MSG_CANCEL,
     NF_MSG_KINDS
 };
 
@@ -111,6 +115,10 @@ struct nf_unit_failed_msg {
     char reason[120];
 };
 
+struct nf_cancel_msg {
+    uint64_t lease;
+};
+
 /** A growing body under construction; keep one and reuse it. */
 struct nf_body {
     uint8_t *data;
@@ -135,6 +143,8 @@ enum nf_status nf_put_result(struct nf_body *body,
                              const uint64_t *sizes_bytes);
 enum nf_status nf_put_unit_failed(struct nf_body *body,
                                   const struct nf_unit_failed_msg *m);
+enum nf_status nf_put_cancel(struct nf_body *body,
+                             const struct nf_cancel_msg *m);
 
 /* Decoders: NF_ERR_PROTOCOL (and *m_p unspecified) if data[0..bytes) is not
  * exactly such a message, a count is 0 or overflows, or a text has no end.
@@ -153,6 +163,8 @@ enum nf_status nf_get_result(const uint8_t *data, size_t bytes,
                              struct nf_result_msg *m_p);
 enum nf_status nf_get_unit_failed(const uint8_t *data, size_t bytes,
                                   struct nf_unit_failed_msg *m_p);
+enum nf_status nf_get_cancel(const uint8_t *data, size_t bytes,
+                             struct nf_cancel_msg *m_p);
 
 /** Size of unit @p i, 0 <= i < count, of a payload. */
 uint64_t nf_layout_unit_bytes(const struct nf_layout *layout, uint64_t i);

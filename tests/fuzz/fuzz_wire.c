@@ -86,17 +86,19 @@ CYCLE(lease, nf_lease_msg, put_lease(&one, &m), put_lease(&two, &again))
 CYCLE(result, nf_result_msg, put_result(&one, &m), put_result(&two, &again))
 CYCLE(unit_failed, nf_unit_failed_msg, nf_put_unit_failed(&one, &m),
       nf_put_unit_failed(&two, &again))
+CYCLE(cancel, nf_cancel_msg, nf_put_cancel(&one, &m),
+      nf_put_cancel(&two, &again))
 
 /* The first byte says which decoder. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static void (*const cycles[])(const uint8_t *data, size_t bytes) = {
         cycle_hello, cycle_job,    cycle_ready,       cycle_text,
-        cycle_lease, cycle_result, cycle_unit_failed,
+        cycle_lease, cycle_result, cycle_unit_failed, cycle_cancel,
     };
 
     if (bytes > 0)
-        cycles[data[0] % 7](data + 1, bytes - 1);
+        cycles[data[0] % 8](data + 1, bytes - 1);
     return 0;
 }
 

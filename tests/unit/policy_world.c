@@ -207,6 +207,9 @@ static void dispatch(struct run *run)
         if (run->policy->sizer->next(run->sizer, slot, run->pool.left_units,
                                      &units) != NF_OK) {
             run->slots[slot].refused = true;
+            if (run->policy->pacer->refused)
+                run->policy->pacer->refused(run->pacer, &run->pool, slot,
+                                            run->now_us);
             continue;
         }
         if (units < 1 || units > run->pool.left_units) {

@@ -62,10 +62,30 @@ static void test_unknown(void)
     end();
 }
 
+static void test_cancelled(void)
+{
+    begin();
+    for (uint64_t id = 1; id <= 12; id++)
+        nf_account_sent(NULL, &slave, 0,
+                        &(struct nf_action){ .lease = id, .count = 1 },
+                        (int64_t)id);
+    nf_account_cancelled(&slave, 0, 5);
+    nf_account_cancelled(&slave, 0, 12);
+    nf_account_cancelled(&slave, 0, 12); /* it is not there */
+    CU_ASSERT_EQUAL(slot.count, 10);
+    for (uint64_t id = 1; id <= 12; id++)
+        CU_ASSERT_EQUAL(
+            nf_account_answered(&slave, id, &(struct nf_result_msg){ 0 }, 100),
+            id == 5 || id == 12 ? 0 : 100 - (int64_t)id);
+    CU_ASSERT_EQUAL(slot.count, 0);
+    end();
+}
+
 static CU_TestInfo tests[] = {
     { "times of a slot are added up", test_sums },
     { "nobody computes longer than he had the lease", test_lies },
     { "an answer to no lease counts for nothing", test_unknown },
+    { "a cancelled lease is forgotten, and no other one", test_cancelled },
     CU_TEST_INFO_NULL,
 };
 

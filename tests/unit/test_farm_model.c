@@ -38,21 +38,89 @@ static bool has_live_lease(const struct script *s, uint32_t slave, bool *alone)
     return any;
 }
 
+bool has_unit(const struct lease *l, uint64_t unit)
+{
+    return l && l->live && unit >= l->first + l->answered &&
+           unit < l->first + l->count;
+}
+
 static bool is_leased(const struct script *s, uint64_t unit)
 {
-    for (uint32_t i = 0; i < s->nleases; i++) {
-        const struct lease *l = &s->leases[i];
-
-        if (l->live && unit >= l->first + l->answered &&
-            unit < l->first + l->count)
+    for (uint32_t i = 0; i < s->nleases; i++)
+        if (has_unit(&s->leases[i], unit))
             return true;
-    }
     return false;
+}
+
+/* Nobody waits for any unit of it. */
+static bool is_useless(const struct script *s, const struct lease *l)
+{
+    for (uint64_t u = l->first + l->answered; u < l->first + l->count; u++)
+        if (s->units[u].fate == PENDING)
+            return false;
+    return true;
+}
+
+/* A copy is of what another slave has, of all of it that is still wanted, and
+ * it is the only one.  @return the lease it is a copy of */
+static struct lease *find_original(struct script *s, const struct nf_action *a)
+{
+    for (uint32_t i = 0; i < s->nleases; i++) {
+        struct lease *l = &s->leases[i];
+
+        if (!has_unit(l, a->first))
+            continue;
+        require(s, !l->twin, "there are at most two copies");
+        require(s, !l->spoilt, "what a copy failed on is not copied again");
+        require(s, l->slave != a->slave, "copies are with two slaves");
+        require(s, a->first + a->count == l->first + l->count,
+                "a copy goes to the end of the lease");
+        for (uint64_t u = l->first + l->answered; u < a->first; u++)
+            require(s, s->units[u].fate != PENDING,
+                    "a copy has all that is wanted");
+        return l;
+    }
+    require(s, false, "a copy is of a lease");
+    return NULL;
+}
+
+static struct lease *check_copy(struct script *s, const struct nf_action *a)
+{
+    require(s, strstr(s->spec, "replicate=1") != NULL,
+            "copies are made only if that was asked for");
+    require(s, s->next_fresh == s->config.units,
+            "copies are made when nothing is left");
+    require(s, s->units[a->first].fate == PENDING, "a copy is wanted");
+    require(s, a->attempts == 0, "attempts are told");
+    for (uint64_t u = a->first; u < a->first + a->count; u++)
+        require(s, s->units[u].attempts == 0 && !s->units[u].suspect,
+                "units that ended badly are not copied");
+    s->copies++;
+    return find_original(s, a);
+}
+
+static void check_handed_out(struct script *s, const struct nf_action *a,
+                             bool busy)
+{
+    for (uint64_t u = a->first; u < a->first + a->count; u++) {
+        struct unit *unit = &s->units[u];
+
+        require(s, unit->fate == PENDING, "settled units are not sent");
+        require(s, !is_leased(s, u), "leased units are not sent");
+        require(s, unit->attempts == a->attempts, "attempts are told");
+        require(s, !unit->suspect || a->count == 1, "suspects go one by one");
+        require(s, !unit->alone || !busy, "alone is on an idle slave");
+        require(s, unit->handed_out == (u < s->next_fresh),
+                "fresh units go in order");
+        unit->handed_out = true;
+        if (u >= s->next_fresh)
+            s->next_fresh = u + 1;
+    }
 }
 
 static void check_send(struct script *s, const struct nf_action *a)
 {
-    struct lease *l;
+    struct lease *l, *original = NULL;
     bool alone_there, busy;
 
     require(s, !s->over, "nothing is sent after DONE");
@@ -68,20 +136,10 @@ static void check_send(struct script *s, const struct nf_action *a)
         return;
     busy = has_live_lease(s, a->slave, &alone_there);
     require(s, !alone_there, "a slave with a unit alone gets nothing else");
-    for (uint64_t u = a->first; u < a->first + a->count; u++) {
-        struct unit *unit = &s->units[u];
-
-        require(s, unit->fate == PENDING, "settled units are not sent");
-        require(s, !is_leased(s, u), "leased units are not sent");
-        require(s, unit->attempts == a->attempts, "attempts are told");
-        require(s, !unit->suspect || a->count == 1, "suspects go one by one");
-        require(s, !unit->alone || !busy, "alone is on an idle slave");
-        require(s, unit->handed_out == (u < s->next_fresh),
-                "fresh units go in order");
-        unit->handed_out = true;
-        if (u >= s->next_fresh)
-            s->next_fresh = u + 1;
-    }
+    if (a->copy)
+        original = check_copy(s, a);
+    else
+        check_handed_out(s, a, busy);
     for (uint32_t i = 0; i < s->nleases; i++)
         require(s, s->leases[i].id != a->lease, "lease ids are new");
     require(s, s->nleases < MAX_LEASES, "this test has enough room");
@@ -93,7 +151,11 @@ static void check_send(struct script *s, const struct nf_action *a)
                          .slot = a->slot,
                          .first = a->first,
                          .count = a->count,
-                         .live = true };
+                         .sent_us = s->now_us,
+                         .live = true,
+                         .twin = original };
+    if (original)
+        original->twin = l;
     s->sent++;
 }
 
@@ -101,6 +163,8 @@ static void check_send(struct script *s, const struct nf_action *a)
 struct due {
     uint64_t first, count; /* these pending ones are to be accepted */
     uint64_t give_up;      /* this one is to be given up, or MAX_UNITS */
+    struct lease *loser; /* this one is to be cancelled, if it has become
+                            useless and is not being computed; or NULL */
 };
 
 static bool all_settled(const struct script *s)
@@ -113,6 +177,28 @@ static bool all_settled(const struct script *s)
 
 static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
                       struct due *due);
+
+static void check_cancel(struct script *s, const struct nf_action *a,
+                         struct due *due)
+{
+    struct lease *l = due->loser;
+    struct slave *m;
+
+    require(s, l && l->live && l->id == a->lease && l->slave == a->slave &&
+                   l->slot == a->slot,
+            "only the slower copy is cancelled");
+    if (s->wrong)
+        return;
+    require(s, is_useless(s, l), "what is cancelled is of no use");
+    require(s, l != oldest(s, l->slave, l->slot),
+            "what is being computed is not cancelled");
+    m = &s->slaves[l->slave];
+    m->unsure[l->slot] = true;
+    m->unsure_us[l->slot] = s->now_us;
+    l->live = false;
+    due->loser = NULL;
+    s->cancels++;
+}
 
 static void check_lost(struct script *s, const struct nf_action *a,
                        struct due *due)
@@ -141,6 +227,10 @@ static void check_action(struct script *s, const struct nf_action *a,
               " attempts %u\n",
               a->first, a->count, a->slave, a->slot, a->lease, a->attempts);
         check_send(s, a);
+        break;
+    case NF_ACT_CANCEL:
+        TRACE(s, "    cancel lease %" PRIx64 " of %u\n", a->lease, a->slave);
+        check_cancel(s, a, due);
         break;
     case NF_ACT_ACCEPT:
         TRACE(s, "    accept [%" PRIu64 "+%" PRIu64 ")\n", a->first, a->count);
@@ -210,7 +300,10 @@ static void check_stats(struct script *s)
                 (st.fresh == 0 && st.returned > 0),
             "the farm counts what is fresh");
     require(s, st.duplicates == s->duplicates, "duplicates are counted");
-    require(s, st.leases_sent == s->sent, "leases are counted");
+    require(s,
+            st.leases_sent == s->sent && st.copies == s->copies &&
+                st.cancelled == s->cancels,
+            "leases are counted");
     require(s,
             st.live_slaves == slaves && st.live_slots == slots &&
                 st.lost_slaves == s->lost_slaves,
@@ -246,6 +339,10 @@ static void check(struct script *s, enum nf_status status,
         require(s, s->units[u].fate != PENDING || s->over,
                 "every unit that was answered is settled");
     require(s, due.give_up == MAX_UNITS, "a unit at fault is given up");
+    require(s,
+            !due.loser || !is_useless(s, due.loser) ||
+                due.loser == oldest(s, due.loser->slave, due.loser->slot),
+            "the slower copy is cancelled");
     require(s, s->over || !all_settled(s), "the end is told at once");
     check_stats(s);
     check_progress(s);
@@ -259,7 +356,7 @@ void check_refused(struct script *s, enum nf_status status,
     check_stats(s);
 }
 
-static const struct due nothing = { 0, 0, MAX_UNITS };
+static const struct due nothing = { 0, 0, MAX_UNITS, NULL };
 
 /* ---- events ---- */
 
@@ -285,6 +382,7 @@ void do_join(struct script *s, uint32_t slave, uint32_t nslots)
         m->live_slots = nslots;
         m->live = true;
         m->heard_us = s->now_us;
+        memset(m->unsure, 0, sizeof(m->unsure));
     }
     status = nf_farm_join(s->farm, slave, nslots, s->now_us, &acts);
     if (expected == NF_OK)
@@ -309,36 +407,67 @@ struct lease *oldest(struct script *s, uint32_t slave, uint32_t slot)
     return nth_oldest(s, slave, slot, 0);
 }
 
-/* The model of losing a slave: who is blamed for it. */
-static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
-                      struct due *due)
+static void part(struct lease *l)
 {
-    struct slave *m = &s->slaves[slave];
+    if (l->twin)
+        l->twin->twin = NULL;
+    l->twin = NULL;
+}
+
+/* Its slave had exactly one unit, and computes no other one. */
+static bool has_one_unit(const struct script *s, uint32_t slave)
+{
+    const struct slave *m = &s->slaves[slave];
     uint64_t units = 0;
 
     for (uint32_t i = 0; i < s->nleases; i++)
         if (s->leases[i].live && s->leases[i].slave == slave)
             units += s->leases[i].count - s->leases[i].answered;
-    for (uint32_t k = 0; k < 2 * m->live_slots && loss == NF_LOSS_EXITED; k++) {
-        const struct lease *l = nth_oldest(s, slave, k / 2, k % 2);
+    for (uint32_t k = 0; k < m->live_slots; k++)
+        if (m->unsure[k])
+            return false;
+    return units == 1;
+}
 
-        if (!l || s->over)
+/* Units that another slave has too are left to that one. */
+static void blame(struct script *s, struct lease *l, bool certain,
+                  struct due *due)
+{
+    for (uint64_t u = l->first + l->answered; u < l->first + l->count; u++) {
+        struct unit *unit = &s->units[u];
+
+        if (has_unit(l->twin, u))
             continue;
-        for (uint64_t u = l->first + l->answered; u < l->first + l->count;
-             u++) {
-            struct unit *unit = &s->units[u];
-
-            unit->attempts++;
-            unit->suspect = true;
-            if (units == 1 && unit->attempts >= s->config.max_attempts &&
-                unit->fate == PENDING)
-                due->give_up = u;
-            unit->alone = unit->attempts + 1 >= s->config.max_attempts;
-        }
+        unit->attempts++;
+        unit->suspect = true;
+        if (certain && unit->attempts >= s->config.max_attempts &&
+            unit->fate == PENDING)
+            due->give_up = u;
+        unit->alone = unit->attempts + 1 >= s->config.max_attempts;
     }
-    for (uint32_t i = 0; i < s->nleases; i++)
-        if (s->leases[i].slave == slave)
-            s->leases[i].live = false;
+    if (l->twin)
+        l->twin->spoilt = true;
+}
+
+/* The model of losing a slave: who is blamed for it. */
+static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
+                      struct due *due)
+{
+    struct slave *m = &s->slaves[slave];
+    bool certain = has_one_unit(s, slave);
+
+    for (uint32_t k = 0; k < 2 * m->live_slots && loss == NF_LOSS_EXITED; k++) {
+        struct lease *l = nth_oldest(s, slave, k / 2, k % 2);
+
+        if (l && !s->over)
+            blame(s, l, certain, due);
+    }
+    for (uint32_t i = 0; i < s->nleases; i++) {
+        if (s->leases[i].slave != slave)
+            continue;
+        s->leases[i].live = false;
+        part(&s->leases[i]);
+    }
     m->live = false;
     s->lost_slaves += loss != NF_LOSS_LEFT;
 }
@@ -360,6 +489,21 @@ void do_lost(struct script *s, uint32_t slave, enum nf_loss loss)
         check_refused(s, status, NF_ERR_PROTOCOL, &acts);
 }
 
+/* A live lease has answers to its next units. */
+static void answer(struct script *s, struct lease *l, uint64_t count,
+                   struct due *due)
+{
+    l->answered += count;
+    if (l->answered < l->count)
+        return;
+    l->live = false;
+    if (!s->over)
+        due->loser = l->twin;
+    part(l);
+    if (s->slaves[l->slave].unsure_us[l->slot] < l->sent_us)
+        s->slaves[l->slave].unsure[l->slot] = false;
+}
+
 static void count_duplicates(struct script *s, uint64_t first, uint64_t count)
 {
     for (uint64_t u = first; u < first + count; u++)
@@ -373,7 +517,7 @@ void do_result(struct script *s, struct lease *l, uint64_t first,
                                                  .wait_us = -1 };
     struct nf_actions acts;
     enum nf_status status;
-    struct due due = { first, count, MAX_UNITS };
+    struct due due = { first, count, MAX_UNITS, NULL };
 
     TRACE(s,
           "%6" PRId64 " result [%" PRIu64 "+%" PRIu64 ") of %u lease %" PRIx64
@@ -382,10 +526,8 @@ void do_result(struct script *s, struct lease *l, uint64_t first,
     count_duplicates(s, first, count);
     if (s->slaves[l->slave].live)
         s->slaves[l->slave].heard_us = s->now_us;
-    if (l->live) {
-        l->answered += count;
-        l->live = l->answered < l->count;
-    }
+    if (l->live)
+        answer(s, l, count, &due);
     status = nf_farm_result(s->farm, l->slave, l->id, first, count,
                             draw(s, 4) ? &times : NULL, s->now_us, &acts);
     check(s, status, &acts, due);
@@ -403,13 +545,16 @@ void do_failed(struct script *s, struct lease *l)
           s->now_us, u, l->slave, l->id);
     if (s->slaves[l->slave].live)
         s->slaves[l->slave].heard_us = s->now_us;
-    if (l->live) {
-        l->answered++;
-        l->live = l->answered < l->count;
+    if (l->live && has_unit(l->twin, u)) {
+        if (!s->over)
+            l->twin->spoilt = true;
+        answer(s, l, 1, &due);
+    } else if (l->live) {
         unit->attempts += !s->over;
         if (!s->over && unit->attempts >= s->config.max_attempts &&
             unit->fate == PENDING)
             due.give_up = u;
+        answer(s, l, 1, &due);
     }
     status = nf_farm_unit_failed(s->farm, l->slave, l->id, u, s->now_us, &acts);
     check(s, status, &acts, due);

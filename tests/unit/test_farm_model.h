@@ -31,7 +31,10 @@ struct lease {
     uint32_t slave, slot;
     uint64_t first, count; /* as sent */
     uint64_t answered;
+    int64_t sent_us;
     bool live;
+    struct lease *twin; /* the other copy, if both are live */
+    bool spoilt;        /* a copy of it ended badly */
 };
 
 struct slave {
@@ -39,6 +42,9 @@ struct slave {
     uint32_t live_slots;
     bool live;
     int64_t heard_us;
+    /* per slot: a lease of it was cancelled then, and may be computed still */
+    bool unsure[MAX_SLOTS];
+    int64_t unsure_us[MAX_SLOTS];
 };
 
 struct script {
@@ -53,7 +59,9 @@ struct script {
     struct slave slaves[MAX_SLAVES];
     struct lease leases[MAX_LEASES];
     uint32_t nleases;
-    uint64_t next_fresh, duplicates, kills, sent;
+    uint64_t next_fresh, duplicates, sent, copies, cancels;
+    uint64_t kills; /* slaves that a unit killed, no copy being left; ... */
+    uint64_t unsure_kills; /* ... which may have been computing another one */
     uint32_t lost_slaves;
     uint64_t killer; /* the unit that kills, or MAX_UNITS */
     bool over, cancelled;
@@ -71,6 +79,8 @@ struct script {
 uint64_t draw(struct script *s, uint64_t below);
 /** Note the first law that does not hold. */
 void require(struct script *s, bool holds, const char *law);
+/** Does a live lease, or NULL, have a unit? */
+bool has_unit(const struct lease *l, uint64_t unit);
 /** The oldest live lease of a slot, or NULL. */
 struct lease *oldest(struct script *s, uint32_t slave, uint32_t slot);
 

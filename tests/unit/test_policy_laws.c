@@ -132,6 +132,15 @@ static bool size_chunk(struct history *h, uint32_t slot, uint64_t *units_p)
     return true;
 }
 
+static void set_refused(struct history *h, uint32_t slot, bool refused)
+{
+    if (h->slots[slot].refused == refused)
+        return;
+    h->slots[slot].refused = refused;
+    if (h->policy->pacer->refused != NULL)
+        h->policy->pacer->refused(h->pacer, view(h), slot, h->now_us);
+}
+
 static void dispatch(struct history *h)
 {
     h->wake_us = INT64_MAX;
@@ -154,7 +163,7 @@ static void dispatch(struct history *h)
             return;
         }
         if (!size_chunk(h, slot, &units)) {
-            h->slots[slot].refused = true;
+            set_refused(h, slot, true);
             continue;
         }
         note(h, units);
@@ -181,7 +190,7 @@ static void give_back(struct history *h, uint64_t units)
 {
     h->pool.left_units += units;
     for (uint32_t i = 0; i < h->pool.nslots; i++)
-        h->slots[i].refused = false;
+        set_refused(h, i, false);
     if (h->policy->pacer->returned != NULL)
         h->policy->pacer->returned(h->pacer, view(h), h->now_us);
 }

@@ -356,6 +356,13 @@ static void a_slot_that_comes_back_at_once_is_not_counted_twice(void)
     }
 }
 
+static void hand_refuse(struct hand *hand, uint32_t slot, bool refused)
+{
+    hand->slots[slot].refused = refused;
+    if (hand->policy.pacer->refused != NULL)
+        hand->policy.pacer->refused(hand->pacer, &hand->pool, slot, 0);
+}
+
 static void refused_slots_are_asked_again_when_units_come_back(void)
 {
     for (size_t i = 0; nf_pacer_table[i] != NULL; i++) {
@@ -365,12 +372,12 @@ static void refused_slots_are_asked_again_when_units_come_back(void)
 
         take_hand(&hand, nf_pacer_table[i]->name);
         hand_join(&hand, 0, 0);
-        hand.slots[0].refused = true;
+        hand_refuse(&hand, 0, true);
         CU_ASSERT_EQUAL(hand_pick(&hand, 0, &wake_us), -1);
         CU_ASSERT_EQUAL(hand_pick(&hand, 0, &wake_us), -1);
         CU_ASSERT_EQUAL(hand_pick(&hand, 0, &wake_us), -1);
         CU_ASSERT_EQUAL(wake_us, INT64_MAX);
-        hand.slots[0].refused = false;
+        hand_refuse(&hand, 0, false);
         if (nf_pacer_table[i]->returned != NULL)
             nf_pacer_table[i]->returned(hand.pacer, &hand.pool, 5);
         for (slot = 0; slot < 3; slot++) /* it may want to wait a moment */

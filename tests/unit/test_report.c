@@ -21,9 +21,26 @@ static struct nf_report sample(void)
         .part_tail_s = 0.5,
         .nfailures = 1,
         .failures = { { 4, 3, "bad\nna\xc3" } },
+        .copies = 2,
+        .nlearnt = 1,
+        .learnt = { { "ws7", 3, 1, 40, 0.337, 0.337, 0.018, 2 } },
     };
 
     return r;
+}
+
+static void check_learnt(const json_t *list)
+{
+    json_t *slot = json_array_get(list, 0);
+
+    CU_ASSERT_EQUAL(json_array_size(list), 1);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(slot, "slave")), 3);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(slot, "slot")), 1);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(slot, "window")), 2);
+    CU_ASSERT_DOUBLE_EQUAL(json_real_value(json_object_get(slot, "td_s")),
+                           0.337, 1e-9);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(slot, "host")),
+                           "ws7");
 }
 
 static void everything_is_in_the_json(void)
@@ -47,6 +64,8 @@ static void everything_is_in_the_json(void)
     CU_ASSERT(json_is_false(json_object_get(o, "verified")));
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(o, "units")), 10);
     CU_ASSERT_EQUAL(json_object_size(json_object_get(o, "breakdown_s")), 5);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(o, "copies")), 2);
+    check_learnt(json_object_get(o, "auto"));
     json_decref(o);
     fclose(file);
 }
@@ -84,6 +103,10 @@ static void people_read_the_same(void)
     CU_ASSERT_PTR_NOT_NULL(
         strstr(text, "given up: unit 4 after 3 attempts: bad?na?\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "given up: 2 units more\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "2 chunks copied in the end\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "implied td    337 ms  slave 3 (ws7) slot 1: window 2, "
+                     "latency 18 ms\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "verified: true, all of it\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "slots waited for the last units"));
     fclose(file);

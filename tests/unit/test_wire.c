@@ -7,7 +7,7 @@
 #include "tests/unit/nf_unit.h"
 
 /* One of each message, encoded, with its decoder behind one signature. */
-enum { SAMPLES = 9 };
+enum { SAMPLES = 10 };
 
 struct sample {
     const char *name;
@@ -49,6 +49,7 @@ DECODER(job, nf_job_msg)
 DECODER(ready, nf_ready_msg)
 DECODER(text, nf_text_msg)
 DECODER(unit_failed, nf_unit_failed_msg)
+DECODER(cancel, nf_cancel_msg)
 
 /* These two also read every size that they have been promised. */
 #define LAYOUT_DECODER(noun, type)                                             \
@@ -71,6 +72,7 @@ LAYOUT_DECODER(result, nf_result_msg)
 static void make_samples(struct sample *samples)
 {
     struct nf_ready_msg ready = { 9 };
+    struct nf_cancel_msg cancel = { UINT64_C(0x123456789abcdef0) };
     struct sample *s = samples;
 
     memset(samples, 0, SAMPLES * sizeof(*samples));
@@ -83,6 +85,7 @@ static void make_samples(struct sample *samples)
     *s++ = (struct sample){ "result", { 0 }, decode_result };
     *s++ = (struct sample){ "result, equal", { 0 }, decode_result };
     *s++ = (struct sample){ "unit failed", { 0 }, decode_unit_failed };
+    *s++ = (struct sample){ "cancel", { 0 }, decode_cancel };
     CU_ASSERT_EQUAL(nf_put_hello(&samples[0].body, &hello), NF_OK);
     CU_ASSERT_EQUAL(nf_put_job(&samples[1].body, &job), NF_OK);
     CU_ASSERT_EQUAL(nf_put_ready(&samples[2].body, &ready), NF_OK);
@@ -92,6 +95,7 @@ static void make_samples(struct sample *samples)
     CU_ASSERT_EQUAL(nf_put_result(&samples[6].body, &result, ragged), NF_OK);
     CU_ASSERT_EQUAL(nf_put_result(&samples[7].body, &result, equal), NF_OK);
     CU_ASSERT_EQUAL(nf_put_unit_failed(&samples[8].body, &failed), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_cancel(&samples[9].body, &cancel), NF_OK);
 }
 
 static void free_samples(struct sample *samples)
@@ -108,6 +112,7 @@ static void test_round_trips(void)
     struct nf_ready_msg r;
     struct nf_text_msg t;
     struct nf_unit_failed_msg f;
+    struct nf_cancel_msg c;
 
     make_samples(s);
     CU_ASSERT_EQUAL(nf_get_hello(s[0].body.data, s[0].body.bytes, &h), NF_OK);
@@ -130,6 +135,8 @@ static void test_round_trips(void)
     CU_ASSERT_TRUE(f.lease == 11 && f.unit == 12 && f.code == -13);
     CU_ASSERT_TRUE(f.timeout && !f.last);
     CU_ASSERT_STRING_EQUAL(f.reason, "no licence");
+    CU_ASSERT_EQUAL(nf_get_cancel(s[9].body.data, s[9].body.bytes, &c), NF_OK);
+    CU_ASSERT_EQUAL(c.lease, UINT64_C(0x123456789abcdef0));
     free_samples(s);
 }
 
