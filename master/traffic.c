@@ -123,6 +123,7 @@ static void cancel_lease(struct engine *e, const struct nf_action *a)
     msg.body_bytes = e->body.bytes;
     nf_engine_send(e, peer, &msg);
     nf_account_cancelled(slave, a->slot, a->lease);
+    nf_trace_cancelled(e->trace, nf_record_now_us(e), a->lease);
     nf_log(NF_LOG_DEBUG, "lease %" PRIx64 " of %s: cancelled", a->lease,
            slave->label);
 }
@@ -161,7 +162,8 @@ static void give_up(struct engine *e, const struct nf_action *a,
 
     if (a->after_loss)
         snprintf(failure.reason, sizeof(failure.reason),
-                 "its slave died each time");
+                 a->loss == NF_LOSS_SILENT ? "its slaves fell silent"
+                                           : "its slave died each time");
     else
         snprintf(failure.reason, sizeof(failure.reason), "%s",
                  cause->reason != NULL ? cause->reason : "failed");

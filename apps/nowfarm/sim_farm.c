@@ -22,6 +22,26 @@ struct request {
 
 /* ---- the report ---- */
 
+/* What an adaptive pacer has learnt, of the first slot of each slave. */
+static void fill_learnt(const struct nf_farm_sim_result *result,
+                        struct nf_report *r)
+{
+    for (uint32_t i = 0; i < result->slaves && r->nlearnt < NF_REPORT_SLOTS;
+         i++) {
+        const struct nf_slot_estimate *learnt = &result->slave[i].learnt;
+
+        if (learnt->results > 0)
+            r->learnt[r->nlearnt++] = (struct nf_report_slot){
+                .slave = i,
+                .chunks = learnt->results,
+                .td_s = (double)learnt->interval_us * 1e-6,
+                .service_s = (double)learnt->service_us * 1e-6,
+                .latency_s = (double)learnt->latency_us * 1e-6,
+                .window = learnt->window,
+            };
+    }
+}
+
 static void fill_report(const struct nf_world *world, const char *policy,
                         const struct nf_farm_sim_result *result,
                         struct nf_report *r)
@@ -40,6 +60,7 @@ static void fill_report(const struct nf_world *world, const char *policy,
         .messages = result->data_messages + result->result_messages,
         .retries = result->retries,
         .duplicates = result->duplicates,
+        .copies = result->copies,
         .lost_slaves = result->lost_slaves,
         .part_compute_s = result->parts.compute_us / slots_us,
         .part_transfer_s = result->parts.transfer_us / slots_us,
@@ -49,6 +70,7 @@ static void fill_report(const struct nf_world *world, const char *policy,
     };
     snprintf(r->policy, sizeof(r->policy), "%s", policy);
     snprintf(r->transport, sizeof(r->transport), "sim");
+    fill_learnt(result, r);
 }
 
 static json_t *slaves_json(const struct nf_farm_sim_result *result)
@@ -103,23 +125,26 @@ static const char *time_text(int64_t time_us, char *text, size_t bytes)
 
 static void print_slaves(const struct nf_farm_sim_result *result)
 {
-    char busy[32], blocked[32], idle[32], starve[32];
+    char busy[32], blocked[32], idle[32], starve[32], td[32];
 
     if (result->slaves > SLAVES_SHOWN) {
         printf("(--json tells about each of the %" PRIu32 " slaves)\n",
                result->slaves);
         return;
     }
-    printf("%5s %8s %10s %10s %10s %10s %9s\n", "slave", "units", "busy",
-           "blocked", "idle", "starved", "max queue");
+    printf("%5s %8s %10s %10s %10s %10s %9s %10s\n", "slave", "units", "busy",
+           "blocked", "idle", "starved", "max queue", "implied td");
     for (uint32_t i = 0; i < result->slaves; i++) {
         const struct nf_sim_slave *s = &result->slave[i];
 
-        printf("%5" PRIu32 " %8" PRIu64 " %10s %10s %10s %10s %9" PRIu64 "\n",
+        time_text(s->learnt.interval_us, td, sizeof(td));
+        printf("%5" PRIu32 " %8" PRIu64 " %10s %10s %10s %10s %9" PRIu64
+               " %10s\n",
                i, s->units, time_text(s->busy_us, busy, sizeof(busy)),
                time_text(s->blocked_us, blocked, sizeof(blocked)),
                time_text(s->idle_us, idle, sizeof(idle)),
-               time_text(s->starve_us, starve, sizeof(starve)), s->max_queue);
+               time_text(s->starve_us, starve, sizeof(starve)), s->max_queue,
+               s->learnt.results > 0 ? td : "-");
     }
 }
 
@@ -135,6 +160,8 @@ static int print_text(const char *platform, const struct nf_report *r,
     printf("%" PRIu64 " messages; %" PRIu64 " retries, %" PRIu64
            " duplicates, %" PRIu32 " slaves lost\n",
            r->messages, r->retries, r->duplicates, r->lost_slaves);
+    if (r->copies > 0)
+        printf("%" PRIu64 " chunks copied in the end\n", r->copies);
     print_slaves(result);
     return nf_finish_output();
 }

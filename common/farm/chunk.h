@@ -27,9 +27,10 @@ struct nf_chunk {
     uint32_t slot;
     uint32_t attempts; /**< tries that ended badly, of each of its units */
     uint8_t state;     /**< enum nf_chunk_state */
-    bool single;       /**< suspect: hand out one unit at a time */
-    bool alone;        /**< ... on a slave that has nothing else */
-    bool spoilt;       /**< a copy of it ended badly: do not copy it again */
+    uint8_t silences;  /**< slaves that fell silent over each of its units */
+    bool single : 1;   /**< suspect: hand out one unit at a time */
+    bool alone : 1;    /**< ... on a slave that has nothing else */
+    bool spoilt : 1;   /**< a copy of it ended badly: do not copy it again */
 };
 
 struct nf_chunk_list {

@@ -145,6 +145,7 @@ static void send_copy(struct nf_farm *farm, uint32_t original, uint32_t to)
         copy->first++;
         copy->count--;
     }
+    copy->silences = chunk->silences;
     copy->twin = original;
     chunk->twin = index;
     nf_farm_look_for_copy(farm, chunk->slot);

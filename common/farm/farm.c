@@ -225,13 +225,25 @@ static void give_up(struct nf_farm *farm, uint64_t unit, uint32_t slot,
         act->loss = *loss;
 }
 
-/* One of the oldest leases of a slot whose slave ended: one of its units did
+/* Can a loss be the fault of one of the units that were being computed?  A host
+ * or a cable fails by itself, but not time and again with the same unit. */
+static bool is_suspect(struct nf_chunk *chunk, enum nf_loss loss)
+{
+    if (loss != NF_LOSS_SILENT)
+        return loss == NF_LOSS_EXITED;
+    if (chunk->silences < NF_FARM_FREE_SILENCES) {
+        chunk->silences++;
+        return false;
+    }
+    return true;
+}
+
+/* One of the oldest leases of a slot whose slave was lost: one of its units did
  * it, if any.
  * @param certain  it is the only unit that the slave had */
-static void blame(struct nf_farm *farm, struct nf_chunk *chunk, bool certain)
+static void blame(struct nf_farm *farm, struct nf_chunk *chunk,
+                  enum nf_loss loss, bool certain)
 {
-    const enum nf_loss loss = NF_LOSS_EXITED;
-
     chunk->attempts++;
     if (certain && chunk->attempts >= farm->max_attempts) {
         if (nf_pool_state(&farm->pool, chunk->first) == NF_UNIT_LEASED)
@@ -243,23 +255,22 @@ static void blame(struct nf_farm *farm, struct nf_chunk *chunk, bool certain)
 }
 
 /* @return units returned */
-static uint64_t take_back(struct nf_farm *farm, uint32_t slot, bool suspect,
-                          bool certain)
+static uint64_t take_back(struct nf_farm *farm, uint32_t slot,
+                          enum nf_loss loss, bool certain)
 {
     struct nf_chunk_list *leases = &farm->slots[slot].leases;
     uint64_t returned = 0;
-    int oldest = NF_FARM_SUSPECT_LEASES;
+    int64_t oldest = NF_FARM_SUSPECT_LEASES; /* later ones were not started */
 
     while (leases->head != NF_CHUNK_NONE) {
         uint32_t index = leases->head;
         struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
-        bool blamed = suspect && oldest > 0;
+        bool blamed = oldest-- > 0 && !farm->over && is_suspect(chunk, loss);
 
         nf_chunk_list_remove(&farm->pool.chunks, leases, index);
         nf_farm_leave_to_twin(farm, chunk, blamed);
         if (blamed && chunk->count > 0)
-            blame(farm, chunk, certain);
-        oldest -= blamed; /* the later ones were not started */
+            blame(farm, chunk, loss, certain);
         returned += nf_pool_return(&farm->pool, index);
         farm->leases--;
     }
@@ -287,8 +298,7 @@ static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
 {
     struct nf_farm_slave *s = &farm->slaves[slave];
     uint32_t first = s->first_slot, end = first + s->live_slots;
-    bool suspect = loss == NF_LOSS_EXITED && !farm->over;
-    bool certain = suspect && had_one_unit(farm, s);
+    bool certain = had_one_unit(farm, s);
     uint64_t returned = 0;
 
     if (s->outstanding == 0)
@@ -296,7 +306,7 @@ static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
     if (farm->draining == slave)
         farm->draining = NF_SLAVE_NONE;
     for (uint32_t k = first; k < end; k++) {
-        returned += take_back(farm, k, suspect, certain);
+        returned += take_back(farm, k, loss, certain);
         farm->views[k] = (struct nf_slot_view){ .live = false,
                                                 .slave = slave,
                                                 .behind = NF_NO_COPY };
@@ -454,6 +464,7 @@ static uint64_t fail_first(struct nf_farm *farm, const struct nf_chunk *chunk,
     range->first = chunk->first;
     range->count = 1;
     range->attempts = attempts;
+    range->silences = chunk->silences;
     range->single = chunk->single;
     range->alone = chunk->alone;
     if (attempts >= farm->max_attempts &&

@@ -32,6 +32,8 @@ struct nf_farm;
 
 /** Leases of a slot that are suspect when its slave's task ends. */
 enum { NF_FARM_SUSPECT_LEASES = 2 };
+/** Silent slaves that a unit may cost before it is suspect for it. */
+enum { NF_FARM_FREE_SILENCES = 2 };
 
 struct nf_farm_config {
     uint64_t units;
@@ -47,7 +49,8 @@ struct nf_farm_config {
 /** Why a lease or a slave was lost. */
 enum nf_loss {
     NF_LOSS_EXITED, /**< its task ended: the units being computed are suspect */
-    NF_LOSS_SILENT, /**< not heard of, or its host gone: units not suspect */
+    NF_LOSS_SILENT, /**< not heard of, or its host gone: units not suspect
+                          the first NF_FARM_FREE_SILENCES times */
     NF_LOSS_LEFT,   /**< it was told to go: units not suspect */
     NF_LOSS_TIMEOUT, /**< a unit overran its limit and was named before by
                           nf_farm_unit_failed(): the others not suspect */

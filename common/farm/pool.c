@@ -116,6 +116,7 @@ uint32_t nf_pool_take_returned(struct nf_pool *pool, bool alone, uint64_t count)
     chunk = nf_chunks_at(&pool->chunks, index);
     chunk->first = range->first;
     chunk->attempts = range->attempts;
+    chunk->silences = range->silences;
     chunk->single = range->single;
     chunk->alone = range->alone;
     if (range->single)

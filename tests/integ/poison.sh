@@ -22,6 +22,13 @@ same "exit instead of a signal: exit status" "$rc" 1
 check "exit instead of a signal: JSON all the same" only_json
 same "exit instead of a signal: lost slaves" "$(json lost_slaves)" 2
 check "exit instead of a signal: the unit is named" err_says 'unit 7([^0-9]|$)'
+
+# One that stops its slave: silence may be the network's fault twice, no more.
+run run synth --units 50 --cost 5ms --slaves 2 --slots 1 --fault 7:stop \
+    --heartbeat-timeout 500ms --json
+same "a unit that stops its slaves: exit status" "$rc" 1
+check "a unit that stops its slaves: it is named" err_says 'unit 7([^0-9]|$)'
+same "a unit that stops its slaves: lost slaves" "$(json lost_slaves)" 5
 check "no slave is left" wait_until 5 no_slaves
 check "no pvmd is left" wait_until 5 no_pvmd
 finish

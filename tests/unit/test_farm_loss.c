@@ -65,10 +65,9 @@ static void test_oldest_suspect(void)
 
 static void test_not_suspect(void)
 {
-    static const enum nf_loss losses[] = { NF_LOSS_SILENT, NF_LOSS_LEFT,
-                                           NF_LOSS_TIMEOUT };
+    static const enum nf_loss losses[] = { NF_LOSS_LEFT, NF_LOSS_TIMEOUT };
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 2; i++) {
         struct rig rig = { 0 };
 
         open_rig(&rig, "send:g=3", 3);
@@ -82,6 +81,36 @@ static void test_not_suspect(void)
                         losses[i] == NF_LOSS_LEFT ? 0 : 10);
         nf_farm_destroy(rig.farm);
     }
+}
+
+/* Two slaves may fall silent over it; then it counts, and in the end it is
+ * certain that it was this unit. */
+static void test_silencer(void)
+{
+    struct rig rig = { 0 };
+
+    open_rig(&rig, "send:g=2", 2);
+    for (uint32_t k = 0; k < 3; k++) {
+        forget(&rig);
+        join(&rig, 0, 1);
+        CHECK_SEND(rig.said[0], 0, 0, 2, 0);
+        lost(&rig, 0, NF_LOSS_SILENT);
+    }
+    for (uint32_t k = 1; k < 3; k++) { /* one at a time, then alone */
+        forget(&rig);
+        join(&rig, 0, 1);
+        CHECK_SEND(rig.said[0], 0, 0, 1, k);
+        lost(&rig, 0, NF_LOSS_SILENT);
+    }
+    CU_ASSERT_EQUAL(count(&rig, NF_ACT_GIVE_UP), 1);
+    CU_ASSERT_EQUAL(find(&rig, NF_ACT_GIVE_UP).first, 0);
+    CU_ASSERT_EQUAL(find(&rig, NF_ACT_GIVE_UP).attempts, 3);
+    CU_ASSERT_EQUAL(find(&rig, NF_ACT_GIVE_UP).loss, NF_LOSS_SILENT);
+    CU_ASSERT_EQUAL(stats(&rig).lost_slaves, 5);
+    forget(&rig);
+    join(&rig, 0, 1);
+    CHECK_SEND(rig.said[0], 0, 1, 1, 1);
+    nf_farm_destroy(rig.farm);
 }
 
 static void test_poison(void)
@@ -470,7 +499,8 @@ static CU_TestInfo loss_tests[] = {
     { "returned units go in grains of a fixed sizer", test_returned_grain },
     { "the two oldest leases of each slot are suspect, one unit at a time",
       test_oldest_suspect },
-    { "nobody is blamed for a silent or told slave", test_not_suspect },
+    { "nobody is blamed for a slave that was told", test_not_suspect },
+    { "a unit that silences its slaves is given up in the end", test_silencer },
     { "a unit that kills its slaves is given up after its attempts",
       test_poison },
     { "with one attempt guilt must still be certain", test_one_attempt },

@@ -429,7 +429,23 @@ static bool has_one_unit(const struct script *s, uint32_t slave)
     return units == 1;
 }
 
-/* Units that another slave has too are left to that one. */
+/* Units that another slave has too are left to that one; a lease's others have
+ * seen the same silences. */
+static bool is_suspect(struct script *s, struct lease *l, enum nf_loss loss)
+{
+    uint32_t most = 0;
+
+    if (loss != NF_LOSS_SILENT)
+        return loss == NF_LOSS_EXITED;
+    for (uint64_t u = l->first + l->answered; u < l->first + l->count; u++) {
+        if (!has_unit(l->twin, u))
+            s->units[u].silences++;
+        if (s->units[u].silences > most)
+            most = s->units[u].silences;
+    }
+    return most > NF_FARM_FREE_SILENCES;
+}
+
 static void blame(struct script *s, struct lease *l, bool certain,
                   struct due *due)
 {
@@ -456,10 +472,10 @@ static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
     struct slave *m = &s->slaves[slave];
     bool certain = has_one_unit(s, slave);
 
-    for (uint32_t k = 0; k < 2 * m->live_slots && loss == NF_LOSS_EXITED; k++) {
+    for (uint32_t k = 0; k < 2 * m->live_slots; k++) {
         struct lease *l = nth_oldest(s, slave, k / 2, k % 2);
 
-        if (l && !s->over)
+        if (l && !s->over && is_suspect(s, l, loss))
             blame(s, l, certain, due);
     }
     for (uint32_t i = 0; i < s->nleases; i++) {

@@ -20,6 +20,7 @@ struct unit {
     enum fate fate;
     bool handed_out;
     uint32_t attempts; /* that ended badly */
+    uint32_t silences; /* slaves that it was with when they fell silent */
     bool suspect;
     bool alone; /* must run alone */
     bool fails; /* its kernel returns an error */

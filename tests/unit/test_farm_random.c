@@ -316,13 +316,16 @@ static void check_honest_end(struct script *s)
         const struct unit *unit = &s->units[u];
 
         if (!unit->fails && !unit->kills)
-            require(s, unit->fate == DONE, "no innocent unit is given up");
+            require(s,
+                    unit->fate == DONE ||
+                        unit->silences > NF_FARM_FREE_SILENCES,
+                    "no innocent unit is given up");
         else
             require(s, unit->fate == GIVEN_UP, "bad units are given up");
     }
     if (s->killer < s->config.units)
         require(s,
-                s->kills >= max &&
+                s->kills + s->units[s->killer].silences >= max &&
                     s->kills <= (max == 1 ? 2 : max) + s->unsure_kills,
                 "a unit kills as many slaves as it has attempts");
 }
