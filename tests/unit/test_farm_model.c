@@ -429,21 +429,18 @@ static bool has_one_unit(const struct script *s, uint32_t slave)
     return units == 1;
 }
 
-/* Units that another slave has too are left to that one; a lease's others have
- * seen the same silences. */
+/* Units that another slave has too are left to that one. */
 static bool is_suspect(struct script *s, struct lease *l, enum nf_loss loss)
 {
-    uint32_t most = 0;
+    bool often = false;
 
     if (loss != NF_LOSS_SILENT)
         return loss == NF_LOSS_EXITED;
     for (uint64_t u = l->first + l->answered; u < l->first + l->count; u++) {
-        if (!has_unit(l->twin, u))
-            s->units[u].silences++;
-        if (s->units[u].silences > most)
-            most = s->units[u].silences;
+        s->units[u].silences += !has_unit(l->twin, u);
+        often |= s->units[u].silences > NF_FARM_FREE_SILENCES;
     }
-    return most > NF_FARM_FREE_SILENCES;
+    return often;
 }
 
 static void blame(struct script *s, struct lease *l, bool certain,
