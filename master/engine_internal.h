@@ -65,6 +65,7 @@ struct engine {
     const struct nf_app *app;
     const struct nf_options *options;
     struct nf_net *net;
+    struct nf_emulated *emulated; /**< net, if times are emulated, or NULL */
     struct nf_farm *farm; /**< NULL until it begins */
     struct event_base *base;
     struct event *tick, *wake, *more;
@@ -94,6 +95,8 @@ struct engine {
     int64_t opened_us, began_us, first_ready_us, done_us, progress_us;
     int64_t wake_us; /**< when the farm wants to be called */
     int64_t no_slave_since_us;
+    int64_t farm_us;     /**< emulated: when the farm was last called */
+    bool joining;        /**< emulated: ready slaves have yet to join */
     uint64_t given_up_units;
     bool done, stopping;
     enum nf_status status; /**< NF_OK while all is well */
@@ -158,6 +161,9 @@ void nf_members_count_in(struct engine *e, struct slave *slave);
 void nf_members_count_out(struct engine *e, struct slave *slave);
 void nf_members_join(struct engine *e, uint32_t peer, int64_t now_us);
 void nf_members_begin(struct engine *e, int64_t now_us);
+/** Have the next of the slaves that were ready at the begin join, if times are
+ *  emulated (else all did).  @return false if there is none */
+bool nf_members_join_next(struct engine *e, int64_t now_us);
 bool nf_members_time_to_begin(const struct engine *e, int64_t now_us);
 /** Bring a host to the number of slaves that it should have. */
 void nf_members_respawn(struct engine *e, uint32_t index, int64_t now_us);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/base/text.h"
 #include "common/base/units.h"
+#include "master/emulate.h"
 
 static const char *seconds(double value_s, char *text, size_t bytes)
 {
@@ -57,6 +58,66 @@ static void print_remark(FILE *to, const struct nf_report *r)
                     "help\n");
 }
 
+/* A time that is C, or C and U more for each unit. */
+static const char *price(const struct nf_emulate_time *time, char *text,
+                         size_t bytes)
+{
+    char each[32];
+    size_t used;
+
+    nf_format_time_us(time->fixed_us, text, bytes);
+    used = strlen(text);
+    if (time->per_unit_us > 0)
+        snprintf(text + used, bytes - used, " + %s a unit",
+                 nf_format_time_us(time->per_unit_us, each, sizeof(each)));
+    return text;
+}
+
+static void print_emulated(FILE *to, const struct nf_report *r)
+{
+    struct nf_emulate e;
+    char a[80], b[80];
+
+    if (r->emulate[0] == '\0' || nf_emulate_parse(r->emulate, &e, NULL))
+        return;
+    fprintf(to, "EMULATED: times are slept, not worked.  unit %s",
+            nf_format_time_us(e.unit_us, a, sizeof(a)));
+    for (uint32_t i = 0; i < e.nspeeds; i++)
+        fprintf(to, "%s%g", i == 0 ? ", speeds " : "/",
+                (double)e.speeds[i] / NF_EMULATE_SPEED_ONE);
+    fprintf(to, "; master %s to send, %s to receive",
+            price(&e.send, a, sizeof(a)), price(&e.recv, b, sizeof(b)));
+    fprintf(to, "; wire %s, %s; results %s\n",
+            price(&e.wire, a, sizeof(a)),
+            e.wires == NF_EMULATE_BUS ? "one for all" : "one each way and slave",
+            e.blocking ? "block their slaves" : "do not block");
+}
+
+static json_t *price_json(const struct nf_emulate_time *time)
+{
+    return json_pack("{s:f, s:f}", "message", (double)time->fixed_us * 1e-6,
+                     "unit", (double)time->per_unit_us * 1e-6);
+}
+
+static json_t *emulate_json(const struct nf_report *r)
+{
+    struct nf_emulate e;
+    json_t *speeds;
+
+    if (r->emulate[0] == '\0' || nf_emulate_parse(r->emulate, &e, NULL))
+        return json_null();
+    speeds = json_array();
+    for (uint32_t i = 0; i < e.nspeeds; i++)
+        json_array_append_new(
+            speeds, json_real((double)e.speeds[i] / NF_EMULATE_SPEED_ONE));
+    return json_pack("{s:s, s:f, s:o, s:o, s:o, s:s, s:b, s:o}", "spec",
+                     r->emulate, "unit_s", (double)e.unit_us * 1e-6, "send_s",
+                     price_json(&e.send), "recv_s", price_json(&e.recv),
+                     "wire_s", price_json(&e.wire), "net",
+                     e.wires == NF_EMULATE_BUS ? "bus" : "links", "blocking",
+                     (int)e.blocking, "speeds", speeds);
+}
+
 void report_print(FILE *to, const char *app, const struct nf_report *r,
                   enum verified verified, const char *note)
 {
@@ -65,10 +126,12 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
 
     fprintf(to, "%s: %" PRIu64 " units on %u slaves (%u slots, %s), policy %s\n",
             app, r->units, r->slaves, r->slots, r->transport, r->policy);
-    fprintf(to, "makespan    %10s  (lower bound %s: compute / slots; start-up "
-                "before it ",
+    print_emulated(to, r);
+    fprintf(to,
+            "makespan    %10s  (lower bound %s: %s; start-up before it ",
             seconds(span_s, a, sizeof(a)),
-            seconds(r->lower_bound_s, b, sizeof(b)));
+            seconds(r->lower_bound_s, b, sizeof(b)),
+            r->emulate[0] != '\0' ? "work / speeds" : "compute / slots");
     fprintf(to, "%s)\n", seconds(r->startup_s, a, sizeof(a)));
     print_part(to, "compute", r->part_compute_s, span_s, "in the kernel");
     print_part(to, "transfer", r->part_transfer_s, span_s,
@@ -116,7 +179,7 @@ enum nf_status report_print_json(FILE *to, const char *app,
 {
     json_t *o = json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:{s:f, s:f, s:f, s:f, s:f}}",
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:{s:f, s:f, s:f, s:f, s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
         "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,
         "startup_s", r->startup_s, "makespan_s", r->makespan_s, "compute_s",
@@ -125,7 +188,7 @@ enum nf_status report_print_json(FILE *to, const char *app,
         "bytes_in", (json_int_t)r->bytes_in, "retries", (json_int_t)r->retries,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
         (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
-        "failures", failures_json(r), "verified",
+        "failures", failures_json(r), "emulate", emulate_json(r), "verified",
         verified == NOT_VERIFIED ? json_null()
                                  : json_boolean(verified == VERIFIED_RIGHT),
         "breakdown_s", "compute", r->part_compute_s, "transfer",
