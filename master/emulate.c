@@ -13,8 +13,8 @@ static const double SPEED_LEAST = 0.001, SPEED_MOST = 1000;
 enum key { UNIT, SEND, RECV, WIRE, NET, BLOCKING, SPEEDS, NKEYS };
 
 static const char *const key_names[NKEYS] = {
-    [UNIT] = "unit", [SEND] = "send",         [RECV] = "recv",
-    [WIRE] = "wire", [NET] = "net",           [BLOCKING] = "blocking",
+    [UNIT] = "unit",     [SEND] = "send", [RECV] = "recv",
+    [WIRE] = "wire",     [NET] = "net",   [BLOCKING] = "blocking",
     [SPEEDS] = "speeds",
 };
 

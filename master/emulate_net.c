@@ -222,8 +222,7 @@ static enum nf_status run_medium(struct nf_emulated *m,
             *sent_p = true;
             continue;
         }
-        *ev_p = (struct nf_net_event){ .kind = NF_NET_FREE,
-                                       .at_us = e.at_us };
+        *ev_p = (struct nf_net_event){ .kind = NF_NET_FREE, .at_us = e.at_us };
         m->in_turn = true;
         m->turn_us = e.at_us;
         if (p == NULL)
@@ -267,6 +266,7 @@ static enum nf_status emulated_next(struct nf_net *net,
     parcel_destroy(m->handed);
     m->handed = NULL;
     while (sent) {
+        *event_p = (struct nf_net_event){ .at_us = 0 };
         status = nf_net_next(m->inner, event_p);
         if (status == NF_OK)
             return take_in(m, event_p);

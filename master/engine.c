@@ -118,7 +118,7 @@ static void handle(struct engine *e, const struct nf_net_event *ev,
                    int64_t now_us)
 {
     /* emulated events happened a moment ago */
-    if (ev->at_us > 0)
+    if (e->emulated != NULL && ev->at_us > 0)
         now_us = ev->at_us > e->farm_us ? ev->at_us : e->farm_us;
     switch (ev->kind) {
     case NF_NET_MESSAGE:

@@ -87,7 +87,9 @@ static struct nf_medium_slot *find_slot(const struct nf_medium *m,
 
 /* --------------------------------------------------------------- the wires */
 
-/* Mostly the last one to come is the last one due. */
+/* Mostly the last one to come is the last one due.  Of a result and a data
+ * message that want the wire at one instant the result goes first: that it
+ * would be ready then was known before. */
 static void move(struct nf_medium *m, struct nf_transfer *t, enum stage stage,
                  int64_t due_us)
 {
@@ -95,7 +97,9 @@ static void move(struct nf_medium *m, struct nf_transfer *t, enum stage stage,
 
     t->stage = stage;
     t->due_us = due_us;
-    while (before != NULL && before->due_us > due_us)
+    while (before != NULL && (before->due_us > due_us ||
+                              (before->due_us == due_us && stage == LEAVING &&
+                               before->stage != LEAVING)))
         before = TAILQ_PREV(before, nf_transfers, link);
     if (before == NULL)
         TAILQ_INSERT_HEAD(&m->moving, t, link);
@@ -156,8 +160,8 @@ static void deliver(struct nf_medium_slot *slot, struct nf_transfer *t,
     slot->wait_us = at_us - t->due_us;
     slot->idle_us = -1;
     if (slot->free_us >= 0)
-        slot->idle_us = t->due_us > slot->free_us ? t->due_us - slot->free_us
-                                                  : 0;
+        slot->idle_us =
+            t->due_us > slot->free_us ? t->due_us - slot->free_us : 0;
 }
 
 /* @return whether there is an event */
@@ -281,10 +285,10 @@ static struct nf_transfer *take_from(struct nf_transfers *list, uint32_t peer)
     struct nf_transfer *t;
 
     TAILQ_FOREACH(t, list, link)
-        if (peer == NF_NO_PEER || (t->peer == peer && !t->is_result)) {
-            TAILQ_REMOVE(list, t, link);
-            return t;
-        }
+    if (peer == NF_NO_PEER || (t->peer == peer && !t->is_result)) {
+        TAILQ_REMOVE(list, t, link);
+        return t;
+    }
     return NULL;
 }
 

@@ -33,7 +33,7 @@ TAILQ_HEAD(nf_transfers, nf_transfer);
 struct nf_medium_slot {
     bool busy; /**< a lease is with it, or its result on the wire */
     uint64_t lease;
-    int64_t free_us; /**< since when it has not been; -1: never was */
+    int64_t free_us;          /**< since when it has not been; -1: never was */
     int64_t wait_us, idle_us; /**< of the lease */
     struct nf_transfers held;
 };
