@@ -194,7 +194,7 @@ struct nf_report {
     double makespan_s;       /**< from the first byte of the job's data sent to
                                   the last result accepted */
     double compute_s;        /**< sum over all accepted chunks */
-    double lower_bound_s;    /**< compute_s / slots; if times are emulated, work
+    double lower_bound_s;    /**< compute_s / slots; of emulated times: work
                                   / sum of the slots' speeds */
     uint64_t messages, bytes_out, bytes_in; /**< messages: data and results */
     uint64_t retries, duplicates;           /**< units */

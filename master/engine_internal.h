@@ -66,7 +66,7 @@ struct engine {
     const struct nf_options *options;
     struct nf_net *net;
     struct nf_emulated *emulated; /**< net, if times are emulated, or NULL */
-    struct nf_farm *farm; /**< NULL until it begins */
+    struct nf_farm *farm;         /**< NULL until it begins */
     struct event_base *base;
     struct event *tick, *wake, *more;
     struct event **watches;
@@ -95,8 +95,8 @@ struct engine {
     int64_t opened_us, began_us, first_ready_us, done_us, progress_us;
     int64_t wake_us; /**< when the farm wants to be called */
     int64_t no_slave_since_us;
-    int64_t farm_us;     /**< emulated: when the farm was last called */
-    bool joining;        /**< emulated: ready slaves have yet to join */
+    int64_t farm_us; /**< emulated: when the farm was last called */
+    bool joining;    /**< emulated: ready slaves have yet to join */
     uint64_t given_up_units;
     bool done, stopping;
     enum nf_status status; /**< NF_OK while all is well */

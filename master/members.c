@@ -413,9 +413,11 @@ bool nf_members_join_next(struct engine *e, int64_t now_us)
             left++;
         }
     e->joining = left > 1;
-    if (left > 0)
-        nf_members_join(e, next, now_us);
-    return left > 0;
+    if (left == 0)
+        return false;
+    nf_emulated_arm(e->emulated, now_us, false); /* should it be turned down */
+    nf_members_join(e, next, now_us);
+    return true;
 }
 
 /* Nobody is awaited any more, or not for much longer. */

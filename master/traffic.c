@@ -154,8 +154,8 @@ static void arm(struct engine *e, int64_t wake_us, int64_t now_us)
     if (e->emulated != NULL) {
         bool deaf = nf_farm_is_deaf(e->farm);
 
-        nf_emulated_arm(e->emulated,
-                        e->joining && !deaf ? now_us : wake_us, deaf);
+        nf_emulated_arm(e->emulated, e->joining && !deaf ? now_us : wake_us,
+                        deaf);
         e->farm_us = now_us;
         return;
     }

@@ -23,9 +23,9 @@ struct run {
     const uint8_t *input; /* of the next unit */
     uint64_t part_first;  /* results not yet in an answer */
     uint64_t part_count;
-    int64_t start_us;       /* of the lease */
+    int64_t start_us;        /* of the lease */
     uint64_t emulated_units; /* that the time since then is for */
-    uint64_t n;             /* Welford */
+    uint64_t n;              /* Welford */
     double mean_us, m2_us2;
 };
 
@@ -161,7 +161,7 @@ static void add_results(struct run *run, uint64_t count, uint64_t unit_bytes)
 /* ------------------------------------------------------- emulated units */
 
 enum {
-    SLICE_US = 100000,     /* how soon an emulated unit notices the end */
+    SLICE_US = 100000,        /* how soon an emulated unit notices the end */
     BEHIND_MOST_US = 1000000, /* more is no late wake-up: we were stopped */
 };
 
@@ -184,8 +184,8 @@ static int64_t emulated_start_us(const struct nf_kernel_state *state,
                                  const struct nf_slave_lease *lease,
                                  int64_t now_us)
 {
-    int64_t start_us = lease->arrival_us > state->end_us ? lease->arrival_us
-                                                         : state->end_us;
+    int64_t start_us =
+        lease->arrival_us > state->end_us ? lease->arrival_us : state->end_us;
 
     return now_us - start_us > BEHIND_MOST_US ? now_us : start_us;
 }

@@ -289,9 +289,8 @@ static enum nf_status check(const struct run_options *o, struct nf_error *err)
         return NF_ERR_INVAL;
     if (o->job.emulate != NULL && o->job.slaves > 0 &&
         emulate.nspeeds > o->job.slaves)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "emulate: %u speeds for --slaves %u", emulate.nspeeds,
-                       o->job.slaves);
+        return nf_fail(err, NF_ERR_INVAL, "emulate: %u speeds for --slaves %u",
+                       emulate.nspeeds, o->job.slaves);
     if (o->request.verify && o->kind->verify == NULL)
         return nf_fail(err, NF_ERR_INVAL, "--verify: %s can't be verified",
                        o->kind->name);

@@ -73,7 +73,7 @@ struct nf_job_msg {
     /** > 0: units take no less than this at speed 1, by sleeping.  A chunk of
      *  k units takes k emulated_unit_us / (emulated_speed / 10^6), rounded. */
     int64_t emulated_unit_us;
-    uint32_t emulated_speed; /**< in millionths, >= 1000 if units are emulated */
+    uint32_t emulated_speed; /**< in millionths; >= 1000 with emulated units */
 };
 
 struct nf_ready_msg {

@@ -123,7 +123,7 @@ mid() { of "$@" > "$work/mid"; median "$work/mid"; }
 # Table 1: t_D, paper, simulated round and timer, live round and timer (x 10)
 table() {
     local name x seconds d
-    echo "t_D,x,paper,sim_round,sim_timer,live_round,live_timer,live_spread"
+    echo "t_D (ms),x,paper,simulated rounds,simulated timer,live rounds,live timer,spread"
     while read -r name x seconds; do
         d=$name policies=(round timer)
         case $name in
@@ -215,6 +215,9 @@ markdown() {
     }' "$1"
 }
 
+# send_of COLUMN: Send's time
+send_of() { awk -F, -v c="$1" '$1 == "send" {print $c}' "$dir/table.csv"; }
+
 plot() {
     command -v gnuplot > /dev/null || {
         echo "# no gnuplot: no plot" >&2
@@ -230,21 +233,26 @@ plot() {
 set terminal $terminal
 set output "$dir/plot.$kind"
 set datafile separator ","
-set title "Table 1: 320 columns on 4 slaves"
-set xlabel "t_D in ms, as the master is told (live: ten times as much)"
-set ylabel "time in s (live: ten times as much)"
-set xrange [-10:430]
+set title "Table 1 of Goo 2001: 320 columns on 4 slaves"
+set xlabel "t_D in ms (live: the same share of a cycle of Send, which is a tenth as long)"
+set ylabel "time in s (live: times 10)"
+set xrange [-10:410]
 set yrange [26:40]
-set key top left
+set key top left reverse Left
 set grid
-send = $(awk -F, '$1 == "send" {print $3}' "$dir/table.csv")
-plot "$work/points" using 1:3 with linespoints lw 2 pt 7 title "paper", \
-    "" using 1:4 with linespoints pt 4 title "simulated, round", \
-    "" using 1:6 with linespoints pt 6 title "live, round", \
-    "" using 1:5 with linespoints dt 2 pt 8 title "simulated, timer per slave", \
-    "" using 1:7 with linespoints dt 2 pt 10 title "live, timer per slave", \
-    send with lines dt 3 lc rgb "black" title "paper, Send", \
-    $(awk -F, '$1 == "send" {print $6}' "$dir/table.csv") with lines dt 4 lc rgb "gray40" title "live, Send"
+plot $(send_of 3) with lines dt 3 lc rgb "black" title "Send, paper", \
+    $(send_of 4) with lines dt 3 lc rgb "#0060ad" title "Send, simulated", \
+    $(send_of 6) with lines dt 3 lc rgb "#c02020" title "Send, live", \
+    "$work/points" using 1:3 with linespoints lw 2 pt 7 lc rgb "black" \
+        title "preSend, paper", \
+    "" using 1:4 with linespoints pt 4 lc rgb "#0060ad" \
+        title "preSend by rounds, simulated", \
+    "" using 1:6 with linespoints pt 6 lc rgb "#c02020" \
+        title "preSend by rounds, live", \
+    "" using 1:5 with linespoints dt 2 pt 8 lc rgb "#60a0e0" \
+        title "preSend, a timer per slave, simulated", \
+    "" using 1:7 with linespoints dt 2 pt 10 lc rgb "#f08060" \
+        title "preSend, a timer per slave, live"
 END
     done
 }
