@@ -203,7 +203,7 @@ struct nf_report {
         part_tail_s;
     uint32_t nfailures;
     struct nf_unit_failure failures[NF_REPORT_FAILURES];
-    char emulate[512];       /**< nf_options.emulate; "": times are real */
+    char emulate[512]; /**< nf_options.emulate; "": times are real */
 };
 
 /** Run a job.  In the master: starts the slaves, hands out all units, returns

@@ -231,6 +231,7 @@ static bool master_turn(struct nf_medium *m, int64_t at_us,
     if (mail == NULL) {
         m->wake_us = INT64_MAX;
         m->deaf = false;
+        m->cpu_free_us = at_us; /* so long it was deaf to what has come */
         *event_p = (struct nf_medium_event){ NF_MEDIUM_FREE, NULL, at_us };
         return true;
     }

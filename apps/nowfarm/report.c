@@ -124,11 +124,11 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
     char a[32], b[32];
     double span_s = r->makespan_s;
 
-    fprintf(to, "%s: %" PRIu64 " units on %u slaves (%u slots, %s), policy %s\n",
+    fprintf(to,
+            "%s: %" PRIu64 " units on %u slaves (%u slots, %s), policy %s\n",
             app, r->units, r->slaves, r->slots, r->transport, r->policy);
     print_emulated(to, r);
-    fprintf(to,
-            "makespan    %10s  (lower bound %s: %s; start-up before it ",
+    fprintf(to, "makespan    %10s  (lower bound %s: %s; start-up before it ",
             seconds(span_s, a, sizeof(a)),
             seconds(r->lower_bound_s, b, sizeof(b)),
             r->emulate[0] != '\0' ? "work / speeds" : "compute / slots");

@@ -306,14 +306,169 @@ static void test_random(void)
     }
 }
 
+/* ---------------------------------------------------------------- by hand */
+
+static void start(struct nf_medium *m, const char *spec)
+{
+    struct nf_emulate emulate;
+
+    CU_ASSERT_EQUAL(nf_emulate_parse(spec, &emulate, NULL), NF_OK);
+    nf_medium_init(m, &emulate);
+}
+
+static void expect(struct nf_medium *m, int64_t now_us,
+                   enum nf_medium_what what, const struct nf_transfer *transfer,
+                   int64_t at_us)
+{
+    struct nf_medium_event e = { .at_us = -1 };
+
+    CU_ASSERT_EQUAL(nf_medium_next(m, now_us, &e), NF_OK);
+    CU_ASSERT_EQUAL(e.what, what);
+    CU_ASSERT_PTR_EQUAL(e.transfer, transfer);
+    CU_ASSERT_EQUAL(e.at_us, at_us);
+}
+
+static void expect_nothing(struct nf_medium *m, int64_t now_us, int64_t at_us)
+{
+    struct nf_medium_event e = { .at_us = -1 };
+
+    CU_ASSERT_EQUAL(nf_medium_next(m, now_us, &e), NF_WAIT);
+    CU_ASSERT_EQUAL(e.at_us, at_us);
+}
+
+/* Whoever asks late is told when it was, and what follows counts from there. */
+static void test_late(void)
+{
+    struct nf_transfer a = { .peer = 0, .lease = 1, .units = 1 };
+    struct nf_transfer b = { .peer = 1, .lease = 2, .units = 2 };
+    struct nf_medium m;
+
+    start(&m, "unit=1s,send=10us,wire=100us+1us,recv=5us");
+    expect_nothing(&m, 0, INT64_MAX);
+    CU_ASSERT_EQUAL(nf_medium_send(&m, &a, 1000), NF_OK);
+    CU_ASSERT_EQUAL(nf_medium_send(&m, &b, 1000), NF_OK);
+    expect_nothing(&m, 1009, 1010);
+    expect_nothing(&m, 1011, 1020);
+    expect(&m, 9000, NF_MEDIUM_DELIVER, &a, 1111);
+    expect(&m, 9000, NF_MEDIUM_DELIVER, &b, 1213);
+    a.is_result = a.last = true;
+    CU_ASSERT_EQUAL(nf_medium_arrive(&m, &a, 2000), NF_OK);
+    nf_medium_arm(&m, 2050, false);
+    expect(&m, 9000, NF_MEDIUM_FREE, NULL, 2050);
+    expect(&m, 9000, NF_MEDIUM_MERGE, &a, 2106);
+    expect_nothing(&m, 9000, INT64_MAX);
+    CU_ASSERT_EQUAL(nf_medium_send(&m, &a, 2106), NF_OK);
+    expect_nothing(&m, 2110, 2116);
+    CU_ASSERT_PTR_EQUAL(nf_medium_take_back(&m, NF_NO_PEER), &a);
+    nf_medium_fini(&m);
+}
+
+/* A busy master takes nothing, and a deaf one nothing before its time. */
+static void test_busy_and_deaf(void)
+{
+    struct nf_transfer data = { .peer = 0, .lease = 1, .units = 1 };
+    struct nf_transfer result = {
+        .peer = 1, .lease = 2, .units = 1, .is_result = true, .last = true
+    };
+    struct nf_medium m;
+
+    start(&m, "unit=1s,send=100us,recv=0");
+    CU_ASSERT_EQUAL(nf_medium_send(&m, &data, 0), NF_OK);
+    CU_ASSERT_EQUAL(nf_medium_arrive(&m, &result, 50), NF_OK);
+    nf_medium_arm(&m, 60, false);
+    expect(&m, 500, NF_MEDIUM_DELIVER, &data, 100);
+    expect(&m, 500, NF_MEDIUM_MERGE, &result, 100);
+    expect(&m, 500, NF_MEDIUM_FREE, NULL, 100);
+    CU_ASSERT_EQUAL(nf_medium_arrive(&m, &result, 600), NF_OK);
+    nf_medium_arm(&m, 1000, true);
+    expect_nothing(&m, 999, 1000);
+    expect(&m, 1000, NF_MEDIUM_FREE, NULL, 1000);
+    nf_medium_arm(&m, INT64_MAX, false);
+    expect(&m, 1000, NF_MEDIUM_MERGE, &result, 1000);
+    nf_medium_fini(&m);
+}
+
+/* The second lease waits for the first one's result to leave the wire. */
+static void test_blocking(void)
+{
+    struct nf_transfer a = { .peer = 0, .lease = 1, .units = 1 };
+    struct nf_transfer b = { .peer = 0, .lease = 2, .units = 1 };
+    struct nf_transfer part = {
+        .peer = 0, .lease = 1, .units = 1, .is_result = true
+    };
+    struct nf_transfer last = part;
+    struct nf_medium m;
+
+    start(&m, "unit=1s,wire=10us,blocking=yes");
+    last.last = true;
+    CU_ASSERT_EQUAL(nf_medium_send(&m, &a, 0), NF_OK);
+    CU_ASSERT_EQUAL(nf_medium_send(&m, &b, 0), NF_OK);
+    expect(&m, 100, NF_MEDIUM_DELIVER, &a, 10);
+    expect_nothing(&m, 100, INT64_MAX); /* b is there, but has to wait */
+    CU_ASSERT_EQUAL(nf_medium_arrive(&m, &part, 200), NF_OK);
+    CU_ASSERT_EQUAL(part.wait_us, 0);
+    expect(&m, 300, NF_MEDIUM_MERGE, &part, 210);
+    CU_ASSERT_EQUAL(nf_medium_arrive(&m, &last, 400), NF_OK);
+    expect(&m, 500, NF_MEDIUM_DELIVER, &b, 410);
+    expect(&m, 500, NF_MEDIUM_MERGE, &last, 410);
+    last.lease = 2;
+    CU_ASSERT_EQUAL(nf_medium_arrive(&m, &last, 600), NF_OK);
+    CU_ASSERT_EQUAL(last.wait_us, 390); /* from 20 to 410 */
+    CU_ASSERT_EQUAL(last.idle_us, 0);
+    expect(&m, 700, NF_MEDIUM_MERGE, &last, 610);
+    a.lease = 3;
+    CU_ASSERT_EQUAL(nf_medium_send(&m, &a, 700), NF_OK);
+    expect(&m, 800, NF_MEDIUM_DELIVER, &a, 710);
+    last.lease = 3;
+    CU_ASSERT_EQUAL(nf_medium_arrive(&m, &last, 900), NF_OK);
+    CU_ASSERT_EQUAL(last.wait_us, 0);
+    CU_ASSERT_EQUAL(last.idle_us, 100); /* from 610 to 710 */
+    CU_ASSERT_PTR_EQUAL(nf_medium_take_back(&m, NF_NO_PEER), &last);
+    nf_medium_fini(&m);
+}
+
+/* What was for a lost slave comes back, and the slot of that is free again. */
+static void test_take_back(void)
+{
+    struct nf_transfer t[4] = { { .peer = 7, .lease = 1, .units = 1 },
+                                { .peer = 7, .lease = 2, .units = 1 },
+                                { .peer = 7, .lease = 3, .units = 1 },
+                                { .peer = 2, .lease = 4, .units = 1 } };
+    struct nf_medium m;
+    int came_back = 0;
+
+    start(&m, "unit=1s,send=10us,wire=10us,blocking=yes");
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(nf_medium_send(&m, &t[i], 0), NF_OK);
+    expect(&m, 33, NF_MEDIUM_DELIVER, &t[0], 20);
+    expect_nothing(&m, 33, 40); /* 1 is held, 2 on the wire, 3 being sent */
+    for (const struct nf_transfer *back;
+         (back = nf_medium_take_back(&m, 7)) != NULL; came_back++)
+        CU_ASSERT_EQUAL(back->peer, 7);
+    CU_ASSERT_EQUAL(came_back, 2);
+    CU_ASSERT_EQUAL(nf_medium_send(&m, &t[1], 100), NF_OK);
+    expect(&m, 200, NF_MEDIUM_DELIVER, &t[3], 50);
+    expect(&m, 200, NF_MEDIUM_DELIVER, &t[1], 120);
+    nf_medium_fini(&m);
+}
+
 int main(void)
 {
+    CU_TestInfo by_hand[] = {
+        { "who asks late is told the time that it was", test_late },
+        { "a busy or deaf master takes no results", test_busy_and_deaf },
+        { "a blocked slot gets its next lease when its result has left",
+          test_blocking },
+        { "messages to a lost slave come back", test_take_back },
+        CU_TEST_INFO_NULL,
+    };
     CU_TestInfo tests[] = {
         { "calibrated worlds have the simulator's makespans", test_calibrated },
         { "random worlds have the simulator's makespans", test_random },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
+        { "the medium by hand", NULL, NULL, NULL, NULL, by_hand },
         { "the medium and the simulator", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
