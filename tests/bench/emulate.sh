@@ -3,7 +3,8 @@
 # both transports on this host, beside the simulator's makespan.  A 5 % limit
 # on their difference is the goal.
 #
-#   [UNITS=320] [REPEATS=5] [UNIT_US=33000] [TRANSPORTS='local pvm'] emulate.sh
+#   [UNITS=320] [REPEATS=5] [UNIT_US=33000] [TRANSPORTS='local pvm'] \
+#       [POLICIES='send auto'] [WORLDS='NAME:BLOCKING:SPEEDS ...'] emulate.sh
 . "${0%/*}/bench-lib.sh"
 units=${UNITS:-320}
 unit_us=${UNIT_US:-33000}
@@ -13,7 +14,9 @@ sim=$top_builddir/tests/bench/sim_makespan
 
 # worlds: name, blocking, speeds
 worlds='equal:no:1/1/1/1 blocking:yes:1/1/1/1 mixed:no:1/1/0.5/0.25'
+worlds=${WORLDS:-$worlds}
 policies='send presend:td=30ms presend:td=0ms presend-round:td=20ms auto gss'
+policies=${POLICIES:-$policies}
 wire_us=$((unit_us * 10 / 330))
 master_us=$((unit_us * 9 / 330))
 
