@@ -170,6 +170,9 @@ struct nf_options {
     /** If not NULL: polled between events; != 0 stops the job.  nf_run()
      *  installs no signal handlers of its own. */
     const volatile int *stop;
+    /** Sleep as in a slower world, "unit=33ms,send=0.9ms,wire=1ms": see
+     *  nowfarm(1).  Default: no. */
+    const char *emulate;
 };
 
 /** A unit that was given up. */
@@ -209,7 +212,8 @@ struct nf_report {
     double makespan_s;       /**< from the first byte of the job's data sent to
                                   the last result accepted */
     double compute_s;        /**< sum over all accepted chunks */
-    double lower_bound_s;    /**< compute_s / slots */
+    double lower_bound_s;    /**< compute_s / slots; of emulated times: work
+                                  / sum of the slots' speeds */
     uint64_t messages, bytes_out, bytes_in; /**< messages: data and results */
     uint64_t retries, duplicates;           /**< units */
     uint32_t lost_slaves;
@@ -220,6 +224,7 @@ struct nf_report {
     uint64_t copies;         /**< chunks that two slaves had at a time */
     uint32_t nlearnt;        /**< 0 with other policies than auto */
     struct nf_report_slot learnt[NF_REPORT_SLOTS];
+    char emulate[512]; /**< nf_options.emulate; "": times are real */
 };
 
 /** Run a job.  In the master: starts the slaves, hands out all units, returns

@@ -145,6 +145,21 @@ static void add_learnt(struct engine *e, uint32_t peer)
     }
 }
 
+/* All units at work all the time on all slots that were there to the end. */
+static double emulated_bound_s(const struct engine *e)
+{
+    const struct nf_emulate *emulate = e->config->emulate;
+    double speeds = 0;
+
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].joined && e->slaves[i].state == SLAVE_READY)
+            speeds += (double)nf_emulate_speed(emulate, i) /
+                      NF_EMULATE_SPEED_ONE * e->slaves[i].nslots;
+    return speeds > 0 ? (double)e->report.done_units *
+                            (double)emulate->unit_us * 1e-6 / speeds
+                      : 0;
+}
+
 void nf_account_report(struct engine *e)
 {
     struct nf_report *r = &e->report;
@@ -161,7 +176,8 @@ void nf_account_report(struct engine *e)
     r->part_master_s /= slots;
     r->part_idle_s /= slots;
     r->part_tail_s /= slots;
-    r->lower_bound_s = r->part_compute_s;
+    r->lower_bound_s =
+        e->config->emulate != NULL ? emulated_bound_s(e) : r->part_compute_s;
     r->part_transfer_s = r->makespan_s - r->part_compute_s - r->part_master_s -
                          r->part_idle_s - r->part_tail_s;
     /* durations of several clocks: rounding may leave a little below zero */

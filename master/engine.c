@@ -56,7 +56,9 @@ void nf_engine_notice(struct engine *e, const char *format, ...)
 
 void nf_engine_send(struct engine *e, uint32_t peer, const struct nf_msg *msg)
 {
-    e->slaves[peer].spoken_us = nf_now_us();
+    /* an emulated wire may keep a lease for long */
+    if (e->emulated == NULL || msg->kind != NF_MSG_LEASE)
+        e->slaves[peer].spoken_us = nf_now_us();
     if (nf_net_send(e->net, peer, msg) != NF_OK)
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory for a message");
 }
@@ -101,9 +103,25 @@ static void handle_message(struct engine *e, const struct nf_net_event *ev,
         nf_members_heard_again(e, ev->peer);
 }
 
+/* Call for the farm's timer. */
+static void farm_timer(struct engine *e, int64_t now_us)
+{
+    struct nf_actions actions;
+
+    if (e->farm == NULL || e->done || e->status != NF_OK)
+        return;
+    if (nf_farm_timer(e->farm, now_us, &actions) != NF_OK)
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+    else
+        nf_traffic_act(e, &actions, NULL, now_us);
+}
+
 static void handle(struct engine *e, const struct nf_net_event *ev,
                    int64_t now_us)
 {
+    /* emulated events happened a moment ago */
+    if (e->emulated != NULL && ev->at_us > 0)
+        now_us = ev->at_us > e->farm_us ? ev->at_us : e->farm_us;
     switch (ev->kind) {
     case NF_NET_MESSAGE:
         handle_message(e, ev, now_us);
@@ -124,6 +142,10 @@ static void handle(struct engine *e, const struct nf_net_event *ev,
         break;
     case NF_NET_OUTPUT:
         nf_members_output(e, ev->peer, ev->text);
+        break;
+    case NF_NET_FREE:
+        if (!nf_members_join_next(e, now_us))
+            farm_timer(e, now_us);
         break;
     }
 }
@@ -220,17 +242,11 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
     struct engine *e = arg;
-    struct nf_actions actions;
 
     (void)fd;
     (void)what;
     drain(e); /* answers that are there count before the clock does */
-    if (e->farm == NULL || e->done || e->status != NF_OK)
-        return;
-    if (nf_farm_timer(e->farm, nf_now_us(), &actions) != NF_OK)
-        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
-    else
-        nf_traffic_act(e, &actions, NULL, nf_now_us());
+    farm_timer(e, nf_now_us());
 }
 
 static void tell_progress(struct engine *e, int64_t now_us)
@@ -345,6 +361,19 @@ static void local_slave(struct nf_port *port, void *arg)
     (void)nf_slave_serve(port, &config); /* it says why over the port */
 }
 
+/* Put a slower world in front of the transport. */
+static enum nf_status emulate(struct engine *e, struct nf_error *err)
+{
+    enum nf_status status =
+        nf_emulated_open(e->config->emulate, e->net, &e->emulated, err);
+
+    if (status == NF_OK)
+        e->net = nf_emulated_net(e->emulated);
+    else
+        nf_net_close(e->net);
+    return status;
+}
+
 static enum nf_status open_net(struct engine *e, struct nf_error *err)
 {
     const struct nf_hosts *file = e->config->hosts;
@@ -366,6 +395,8 @@ static enum nf_status open_net(struct engine *e, struct nf_error *err)
     }
     status = e->config->transport->open(&config, &e->net, err);
     nf_free(lines);
+    if (status == NF_OK && e->config->emulate != NULL)
+        status = emulate(e, err);
     return status;
 }
 
@@ -526,6 +557,8 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     nf_body_init(&e.body);
     snprintf(e.report.policy, sizeof(e.report.policy), "%s",
              config->policy->spec);
+    snprintf(e.report.emulate, sizeof(e.report.emulate), "%s",
+             config->emulate != NULL ? config->options->emulate : "");
     snprintf(e.report.transport, sizeof(e.report.transport), "%s",
              config->transport->name);
     e.opened_us = nf_now_us();
@@ -549,6 +582,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     }
     if (!plan_hosts(&e))
         nf_engine_end(&e, NF_ERR_NOMEM, "out of memory");
+    check_speeds(&e);
     run_loop(&e);
     nf_members_name_missing(&e);
     stop_slaves(&e);

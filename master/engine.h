@@ -4,6 +4,7 @@
  *  reports, carries out its actions, keeps the accounts.  nf_run() is this. */
 #include "common/net/net.h"
 #include "common/policy/policy.h"
+#include "master/emulate.h"
 #include "master/hosts.h"
 
 struct nf_engine_config {
@@ -13,6 +14,7 @@ struct nf_engine_config {
     const struct nf_net_ops *transport;
     const struct nf_hosts *hosts;     /**< NULL: those of the virtual machine */
     const char *slave_program;        /**< absolute path */
+    const struct nf_emulate *emulate; /**< NULL: times are real */
 };
 
 /** Run one job to its end; see nf_run(). */

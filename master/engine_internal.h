@@ -67,7 +67,8 @@ struct engine {
     const struct nf_app *app;
     const struct nf_options *options;
     struct nf_net *net;
-    struct nf_farm *farm;   /**< NULL until it begins */
+    struct nf_emulated *emulated; /**< net, if times are emulated, or NULL */
+    struct nf_farm *farm;         /**< NULL until it begins */
     struct nf_trace *trace; /**< NULL: none is kept */
     bool trace_failed;      /**< ... any more, and that was told */
     struct event_base *base;
@@ -98,6 +99,8 @@ struct engine {
     int64_t opened_us, began_us, first_ready_us, done_us, progress_us;
     int64_t wake_us; /**< when the farm wants to be called */
     int64_t no_slave_since_us;
+    int64_t farm_us; /**< emulated: when the farm was last called */
+    bool joining;    /**< emulated: ready slaves have yet to join */
     uint64_t given_up_units;
     bool done, stopping;
     enum nf_status status; /**< NF_OK while all is well */
@@ -122,6 +125,8 @@ void nf_engine_send(struct engine *e, uint32_t peer, const struct nf_msg *msg);
 bool nf_members_plan(struct engine *e, const char *name);
 /** All of those are known: decide how many slaves each is to run. */
 void nf_members_share(struct engine *e);
+/** End the job if there are more emulated speeds than slaves wanted. */
+void nf_members_check_speeds(struct engine *e);
 void nf_members_host_up(struct engine *e, const char *name, int64_t now_us);
 void nf_members_host_failed(struct engine *e, const char *name,
                             const char *text);
@@ -162,6 +167,9 @@ void nf_members_count_in(struct engine *e, struct slave *slave);
 void nf_members_count_out(struct engine *e, struct slave *slave);
 void nf_members_join(struct engine *e, uint32_t peer, int64_t now_us);
 void nf_members_begin(struct engine *e, int64_t now_us);
+/** Have the next of the slaves that were ready at the begin join, if times are
+ *  emulated (else all did).  @return false if there is none */
+bool nf_members_join_next(struct engine *e, int64_t now_us);
 bool nf_members_time_to_begin(const struct engine *e, int64_t now_us);
 /** Bring a host to the number of slaves that it should have. */
 void nf_members_respawn(struct engine *e, uint32_t index, int64_t now_us);

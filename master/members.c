@@ -170,6 +170,18 @@ void nf_members_share(struct engine *e)
     }
 }
 
+/* Speeds of slaves that there will never be are a mistake. */
+void nf_members_check_speeds(struct engine *e)
+{
+    uint32_t slaves = 0;
+
+    for (uint32_t i = 0; i < e->nhosts; i++)
+        slaves += e->hosts[i].want;
+    if (e->config->emulate != NULL && e->config->emulate->nspeeds > slaves)
+        nf_engine_end(e, NF_ERR_INVAL, "emulate: %u speeds for %u slaves",
+                      e->config->emulate->nspeeds, slaves);
+}
+
 /* ---------------------------------------------------------------- arrivals */
 
 /* A slave of its host more, or one fewer; each counts once, whatever happens
@@ -264,6 +276,10 @@ static void send_job(struct engine *e, uint32_t peer)
     };
     struct nf_msg msg = { .kind = NF_MSG_JOB };
 
+    if (e->config->emulate != NULL) {
+        job.emulated_unit_us = e->config->emulate->unit_us;
+        job.emulated_speed = nf_emulate_speed(e->config->emulate, peer);
+    }
     snprintf(job.app, sizeof(job.app), "%s", e->app->name);
     if (nf_put_job(&e->body, &job) != NF_OK) {
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
@@ -398,9 +414,32 @@ void nf_members_begin(struct engine *e, int64_t now_us)
         return;
     }
     nf_trace_begin(e->trace, now_us, config.slots);
+    if (e->emulated != NULL) {
+        e->began_us = now_us; /* the simulator's slaves are there at once */
+        e->joining = true;
+        nf_emulated_arm(e->emulated, now_us, false);
+        return;
+    }
     for (uint32_t i = 0; i < e->nslaves && !e->done; i++)
         if (e->slaves[i].state == SLAVE_READY)
             nf_members_join(e, i, now_us);
+}
+
+bool nf_members_join_next(struct engine *e, int64_t now_us)
+{
+    uint32_t next = 0, left = 0;
+
+    for (uint32_t i = e->nslaves; e->joining && i-- > 0;)
+        if (e->slaves[i].state == SLAVE_READY && !e->slaves[i].joined) {
+            next = i;
+            left++;
+        }
+    e->joining = left > 1;
+    if (left == 0)
+        return false;
+    nf_emulated_arm(e->emulated, now_us, false); /* should it be turned down */
+    nf_members_join(e, next, now_us);
+    return true;
 }
 
 /* Nobody is awaited any more, or not for much longer. */
@@ -408,7 +447,8 @@ bool nf_members_time_to_begin(const struct engine *e, int64_t now_us)
 {
     if (e->ready_slaves == 0)
         return false;
-    if (now_us - e->first_ready_us >= BEGIN_GRACE_US)
+    /* an emulated world begins with all of its slaves */
+    if (now_us - e->first_ready_us >= BEGIN_GRACE_US && e->emulated == NULL)
         return true;
     for (uint32_t i = 0; i < e->nspawns; i++)
         if (e->spawns[i].missing > 0)

@@ -33,6 +33,8 @@ static struct nf_options with_defaults(const struct nf_options *given)
         o.heartbeat_timeout_us = defaults.heartbeat_timeout_us;
     if (o.progress_every_us == 0)
         o.progress_every_us = defaults.progress_every_us;
+    if (o.emulate != NULL && o.slots == 0)
+        o.slots = 1; /* an emulated workstation has one processor */
     return o;
 }
 
@@ -84,6 +86,18 @@ static enum nf_status check_options(const struct nf_options *o,
     return NF_OK;
 }
 
+static enum nf_status check_emulate(const struct nf_options *o,
+                                    struct nf_emulate *emulate_p,
+                                    struct nf_error *err)
+{
+    enum nf_status status = nf_emulate_parse(o->emulate, emulate_p, err);
+
+    if (status == NF_OK && o->slaves > 0 && emulate_p->nspeeds > o->slaves)
+        status = nf_fail(err, NF_ERR_INVAL, "emulate: %u speeds for %u slaves",
+                         emulate_p->nspeeds, o->slaves);
+    return status;
+}
+
 static enum nf_status own_path(char *path_p, size_t bytes, struct nf_error *err)
 {
     ssize_t n = readlink("/proc/self/exe", path_p, bytes - 1);
@@ -120,6 +134,7 @@ static enum nf_status run_master(const struct nf_app *app,
 {
     char program[PATH_MAX];
     struct nf_policy policy;
+    struct nf_emulate emulate;
     struct nf_hosts hosts = { NULL, 0 };
     struct nf_engine_config config = {
         .app = app,
@@ -133,6 +148,10 @@ static enum nf_status run_master(const struct nf_app *app,
         status = check_options(o, err);
     if (status == NF_OK)
         status = nf_policy_parse(o->policy, &policy, err);
+    if (status == NF_OK && o->emulate != NULL) {
+        status = check_emulate(o, &emulate, err);
+        config.emulate = &emulate;
+    }
     if (status == NF_OK)
         status = find_transport(o->transport, &config.transport, err);
     if (status == NF_OK && o->hosts_file != NULL &&

@@ -181,6 +181,14 @@ static void arm(struct engine *e, int64_t wake_us, int64_t now_us)
     struct timeval in = { .tv_sec = (time_t)(in_us / 1000000),
                           .tv_usec = (suseconds_t)(in_us % 1000000) };
 
+    if (e->emulated != NULL) {
+        bool deaf = nf_farm_is_deaf(e->farm);
+
+        nf_emulated_arm(e->emulated, e->joining && !deaf ? now_us : wake_us,
+                        deaf);
+        e->farm_us = now_us;
+        return;
+    }
     if (wake_us == e->wake_us && event_pending(e->wake, EV_TIMEOUT, NULL))
         return;
     e->wake_us = wake_us;

@@ -220,7 +220,8 @@ static enum nf_status send_answers(struct nf_slave *s,
         status = nf_comm_send(s, answer->kind, &answer->body, answer->payload);
         answer = answer->next;
     }
-    if (lease->computed_units > 0) {
+    /* what sleeps is not to be done by the communicator */
+    if (lease->computed_units > 0 && s->job.emulated_unit_us == 0) {
         double unit_us =
             (double)lease->compute_us / (double)lease->computed_units;
 

@@ -93,6 +93,9 @@ enum nf_status nf_greet_job(struct nf_slave *s, const struct nf_msg *msg)
     if (s->config->apps[i] == NULL)
         return refuse_app(s);
     s->kernel.app = s->config->apps[i];
+    s->kernel.emulated_unit_us = s->job.emulated_unit_us;
+    s->kernel.emulated_speed = s->job.emulated_speed;
+    s->kernel.ending = &s->ending;
     neighbours = s->job.host_slaves == 0 ? 1 : s->job.host_slaves;
     s->nslots = s->job.slots != 0 ? s->job.slots : count_cores() / neighbours;
     if (s->nslots == 0)

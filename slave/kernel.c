@@ -23,7 +23,9 @@ struct run {
     const uint8_t *input; /* of the next unit */
     uint64_t part_first;  /* results not yet in an answer */
     uint64_t part_count;
-    uint64_t n; /* Welford */
+    int64_t start_us;        /* of the lease */
+    uint64_t emulated_units; /* that the time since then is for */
+    uint64_t n;              /* Welford */
     double mean_us, m2_us2;
 };
 
@@ -156,6 +158,81 @@ static void add_results(struct run *run, uint64_t count, uint64_t unit_bytes)
         state->sizes_bytes[run->part_count++] = unit_bytes;
 }
 
+/* ------------------------------------------------------- emulated units */
+
+enum {
+    SLICE_US = 100000,        /* how soon an emulated unit notices the end */
+    BEHIND_MOST_US = 1000000, /* more is no late wake-up: we were stopped */
+};
+
+/* floor(units * unit_us / speed + 1/2) */
+static int64_t emulated_us(const struct nf_kernel *kernel, uint64_t units)
+{
+    static const int64_t most_us = 1000000000000000;
+    int64_t one = 1000000, speed = kernel->emulated_speed, whole, rest;
+    int64_t cost_us = most_us;
+
+    if (units < (uint64_t)(most_us / kernel->emulated_unit_us))
+        cost_us = (int64_t)units * kernel->emulated_unit_us;
+    whole = cost_us / speed;
+    rest = cost_us % speed;
+    return whole * one + (2 * rest * one + speed) / (2 * speed);
+}
+
+/* Units are queued without a gap if they were there when the last one ended. */
+static int64_t emulated_start_us(const struct nf_kernel_state *state,
+                                 const struct nf_slave_lease *lease,
+                                 int64_t now_us)
+{
+    int64_t start_us =
+        lease->arrival_us > state->end_us ? lease->arrival_us : state->end_us;
+
+    return now_us - start_us > BEHIND_MOST_US ? now_us : start_us;
+}
+
+/* Emulated time goes on from here. */
+static int64_t emulate_from(struct run *run, int64_t now_us)
+{
+    run->start_us = now_us;
+    run->emulated_units = 0;
+    return now_us;
+}
+
+/* A call, begun at `begun_us` by the real clock, has computed `count` units
+ * more: sleep what is missing.  @return when its time ends; computing that
+ * really takes longer than that is not made shorter */
+static int64_t emulate_call(struct run *run, uint64_t count, int64_t begun_us)
+{
+    const struct nf_kernel *kernel = run->kernel;
+    int64_t until_us, now_us = nf_now_us();
+
+    run->emulated_units += count;
+    until_us = run->start_us + emulated_us(kernel, run->emulated_units);
+    if (now_us - begun_us > until_us - run->now_us)
+        return emulate_from(run, now_us);
+    while (now_us < until_us && !atomic_load(kernel->ending)) {
+        nf_sleep_until_us(until_us - now_us > SLICE_US ? now_us + SLICE_US
+                                                       : until_us);
+        now_us = nf_now_us();
+    }
+    return until_us;
+}
+
+/* A failure costs no emulated time. */
+static int call_emulated(struct run *run, const struct nf_work *work)
+{
+    int64_t begun_us = nf_now_us();
+    int code = run->kernel->app->compute(work);
+
+    if (code == 0)
+        run->now_us = emulate_call(run, work->count, begun_us);
+    else if (nf_now_us() > run->now_us)
+        run->now_us = emulate_from(run, nf_now_us());
+    return code;
+}
+
+/* ---------------------------------------------------------------- calls */
+
 /* One call of the kernel, timed.
  * @return what it returned; its results are in state->result from byte
  *         *before_p on, its reason in error */
@@ -187,8 +264,12 @@ static int call(struct run *run, uint64_t unit, uint64_t count, char *error_p,
         atomic_store_explicit(&state->call_start_us, start_us,
                               memory_order_release);
     }
-    code = kernel->app->compute(&work);
-    run->now_us = nf_now_us();
+    if (kernel->emulated_unit_us == 0) {
+        code = kernel->app->compute(&work);
+        run->now_us = nf_now_us();
+    } else {
+        code = call_emulated(run, &work);
+    }
     run->lease->compute_us += run->now_us - start_us;
     run->lease->computed_units += count;
     if (code == 0)
@@ -248,7 +329,11 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
     uint64_t batch =
         kernel->app->batch_units == 0 ? 1 : kernel->app->batch_units;
     uint64_t unit = lease->m.first, left = lease->m.count;
-    struct run run = {
+    struct run run;
+
+    if (kernel->emulated_unit_us > 0)
+        start_us = emulated_start_us(state, lease, start_us);
+    run = (struct run){
         .kernel = kernel,
         .state = state,
         .lease = lease,
@@ -258,8 +343,8 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
         .input =
             lease->input == NULL ? (const uint8_t *)"" : lease->input->data,
         .part_first = unit,
+        .start_us = start_us,
     };
-
     nf_buf_reset(&state->result);
     while (left > 0 && !lease->nomem) {
         uint64_t count = left < batch ? left : batch;

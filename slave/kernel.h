@@ -9,6 +9,11 @@
 struct nf_kernel {
     const struct nf_app *app;
     const struct nf_blob *shared; /**< or NULL */
+    /** > 0: sleep after a call until its units have taken that long, divided
+     *  by speed / 10^6; until *ending. */
+    int64_t emulated_unit_us;
+    uint32_t emulated_speed;
+    const atomic_bool *ending;
 };
 
 /** The buffers of one slot and what others may see of its work.  Used by one
@@ -30,7 +35,9 @@ struct nf_kernel_state {
  *  A call of several units that fails is repeated unit by unit, so that only
  *  the guilty one fails.  lease->nomem tells if answers could not be made.
  *  @param start_us  now
- *  @return now, at the end of the last call */
+ *  @return now, at the end of the last call.  If units are emulated, times are
+ *          those of the emulation: a sleep that ended late makes no later one
+ *          late. */
 int64_t nf_kernel_run(const struct nf_kernel *kernel,
                       struct nf_kernel_state *state,
                       struct nf_slave_lease *lease, int64_t start_us);

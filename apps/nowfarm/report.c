@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/base/text.h"
 #include "common/base/units.h"
+#include "master/emulate.h"
 
 /* Lines about single slots that a person may want to read. */
 enum { LEARNT_LINES = 32 };
@@ -80,6 +81,66 @@ static void print_remark(FILE *to, const struct nf_report *r)
                     "help\n");
 }
 
+/* A time that is C, or C and U more for each unit. */
+static const char *price(const struct nf_emulate_time *time, char *text,
+                         size_t bytes)
+{
+    char each[32];
+    size_t used;
+
+    nf_format_time_us(time->fixed_us, text, bytes);
+    used = strlen(text);
+    if (time->per_unit_us > 0)
+        snprintf(text + used, bytes - used, " + %s a unit",
+                 nf_format_time_us(time->per_unit_us, each, sizeof(each)));
+    return text;
+}
+
+static void print_emulated(FILE *to, const struct nf_report *r)
+{
+    struct nf_emulate e;
+    char a[80], b[80];
+
+    if (r->emulate[0] == '\0' || nf_emulate_parse(r->emulate, &e, NULL))
+        return;
+    fprintf(to, "EMULATED: times are slept, not worked.  unit %s",
+            nf_format_time_us(e.unit_us, a, sizeof(a)));
+    for (uint32_t i = 0; i < e.nspeeds; i++)
+        fprintf(to, "%s%g", i == 0 ? ", speeds " : "/",
+                (double)e.speeds[i] / NF_EMULATE_SPEED_ONE);
+    fprintf(to, "; master %s to send, %s to receive",
+            price(&e.send, a, sizeof(a)), price(&e.recv, b, sizeof(b)));
+    fprintf(to, "; wire %s, %s; results %s\n", price(&e.wire, a, sizeof(a)),
+            e.wires == NF_EMULATE_BUS ? "one for all"
+                                      : "one each way and slave",
+            e.blocking ? "block their slaves" : "do not block");
+}
+
+static json_t *price_json(const struct nf_emulate_time *time)
+{
+    return json_pack("{s:f, s:f}", "message", (double)time->fixed_us * 1e-6,
+                     "unit", (double)time->per_unit_us * 1e-6);
+}
+
+static json_t *emulate_json(const struct nf_report *r)
+{
+    struct nf_emulate e;
+    json_t *speeds;
+
+    if (r->emulate[0] == '\0' || nf_emulate_parse(r->emulate, &e, NULL))
+        return json_null();
+    speeds = json_array();
+    for (uint32_t i = 0; i < e.nspeeds; i++)
+        json_array_append_new(
+            speeds, json_real((double)e.speeds[i] / NF_EMULATE_SPEED_ONE));
+    return json_pack("{s:s, s:f, s:o, s:o, s:o, s:s, s:b, s:o}", "spec",
+                     r->emulate, "unit_s", (double)e.unit_us * 1e-6, "send_s",
+                     price_json(&e.send), "recv_s", price_json(&e.recv),
+                     "wire_s", price_json(&e.wire), "net",
+                     e.wires == NF_EMULATE_BUS ? "bus" : "links", "blocking",
+                     (int)e.blocking, "speeds", speeds);
+}
+
 void report_print_parts(FILE *to, const struct nf_report *r)
 {
     double span_s = r->makespan_s;
@@ -100,18 +161,21 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
 {
     char a[32], b[32];
 
-    fprintf(to, "%s: %" PRIu64 " units on %u slaves (%u slots, %s), policy %s\n",
+    fprintf(to,
+            "%s: %" PRIu64 " units on %u slaves (%u slots, %s), policy %s\n",
             app, r->units, r->slaves, r->slots, r->transport, r->policy);
-    fprintf(to, "makespan    %10s  (lower bound %s: compute / slots; start-up "
-                "before it ",
+    print_emulated(to, r);
+    fprintf(to, "makespan    %10s  (lower bound %s: %s; start-up before it ",
             seconds(r->makespan_s, a, sizeof(a)),
-            seconds(r->lower_bound_s, b, sizeof(b)));
+            seconds(r->lower_bound_s, b, sizeof(b)),
+            r->emulate[0] != '\0' ? "work / speeds" : "compute / slots");
     fprintf(to, "%s)\n", seconds(r->startup_s, a, sizeof(a)));
     report_print_parts(to, r);
     fprintf(to, "%" PRIu64 " messages, %s out, ", r->messages,
             nf_format_bytes(r->bytes_out, a, sizeof(a)));
-    fprintf(to, "%s in; %" PRIu64 " retries, %" PRIu64
-                " duplicates, %u slaves lost\n",
+    fprintf(to,
+            "%s in; %" PRIu64 " retries, %" PRIu64
+            " duplicates, %u slaves lost\n",
             nf_format_bytes(r->bytes_in, a, sizeof(a)), r->retries,
             r->duplicates, r->lost_slaves);
     if (r->copies > 0)
@@ -136,10 +200,9 @@ static json_t *learnt_json(const struct nf_report *r)
         json_array_append_new(
             list, json_pack("{s:i, s:s, s:i, s:I, s:f, s:f, s:f, s:I}", "slave",
                             (int)slot->slave, "host", slot->host, "slot",
-                            (int)slot->slot, "chunks",
-                            (json_int_t)slot->chunks, "td_s", slot->td_s,
-                            "service_s", slot->service_s, "latency_s",
-                            slot->latency_s, "window",
+                            (int)slot->slot, "chunks", (json_int_t)slot->chunks,
+                            "td_s", slot->td_s, "service_s", slot->service_s,
+                            "latency_s", slot->latency_s, "window",
                             (json_int_t)slot->window));
     }
     return list;
@@ -152,11 +215,10 @@ static json_t *failures_json(const struct nf_report *r)
     for (uint32_t i = 0; i < r->nfailures; i++) {
         struct nf_unit_failure failure = r->failures[i];
 
-        json_array_append_new(
-            list,
-            json_pack("{s:I, s:i, s:s}", "unit", (json_int_t)failure.unit,
-                      "attempts", (int)failure.attempts, "reason",
-                      clean(&failure)));
+        json_array_append_new(list, json_pack("{s:I, s:i, s:s}", "unit",
+                                              (json_int_t)failure.unit,
+                                              "attempts", (int)failure.attempts,
+                                              "reason", clean(&failure)));
     }
     return list;
 }
@@ -166,7 +228,8 @@ json_t *report_json(const char *app, const struct nf_report *r,
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, s:f, s:f}}",
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, s:f, "
+        "s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
         "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,
         "startup_s", r->startup_s, "makespan_s", r->makespan_s, "compute_s",
@@ -175,12 +238,13 @@ json_t *report_json(const char *app, const struct nf_report *r,
         "bytes_in", (json_int_t)r->bytes_in, "retries", (json_int_t)r->retries,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
         (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
-        "failures", failures_json(r), "auto", learnt_json(r), "verified",
+        "failures", failures_json(r), "auto", learnt_json(r), "emulate",
+        emulate_json(r), "verified",
         verified == NOT_VERIFIED ? json_null()
                                  : json_boolean(verified == VERIFIED_RIGHT),
-        "copies", (json_int_t)r->copies, "breakdown_s", "compute", r->part_compute_s, "transfer",
-        r->part_transfer_s, "master", r->part_master_s, "idle", r->part_idle_s,
-        "tail", r->part_tail_s);
+        "copies", (json_int_t)r->copies, "breakdown_s", "compute",
+        r->part_compute_s, "transfer", r->part_transfer_s, "master",
+        r->part_master_s, "idle", r->part_idle_s, "tail", r->part_tail_s);
 }
 
 enum nf_status report_print_json(FILE *to, const char *app,

@@ -15,6 +15,7 @@
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "common/policy/policy.h"
+#include "master/emulate.h"
 
 enum option {
     OPT_POLICY = 1,
@@ -33,6 +34,7 @@ enum option {
     OPT_POLICY_SEED,
     OPT_SLAVE_PROGRAM,
     OPT_PROGRESS_FD,
+    OPT_EMULATE,
     OPT_APP, /* and up: the application's, by index */
 };
 
@@ -54,6 +56,7 @@ static const struct poptOption common[] = {
     { "max-attempts", '\0', POPT_ARG_STRING, NULL, OPT_MAX_ATTEMPTS, "tries of a unit before it is given up; default 3", "N" },
     { "heartbeat-timeout", '\0', POPT_ARG_STRING, NULL, OPT_HEARTBEAT, "silence after which a slave is lost; default 4s", "TIME" },
     { "policy-seed", '\0', POPT_ARG_STRING, NULL, OPT_POLICY_SEED, "seed of policies that draw random numbers", "S" },
+    { "emulate", '\0', POPT_ARG_STRING, NULL, OPT_EMULATE, "sleep as in a slower world, as unit=33ms,send=0.9ms,wire=1ms", "WORLD" },
     { "slave-program", '\0', POPT_ARG_STRING, NULL, OPT_SLAVE_PROGRAM, "absolute path of nowfarm-slave on the hosts", "PATH" },
     { "progress-fd", '\0', POPT_ARG_STRING | POPT_ARGFLAG_DOC_HIDDEN, NULL, OPT_PROGRESS_FD, NULL, "N" },
 };
@@ -153,6 +156,9 @@ static enum nf_status set(struct run_options *o, int option, const char *text,
         return NF_OK;
     case OPT_SLAVE_PROGRAM:
         o->job.slave_program = text;
+        return NF_OK;
+    case OPT_EMULATE:
+        o->job.emulate = text;
         return NF_OK;
     case OPT_OUT:
         o->request.out = text;
@@ -279,10 +285,18 @@ static enum nf_status read_all(poptContext context, struct run_options *o,
 static enum nf_status check(const struct run_options *o, struct nf_error *err)
 {
     struct nf_policy policy;
+    struct nf_emulate emulate;
 
     if (o->job.policy != NULL &&
         nf_policy_parse(o->job.policy, &policy, err) != NF_OK)
         return NF_ERR_INVAL;
+    if (o->job.emulate != NULL &&
+        nf_emulate_parse(o->job.emulate, &emulate, err) != NF_OK)
+        return NF_ERR_INVAL;
+    if (o->job.emulate != NULL && o->job.slaves > 0 &&
+        emulate.nspeeds > o->job.slaves)
+        return nf_fail(err, NF_ERR_INVAL, "emulate: %u speeds for --slaves %u",
+                       emulate.nspeeds, o->job.slaves);
     if (o->request.verify && o->kind->verify == NULL)
         return nf_fail(err, NF_ERR_INVAL, "--verify: %s can't be verified",
                        o->kind->name);

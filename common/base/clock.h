@@ -5,4 +5,7 @@
 
 /** @return microseconds of the monotonic clock, since an arbitrary point. */
 int64_t nf_now_us(void);
+
+/** Sleep until nf_now_us() is @p at_us, to a few tens of microseconds. */
+void nf_sleep_until_us(int64_t at_us);
 #endif

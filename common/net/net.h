@@ -36,6 +36,7 @@ enum nf_net_event_kind {
     NF_NET_SPAWN_FAILED, /**< spawn_id, count, host, text: that many slaves of
                               the request will never say hello */
     NF_NET_OUTPUT,       /**< peer (or NF_NO_PEER), text: printed line(s) */
+    NF_NET_FREE,         /**< emulated worlds only, see master/emulate.h */
 };
 
 #define NF_NO_PEER UINT32_MAX
@@ -46,6 +47,7 @@ struct nf_net_event {
     struct nf_msg msg; /**< the taker owns msg.payload */
     uint32_t spawn_id, count;
     const char *host, *text; /**< valid until the next call on the net */
+    int64_t at_us;           /**< emulated worlds: when it happened; else 0 */
 };
 
 struct nf_net_ops {

@@ -324,7 +324,7 @@ enum nf_status nf_get_hello(const uint8_t *data, size_t bytes,
 
 enum nf_status nf_put_job(struct nf_body *body, const struct nf_job_msg *m)
 {
-    body_start(body, sizeof(m->app) + 8 + 24 + 1);
+    body_start(body, sizeof(m->app) + 8 + 24 + 1 + 12);
     put_text(body, m->app, sizeof(m->app));
     put_u32(body, m->slots);
     put_u32(body, m->host_slaves);
@@ -332,6 +332,8 @@ enum nf_status nf_put_job(struct nf_body *body, const struct nf_job_msg *m)
     put_i64(body, m->master_silence_us);
     put_i64(body, m->unit_timeout_us);
     put_bool(body, m->has_shared);
+    put_i64(body, m->emulated_unit_us);
+    put_u32(body, m->emulated_speed);
     return body_end(body);
 }
 
@@ -347,6 +349,10 @@ enum nf_status nf_get_job(const uint8_t *data, size_t bytes,
     m_p->master_silence_us = get_time(&in, 0);
     m_p->unit_timeout_us = get_time(&in, 0);
     m_p->has_shared = get_bool(&in);
+    m_p->emulated_unit_us = get_time(&in, 0);
+    m_p->emulated_speed = get_u32(&in);
+    if (m_p->emulated_unit_us > 0 && m_p->emulated_speed < 1000)
+        in.bad = true;
     return get_end(&in);
 }
 

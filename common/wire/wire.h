@@ -74,6 +74,10 @@ struct nf_job_msg {
     int64_t master_silence_us; /**< die when the master is silent this long */
     int64_t unit_timeout_us; /**< 0: none */
     bool has_shared;         /**< a SHARED message follows */
+    /** > 0: units take no less than this at speed 1, by sleeping.  A chunk of
+     *  k units takes k emulated_unit_us / (emulated_speed / 10^6), rounded. */
+    int64_t emulated_unit_us;
+    uint32_t emulated_speed; /**< in millionths; >= 1000 with emulated units */
 };
 
 struct nf_ready_msg {

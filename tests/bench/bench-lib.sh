@@ -24,6 +24,11 @@ job() {
     cat "$work/err" >&2
     exit 1
 }
+# simulated FILE POLICY: the makespan on that platform, in seconds
+simulated() {
+    "$NF" sim farm --platform "$1" --policy "$2" --json > "$work/simulated" &&
+        "$jsonget" "$work/simulated" makespan_s
+}
 calc() { awk "BEGIN {$1}"; }
 machine() {
     echo "# $(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo |

@@ -20,8 +20,8 @@ static const uint64_t equal[3] = { 7, 7, 7 };
 
 static const struct nf_hello hello = { NF_WIRE_VERSION, "1.2.3", 4, 5, 6,
                                        "host.example" };
-static const struct nf_job_msg job = { "matmul", 3,         2,   1000000,
-                                       6000000,  250000000, true };
+static const struct nf_job_msg job = { "matmul",  3,    2,     1000000, 6000000,
+                                       250000000, true, 33000, 250000 };
 static const struct nf_lease_msg lease = { 11, UINT64_C(1) << 60,        3, 2,
                                            1,  { NF_LAYOUT_TABLE, NULL } };
 static const struct nf_result_msg result = {
@@ -121,6 +121,8 @@ static void test_round_trips(void)
     CU_ASSERT_TRUE(h.spawn_id == 4 && h.pid == 5 && h.cores == 6);
     CU_ASSERT_STRING_EQUAL(h.host, "host.example");
     CU_ASSERT_EQUAL(nf_get_job(s[1].body.data, s[1].body.bytes, &j), NF_OK);
+    CU_ASSERT_EQUAL(j.emulated_unit_us, 33000);
+    CU_ASSERT_EQUAL(j.emulated_speed, 250000);
     CU_ASSERT_STRING_EQUAL(j.app, "matmul");
     CU_ASSERT_TRUE(j.slots == 3 && j.host_slaves == 2 && j.has_shared);
     CU_ASSERT_EQUAL(j.heartbeat_us, 1000000);
@@ -309,6 +311,11 @@ static void test_poison_is_refused(void)
     CU_ASSERT_EQUAL(nf_get_result(body.data, body.bytes, &got),
                     NF_ERR_PROTOCOL);
     j.heartbeat_us = -1;
+    CU_ASSERT_EQUAL(nf_put_job(&body, &j), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_job(body.data, body.bytes, &got_job),
+                    NF_ERR_PROTOCOL);
+    j = job;
+    j.emulated_speed = 0; /* a slave divides by it */
     CU_ASSERT_EQUAL(nf_put_job(&body, &j), NF_OK);
     CU_ASSERT_EQUAL(nf_get_job(body.data, body.bytes, &got_job),
                     NF_ERR_PROTOCOL);
