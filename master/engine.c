@@ -582,7 +582,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     }
     if (!plan_hosts(&e))
         nf_engine_end(&e, NF_ERR_NOMEM, "out of memory");
-    check_speeds(&e);
+    nf_members_check_speeds(&e);
     run_loop(&e);
     nf_members_name_missing(&e);
     stop_slaves(&e);
