@@ -107,6 +107,19 @@ static enum nf_status send_lease(struct nf_emulated *m, uint32_t peer,
     return NF_OK;
 }
 
+/* With results that block, a lease that was delivered has been begun. */
+static enum nf_status send_cancel(struct nf_emulated *m, uint32_t peer,
+                                  const struct nf_msg *msg)
+{
+    struct nf_cancel_msg cancel;
+
+    if (nf_get_cancel(msg->body, msg->body_bytes, &cancel) == NF_OK &&
+        (nf_medium_cancel(&m->medium, peer, cancel.lease) ||
+         m->medium.emulate.blocking))
+        return NF_OK;
+    return nf_net_send(m->inner, peer, msg);
+}
+
 static enum nf_status emulated_send(struct nf_net *net, uint32_t peer,
                                     const struct nf_msg *msg)
 {
@@ -114,6 +127,8 @@ static enum nf_status emulated_send(struct nf_net *net, uint32_t peer,
 
     if (msg->kind == NF_MSG_LEASE)
         return send_lease(m, peer, msg);
+    if (msg->kind == NF_MSG_CANCEL)
+        return send_cancel(m, peer, msg);
     if (msg->kind == NF_MSG_REVOKE)
         forget(m, peer);
     return nf_net_send(m->inner, peer, msg);
@@ -214,6 +229,10 @@ static enum nf_status run_medium(struct nf_emulated *m,
 
     while (nf_medium_next(&m->medium, nf_now_us(), &e) == NF_OK) {
         p = (struct parcel *)e.transfer;
+        if (e.what == NF_MEDIUM_DROP) {
+            parcel_destroy(p);
+            continue;
+        }
         if (e.what == NF_MEDIUM_DELIVER) {
             status = nf_net_send(m->inner, p->transfer.peer, &p->msg);
             parcel_destroy(p);

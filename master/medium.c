@@ -21,6 +21,7 @@ void nf_medium_init(struct nf_medium *m, const struct nf_emulate *emulate)
     m->wake_us = INT64_MAX;
     TAILQ_INIT(&m->moving);
     TAILQ_INIT(&m->mail);
+    TAILQ_INIT(&m->dropped);
 }
 
 void nf_medium_fini(struct nf_medium *m)
@@ -147,6 +148,30 @@ enum nf_status nf_medium_arrive(struct nf_medium *m, struct nf_transfer *t,
     return NF_OK;
 }
 
+static struct nf_transfer *find_lease(struct nf_transfers *list, uint32_t peer,
+                                      uint64_t lease)
+{
+    struct nf_transfer *t;
+
+    TAILQ_FOREACH(t, list, link)
+    if (!t->is_result && t->peer == peer && t->lease == lease)
+        break;
+    return t;
+}
+
+bool nf_medium_cancel(struct nf_medium *m, uint32_t peer, uint64_t lease)
+{
+    struct nf_transfer *t = find_lease(&m->moving, peer, lease);
+
+    if (peer >= m->npeers)
+        return false;
+    for (uint32_t k = 0; k < m->peers[peer].nslots && t == NULL; k++)
+        t = find_lease(&m->peers[peer].slots[k]->held, peer, lease);
+    if (t != NULL)
+        t->cancelled = true;
+    return t != NULL;
+}
+
 /* --------------------------------------------------------------- the slaves */
 
 static void deliver(struct nf_medium_slot *slot, struct nf_transfer *t,
@@ -171,6 +196,10 @@ static bool data_at_slave(struct nf_medium *m, struct nf_transfer *t,
     struct nf_medium_slot *slot =
         m->emulate.blocking ? m->peers[t->peer].slots[t->slot] : NULL;
 
+    if (t->cancelled) {
+        *event_p = (struct nf_medium_event){ NF_MEDIUM_DROP, t, t->due_us };
+        return true;
+    }
     if (slot != NULL && slot->busy) {
         t->stage = HELD;
         TAILQ_INSERT_TAIL(&slot->held, t, link);
@@ -192,10 +221,14 @@ static bool result_at_master(struct nf_medium *m, struct nf_transfer *t,
         return false;
     slot->busy = false;
     slot->free_us = t->due_us;
-    next = TAILQ_FIRST(&slot->held);
+    while ((next = TAILQ_FIRST(&slot->held)) != NULL) {
+        TAILQ_REMOVE(&slot->held, next, link);
+        if (!next->cancelled)
+            break;
+        TAILQ_INSERT_TAIL(&m->dropped, next, link);
+    }
     if (next == NULL)
         return false;
-    TAILQ_REMOVE(&slot->held, next, link);
     deliver(slot, next, t->due_us, event_p);
     return true;
 }
@@ -263,10 +296,18 @@ enum nf_status nf_medium_next(struct nf_medium *m, int64_t now_us,
                               struct nf_medium_event *event_p)
 {
     for (;;) {
-        struct nf_transfer *first = TAILQ_FIRST(&m->moving);
+        struct nf_transfer *first = TAILQ_FIRST(&m->dropped);
         int64_t at_us = master_at_us(m);
-        bool is_master = first == NULL || first->due_us > at_us;
+        bool is_master;
 
+        if (first != NULL) {
+            TAILQ_REMOVE(&m->dropped, first, link);
+            *event_p = (struct nf_medium_event){ NF_MEDIUM_DROP, first,
+                                                 first->due_us };
+            return NF_OK;
+        }
+        first = TAILQ_FIRST(&m->moving);
+        is_master = first == NULL || first->due_us > at_us;
         if (!is_master)
             at_us = first->due_us;
         if (at_us > now_us || at_us == INT64_MAX) {
@@ -299,6 +340,8 @@ struct nf_transfer *nf_medium_take_back(struct nf_medium *m, uint32_t peer)
 
     if (t == NULL)
         t = take_from(&m->mail, peer);
+    if (t == NULL)
+        t = take_from(&m->dropped, peer);
     for (uint32_t i = 0; i < m->npeers && t == NULL; i++)
         for (uint32_t k = 0; k < m->peers[i].nslots && t == NULL; k++) {
             if (peer == NF_NO_PEER || peer == i) {

@@ -21,6 +21,7 @@ struct nf_transfer {
     uint32_t peer, slot;
     uint64_t lease, units;
     bool is_result;
+    bool cancelled; /**< to be dropped at the slave */
     bool last; /**< result: the lease is answered in full */
     /** Result, if results block: what the slave can't know, as its queue is
      *  kept here; -1: what it measured is right. */
@@ -52,12 +53,14 @@ struct nf_medium {
     bool deaf;
     struct nf_transfers moving; /**< in order of due_us */
     struct nf_transfers mail;   /**< for the master, in order of arrival */
+    struct nf_transfers dropped;
     uint32_t npeers;
     struct nf_medium_peer *peers;
 };
 
 enum nf_medium_what {
     NF_MEDIUM_DELIVER, /**< hand transfer, a data message, to its slave */
+    NF_MEDIUM_DROP,    /**< transfer was cancelled on its way */
     NF_MEDIUM_MERGE,   /**< hand transfer, a result, to the farm */
     NF_MEDIUM_FREE,    /**< the master has time for what it was armed for */
 };
@@ -81,6 +84,10 @@ enum nf_status nf_medium_send(struct nf_medium *medium,
  *  and idle_us. */
 enum nf_status nf_medium_arrive(struct nf_medium *medium,
                                 struct nf_transfer *transfer, int64_t now_us);
+/** @p lease is of no use any more: if it has not been delivered to @p peer, it
+ *  will be dropped when it would be; until then it is on its way as ever.
+ *  @return whether that is so */
+bool nf_medium_cancel(struct nf_medium *medium, uint32_t peer, uint64_t lease);
 /** See nf_emulated_arm(). */
 void nf_medium_arm(struct nf_medium *medium, int64_t wake_us, bool deaf);
 /** What happens next, up to @p now_us.  Answer to an event before you ask for

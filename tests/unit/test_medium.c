@@ -205,6 +205,7 @@ static int64_t simulate(const struct nf_emulate *emulate, uint32_t slaves,
     struct nf_world world = {
         .units = units,
         .slaves = slaves,
+        .slots = slaves,
         .cost_us = emulate->unit_us,
         .slave = slave,
         .net = emulate->wires == NF_EMULATE_BUS ? NF_NET_BUS : NF_NET_LINKS,
@@ -219,6 +220,7 @@ static int64_t simulate(const struct nf_emulate *emulate, uint32_t slaves,
     for (uint32_t i = 0; i < slaves; i++)
         slave[i] = (struct nf_world_slave){
             .speed = { nf_emulate_speed(emulate, i), NF_EMULATE_SPEED_ONE },
+            .slots = 1,
             .data = wire,
             .result = wire,
         };
@@ -427,6 +429,35 @@ static void test_blocking(void)
     nf_medium_fini(&m);
 }
 
+/* A lease that is of no use any more is dropped where it would be delivered,
+ * and does not keep the next one waiting. */
+static void test_cancel(void)
+{
+    struct nf_transfer t[4] = { { .lease = 1, .units = 1 },
+                                { .lease = 2, .units = 1 },
+                                { .lease = 3, .units = 1 },
+                                { .lease = 4, .units = 1 } };
+    struct nf_medium m;
+
+    start(&m, "unit=1s,send=10us,wire=10us,blocking=yes");
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(nf_medium_send(&m, &t[i], 0), NF_OK);
+    expect(&m, 33, NF_MEDIUM_DELIVER, &t[0], 20);
+    expect_nothing(&m, 33, 40); /* 1 is held, 2 on the wire, 3 being sent */
+    CU_ASSERT_FALSE(nf_medium_cancel(&m, 0, 1)); /* it has been delivered */
+    CU_ASSERT_FALSE(nf_medium_cancel(&m, 1, 2));
+    CU_ASSERT_FALSE(nf_medium_cancel(&m, 0, 5));
+    CU_ASSERT_TRUE(nf_medium_cancel(&m, 0, 2));
+    CU_ASSERT_TRUE(nf_medium_cancel(&m, 0, 3));
+    expect(&m, 100, NF_MEDIUM_DROP, &t[2], 40);
+    t[0].is_result = t[0].last = true;
+    CU_ASSERT_EQUAL(nf_medium_arrive(&m, &t[0], 100), NF_OK);
+    expect(&m, 200, NF_MEDIUM_DELIVER, &t[3], 110);
+    expect(&m, 200, NF_MEDIUM_DROP, &t[1], 30);
+    CU_ASSERT_PTR_EQUAL(nf_medium_take_back(&m, NF_NO_PEER), &t[0]);
+    nf_medium_fini(&m);
+}
+
 /* What was for a lost slave comes back, and the slot of that is free again. */
 static void test_take_back(void)
 {
@@ -460,6 +491,7 @@ int main(void)
         { "a blocked slot gets its next lease when its result has left",
           test_blocking },
         { "messages to a lost slave come back", test_take_back },
+        { "a cancelled lease is dropped on its way", test_cancel },
         CU_TEST_INFO_NULL,
     };
     CU_TestInfo tests[] = {
