@@ -3,7 +3,8 @@
 # simulated with the calibrated model, and live at a tenth of its times, with
 # slaves that sleep instead of computing (nowfarm run --emulate).
 #
-#   [REPEATS=5] [SIM_REPEATS=10] [PLACE=lab|pvm|local] reproduce-presend.sh [DIR]
+#   [REPEATS=5] [SIM_REPEATS=10] [PLACE=lab|pvm|local] [RATE=100mbit] \
+#       reproduce-presend.sh [DIR]
 #
 # Live runs take place in the lab, four workstations and a master, if there can
 # be one here, else on PVM on this host.  Writes into DIR (reproduce-presend):
@@ -66,20 +67,20 @@ simulated() {
 # --------------------------------------------------------------------- live
 
 place=${PLACE:-}
-lab_sh=$top_srcdir/tests/lab/lab.sh
-export NF_LAB=nf-$$
+rate=${RATE:-100mbit}
+export NOWFARM_LAB=nf-$$
 if [ -z "$place" ]; then
     place=pvm
-    "$lab_sh" check 2> /dev/null && place=lab
+    "$NF" lab check > /dev/null 2>&1 && place=lab
 fi
-test_cleanup() { [ "$place" != lab ] || "$lab_sh" down; }
+test_cleanup() { [ "$place" != lab ] || "$NF" lab down 2> /dev/null; }
 case $place in
 lab)
-    "$lab_sh" up 4 || exit 1
-    printf 'ws%d\n' 1 2 3 4 > "$work/hosts"
-    nowfarm=("$lab_sh" exec ws0 "$NF")
+    "$NF" lab hub 4 "$rate" > /dev/null || exit 1
+    "$NF" lab hosts > "$work/hosts" || exit 1
+    nowfarm=("$NF" lab exec ws0 "$NF")
     where=(--hosts "$work/hosts" --slaves 4)
-    place_text="four workstations and a master in the lab"
+    place_text="four workstations and a master on a hub of $rate in the lab"
     ;;
 pvm)
     nowfarm=("$NF")
