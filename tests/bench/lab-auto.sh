@@ -74,9 +74,10 @@ calc "printf(\"auto / best fixed td: %.4f (goal: at most 1.01)\\n\",
     $(of $equal auto) / $best)"
 table $mixed send gss auto
 bound=$(calc "print $units * 0.033 / 2.75")
-calc "printf(\"auto recovers %.0f %% of what Send leaves above the fluid\" \
-    \" bound of %.3f s (goal: at least 80 %%)\\n\",
-    100 * ($(of $mixed send) - $(of $mixed auto)) /
-    ($(of $mixed send) - $bound), $bound)"
+send=$(of $mixed send)
+share=$(calc "print 100 * ($send - $(of $mixed auto)) / ($send - $bound)")
+printf 'auto recovers %.0f %% of what Send leaves above the fluid bound of %s s' \
+    "$share" "$bound"
+echo " (goal: at least 80 %)"
 sort -g "$work/ratios" | awk '{v[NR] = $1} END {
     printf("live / simulated: %s to %s (goal: 0.95 to 1.05)\n", v[1], v[NR])}'
