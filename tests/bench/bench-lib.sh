@@ -24,8 +24,8 @@ job() {
     cat "$work/err" >&2
     exit 1
 }
-# simulated FILE POLICY: the makespan on that platform, in seconds
-simulated() {
+# sim_makespan FILE POLICY: the makespan on that platform, in seconds
+sim_makespan() {
     "$NF" sim farm --platform "$1" --policy "$2" --json > "$work/simulated" &&
         "$jsonget" "$work/simulated" makespan_s
 }

@@ -53,7 +53,7 @@ for world in $worlds; do
     for policy in $policies; do
         policy=${policy//30ms/$((unit_us * 10 / 11))us}
         policy=${policy//20ms/$((unit_us * 20 / 33))us}
-        simulated=$(simulated "$work/world.json" "$policy") || exit 1
+        simulated=$(sim_makespan "$work/world.json" "$policy") || exit 1
         printf '%-10s %-24s %10.3f' "$name" "$policy" "$simulated"
         for transport in $transports; do
             : > "$work/live"

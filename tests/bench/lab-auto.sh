@@ -46,7 +46,7 @@ table() {
         "live (spread)" ratio
     for policy; do
         file=$work/live.${speeds//\//-}.$policy
-        simulated "$work/world.json" "$policy" > "$work/s" || exit 1
+        sim_makespan "$work/world.json" "$policy" > "$work/s" || exit 1
         ratio=$(calc "printf(\"%.4f\", $(median "$file") / $(cat "$work/s"))")
         printf '%-22s %10.3f %10.3f (%5s) %8s\n' "$policy" "$(cat "$work/s")" \
             "$(median "$file")" "$(spread "$file")" "$ratio"

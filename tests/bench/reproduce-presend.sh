@@ -59,7 +59,7 @@ platform() {
 simulated() {
     local seed seconds
     for seed in $(seq "$sim_repeats"); do
-        seconds=$(simulated "$work/world.$seed" "$3") || exit 1
+        seconds=$(sim_makespan "$work/world.$seed" "$3") || exit 1
         echo "$1,$2,$3,$seed,$seconds" >> "$dir/simulated.csv"
     done
 }
