@@ -3,7 +3,7 @@
 # simulated with the calibrated model, and live at a tenth of its times, with
 # slaves that sleep instead of computing (nowfarm run --emulate).
 #
-#   [REPEATS=5] [SIM_REPEATS=10] [PLACE=lab|pvm|local] [RATE=100mbit] \
+#   [REPEATS=5] [SIM_REPEATS=10] [PLACE=lab|pvm|local] [RATE=1gbit] \
 #       reproduce-presend.sh [DIR]
 #
 # Live runs take place in the lab, four workstations and a master, if there can
@@ -67,7 +67,7 @@ simulated() {
 # --------------------------------------------------------------------- live
 
 place=${PLACE:-}
-rate=${RATE:-100mbit}
+rate=${RATE:-1gbit}
 export NOWFARM_LAB=nf-$$
 if [ -z "$place" ]; then
     place=pvm
@@ -234,7 +234,7 @@ set terminal $terminal
 set output "$dir/plot.$kind"
 set datafile separator ","
 set title "Table 1 of Goo 2001: 320 columns on 4 slaves"
-set xlabel "t_D in ms (live: the same share of a cycle of Send, which is a tenth as long)"
+set xlabel "t_{D} in ms (live: the same share of a cycle of Send, which is a tenth as long)"
 set ylabel "time in s (live: times 10)"
 set xrange [-10:410]
 set yrange [26:40]
