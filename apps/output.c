@@ -294,3 +294,18 @@ void nf_output_abort(struct nf_output *output)
     unlink(output->temporary->path);
     output_free(output);
 }
+
+enum nf_status nf_output_write_whole(const char *path, const void *data,
+                                     size_t bytes, struct nf_error *err)
+{
+    struct nf_output *output;
+    enum nf_status status = nf_output_open(path, &output, err);
+
+    if (status != NF_OK)
+        return status;
+    status = nf_output_write(output, data, bytes, err);
+    if (status == NF_OK)
+        return nf_output_commit(output, err);
+    nf_output_abort(output);
+    return status;
+}

@@ -39,6 +39,11 @@ enum nf_status nf_output_commit(struct nf_output *output, struct nf_error *err);
 /** Forget what was written and free @p output; NULL is fine. */
 void nf_output_abort(struct nf_output *output);
 
+/** All of the above at once: data[0..bytes) is the whole file.
+ *  @retval NF_ERR_INVAL, NF_ERR_IO, NF_ERR_NOMEM  as above */
+enum nf_status nf_output_write_whole(const char *path, const void *data,
+                                     size_t bytes, struct nf_error *err);
+
 /** Remove the temporary files of all outputs of this process that are open.
  *  Runs at exit by itself.  Async-signal-safe; the outputs must not be
  *  committed any more. */

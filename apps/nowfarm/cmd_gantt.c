@@ -40,7 +40,6 @@ static enum nf_status write_form(const struct form *form,
 {
     char *text = NULL;
     size_t bytes = 0;
-    struct nf_output *output;
     FILE *to = open_memstream(&text, &bytes);
     enum nf_status status;
     bool failed;
@@ -53,14 +52,7 @@ static enum nf_status write_form(const struct form *form,
         free(text);
         return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
     }
-    status = nf_output_open(path, &output, err);
-    if (status == NF_OK) {
-        status = nf_output_write(output, text, bytes, err);
-        if (status == NF_OK)
-            status = nf_output_commit(output, err);
-        else
-            nf_output_abort(output);
-    }
+    status = nf_output_write_whole(path, text, bytes, err);
     free(text);
     return status;
 }

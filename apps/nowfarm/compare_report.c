@@ -326,7 +326,6 @@ static void print_csv(const struct compare *c, FILE *to)
 enum nf_status compare_write_csv(const struct compare *c, const char *path,
                                  struct nf_error *err)
 {
-    struct nf_output *output;
     char *text = NULL;
     size_t bytes = 0;
     FILE *to = open_memstream(&text, &bytes);
@@ -338,14 +337,7 @@ enum nf_status compare_write_csv(const struct compare *c, const char *path,
         free(text);
         return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
     }
-    status = nf_output_open(path, &output, err);
-    if (status == NF_OK) {
-        status = nf_output_write(output, text, bytes, err);
-        if (status == NF_OK)
-            status = nf_output_commit(output, err);
-        else
-            nf_output_abort(output);
-    }
+    status = nf_output_write_whole(path, text, bytes, err);
     free(text);
     return status;
 }

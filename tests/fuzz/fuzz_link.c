@@ -126,7 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 }
 
 #ifndef NF_LIBFUZZER
-enum { INPUT_BYTES = 1 << 16, ROUNDS = 40000, FRAMES = 12 };
+#include "tests/fuzz/replay.h"
+enum { ROUNDS = 40000, FRAMES = 12 };
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -136,27 +137,13 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-static int replay(const char *path)
-{
-    static uint8_t data[INPUT_BYTES];
-    FILE *file = fopen(path, "rb");
-
-    if (file == NULL) {
-        perror(path);
-        return 1;
-    }
-    LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), file));
-    fclose(file);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     uint64_t state = 42;
     int bad = 0;
 
     for (int i = 1; i < argc; i++)
-        bad |= replay(argv[i]);
+        bad |= fuzz_replay(argv[i]);
     for (int i = 0; argc == 1 && i < ROUNDS; i++) {
         uint8_t input[FRAMES * STEP];
 

@@ -118,7 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 }
 
 #ifndef NF_LIBFUZZER
-enum { INPUT_BYTES = 1 << 16, ROUNDS = 40000 };
+#include "tests/fuzz/replay.h"
+enum { ROUNDS = 40000 };
 
 static const char *const seeds[] = {
     "{\"units\":9,\"slaves\":3,\"cost\":1000}",
@@ -173,27 +174,13 @@ static size_t make_input(uint64_t *state, char *text, size_t room)
     return length;
 }
 
-static int replay(const char *path)
-{
-    static uint8_t data[INPUT_BYTES];
-    FILE *file = fopen(path, "rb");
-
-    if (file == NULL) {
-        perror(path);
-        return 1;
-    }
-    LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), file));
-    fclose(file);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     uint64_t state = 42;
     int bad = 0;
 
     for (int i = 1; i < argc; i++)
-        bad |= replay(argv[i]);
+        bad |= fuzz_replay(argv[i]);
     for (int i = 0; argc == 1 && i < ROUNDS; i++) {
         char input[1024];
         size_t bytes = make_input(&state, input, sizeof(input));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tests/fuzz/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -53,20 +54,6 @@ static size_t fuzz_text_change(uint64_t *state, const char *text,
     return bytes;
 }
 
-static int fuzz_text_replay(const char *path)
-{
-    static uint8_t data[1 << 16];
-    FILE *file = fopen(path, "rb");
-
-    if (file == NULL) {
-        perror(path);
-        return 1;
-    }
-    LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), file));
-    fclose(file);
-    return 0;
-}
-
 /** @param texts  ntexts good ones, each shorter than FUZZ_TEXT_BYTES / 2 */
 static int fuzz_text_main(int argc, char **argv, const char *const *texts,
                           size_t ntexts)
@@ -76,7 +63,7 @@ static int fuzz_text_main(int argc, char **argv, const char *const *texts,
     int bad = 0;
 
     for (int i = 1; i < argc; i++)
-        bad |= fuzz_text_replay(argv[i]);
+        bad |= fuzz_replay(argv[i]);
     for (size_t i = 0; argc == 1 && i < FUZZ_TEXT_ROUNDS; i++) {
         size_t bytes = fuzz_text_change(&state, texts[i % ntexts], input);
         uint8_t *copy = malloc(bytes); /* exact, so that sanitizers see it */

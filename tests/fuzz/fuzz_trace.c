@@ -136,7 +136,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 }
 
 #ifndef NF_LIBFUZZER
-enum { INPUT_BYTES = 1 << 20, ROUNDS = 20000 };
+#include "tests/fuzz/replay.h"
+enum { ROUNDS = 20000 };
 
 static const char good[] =
     "{\"nowfarm_trace\":1,\"version\":\"1\",\"app\":\"a\",\"units\":9,"
@@ -219,26 +220,12 @@ static void fuzz_good(void)
     }
 }
 
-static int replay(const char *path)
-{
-    static uint8_t data[INPUT_BYTES];
-    FILE *file = fopen(path, "rb");
-
-    if (file == NULL) {
-        perror(path);
-        return 1;
-    }
-    LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), file));
-    fclose(file);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     int bad = 0;
 
     for (int i = 1; i < argc; i++)
-        bad |= replay(argv[i]);
+        bad |= fuzz_replay(argv[i]);
     if (argc == 1)
         fuzz_good();
     return bad;
