@@ -1,15 +1,10 @@
 /* Fuzzing the reader of traces and all that is made of one: what is read must
  * make sense, and be drawn and fitted without harm.
  *
- * With libFuzzer:
- *
- *   clang -DNF_LIBFUZZER -g -O1 -fsanitize=fuzzer,address,undefined \
- *       -I. -Iinclude -Ibuild tests/fuzz/fuzz_trace.c \
- *       common/trace/{history,members,events,leases,map}.c \
- *       common/base/{alloc,error,text,units,rng}.c \
- *       apps/nowfarm/{timeline,gantt_svg,gantt_chrome,gantt_paje}.c \
- *       apps/nowfarm/replay_seats.c -ljansson -lm -o fuzz_trace
- *   ./fuzz_trace -max_len=8192 -dict=tests/fuzz/trace.dict CORPUS
+ * With libFuzzer: ./check.sh --fuzz, or tests/fuzz/fuzz.sh.
+ * fuzz-sources: apps/nowfarm/timeline.c apps/nowfarm/gantt_svg.c
+ * fuzz-sources: apps/nowfarm/gantt_chrome.c apps/nowfarm/gantt_paje.c
+ * fuzz-sources: apps/nowfarm/replay_seats.c
  *
  * Without: `fuzz_trace FILE...` replays inputs (AFL works like that), and
  * `fuzz_trace` alone changes a good trace from a fixed seed. */
