@@ -7,9 +7,10 @@
 #                                  (default 60)
 #   tests/fuzz/fuzz.sh list        their names
 #
-# What a fuzzer found interesting stays in build-fuzz/corpus/NAME and is where
-# the next run starts.  An input that crashed, hung or leaked is shown, kept in
-# build-fuzz/crashes, and the exit status is 1; 77: no clang with libFuzzer.
+# It starts from good inputs (seeds, below).  What a fuzzer found interesting
+# stays in build-fuzz/corpus/NAME and is where the next run starts.  An input that
+# crashed, hung or leaked is shown, kept in build-fuzz/crashes, and the exit status
+# is 1; 77: no clang with libFuzzer.
 set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
 build='build-fuzz'
@@ -48,6 +49,15 @@ show() { # FILE NAME
     echo "again: $build/tests/fuzz/$2 $1"
 }
 
+# Good inputs to begin with, where there are some.
+seeds() { # NAME
+    case $1 in
+    fuzz_platform) echo conf/platforms ;;
+    fuzz_matrix) echo tests/golden/matrices ;;
+    *) [ ! -d "tests/fuzz/seeds/$1" ] || echo "tests/fuzz/seeds/$1" ;;
+    esac
+}
+
 run() { # NAME
     local name=$1 crashes=$build/crashes status found
     local corpus=$build/corpus/$name
@@ -59,9 +69,11 @@ run() { # NAME
     mkdir -p "$corpus" $crashes || return
     found=$(mktemp "$crashes/.since.XXXXXX") || return
     [ -f "tests/fuzz/$name.dict" ] && options=(-dict="tests/fuzz/$name.dict")
+    # shellcheck disable=SC2046
     "$build/tests/fuzz/$name" -max_total_time="${NF_FUZZ_SECONDS:-60}" \
-        -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 \
-        -artifact_prefix="$crashes/$name-" "${options[@]}" "$corpus"
+        -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
+        -artifact_prefix="$crashes/$name-" "${options[@]}" "$corpus" \
+        $(seeds "$name")
     status=$?
     find $crashes -name "$name-*" -newer "$found" | while read -r file; do
         show "$file" "$name"
