@@ -191,6 +191,15 @@ static void output_free(struct nf_output *output)
     nf_free(output);
 }
 
+bool nf_output_is_same(const char *path, const char *other)
+{
+    struct stat a, b;
+
+    return strcmp(path, other) == 0 ||
+           (stat(path, &a) == 0 && stat(other, &b) == 0 &&
+            a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
 enum nf_status nf_output_open(const char *path, struct nf_output **output_p,
                               struct nf_error *err)
 {

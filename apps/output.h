@@ -7,6 +7,7 @@
  *  computation; nf_output_open(), nf_output_write() ..., nf_output_commit() at
  *  its end.  A process that ends in between by exit(), or by a signal whose
  *  handler calls nf_output_cleanup(), leaves nothing behind. */
+#include <stdbool.h>
 #include <stddef.h>
 #include "nowfarm.h"
 
@@ -17,6 +18,9 @@ struct nf_output;
  *  is an existing file that is write-protected.
  *  @retval NF_ERR_INVAL  no; err: "out/C.npy: there is no directory 'out'" */
 enum nf_status nf_output_check(const char *path, struct nf_error *err);
+
+/** Do both names mean one file?  Either may not exist. */
+bool nf_output_is_same(const char *path, const char *other);
 
 /** Begin writing @p path (a symbolic link is followed).  An existing file keeps
  *  its contents until commit, and its permissions for good.

@@ -214,10 +214,14 @@ int lab_each(int (*visit)(const struct lab *lab, void *arg), void *arg)
     dir = opendir(lab.root);
     if (dir == NULL)
         return 0;
-    while (status == 0 && (entry = readdir(dir)) != NULL)
+    while ((entry = readdir(dir)) != NULL) {
+        int one = 0;
+
         if (is_name(entry->d_name) &&
             lab_find(entry->d_name, &lab, NULL) == NF_OK)
-            status = visit(&lab, arg);
+            one = visit(&lab, arg);
+        status = one > status ? one : status;
+    }
     closedir(dir);
     return status;
 }

@@ -24,7 +24,7 @@ struct matmul {
 };
 
 static const struct nf_app_option matmul_options[] = {
-    { "n", "N", "multiply two random N x N matrices" },
+    { "n", "N", "multiply two random N x N matrices; default 320" },
     { "seed", "S", "seed of the random matrices (default 1)" },
     { "a", "FILE", "read A from FILE.mtx or FILE.npy (goes with --b)" },
     { "b", "FILE", "read B from FILE.mtx or FILE.npy (goes with --a)" },
@@ -192,6 +192,8 @@ static enum nf_status open_files(struct matmul *matmul, struct nf_error *err)
 }
 
 /* Which matrices are asked for, and can the result be saved? */
+enum { DEFAULT_N = 320 }; /* the paper's */
+
 static enum nf_status check_request(const struct matmul *matmul,
                                     struct nf_error *err)
 {
@@ -208,10 +210,6 @@ static enum nf_status check_request(const struct matmul *matmul,
                        "matmul: --%s needs --%s (want --n N, or --a FILE "
                        "--b FILE)",
                        a ? "a" : "b", a ? "b" : "a");
-    if (matmul->n == 0 && !a)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "matmul: no matrices (want --n N, or --a FILE "
-                       "--b FILE)");
     if (a && matmul->seed_given)
         return nf_fail(err, NF_ERR_INVAL,
                        "matmul: --seed goes with --n, not with files");
@@ -282,6 +280,8 @@ static enum nf_status matmul_open(void *state,
         status = set_text("out", request->out, &matmul->out, err);
     if (status == NF_OK)
         status = check_request(matmul, err);
+    if (matmul->n == 0 && matmul->path[0] == NULL)
+        matmul->n = DEFAULT_N;
     if (status == NF_OK)
         status =
             matmul->n > 0 ? open_random(matmul, err) : open_files(matmul, err);

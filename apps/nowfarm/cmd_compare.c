@@ -122,6 +122,10 @@ static enum nf_status check_files(const struct session *s, struct nf_error *err)
         status = nf_output_check(s->o.csv, err);
     if (status != NF_OK)
         return nf_fail_prefix(err, "--csv");
+    if (s->o.csv != NULL && s->o.plot != NULL &&
+        nf_output_is_same(s->o.csv, s->o.plot))
+        return nf_fail(err, NF_ERR_INVAL, "--csv and --plot are one file, %s",
+                       s->o.plot);
     if (s->o.plot != NULL)
         status = plot_check(s->o.plot, err);
     return status == NF_OK ? NF_OK : nf_fail_prefix(err, "--plot");

@@ -93,6 +93,8 @@ static int check_and_draw(poptContext context, const char *out)
         return nf_usage_error("--out %s: want a name that ends in .svg, .json "
                               "(Perfetto) or .paje (ViTE)",
                               out);
+    if (nf_output_is_same(trace, out))
+        return nf_usage_error("--out %s is the trace itself", out);
     if (nf_output_check(out, &err) != NF_OK ||
         draw(trace, form, out, &err) != NF_OK)
         return nf_failure(&err);

@@ -181,10 +181,9 @@ static void print_notes(const struct compare *c,
         const struct compare_result *r = &v->results[i];
 
         if (r->failed > 0)
-            fprintf(to,
-                    "%s failed in %u of %u runs; its numbers are those of "
-                    "the others\n",
-                    c->policies[i], r->failed, r->failed + r->runs);
+            fprintf(to, "%s failed in %u of %u runs%s\n", c->policies[i],
+                    r->failed, r->failed + r->runs,
+                    r->runs > 0 ? "; its numbers are those of the others" : "");
     }
 }
 
@@ -417,7 +416,7 @@ enum nf_status compare_plot(const struct compare *c,
                         .series = series,
                         .nseries = c->npolicies,
                         .mark = v->lower_bound_s * scale.per_s,
-                        .mark_label = "lower bound (compute / slots)" },
+                        .mark_label = "lower bound" },
         path, err);
     nf_free(values);
     return status;

@@ -381,8 +381,8 @@ static void draw_bound(struct svg *s)
     if (x > left + plot)
         return;
     fprintf(s->to,
-            "<path class=\"b\" d=\"M%.2f %.2fV%.2f\"><title>lower bound %s: "
-            "compute / slots</title></path>\n",
+            "<path class=\"b\" d=\"M%.2f %.2fV%.2f\"><title>lower bound "
+            "%s</title></path>\n",
             x, top - 8, s->rows_end,
             nf_format_time_us(h->end.lower_bound_us, text, sizeof(text)));
 }
@@ -413,7 +413,8 @@ static enum nf_status draw_outstanding(struct svg *s)
         return status;
     most = most_of(changes, n);
     fprintf(s->to, "<path class=\"u\" d=\"M%.0f %.2f", left, base);
-    for (double x = left; x <= left + plot; x++) {
+    for (int column = 0; column <= (int)plot; column++) {
+        double x = left + column;
         int64_t peak = units;
 
         for (; i < n && x_of(s, changes[i].at_us) <= x; i++) {
@@ -448,7 +449,7 @@ static void draw_title(struct svg *s)
     put_escaped(s->to, h->policy);
     fputs("</text>\n<text class=\"n\" x=\"10\" y=\"52\">", s->to);
     if (h->complete)
-        fprintf(s->to, "makespan %s; lower bound %s (compute / slots); ",
+        fprintf(s->to, "makespan %s; lower bound %s; ",
                 nf_format_time_us(h->end.makespan_us, a, sizeof(a)),
                 nf_format_time_us(h->end.lower_bound_us, b, sizeof(b)));
     else
@@ -458,7 +459,10 @@ static void draw_title(struct svg *s)
             h->complete ? h->end.slots : s->t->nrows, s->t->nhosts,
             s->t->nhosts == 1 ? "" : "s");
     put_escaped(s->to, h->transport);
-    fprintf(s->to, "%s%s", h->date[0] != '\0' ? "; " : "", h->date);
+    if (h->date[0] != '\0') {
+        fputs("; ", s->to);
+        put_escaped(s->to, h->date);
+    }
     if (h->end.lost_slaves > 0)
         fprintf(s->to, "; %" PRIu64 " slave%s lost", h->end.lost_slaves,
                 h->end.lost_slaves == 1 ? "" : "s");

@@ -168,9 +168,14 @@ static void put_values(FILE *to, const struct plot *plot)
     }
 }
 
+/* What an axis must show. */
+struct range {
+    double low, high, low_median, high_median;
+};
+
 /* $box: median, row, quartiles, extremes; and what the axis must show. */
 static enum nf_status put_boxes(FILE *to, const struct plot *plot,
-                                double *low_p, double *high_p)
+                                struct range *range_p)
 {
     fputs("$box << EOD\n", to);
     for (size_t i = 0; i < plot->nseries; i++) {
@@ -188,24 +193,26 @@ static enum nf_status put_boxes(FILE *to, const struct plot *plot,
             continue;
         fprintf(to, "%.12g %zu %.12g %.12g %.12g %.12g\n", five.median, i + 1,
                 five.q1, five.q3, five.min, five.max);
-        *low_p = fmin(*low_p, five.min);
-        *high_p = fmax(*high_p, five.max);
+        range_p->low = fmin(range_p->low, five.min);
+        range_p->high = fmax(range_p->high, five.max);
+        range_p->low_median = fmin(range_p->low_median, five.median);
+        range_p->high_median = fmax(range_p->high_median, five.median);
     }
     fputs("EOD\n", to);
     return NF_OK;
 }
 
 /* The axis: from zero, unless that would squeeze the data into the last third;
- * logarithmic if data would be squeezed into the first tenth. */
-static void put_range(FILE *to, const char *label, double low, double high)
+ * logarithmic if medians are more than tenfold apart. */
+static void put_range(FILE *to, const char *label, const struct range *range)
 {
-    double margin;
+    double low = range->low, high = range->high, margin;
 
     if (low > high) { /* no data */
         low = 0;
         high = 1;
     }
-    if (low > 0 && high / low > 10) {
+    if (low > 0 && range->high_median / range->low_median > 10) {
         fprintf(to, "set logscale x\nset xrange [%.12g:%.12g]\n", low / 1.15,
                 high * 1.15);
         fputs("set xlabel ", to);
@@ -272,21 +279,21 @@ static void put_layers(FILE *to, const struct plot *plot)
 
 static enum nf_status put_box_plot(FILE *to, const struct plot *plot)
 {
-    double low = INFINITY, high = -INFINITY;
-    enum nf_status status = put_boxes(to, plot, &low, &high);
+    struct range range = { INFINITY, -INFINITY, INFINITY, -INFINITY };
+    enum nf_status status = put_boxes(to, plot, &range);
 
     if (status != NF_OK)
         return status;
     put_values(to, plot);
     if (isfinite(plot->mark)) {
-        low = fmin(low, plot->mark);
-        high = fmax(high, plot->mark);
+        range.low = fmin(range.low, plot->mark);
+        range.high = fmax(range.high, plot->mark);
         fprintf(to,
                 "set arrow from first %.12g, graph 0 to first %.12g, "
                 "graph 1 nohead dt 2 lw 1.5 lc rgb '" COLOR_GREY "'\n",
                 plot->mark, plot->mark);
     }
-    put_range(to, plot->x_label, low, high);
+    put_range(to, plot->x_label, &range);
     put_rows(to, plot);
     put_layers(to, plot);
     return NF_OK;

@@ -35,6 +35,7 @@ struct absence {
 
 struct seats {
     uint32_t count;
+    uint32_t nfree; /**< that nobody has, while reading */
     struct seat *list;
     uint32_t *of_chunk; /**< [h->nchunks] */
     uint32_t nabsences;

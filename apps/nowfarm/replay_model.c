@@ -71,16 +71,42 @@ static void sum_seats(struct replay_model *m, double *units_p, double *mean_p)
     *mean_p = units > 0 ? compute_us / units : 0;
 }
 
+/* Variance of a unit's time within a seat, from those that had several.
+ * @return -1 if none had */
+static double variance_within(const struct replay_model *m)
+{
+    double squares_us2 = 0, freedom = 0;
+
+    for (uint32_t i = 0; i < m->seats.count; i++) {
+        const struct seat *seat = &m->seats.list[i];
+
+        if (seat->units < 2)
+            continue;
+        squares_us2 +=
+            seat->squares_us2 - seat->compute_us * seat->compute_us / seat->units;
+        freedom += seat->units - 1;
+    }
+    return freedom > 0 ? fmax(squares_us2, 0) / freedom : -1;
+}
+
+/* A seat with few units says little of its own variance: a slow slave may have
+ * had one unit only. */
+enum { FEW_UNITS = 8 };
+
 static void fit_speeds(struct replay_model *m, double mean_us)
 {
+    double within_us2 = variance_within(m);
+
     for (uint32_t i = 0; i < m->seats.count; i++) {
         struct seat *seat = &m->seats.list[i];
         double here_us, variance;
 
-        if (seat->units < 2 || mean_us <= 0)
+        if (seat->units < 1 || within_us2 < 0 || mean_us <= 0)
             continue;
         here_us = seat->compute_us / seat->units;
         variance = seat->squares_us2 / seat->units - here_us * here_us;
+        if (seat->units < FEW_UNITS)
+            variance = fmax(variance, within_us2);
         if (here_us > 0 &&
             fabs(here_us - mean_us) > 3 * sqrt(fmax(variance, 0) / seat->units))
             seat->speed = fmin(fmax(mean_us / here_us, 1e-3), 1e3);
@@ -444,7 +470,7 @@ enum nf_status model_world(struct replay_model *m, struct nf_world *world_p,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     status = nf_world_parse(json, &world, err);
     if (status != NF_OK && status != NF_ERR_NOMEM && m->seats.nabsences > 0) {
-        /* a simulator that knows no failures, or not such as these */
+        /* failures that the simulator refuses */
         json_object_del(json, "failures");
         m->losses_ignored = true;
         status = nf_world_parse(json, &world, err);

@@ -42,6 +42,18 @@ enum nf_status replay_add(struct replay *replay, const char *spec, bool used,
     return NF_OK;
 }
 
+static bool are_equal(const struct nf_param_value *a,
+                      const struct nf_param_value *b)
+{
+    for (size_t i = 0; i < NF_POLICY_PARAMS_MAX; i++)
+        if (a[i].given != b[i].given || a[i].count != b[i].count ||
+            a[i].time_us != b[i].time_us || islessgreater(a[i].real, b[i].real) ||
+            a[i].nlist != b[i].nlist ||
+            memcmp(a[i].list, b[i].list, sizeof(a[i].list)) != 0)
+            return false;
+    return true;
+}
+
 /* Is a policy there already, by whatever name? */
 static bool is_there(const struct replay *replay, const char *spec)
 {
@@ -53,10 +65,8 @@ static bool is_there(const struct replay *replay, const char *spec)
         const struct nf_policy *q = &replay->list[i].policy;
 
         if (p.sizer == q->sizer && p.pacer == q->pacer &&
-            memcmp(p.sizer_values, q->sizer_values, sizeof(p.sizer_values)) ==
-                0 &&
-            memcmp(p.pacer_values, q->pacer_values, sizeof(p.pacer_values)) ==
-                0)
+            are_equal(p.sizer_values, q->sizer_values) &&
+            are_equal(p.pacer_values, q->pacer_values))
             return true;
     }
     return false;

@@ -11,7 +11,7 @@ static const int64_t LATE_US = 500000;
 
 static struct seat *free_seat(struct seats *seats, const char *host)
 {
-    for (uint32_t i = 0; i < seats->count; i++)
+    for (uint32_t i = 0; i < seats->count && seats->nfree > 0; i++)
         if (!seats->list[i].taken && strcmp(seats->list[i].host, host) == 0)
             return &seats->list[i];
     return NULL;
@@ -44,6 +44,7 @@ static void sit_down(struct seats *seats, const struct nf_history *h,
             seat = &seats->list[seats->count++];
             memcpy(seat->host, slave->host, sizeof(seat->host));
             seat->speed = 1;
+            seats->nfree++;
             if (stay->from_us > h->stays[0].from_us + LATE_US)
                 seats->absences[seats->nabsences++] = (struct absence){
                     .seat = seats->count - 1,
@@ -51,6 +52,7 @@ static void sit_down(struct seats *seats, const struct nf_history *h,
                 };
         }
         seat->taken = true;
+        seats->nfree--;
         seat->slave = stay->slave;
         *mine = (uint32_t)(seat - seats->list);
         absence = open_absence(seats, *mine);
@@ -85,6 +87,7 @@ static void stand_up(struct seats *seats, const struct nf_history *h,
         uint32_t seat = seat_of[slave->first_slot + k];
 
         seats->list[seat].taken = false;
+        seats->nfree++;
         seats->absences[seats->nabsences++] = (struct absence){
             .seat = seat,
             .silent = silent,

@@ -281,6 +281,19 @@ static enum nf_status read_all(poptContext context, struct run_options *o,
     return NF_OK;
 }
 
+/* The trace is begun when the inputs are read: it must not be one of them. */
+static enum nf_status check_trace(const struct run_options *o,
+                                  struct nf_error *err)
+{
+    const char *trace = o->job.trace_file;
+
+    for (size_t i = 0; i < o->ntexts && trace != NULL; i++)
+        if (o->texts[i] != trace && nf_output_is_same(o->texts[i], trace))
+            return nf_fail(err, NF_ERR_INVAL,
+                           "--trace %s: another option means that file", trace);
+    return NF_OK;
+}
+
 /* What nf_run() would find wrong too, found before the inputs are read. */
 static enum nf_status check(const struct run_options *o, struct nf_error *err)
 {
@@ -311,7 +324,7 @@ static enum nf_status check(const struct run_options *o, struct nf_error *err)
         strcmp(o->job.transport, "local") == 0)
         return nf_fail(err, NF_ERR_INVAL,
                        "--hosts goes with --transport pvm only");
-    return NF_OK;
+    return check_trace(o, err);
 }
 
 /* Options, and what popt says on --help. */

@@ -18,7 +18,7 @@ static bool may_be_copied(const struct nf_farm *farm,
                           const struct nf_chunk *chunk)
 {
     return chunk->twin == NF_CHUNK_NONE && chunk->attempts == 0 &&
-           !chunk->single && !chunk->spoilt && is_wanted(farm, chunk);
+           chunk->silences == 0 && !chunk->single && !chunk->spoilt && is_wanted(farm, chunk);
 }
 
 /* @return the last lease of the slot that may be copied, or NF_CHUNK_NONE */
@@ -73,6 +73,8 @@ void nf_farm_leave_to_twin(struct nf_farm *farm, struct nf_chunk *chunk,
         return;
     twin = nf_chunks_at(&farm->pool.chunks, chunk->twin);
     twin->spoilt |= spoilt;
+    if (twin->silences < chunk->silences) /* or one that silences its slaves */
+        twin->silences = chunk->silences; /* would get slave after slave */
     /* both end with the same unit */
     if (twin->first <= chunk->first)
         chunk->count = 0;

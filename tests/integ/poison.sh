@@ -29,6 +29,11 @@ run run synth --units 50 --cost 5ms --slaves 2 --slots 1 --fault 7:stop \
 same "a unit that stops its slaves: exit status" "$rc" 1
 check "a unit that stops its slaves: it is named" err_says 'unit 7([^0-9]|$)'
 same "a unit that stops its slaves: lost slaves" "$(json lost_slaves)" 5
+# Copies count with it, or one unit would take slave after slave.
+run run synth --units 60 --cost 100ms --slaves 10 --slots 1 --fault 55:stop \
+    --heartbeat-timeout 500ms --policy auto:replicate=1 --json
+same "with copies: exit status" "$rc" 1
+at_most "with copies: lost slaves" "$(json lost_slaves)" 6
 check "no slave is left" wait_until 5 no_slaves
 check "no pvmd is left" wait_until 5 no_pvmd
 finish

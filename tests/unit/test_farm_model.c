@@ -93,7 +93,7 @@ static struct lease *check_copy(struct script *s, const struct nf_action *a)
     require(s, s->units[a->first].fate == PENDING, "a copy is wanted");
     require(s, a->attempts == 0, "attempts are told");
     for (uint64_t u = a->first; u < a->first + a->count; u++)
-        require(s, s->units[u].attempts == 0 && !s->units[u].suspect,
+        require(s, s->units[u].attempts + s->units[u].silences == 0,
                 "units that ended badly are not copied");
     s->copies++;
     return find_original(s, a);
@@ -429,18 +429,18 @@ static bool has_one_unit(const struct script *s, uint32_t slave)
     return units == 1;
 }
 
-/* Units that another slave has too are left to that one. */
 static bool is_suspect(struct script *s, struct lease *l, enum nf_loss loss)
 {
-    bool often = false;
+    uint32_t most = 0;
 
     if (loss != NF_LOSS_SILENT)
         return loss == NF_LOSS_EXITED;
-    for (uint64_t u = l->first + l->answered; u < l->first + l->count; u++) {
-        s->units[u].silences += !has_unit(l->twin, u);
-        often |= s->units[u].silences > NF_FARM_FREE_SILENCES;
-    }
-    return often;
+    for (uint64_t u = l->first + l->answered; u < l->first + l->count; u++)
+        if (++s->units[u].silences > most)
+            most = s->units[u].silences;
+    for (uint64_t u = 0; l->twin && u < l->twin->count; u++)
+        s->units[l->twin->first + u].silences = most;
+    return most > NF_FARM_FREE_SILENCES;
 }
 
 static void blame(struct script *s, struct lease *l, bool certain,

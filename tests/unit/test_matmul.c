@@ -454,8 +454,6 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
-    { "", NULL, "matmul: no matrices (want --n N, or --a FILE --b FILE)" },
-    { "seed=3", NULL, "matmul: no matrices" },
     { "n=abc", NULL, "--n abc: not a number (want 1 to 2147483647)" },
     { "n=", NULL, "--n : not a number" },
     { "n=4x", NULL, "--n 4x: not a number" },
