@@ -118,7 +118,7 @@ static double all_work_until(const struct nf_world *world, double until_us)
 double nf_world_bound_us(const struct nf_world *world)
 {
     double cost_us = (double)nf_world_cost_us(world, 0, world->units);
-    double way_us = 2 * (double)world->prop_us;
+    double way_us = (double)world->prop_us;
     double low = 0, high = 1, rate;
     bool load = false;
 
@@ -128,7 +128,8 @@ double nf_world_bound_us(const struct nf_world *world)
         load = load || world->slave[i].load;
     rate = all_work_until(world, 1);
     if (!load)
-        return cost_us / rate + way_us;
+        return cost_us / rate + 2 * way_us;
+    cost_us += all_work_until(world, way_us); /* nothing is there to do yet */
     while (all_work_until(world, high) < cost_us)
         high *= 2;
     for (int i = 0; i < 80 && high - low > 1e-3; i++) {

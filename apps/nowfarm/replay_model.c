@@ -303,7 +303,7 @@ static enum nf_status fit_messages(struct replay_model *m)
     const struct nf_history *h = m->h;
     size_t *begins = nf_malloc((m->seats.count + 2) * sizeof(*begins));
     double *x = nf_malloc(3 * (size_t)h->nchunks * sizeof(*x));
-    double *y = x + h->nchunks, *room = y + h->nchunks;
+    double *y, *room;
     double out = 0, in = 0, fixed_us;
     size_t n = 0;
 
@@ -312,6 +312,8 @@ static enum nf_status fit_messages(struct replay_model *m)
         nf_free(x);
         return NF_ERR_NOMEM;
     }
+    y = x + h->nchunks;
+    room = y + h->nchunks;
     for (uint32_t i = 0; i < h->nchunks; i++) {
         x[i] = (double)h->chunks[i].count;
         y[i] = (double)h->chunks[i].master_us;
