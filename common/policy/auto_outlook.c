@@ -375,10 +375,11 @@ static void rank_all(struct nf_outlook *outlook,
 }
 
 /* Is the slot of the last event the only one with room, and so far from the end
- * that it passes the gate by the pool alone, with all others taken for as fast
+ * that it passes the gate, if there is one, by the pool alone, with all others taken for as fast
  * as can be?  So it is nearly always. */
 static bool is_simple(const struct nf_outlook *outlook,
-                      const struct nf_pool_view *pool, int64_t now_us)
+                      const struct nf_pool_view *pool, bool gate,
+                      int64_t now_us)
 {
     const struct nf_outlook_slot *slot;
     int64_t mean_us = nf_outlook_mean_us(outlook), service_us = 0, finish_us;
@@ -387,8 +388,8 @@ static bool is_simple(const struct nf_outlook *outlook,
     if (outlook->rooms != 1 || outlook->fresh == NF_SLOT_NONE)
         return false;
     slot = slot_of(outlook, outlook->fresh);
-    if (!slot->has_room)
-        return false;
+    if (!slot->has_room || !gate)
+        return slot->has_room;
     rate = outlook->rate + outlook->swept_rate +
            (nf_wide)outlook->unknown * rate_of(mean_us > 1 ? mean_us : 1);
     finish_us =
@@ -405,7 +406,7 @@ uint32_t nf_outlook_choose(struct nf_outlook *outlook,
 
     if (outlook->rooms == 0)
         return NF_SLOT_NONE;
-    if (is_simple(outlook, pool, now_us))
+    if (is_simple(outlook, pool, gate, now_us))
         return outlook->fresh;
     catch_up(outlook, pool, now_us);
     least = first_in_time(outlook, pool,
