@@ -375,8 +375,8 @@ static void rank_all(struct nf_outlook *outlook,
 }
 
 /* Is the slot of the last event the only one with room, and so far from the end
- * that it passes the gate, if there is one, by the pool alone, with all others taken for as fast
- * as can be?  So it is nearly always. */
+ * that it passes the gate, if there is one, by the pool alone, with all others
+ * taken for as fast as can be?  So it is nearly always. */
 static bool is_simple(const struct nf_outlook *outlook,
                       const struct nf_pool_view *pool, bool gate,
                       int64_t now_us)

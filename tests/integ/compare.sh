@@ -136,6 +136,8 @@ bad "missing argument" repeat synth --policies send --repeat
 bad "missing argument of the application" units synth --policies send --units
 bad "csv in a missing folder" 'csv.*nodir' synth --policies send \
     --csv results/nodir/c.csv
+bad "csv and plot in one file" 'x\.svg' synth --policies send --csv x.svg \
+    --plot x.svg
 bad "csv onto a folder" 'csv.*results' synth --policies send --csv results
 bad "plot in a missing folder" 'plot.*nodir' synth --policies send \
     --plot results/nodir/p.svg

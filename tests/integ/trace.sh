@@ -96,6 +96,21 @@ for path in /no/such/dir/t /dev/null .; do
 done
 run gantt good.trace
 refused 2 "gantt without -o"
+cp good.trace same.svg
+run gantt same.svg -o same.svg
+refused 2 "gantt onto its own trace"
+check "gantt onto its own trace: it is still there" cmp -s good.trace same.svg
+for options in '--out t.npy --trace t.npy' '--hosts h --trace h'; do
+    echo "$(hostname)" > h
+    # shellcheck disable=SC2086
+    run run matmul $options
+    refused 2 "run $options"
+    check "run $options: the file is as it was" grep -qx "$(hostname)" h
+done
+sed '1s/"date":"[^"]*"/"date":"<b>\&<"/' good.trace > date.trace
+run gantt date.trace -o date.svg
+same "a date that is not one: exit status" "$rc" 0
+check "a date that is not one: it is text" eval '! grep -q "<b>" date.svg'
 run gantt good.trace -o x.png
 refused 2 "gantt into a form that it does not know"
 run gantt -o x.svg

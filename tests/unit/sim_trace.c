@@ -92,6 +92,7 @@ int64_t sim_trace_write(const char *platform, const char *spec,
     struct nf_report report = { .slots = 1 };
     struct nf_trace *trace;
     struct event *events;
+    uint64_t nevents = 0;
     int64_t makespan_us;
 
     run(platform, spec, &world, &policy, &result);
@@ -110,11 +111,12 @@ int64_t sim_trace_write(const char *platform, const char *spec,
     for (uint64_t i = 0; i < result.nchunks; i++) {
         const struct nf_sim_chunk *c = &result.chunks[i];
 
-        events[2 * i] = (struct event){ c->sent_us, c, false };
-        events[2 * i + 1] = (struct event){ c->merged_us, c, true };
+        events[nevents++] = (struct event){ c->sent_us, c, false };
+        if (c->merged_us >= 0) /* else a copy was faster */
+            events[nevents++] = (struct event){ c->merged_us, c, true };
     }
-    qsort(events, 2 * result.nchunks, sizeof(*events), by_time);
-    for (uint64_t i = 0; i < 2 * result.nchunks; i++)
+    qsort(events, nevents, sizeof(*events), by_time);
+    for (uint64_t i = 0; i < nevents; i++)
         write_event(trace, &world, &events[i]);
     report.makespan_s = (double)makespan_us * 1e-6;
     nf_trace_end(trace, makespan_us, NF_OK, &report);

@@ -19,6 +19,10 @@ static const char equal[] =
     "{\"units\":400, \"cost\":20000, \"slaves\":4, \"prop\":300,"
     " \"o_send\":20, \"o_recv\":20, \"net\":\"links\"}";
 
+static const char crawling[] =
+    "{\"units\":160, \"cost\":10000, \"slaves\":4,"
+    " \"speed\":[1, 1, \"1/2\", \"1/50\"], \"o_send\":300, \"o_recv\":300}";
+
 struct fixture {
     struct nf_history h;
     struct replay_model m;
@@ -104,6 +108,30 @@ static void the_makespans_of_other_policies_are_foretold(void)
             replay_fini(&replay);
             close_trace(&f);
         }
+}
+
+/* With copies a slow slave may be seen with one unit, and that is enough to know
+ * what it would do to policies that give it more. */
+static void one_unit_tells_a_slow_slave(void)
+{
+    static const char *const specs[] = { "auto:replicate=1", "gss", "fac2",
+                                         "send" };
+    struct replay replay = { .runs = 5, .seed = 1 };
+    struct nf_error err = { .text = "" };
+    struct fixture f;
+
+    sim_trace_write(crawling, specs[0], nf_tmp("crawling"));
+    open_trace(&f, nf_tmp("crawling"));
+    CU_ASSERT_TRUE(f.m.seats.list[3].units <= 2);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(replay_add(&replay, specs[i], i == 0, &err), NF_OK);
+    CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_TRUE(near(replay.list[i].point_us,
+                            (double)sim_makespan_us(crawling, specs[i]), 0.03));
+    CU_ASSERT_EQUAL(replay.list[1].verdict, VERDICT_WORSE);
+    replay_fini(&replay);
+    close_trace(&f);
 }
 
 /* gss gives half of the work to a slave of a quarter of the speed. */
@@ -243,6 +271,7 @@ static CU_TestInfo tests[] = {
     { "the world is found again", the_world_is_found_again },
     { "the makespans of other policies are foretold",
       the_makespans_of_other_policies_are_foretold },
+    { "one unit tells a slow slave", one_unit_tells_a_slow_slave },
     { "a bad policy is told to be worse, and equals to be equal",
       a_bad_policy_is_told_to_be_worse_and_equals_to_be_equal },
     { "the same seed gives the same runs", the_same_seed_gives_the_same_runs },
