@@ -209,6 +209,8 @@ void nf_outlook_update(struct nf_outlook *outlook,
     const struct nf_slot_view *view = &pool->slots[slot];
     uint32_t last = outlook->fresh;
 
+    if (last != slot)
+        outlook->sweep.valid = false;
     if (last != slot && last != NF_SLOT_NONE) {
         unfile(outlook, last);
         file(outlook, pool, last, now_us);
@@ -236,6 +238,7 @@ static void catch_up(struct nf_outlook *outlook,
            nodes[outlook->ends].key <= now_us) {
         uint32_t slot = outlook->ends;
 
+        outlook->sweep.valid = false;
         unfile(outlook, slot);
         file(outlook, pool, slot, now_us);
     }
@@ -267,8 +270,8 @@ static int64_t swept_dry_us(const struct nf_outlook *outlook,
     const struct nf_auto_estimate *estimate =
         nf_outlook_estimate(outlook, number);
     uint32_t outstanding = pool->slots[number].outstanding;
-    int64_t service_us =
-        nf_auto_service_us(estimate, nf_outlook_mean_us(outlook));
+    int64_t service_us = nf_auto_service_us(
+        estimate, estimate->results > 0 ? 0 : nf_outlook_mean_us(outlook));
     struct nf_auto_line line =
         nf_auto_dry(estimate, outstanding, service_us, now_us);
 
@@ -288,22 +291,51 @@ static nf_wide left_work(const struct nf_pool_view *pool)
     return (nf_wide)grains << NF_OUTLOOK_RATE_BITS;
 }
 
+/* Add what a swept slot has to do and can do. */
+static void add_swept(const struct nf_outlook *outlook,
+                      const struct nf_pool_view *pool, uint32_t slot,
+                      int64_t now_us, nf_wide *work_p, nf_wide *rate_p)
+{
+    int64_t service_us = 0;
+    int64_t dry_us = swept_dry_us(outlook, pool, slot, now_us, &service_us);
+
+    *work_p += (nf_wide)(dry_us - now_us) * rate_of(service_us);
+    *rate_p += rate_of(service_us);
+}
+
+/* Between two picks of one event only `fresh` changes. */
+static void sweep(struct nf_outlook *outlook, const struct nf_pool_view *pool,
+                  int64_t now_us)
+{
+    int64_t mean_us = nf_outlook_mean_us(outlook);
+
+    if (outlook->sweep.valid && outlook->sweep.now_us == now_us &&
+        outlook->sweep.mean_us == mean_us)
+        return;
+    outlook->sweep.valid = true;
+    outlook->sweep.now_us = now_us;
+    outlook->sweep.mean_us = mean_us;
+    outlook->sweep.rate = outlook->sweep.work = 0;
+    for (uint32_t i = outlook->swept; i != NF_SLOT_NONE;
+         i = slot_of(outlook, i)->next)
+        if (i != outlook->fresh)
+            add_swept(outlook, pool, i, now_us, &outlook->sweep.work,
+                      &outlook->sweep.rate);
+}
+
 /* M: from now until everything could be done, were work a fluid. */
-static int64_t fluid_us(const struct nf_outlook *outlook,
+static int64_t fluid_us(struct nf_outlook *outlook,
                         const struct nf_pool_view *pool, int64_t now_us)
 {
     nf_wide rate = outlook->rate;
     nf_wide work =
         left_work(pool) + outlook->work + outlook->slope_rate * now_us;
 
-    for (uint32_t i = outlook->swept; i != NF_SLOT_NONE;
-         i = slot_of(outlook, i)->next) {
-        int64_t service_us = 0;
-        int64_t dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
-
-        work += (nf_wide)(dry_us - now_us) * rate_of(service_us);
-        rate += rate_of(service_us);
-    }
+    sweep(outlook, pool, now_us);
+    rate += outlook->sweep.rate;
+    work += outlook->sweep.work;
+    if (outlook->fresh != NF_SLOT_NONE)
+        add_swept(outlook, pool, outlook->fresh, now_us, &work, &rate);
     work /= rate;
     return work < never_us ? (int64_t)work : never_us;
 }
@@ -327,11 +359,12 @@ static struct least first_in_time(const struct nf_outlook *outlook,
     }
     for (uint32_t i = outlook->swept; i != NF_SLOT_NONE;
          i = slot_of(outlook, i)->next) {
-        int64_t service_us = 0;
-        int64_t dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
+        int64_t service_us = 0, dry_us;
 
-        if (slot_of(outlook, i)->has_room &&
-            dry_us + service_us - now_us <= limit_us)
+        if (!slot_of(outlook, i)->has_room)
+            continue;
+        dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
+        if (dry_us + service_us - now_us <= limit_us)
             consider(&first, i, dry_us);
     }
     return first;

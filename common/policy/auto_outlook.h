@@ -53,6 +53,14 @@ struct nf_outlook {
     uint32_t unknown;       /**< have no results */
     uint32_t rooms;         /**< are below their window */
 
+    /* over the swept ones but `fresh`, as fluid_us() last found them */
+    struct {
+        bool valid;
+        int64_t now_us, mean_us;
+        nf_wide rate; /**< sum of 1/s */
+        nf_wide work; /**< ... of (dry - now) / s */
+    } sweep;
+
     uint32_t max_slots;
     uint64_t max_window;
     uint32_t fresh; /**< of the last event; swept.  Or NF_SLOT_NONE */

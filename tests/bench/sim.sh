@@ -4,10 +4,10 @@
 # slaves.
 #
 #   [SIZES="100000/1000 1000000/10000"] [POLICIES="send fac2 auto"]
-#   [NETS="links bus hub"] sim.sh
+#   [NETS="links bus hub far"] sim.sh
 . "${0%/*}/bench-lib.sh"
 : "${SIZES:=100000/1000 1000000/10000}" "${POLICIES:=send fac2 auto}"
-: "${NETS:=links bus hub}"
+: "${NETS:=links bus hub far}" # far: links of 1 s one way, costs that vary
 
 repeats=1 # nothing random but the machine
 machine
@@ -15,11 +15,14 @@ printf '%9s %7s %6s %-16s %9s %9s %6s %11s\n' units slaves net policy seconds \
     "cpu s" MiB "us a chunk"
 for size in $SIZES; do
     for net in $NETS; do
+        what='"cost": {"distribution": "uniform", "low": 50000, "high": 150000},
+ "net": "'$net'"'
+        [ "$net" != far ] || what='"net": "links", "prop": 1000000,
+ "cost": {"distribution": "exponential", "mean": 100000}'
         # a unit is 0.1 s, so that the master is busy most of the time
         cat > "$work/p.json" << EOF
 {"units": ${size%/*}, "slaves": ${size#*/},
- "cost": {"distribution": "uniform", "low": 50000, "high": 150000},
- "net": "$net", "ts": 4, "tr": 4, "o_send": 2, "o_recv": 2}
+ $what, "ts": 4, "tr": 4, "o_send": 2, "o_recv": 2}
 EOF
         for policy in $POLICIES; do
             "$NF" chunks "$policy" --units 1 --slaves 1 > "$work/out" 2>&1 || {
