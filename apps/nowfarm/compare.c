@@ -157,6 +157,7 @@ static void remember_setting(struct compare *c, const json_t *report)
     c->units = units > 0 ? (uint64_t)units : 0;
     c->slaves = count_at(report, "slaves");
     c->slots = count_at(report, "slots");
+    c->emulated = json_is_object(json_object_get(report, "emulate"));
     snprintf(c->transport, sizeof(c->transport), "%s",
              transport != NULL ? transport : "");
 }

@@ -51,6 +51,7 @@ struct compare {
     uint64_t units;
     unsigned slaves, slots;
     char transport[16];
+    bool emulated; /**< runs slept instead of working */
 };
 
 /** Name what is compared; made fit to be printed. */

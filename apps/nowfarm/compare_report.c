@@ -131,14 +131,19 @@ static enum nf_status fill_parts(const struct compare *c,
     return NF_OK;
 }
 
+static const char *emulated(const struct compare *c)
+{
+    return c->emulated ? ", times EMULATED" : "";
+}
+
 static void print_heading(const struct compare *c,
                           const struct compare_verdict *v, FILE *to)
 {
     fprintf(to, "%s", c->subject);
     if (c->slaves > 0)
-        fprintf(to, ": %" PRIu64 " units on %u slaves (%u slots%s%s)", c->units,
-                c->slaves, c->slots, c->transport[0] != '\0' ? ", " : "",
-                c->transport);
+        fprintf(to, ": %" PRIu64 " units on %u slaves (%u slots%s%s%s)",
+                c->units, c->slaves, c->slots,
+                c->transport[0] != '\0' ? ", " : "", c->transport, emulated(c));
     fprintf(to, "; %u round%s in shuffled order (seed %" PRIu64 ")", c->repeat,
             c->repeat == 1 ? "" : "s", c->seed);
     if (c->warmup > 0)
@@ -268,19 +273,21 @@ json_t *compare_to_json(const struct compare *c,
     for (unsigned i = 0; i < c->npolicies; i++)
         json_array_append_new(policies, policy_to_json(c, v, i));
     compare_conclude(c, v, conclusion, sizeof(conclusion));
-    return json_pack(
-        "{s:s, s:b, s:I, s:i, s:i, s:s, s:i, s:i, s:I, s:b, s:i, s:i, s:o, "
-        "s:o, s:s?, s:b, s:s}",
-        c->simulated ? "platform" : "app", c->subject, "simulated",
-        (int)c->simulated, "units", (json_int_t)c->units, "slaves",
-        (int)c->slaves, "slots", (int)c->slots, "transport", c->transport,
-        "repeat", (int)c->repeat, "warmup", (int)c->warmup, "seed",
-        (json_int_t)c->seed, "interrupted", (int)c->interrupted, "failed_runs",
-        (int)v->failed, "lost_slaves", (int)v->lost_slaves, "lower_bound_s",
-        number(v->lower_bound_s), "policies", policies, "best",
-        v->best >= 0 ? c->policies[v->best] : NULL, "clear",
-        v->best >= 0 && v->ntied == 0 && c->npolicies > 1, "conclusion",
-        conclusion);
+    return json_pack("{s:s, s:b, s:b, s:I, s:i, s:i, s:s, s:i, s:i, s:I, s:b, "
+                     "s:i, s:i, s:o, "
+                     "s:o, s:s?, s:b, s:s}",
+                     c->simulated ? "platform" : "app", c->subject, "simulated",
+                     (int)c->simulated, "emulated", (int)c->emulated, "units",
+                     (json_int_t)c->units, "slaves", (int)c->slaves, "slots",
+                     (int)c->slots, "transport", c->transport, "repeat",
+                     (int)c->repeat, "warmup", (int)c->warmup, "seed",
+                     (json_int_t)c->seed, "interrupted", (int)c->interrupted,
+                     "failed_runs", (int)v->failed, "lost_slaves",
+                     (int)v->lost_slaves, "lower_bound_s",
+                     number(v->lower_bound_s), "policies", policies, "best",
+                     v->best >= 0 ? c->policies[v->best] : NULL, "clear",
+                     v->best >= 0 && v->ntied == 0 && c->npolicies > 1,
+                     "conclusion", conclusion);
 }
 
 static void print_field(double value, FILE *to)
@@ -377,10 +384,11 @@ static void make_titles(const struct compare *c, char *title, char *subtitle,
     subtitle[0] = '\0';
     if (c->slaves > 0)
         snprintf(subtitle, bytes,
-                 "%" PRIu64 " units, %u slaves, %u slots%s%s; %u rounds in "
+                 "%" PRIu64 " units, %u slaves, %u slots%s%s%s; %u rounds in "
                  "shuffled order",
                  c->units, c->slaves, c->slots,
-                 c->transport[0] != '\0' ? ", " : "", c->transport, c->repeat);
+                 c->transport[0] != '\0' ? ", " : "", c->transport, emulated(c),
+                 c->repeat);
 }
 
 enum nf_status compare_plot(const struct compare *c,
