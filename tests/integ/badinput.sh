@@ -46,7 +46,7 @@ bad "unknown transport" pigeon run matmul --n 8 --transport pigeon
 bad "no unit on --unit-timeout" 5 run matmul --n 8 --unit-timeout 5
 bad "negative --unit-timeout" timeout run matmul --n 8 --unit-timeout -5s
 bad "zero attempts" attempts run matmul --n 8 --max-attempts 0
-bad "neither --n nor files" '--n|--a' run matmul
+bad "--seed with files" seed run matmul --seed 3 --a x.mtx --b x.mtx
 bad "--a without --b" '--b' run matmul --a x.mtx
 bad "both --n and files" '--n' run matmul --n 3 --a x.mtx --b x.mtx
 bad "no unit on --cost" 5 run synth --cost 5
