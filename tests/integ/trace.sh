@@ -143,7 +143,9 @@ bad() {
 sed '1s/"nowfarm_trace":1/"nowfarm_trace":99/' good.trace > bad.trace
 bad bad.trace 1 "an unknown version"
 sed '0,/"ev":"sent"/{/"ev":"sent"/d}' good.trace > bad.trace
-bad bad.trace "$(grep -n -m 1 '"ev":"result"' bad.trace | cut -d: -f1)?[0-9]*" \
+lease=$(sed -n 's/.*"ev":"sent","lease":\([0-9]*\),.*/\1/p' good.trace | head -n 1)
+bad bad.trace "$(grep -n -m 1 "\"ev\":\"[a-z]*\",\"lease\":$lease," bad.trace |
+    cut -d: -f1)" \
     "a lease answered that was never sent"
 sed '5s/"t":[0-9]*/"t":0/' good.trace > bad.trace
 bad bad.trace 5 "time that goes backwards"
