@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/nowfarm/replay.h"
+#include "apps/nowfarm/stats.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
@@ -30,19 +31,12 @@ enum {
 /* Of a whole job, whatever is drawn; leaves room for speeds. */
 static const double COST_MOST_US = 4e15;
 
-static int by_size(const void *a, const void *b)
-{
-    double one = *(const double *)a, two = *(const double *)b;
-
-    return one < two ? -1 : one > two;
-}
-
-/* Sorts list[0..n); 0 if n is 0. */
+/* The value of list[0..n) nearest to that quantile; 0 if n is 0.  Sorts. */
 static double quantile(double *list, size_t n, double share)
 {
     if (n == 0)
         return 0;
-    qsort(list, n, sizeof(*list), by_size);
+    stats_sort(list, n);
     return list[(size_t)(share * (double)(n - 1) + 0.5)];
 }
 

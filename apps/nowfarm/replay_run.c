@@ -8,6 +8,7 @@
  * told that is smaller than the error for the policy that was really used. */
 #include "config.h"
 #include "apps/nowfarm/replay.h"
+#include "apps/nowfarm/stats.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,18 +208,11 @@ static enum nf_status run_all(struct replay *replay,
 
 /* ---- judging ---- */
 
-static int by_size(const void *a, const void *b)
-{
-    double one = *(const double *)a, two = *(const double *)b;
-
-    return one < two ? -1 : one > two;
-}
-
-/* Median and interval of list[0..n), which is sorted. */
+/* Median and interval of list[0..n).  Sorts. */
 static void summarize(double *list, uint32_t n, double *median_p, double *low_p,
                       double *high_p)
 {
-    qsort(list, n, sizeof(*list), by_size);
+    stats_sort(list, n);
     *median_p = (list[(n - 1) / 2] + list[n / 2]) / 2;
     *low_p = list[(uint32_t)floor(LOW * (n - 1))];
     *high_p = list[(uint32_t)ceil(HIGH * (n - 1))];
