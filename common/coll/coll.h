@@ -1,0 +1,221 @@
+#ifndef NF_COLL_COLL_H
+#define NF_COLL_COLL_H
+/** @file coll.h  Collective operations as schedules: who sends what to whom in
+ *  which round.  Pure: an algorithm only writes messages down.  The same
+ *  schedule is printed, checked, priced, simulated and executed.
+ *
+ *  Symbols of the formulas: P ranks; v = (r - root) mod P, the virtual rank;
+ *  n = floor(log2 P), H = 2^n, q = ceil(log2 P); k segments; m bytes; a the
+ *  start-up time, b the time of a byte, g the time of combining a byte.
+ *
+ *  All messages of a round read the state before it.  Ranks need not march in
+ *  step: a rank treats the messages of one item in the order of their rounds
+ *  (sends before receives within a round), and different items independently;
+ *  receives name their source.  So what is right round by round is right
+ *  whatever the timing (it is a Kahn network). */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "nowfarm.h"
+
+enum nf_coll_op {
+    NF_COLL_BCAST,
+    NF_COLL_REDUCE,
+    NF_COLL_ALLREDUCE,
+    NF_COLL_REDUCE_SCATTER,
+    NF_COLL_ALLGATHER,
+    NF_COLL_SCAN,
+    NF_COLL_EXSCAN,
+    NF_COLL_GATHER,
+    NF_COLL_SCATTER,
+    NF_COLL_ALLTOALL,
+    NF_COLL_BARRIER,
+    NF_COLL_OPS
+};
+
+/** Names by number, "bcast", ... */
+extern const char *const nf_coll_op_names[NF_COLL_OPS];
+
+/** The most ranks and the most segments of a vector. */
+enum { NF_COLL_RANKS_MAX = 4096, NF_COLL_SEGMENTS_MAX = 1024 };
+
+/** What the receiver does with what comes in, the operand of the lower rank
+ *  being the left one. */
+enum nf_coll_action {
+    NF_COLL_COPY,  /**< mine := in */
+    NF_COLL_LEFT,  /**< mine := in (+) mine */
+    NF_COLL_RIGHT, /**< mine := mine (+) in */
+};
+
+/** How many messages a rank may be in at once; what a schedule keeps to, and
+ *  what a network is priced as. */
+enum nf_coll_ports {
+    NF_PORTS_HALF, /**< one, sent or received */
+    NF_PORTS_FULL, /**< one each way */
+    NF_PORTS_MANY, /**< any number */
+};
+
+/** What the items of a schedule are. */
+enum nf_coll_items {
+    NF_ITEMS_NONE,     /**< messages without data */
+    NF_ITEMS_WHOLE,    /**< one: the vector */
+    NF_ITEMS_SEGMENTS, /**< k segments of the vector */
+    NF_ITEMS_SUBCUBE,  /**< H segments of the vector */
+    NF_ITEMS_BLOCKS,   /**< P: segments of the vector, or the blocks of ranks */
+    NF_ITEMS_PAIRS,    /**< P^2: the block from s to d is number s P + d */
+};
+
+/** For which operators the result is right. */
+enum nf_coll_order {
+    NF_ORDER_RANKS,       /**< any: operands 0, 1, ..., P-1 in this order */
+    NF_ORDER_ROTATED,     /**< any, if root = 0: root, root+1, ..., root-1 */
+    NF_ORDER_COMMUTATIVE, /**< commutative ones */
+};
+
+/** One collective.  Fields that an operation or algorithm does not have are
+ *  ignored. */
+struct nf_coll_args {
+    uint32_t ranks;    /**< P >= 1 */
+    uint32_t root;     /**< true rank, < P */
+    uint32_t segments; /**< k, 1..NF_COLL_SEGMENTS_MAX */
+};
+
+/** @return the number of virtual rank @p v */
+static inline uint32_t nf_coll_true_rank(const struct nf_coll_args *args,
+                                         uint32_t v)
+{
+    return (uint32_t)(((uint64_t)v + args->root) % args->ranks);
+}
+/** floor(log2(x)), x >= 1. */
+uint32_t nf_coll_floor_log2(uint32_t x);
+/** ceil(log2(x)), x >= 1. */
+uint32_t nf_coll_ceil_log2(uint32_t x);
+
+/** Items [first, first + count). */
+struct nf_coll_span {
+    uint32_t first, count;
+};
+
+struct nf_coll_message {
+    uint32_t round;    /**< from 0 */
+    uint32_t src, dst; /**< true ranks */
+    enum nf_coll_action action;
+    bool
+        keep; /**< the receiver also copies what comes in to its register car */
+    bool from_car; /**< the sender sends its register car, not its vector */
+    uint32_t first_span, nspans; /**< of schedule->spans; none: no data */
+};
+
+/** Messages, in the order in which they were added or sorted. */
+struct nf_schedule {
+    struct nf_coll_message *messages;
+    size_t count, capacity;
+    struct nf_coll_span *spans;
+    size_t nspans, spans_capacity;
+    uint32_t only; /**< messages without this rank are left out */
+    bool skipping; /**< the last message was */
+    bool failed;   /**< out of memory: the schedule is useless */
+};
+
+#define NF_ALL_RANKS UINT32_MAX
+
+/** @param only  a rank, or NF_ALL_RANKS */
+void nf_schedule_init(struct nf_schedule *schedule, uint32_t only);
+void nf_schedule_fini(struct nf_schedule *schedule);
+/** Begin a message without items.  Running out of memory sets failed. */
+void nf_schedule_add(struct nf_schedule *schedule, uint32_t round, uint32_t src,
+                     uint32_t dst, enum nf_coll_action action);
+/** The last message also carries items [first, first + count), behind those it
+ *  has; adjoining spans become one.  Nothing if count is 0. */
+void nf_schedule_items(struct nf_schedule *schedule, uint32_t first,
+                       uint32_t count);
+/** The same for items first, first+1, ... that wrap around at @p modulus. */
+void nf_schedule_items_mod(struct nf_schedule *schedule, uint32_t first,
+                           uint32_t count, uint32_t modulus);
+/** The last message goes from and to register car. */
+void nf_schedule_car(struct nf_schedule *schedule, bool keep, bool from_car);
+/** A whole message with one span. */
+void nf_schedule_send(struct nf_schedule *schedule, uint32_t round,
+                      uint32_t src, uint32_t dst, uint32_t first,
+                      uint32_t count, enum nf_coll_action action);
+/** Sort by round, source, destination. */
+void nf_schedule_sort(struct nf_schedule *schedule);
+/** One more than the last round; 0 without messages. */
+uint32_t nf_schedule_rounds(const struct nf_schedule *schedule);
+
+/** The network and the processors, for prices: T(x) = a + b x us for a message
+ *  of x bytes, piece by piece, and C(x) = g x us for combining x bytes. */
+enum { NF_PRICE_PIECES_MAX = 4 };
+struct nf_coll_price {
+    uint32_t npieces; /**< 1..NF_PRICE_PIECES_MAX */
+    struct {
+        double from_bytes; /**< of the first: 0; ascending */
+        double start_us, byte_us;
+    } pieces[NF_PRICE_PIECES_MAX];
+    double combine_byte_us;
+    enum nf_coll_ports ports; /**< HALF or FULL */
+};
+/** T(bytes). */
+double nf_price_send_us(const struct nf_coll_price *price, double bytes);
+/** C(bytes). */
+double nf_price_combine_us(const struct nf_coll_price *price, double bytes);
+
+struct nf_coll_algorithm {
+    const char *name; /**< "bcast.binomial": operation, dot, algorithm */
+    enum nf_coll_op op;
+    const char *summary; /**< one line for lists */
+    const char *source;  /**< where it is from */
+    const char *cost;    /**< the formula of cost_us, as text */
+    enum nf_coll_items items;
+    enum nf_coll_ports ports; /**< that the schedule keeps to in every round */
+    enum nf_coll_order order; /**< for operations that combine */
+    bool power_of_two;        /**< only for P = 2^n */
+    uint32_t radix;           /**< of algorithms that have one, else 0 */
+    /** k if the user does not say; NULL: 1. */
+    uint32_t (*default_segments)(uint32_t ranks);
+    /** Write the messages down, in any order.  P >= 2. */
+    void (*make)(const struct nf_coll_algorithm *self,
+                 const struct nf_coll_args *args, struct nf_schedule *schedule);
+    /** The time until the last rank is done, under price->ports; INFINITY if
+     *  there is no formula for these.  P >= 2.  @param bytes  of the vector;
+     *  gather, scatter and all-to-all: of one block */
+    double (*cost_us)(const struct nf_coll_algorithm *self,
+                      const struct nf_coll_price *price, uint32_t ranks,
+                      double bytes, uint32_t segments);
+};
+
+/* One line an algorithm, by operation and name; the file is <op>_<name>.c */
+#define NF_COLL_BCAST_LIST(X)                                                  \
+    X(bcast_flat)                                                              \
+    X(bcast_binomial)
+#define NF_COLL_LIST(X) NF_COLL_BCAST_LIST(X)
+
+#define NF_COLL_DECLARE(name)                                                  \
+    extern const struct nf_coll_algorithm nf_coll_##name;
+NF_COLL_LIST(NF_COLL_DECLARE)
+#undef NF_COLL_DECLARE
+
+/** Every algorithm, then NULL. */
+extern const struct nf_coll_algorithm *const nf_coll_table[];
+/** @return the algorithm of that full name, or NULL */
+const struct nf_coll_algorithm *nf_coll_find(const char *name);
+/** @return the number of items of its schedules */
+uint32_t nf_coll_item_count(const struct nf_coll_algorithm *algorithm,
+                            const struct nf_coll_args *args);
+/** Check @p args, and write the schedule, sorted.
+ *  @param only  a rank: its messages; NF_ALL_RANKS: all
+ *  @param schedule  to be nf_schedule_fini()shed in any case
+ *  @retval NF_ERR_RANGE  P, root or k is out of range   @retval NF_ERR_INVAL
+ *  the algorithm wants P = 2^n   @retval NF_ERR_NOMEM */
+enum nf_status nf_coll_make(const struct nf_coll_algorithm *algorithm,
+                            const struct nf_coll_args *args, uint32_t only,
+                            struct nf_schedule *schedule, struct nf_error *err);
+
+/** Elements [*first_p, *first_p + *count_p) of a vector of @p elements are
+ *  segment @p j of @p k: it begins at floor(j elements / k). */
+void nf_coll_segment(uint64_t elements, uint32_t k, uint32_t j,
+                     uint64_t *first_p, uint64_t *count_p);
+/** k brought to 1..min(elements, NF_COLL_SEGMENTS_MAX), so that no segment is
+ *  empty. */
+uint32_t nf_coll_clamp_segments(uint64_t elements, uint64_t k);
+#endif

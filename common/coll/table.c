@@ -1,0 +1,128 @@
+/* The table of all algorithms, and what is common to them.  An algorithm joins
+ * by its line in the X-lists of coll.h: constructors would silently vanish from
+ * a static archive. */
+#include "config.h"
+#include <string.h>
+#include "common/base/error.h"
+#include "common/coll/coll.h"
+
+#define NF_COLL_ENTRY(name) &nf_coll_##name,
+
+const struct nf_coll_algorithm *const nf_coll_table[] = {
+    NF_COLL_LIST(NF_COLL_ENTRY) NULL,
+};
+
+const char *const nf_coll_op_names[NF_COLL_OPS] = {
+    [NF_COLL_BCAST] = "bcast",
+    [NF_COLL_REDUCE] = "reduce",
+    [NF_COLL_ALLREDUCE] = "allreduce",
+    [NF_COLL_REDUCE_SCATTER] = "reduce_scatter",
+    [NF_COLL_ALLGATHER] = "allgather",
+    [NF_COLL_SCAN] = "scan",
+    [NF_COLL_EXSCAN] = "exscan",
+    [NF_COLL_GATHER] = "gather",
+    [NF_COLL_SCATTER] = "scatter",
+    [NF_COLL_ALLTOALL] = "alltoall",
+    [NF_COLL_BARRIER] = "barrier",
+};
+
+const struct nf_coll_algorithm *nf_coll_find(const char *name)
+{
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        if (strcmp(nf_coll_table[i]->name, name) == 0)
+            return nf_coll_table[i];
+    return NULL;
+}
+
+uint32_t nf_coll_floor_log2(uint32_t x)
+{
+    uint32_t n = 0;
+
+    while (x >>= 1)
+        n++;
+    return n;
+}
+
+uint32_t nf_coll_ceil_log2(uint32_t x)
+{
+    return x <= 1 ? 0 : nf_coll_floor_log2(x - 1) + 1;
+}
+
+uint32_t nf_coll_item_count(const struct nf_coll_algorithm *algorithm,
+                            const struct nf_coll_args *args)
+{
+    switch (algorithm->items) {
+    case NF_ITEMS_NONE:
+        return 0;
+    case NF_ITEMS_WHOLE:
+        return 1;
+    case NF_ITEMS_SEGMENTS:
+        return args->segments;
+    case NF_ITEMS_SUBCUBE:
+        return UINT32_C(1) << nf_coll_floor_log2(args->ranks);
+    case NF_ITEMS_BLOCKS:
+        return args->ranks;
+    case NF_ITEMS_PAIRS:
+        return args->ranks * args->ranks;
+    }
+    return 0;
+}
+
+static enum nf_status check_args(const struct nf_coll_algorithm *algorithm,
+                                 const struct nf_coll_args *args,
+                                 struct nf_error *err)
+{
+    if (args->ranks < 1 || args->ranks > NF_COLL_RANKS_MAX)
+        return nf_fail(err, NF_ERR_RANGE, "%u ranks: want 1 to %d", args->ranks,
+                       NF_COLL_RANKS_MAX);
+    if (args->root >= args->ranks)
+        return nf_fail(err, NF_ERR_RANGE, "root %u: want a rank below %u",
+                       args->root, args->ranks);
+    if (args->segments < 1 || args->segments > NF_COLL_SEGMENTS_MAX)
+        return nf_fail(err, NF_ERR_RANGE, "%u segments: want 1 to %d",
+                       args->segments, NF_COLL_SEGMENTS_MAX);
+    if (algorithm->power_of_two && (args->ranks & (args->ranks - 1)) != 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s: wants 2, 4, 8, ... ranks, not %u", algorithm->name,
+                       args->ranks);
+    return NF_OK;
+}
+
+enum nf_status nf_coll_make(const struct nf_coll_algorithm *algorithm,
+                            const struct nf_coll_args *args, uint32_t only,
+                            struct nf_schedule *schedule, struct nf_error *err)
+{
+    enum nf_status status = check_args(algorithm, args, err);
+
+    nf_schedule_init(schedule, only);
+    if (status != NF_OK)
+        return status;
+    if (args->ranks > 1)
+        algorithm->make(algorithm, args, schedule);
+    nf_schedule_sort(schedule);
+    if (schedule->failed)
+        return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", algorithm->name);
+    return NF_OK;
+}
+
+void nf_coll_segment(uint64_t elements, uint32_t k, uint32_t j,
+                     uint64_t *first_p, uint64_t *count_p)
+{
+    /* j elements / k without overflow */
+    uint64_t whole = elements / k, rest = elements % k;
+    uint64_t begin = whole * j + rest * j / k;
+    uint64_t end = whole * (j + 1) + rest * (j + 1) / k;
+
+    *first_p = begin;
+    *count_p = end - begin;
+}
+
+uint32_t nf_coll_clamp_segments(uint64_t elements, uint64_t k)
+{
+    uint64_t most =
+        elements < NF_COLL_SEGMENTS_MAX ? elements : NF_COLL_SEGMENTS_MAX;
+
+    if (k > most)
+        k = most;
+    return k > 0 ? (uint32_t)k : 1;
+}
