@@ -1,0 +1,134 @@
+#ifndef NF_NET_MESH_H
+#define NF_NET_MESH_H
+/** @file mesh.h  The transport of groups: every member can send to every other.
+ *
+ *  Nothing here blocks on a member: what one has no credit for is queued, and
+ *  goes out from nf_mesh_next() when it has.  Messages of two members arrive in
+ *  the order in which they were sent, whole; a stopped member holds up nobody
+ *  but those that wait for it.  One thread at a time uses a mesh.
+ *
+ *  Two meshes: PVM tasks, in a message context of their own (mesh_pvm.c), and
+ *  threads of one process (mesh_local.c). */
+#include <stdbool.h>
+#include "common/base/blob.h"
+
+struct nf_mesh;
+
+/** One message.  In send: head and payload are borrowed for the call (the mesh
+ *  copies the head and takes its own reference on the payload, whose bytes must
+ *  not change until the last reference has gone).  In an event: head is valid
+ *  until the next call, the taker owns one reference on the payload. */
+struct nf_mesh_message {
+    const uint8_t *head;
+    size_t head_bytes;       /**< 1..NF_MESH_HEAD_BYTES */
+    struct nf_blob *payload; /**< or NULL */
+    bool urgent; /**< overtakes what is queued and is not held up by credit;
+                      no payload */
+};
+enum { NF_MESH_HEAD_BYTES = 256 };
+
+enum nf_mesh_event_kind {
+    NF_MESH_MESSAGE, /**< member, message */
+    NF_MESH_LEFT,    /**< member: its task has ended, or its host was lost */
+};
+struct nf_mesh_event {
+    enum nf_mesh_event_kind kind;
+    uint32_t member;
+    struct nf_mesh_message message;
+};
+
+struct nf_mesh_ops {
+    const char *name;
+    enum nf_status (*send)(struct nf_mesh *mesh, uint32_t member,
+                           const struct nf_mesh_message *message);
+    enum nf_status (*next)(struct nf_mesh *mesh, struct nf_mesh_event *event_p);
+    enum nf_status (*wait)(struct nf_mesh *mesh, int64_t timeout_us);
+    size_t (*fds)(struct nf_mesh *mesh, const int **fds_p);
+    size_t (*backlog_bytes)(const struct nf_mesh *mesh, uint32_t member);
+    enum nf_status (*subset)(struct nf_mesh *mesh, const uint32_t *members,
+                             uint32_t count, uint64_t id,
+                             struct nf_mesh **mesh_p, struct nf_error *err);
+    void (*close)(struct nf_mesh *mesh);
+};
+
+/** A mesh's object starts with this. */
+struct nf_mesh {
+    const struct nf_mesh_ops *ops;
+    uint32_t rank, ranks; /**< own number and how many there are */
+};
+
+/** Queue @p message for @p member (not this one) and send what credit allows.
+ *  To one that left: does nothing, NF_OK.  @retval NF_ERR_NOMEM */
+static inline enum nf_status nf_mesh_send(struct nf_mesh *mesh, uint32_t member,
+                                          const struct nf_mesh_message *message)
+{
+    return mesh->ops->send(mesh, member, message);
+}
+
+/** The next thing that happened; also moves what is queued.
+ *  @retval NF_WAIT  nothing now
+ *  @retval NF_ERR_UNREACHABLE  the transport itself broke (local pvmd gone)
+ *  @retval NF_ERR_NOMEM  for a message that has come: give the group up */
+static inline enum nf_status nf_mesh_next(struct nf_mesh *mesh,
+                                          struct nf_mesh_event *event_p)
+{
+    return mesh->ops->next(mesh, event_p);
+}
+
+/** Sleep until something may have happened (NF_OK) or @p timeout_us (< 0: for
+ *  ever) has passed (NF_WAIT). */
+static inline enum nf_status nf_mesh_wait(struct nf_mesh *mesh,
+                                          int64_t timeout_us)
+{
+    return mesh->ops->wait(mesh, timeout_us);
+}
+
+/** File descriptors to watch for reading; the set may change in every call of
+ *  nf_mesh_next.  Owned by the mesh, valid until the next call on it. */
+static inline size_t nf_mesh_fds(struct nf_mesh *mesh, const int **fds_p)
+{
+    return mesh->ops->fds(mesh, fds_p);
+}
+
+/** Bytes of messages for @p member that still wait here; 0: payloads sent to it
+ *  may be overwritten. */
+static inline size_t nf_mesh_backlog_bytes(const struct nf_mesh *mesh,
+                                           uint32_t member)
+{
+    return mesh->ops->backlog_bytes(mesh, member);
+}
+
+/** A mesh of some members, with queues and a context of its own.  All of them
+ *  must call it with the same @p members (old numbers, ascending, this one
+ *  among them) and the same @p id, which no living mesh of these members has.
+ *  Nothing is sent by it.  The old mesh may be closed before or after. */
+static inline enum nf_status
+nf_mesh_subset(struct nf_mesh *mesh, const uint32_t *members, uint32_t count,
+               uint64_t id, struct nf_mesh **mesh_p, struct nf_error *err)
+{
+    return mesh->ops->subset(mesh, members, count, id, mesh_p, err);
+}
+
+/** Give up what is queued and free the mesh; NULL is fine. */
+static inline void nf_mesh_close(struct nf_mesh *mesh)
+{
+    if (mesh != NULL)
+        mesh->ops->close(mesh);
+}
+
+/** A mesh of @p count PVM tasks.  All of them call it with the same @p tids, in
+ *  the same order, and the same @p id; this process is one of them.  They need
+ *  not have been spawned by nowfarm.  Enrols in PVM if this process has not.
+ *  @param timeout_us  to wait for the first to hand out the context
+ *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time: named
+ *  @retval NF_ERR_INVAL  this task is not among them, or one is twice */
+enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
+                                int64_t timeout_us, struct nf_mesh **mesh_p,
+                                struct nf_error *err);
+
+/** Meshes for @p count threads of this process.
+ *  @param meshes_p  [count]; each may be used and closed by its own thread; a
+ *  thread that closes its mesh has left */
+enum nf_status nf_mesh_open_local(uint32_t count, struct nf_mesh **meshes_p,
+                                  struct nf_error *err);
+#endif
