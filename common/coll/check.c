@@ -34,6 +34,7 @@ void nf_check_fault(const struct nf_check *check, enum nf_coll_fault_kind kind,
     struct nf_coll_faults *faults = check->faults;
     struct nf_coll_fault *fault = &faults->list[faults->count];
     size_t used = 0;
+    bool has_item = item != NONE && check->claim->items > 0;
     va_list args;
 
     if (faults->count++ >= NF_FAULTS_MAX)
@@ -44,10 +45,10 @@ void nf_check_fault(const struct nf_check *check, enum nf_coll_fault_kind kind,
         const struct nf_coll_message *m = &check->messages[message];
 
         snprintf(fault->text, sizeof(fault->text), "round %u, %u -> %u%s",
-                 m->round, m->src, m->dst, item == NONE ? ": " : ", ");
+                 m->round, m->src, m->dst, has_item ? ", " : ": ");
         used = strlen(fault->text);
     }
-    if (item != NONE && check->claim->items > 0) {
+    if (has_item) {
         snprintf(fault->text + used, sizeof(fault->text) - used,
                  "item %u: ", item);
         used = strlen(fault->text);
