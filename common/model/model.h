@@ -56,7 +56,7 @@ struct nf_model {
 /** Fit T: weighted least squares with weights 1/t^2, so that every size
  *  counts by its relative error.  Where the straight line is off by more than
  *  15 % somewhere, it is cut there, as long as every piece has 3 samples.
- *  a >= 0.1 us and b >= 1e-6 us.
+ *  a >= 0.1 us for the first piece, b >= 1e-6 us.
  *  @param samples  count >= 1 ones, sizes ascending and different
  *  @param model  only npieces and pieces are set, and only on NF_OK
  *  @retval NF_ERR_INVAL  no samples, sizes do not ascend, or a time is not a
@@ -65,8 +65,8 @@ struct nf_model {
 enum nf_status nf_model_fit(const struct nf_model_sample *samples, size_t count,
                             struct nf_model *model, struct nf_error *err);
 
-/** The straight line through @p samples (@p count >= 1), as above; for one
- *  size b is the least. */
+/** The straight line through @p samples (@p count >= 1), as above and never
+ *  cut; for one size b is the least. */
 struct nf_model_piece nf_model_fit_line(const struct nf_model_sample *samples,
                                         size_t count);
 
