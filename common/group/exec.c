@@ -247,6 +247,8 @@ static void finish_step(struct nf_exec *exec, uint32_t self)
 {
     const struct nf_plan_step *step = &exec->plan->steps[self];
 
+    if (step->sends && exec->gone != NULL && exec->gone[step->peer])
+        exec->lost_peer = step->peer;
     exec->states[self] = STATE_DONE;
     exec->ndone++;
     exec->moved = true;
@@ -494,6 +496,7 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
         .mesh = mesh,
         .elem_bytes = nf_elem_bytes(call->codes, call->type),
         .wire = nf_elem_wire(call->codes, call->type),
+        .lost_peer = NF_PLAN_NONE,
         .moved = true,
     };
     if (!reserve(exec))

@@ -65,6 +65,9 @@ struct nf_exec {
     uint32_t sends_head, sends_tail;
     uint32_t ndone, ndrained;
     bool done;
+    const bool *gone;   /**< [P] or NULL: members that have left; borrowed */
+    uint32_t lost_peer; /**< one of them was to get something: it can't have
+                             made this call; else NF_PLAN_NONE */
     bool moved; /**< something happened; for who watches over progress */
 };
 

@@ -54,7 +54,7 @@ void nf_early_clear(struct nf_early_list *list)
 
 /* ------------------------------------------------------------------- plans */
 
-static uint32_t plan_slot(const struct nf_choice *choice, uint32_t root)
+static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
 {
     uint64_t hash = (uint64_t)(uintptr_t)choice->algorithm;
 
@@ -65,7 +65,7 @@ static uint32_t plan_slot(const struct nf_choice *choice, uint32_t root)
 
 static enum nf_status take_plan(struct nf_group *group,
                                 struct nf_request *request,
-                                const struct nf_choice *choice, uint32_t root)
+                                const struct nf_coll_choice *choice, uint32_t root)
 {
     uint32_t slot = plan_slot(choice, root);
     struct nf_plan *plan = group->plans[slot];
@@ -182,7 +182,14 @@ static enum nf_status out_of_memory(struct nf_group *group)
 static enum nf_status run(struct nf_group *group, struct nf_request *request)
 {
     enum nf_status status = nf_exec_run(&request->exec);
+    uint32_t lost = request->exec.lost_peer;
 
+    if (lost != NF_PLAN_NONE && (status == NF_OK || status == NF_WAIT)) {
+        struct nf_error err;
+
+        nf_fail(&err, NF_ERR_DEAD, "member %u has ended", lost);
+        return fail_text(group, NF_ERR_DEAD, lost, &err);
+    }
     if (status == NF_WAIT)
         return NF_OK;
     if (status != NF_OK)
@@ -337,7 +344,7 @@ static enum nf_status take_early(struct nf_group *group,
 
 /* Counts that differ are noticed even where pieces are of one size. */
 static uint16_t digest(const struct nf_exec_call *call,
-                       const struct nf_choice *choice)
+                       const struct nf_coll_choice *choice)
 {
     uint64_t hash = call->layout.varies ? 0 : call->layout.elements;
 
@@ -347,7 +354,7 @@ static uint16_t digest(const struct nf_exec_call *call,
 
 static struct nf_head head_of(const struct nf_group *group,
                               const struct nf_exec_call *call,
-                              const struct nf_choice *choice, uint32_t root)
+                              const struct nf_coll_choice *choice, uint32_t root)
 {
     uint8_t number = 0;
 
@@ -358,7 +365,7 @@ static struct nf_head head_of(const struct nf_group *group,
         .algorithm = number,
         .flags = digest(call, choice),
         .epoch = group->epoch,
-        .table = group->table_id,
+        .table = group->has_rules ? group->rules.id : 0,
         .root = root,
         .code = (uint32_t)call->type |
                 (call->op < 0 ? 0xffff0000u : (uint32_t)call->op << 16),
@@ -367,7 +374,7 @@ static struct nf_head head_of(const struct nf_group *group,
 
 enum nf_status nf_group_launch(struct nf_group *group,
                                struct nf_request *request,
-                               const struct nf_choice *choice,
+                               const struct nf_coll_choice *choice,
                                const struct nf_exec_call *call, uint32_t root)
 {
     struct nf_head head = head_of(group, call, choice, root);
@@ -381,6 +388,7 @@ enum nf_status nf_group_launch(struct nf_group *group,
     if (status == NF_OK)
         status = nf_exec_init(&request->exec, request->plan, call, &head,
                               group->mesh);
+    request->exec.gone = group->left;
     while (*at != NULL)
         at = &(*at)->next;
     *at = request;

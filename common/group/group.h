@@ -6,7 +6,8 @@
  *  group.c  calls, messages      watch.c   deaths, silence, giving up
  *  calls.c  the operations       shrink.c  a group of the survivors
  *  choose.c which algorithm      open.c    making groups */
-#include "common/coll/coll.h"
+#include "common/coll/rules.h"
+#include "common/coll/select.h"
 #include "common/group/exec.h"
 #include "common/net/mesh.h"
 
@@ -52,14 +53,8 @@ struct nf_request {
 };
 
 struct nf_choice_query {
-    enum nf_coll_op op;
-    uint32_t root;
-    uint64_t elements, bytes;
-    bool commutes, varies;
-};
-struct nf_choice {
-    const struct nf_coll_algorithm *algorithm;
-    uint32_t segments;
+    struct nf_coll_query coll;
+    bool varies; /**< blocks of sizes that not all members know */
 };
 
 /** Looking for the member that is to blame. */
@@ -79,9 +74,9 @@ struct nf_group {
     struct nf_group_clock clock;
     int64_t timeout_us; /**< < 0: none */
     bool deterministic;
-    const struct nf_coll_algorithm *forced[NF_COLL_OPS];
-    uint32_t forced_segments[NF_COLL_OPS]; /**< 0: not said */
-    uint32_t table_id;
+    char forced[NF_COLL_OPS][64]; /**< "bcast.pipeline.fd:k=16"; "": none */
+    struct nf_coll_rules rules;
+    bool has_rules; /**< the model is theirs */
     struct nf_user_codes codes;
 
     uint32_t epoch;              /**< of the next call */
@@ -94,7 +89,7 @@ struct nf_group {
     struct {
         bool valid;
         struct nf_choice_query query;
-        struct nf_choice choice;
+        struct nf_coll_choice choice;
     } choices[NF_CHOICES_KEPT];
 
     bool revoked;
@@ -119,11 +114,12 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
 int64_t nf_group_now_us(const struct nf_group *group);
 
 /* group.c, for calls.c */
-/** Begin a call whose data and algorithm are known; NF_CALL... checked.
- *  @param request  of nf_group_new_request(); taken over */
+/** Begin a call whose data and algorithm are known.
+ *  @param request  of nf_group_new_request()
+ *  @retval < 0  the group was given up; @p request is to be dropped */
 enum nf_status nf_group_launch(struct nf_group *group,
                                struct nf_request *request,
-                               const struct nf_choice *choice,
+                               const struct nf_coll_choice *choice,
                                const struct nf_exec_call *call, uint32_t root);
 struct nf_request *nf_group_new_request(struct nf_group *group);
 /** Take every message that has come.  @retval < 0  the group failed */
@@ -164,12 +160,17 @@ enum nf_status nf_group_send_control(struct nf_group *group, uint32_t member,
 /** @retval NF_ERR_FAILED  there is no algorithm for it */
 enum nf_status nf_group_choose(struct nf_group *group,
                                const struct nf_choice_query *query,
-                               struct nf_choice *choice_p,
+                               struct nf_coll_choice *choice_p,
                                struct nf_error *err);
-/** Set what is forced by @p text, "bcast.pipeline.fd:k=16,reduce.chain".
- *  @retval NF_ERR_INVAL  no such algorithm, bad k */
+/** Choose as @p text says, "bcast.pipeline.fd:k=16,reduce.chain.fd", wherever
+ *  these can serve.  @retval NF_ERR_INVAL  no such algorithm, bad k */
 enum nf_status nf_group_force(struct nf_group *group, const char *text,
                               struct nf_error *err);
+
+/** Choose by these rules, as text, from now on.
+ *  @retval NF_ERR_INVAL  they are damaged */
+enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
+                                  size_t bytes, struct nf_error *err);
 
 /* shrink.c */
 struct nf_shrink;

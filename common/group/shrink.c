@@ -24,7 +24,7 @@ struct nf_shrink {
     bool alike;       /* all views of this round were as ours */
     int64_t round_us; /* when it began */
     int64_t begun_us;
-    bool decided;
+    bool decided, told;
 };
 
 void nf_shrink_destroy(struct nf_shrink *shrink)
@@ -218,17 +218,26 @@ static uint64_t mix(uint64_t hash, uint64_t x)
     return hash ^ hash >> 29;
 }
 
+/* What was chosen, defined and measured stays. */
 static enum nf_status copy_setup(const struct nf_group *from,
-                                 struct nf_group *to)
+                                 struct nf_group *to, struct nf_error *err)
 {
+    char *text = NULL;
+    size_t bytes = 0;
+    enum nf_status status;
+    struct nf_coll_rules rules = from->rules;
+
     to->timeout_us = from->timeout_us;
     to->deterministic = from->deterministic;
-    to->table_id = from->table_id;
     to->codes = from->codes;
     memcpy(to->forced, from->forced, sizeof(to->forced));
-    memcpy(to->forced_segments, from->forced_segments,
-           sizeof(to->forced_segments));
-    return NF_OK;
+    if (!from->has_rules)
+        return NF_OK;
+    status = nf_coll_rules_write(&rules, &text, &bytes, err);
+    if (status == NF_OK)
+        status = nf_group_set_rules(to, text, bytes, err);
+    nf_free(text);
+    return status;
 }
 
 static enum nf_status make_group(struct nf_shrink *shrink,
@@ -238,13 +247,12 @@ static enum nf_status make_group(struct nf_shrink *shrink,
     struct nf_group *group = shrink->group;
     const struct nf_group_options none = { .algorithms = "" };
     uint32_t *members = nf_calloc(group->ranks, sizeof(*members)), count = 0;
-    uint64_t id = mix(group->id, group->epoch == 0);
+    uint64_t id = mix(group->id, UINT64_C(0x736872696e6b));
     struct nf_mesh *mesh;
     enum nf_status status;
 
     if (members == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    id = mix(group->id, UINT64_C(0x736872696e6b));
     for (uint32_t i = 0; i < group->ranks; i++)
         if (!shrink->lost[i]) {
             members[count++] = i;
@@ -259,7 +267,10 @@ static enum nf_status make_group(struct nf_shrink *shrink,
         nf_mesh_close(mesh);
         return status;
     }
-    return copy_setup(group, *group_p);
+    status = copy_setup(group, *group_p, err);
+    if (status != NF_OK)
+        nf_group_close(*group_p);
+    return status;
 }
 
 static enum nf_status left_out(struct nf_shrink *shrink, struct nf_error *err)
@@ -267,6 +278,28 @@ static enum nf_status left_out(struct nf_shrink *shrink, struct nf_error *err)
     shrink->lost[shrink->group->rank] = 1;
     (void)send_set(shrink, NF_CONTROL_VIEW, false);
     return nf_fail(err, NF_ERR_DEAD, "the others have left this member out");
+}
+
+static enum nf_status tell(struct nf_shrink *shrink, int64_t now_us)
+{
+    for (uint32_t i = 0; i < shrink->group->ranks; i++)
+        shrink->group->lost[i] = shrink->lost[i] != 0;
+    shrink->told = true;
+    shrink->round_us = now_us;
+    return send_set(shrink, NF_CONTROL_DECIDE, true);
+}
+
+/* Has the decision left for the survivors?  The old group may be closed next,
+ * and forgets what it has queued. */
+static bool is_told(const struct nf_shrink *shrink, int64_t now_us)
+{
+    const struct nf_group *group = shrink->group;
+
+    for (uint32_t i = 0; i < group->ranks; i++)
+        if (i != group->rank && !shrink->lost[i] && !group->left[i] &&
+            nf_mesh_backlog_bytes(group->mesh, i) > 0)
+            return now_us - shrink->round_us >= patience_us(group);
+    return true;
 }
 
 enum nf_status nf_shrink_run(struct nf_shrink *shrink,
@@ -293,11 +326,12 @@ enum nf_status nf_shrink_run(struct nf_shrink *shrink,
         return NF_WAIT;
     if (shrink->lost[group->rank])
         return left_out(shrink, err);
-    for (uint32_t i = 0; i < group->ranks; i++)
-        group->lost[i] = shrink->lost[i] != 0;
-    status = send_set(shrink, NF_CONTROL_DECIDE, true);
+    if (!shrink->told)
+        status = tell(shrink, now_us);
     if (status != NF_OK)
         return nf_fail(err, status, "out of memory");
+    if (!is_told(shrink, now_us))
+        return NF_WAIT;
     return make_group(shrink, group_p, err);
 }
 

@@ -278,6 +278,8 @@ static enum nf_status go_on_chasing(struct nf_group *group, int64_t now_us)
         return NF_OK;
     if (chase->resting)
         return begin_chase(group, now_us);
+    if (group->left[chase->suspect])
+        return blame(group, NF_ERR_DEAD, chase->suspect, "has ended");
     return blame(group, NF_ERR_TIMEDOUT, chase->suspect, "is silent");
 }
 
