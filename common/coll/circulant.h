@@ -16,8 +16,8 @@ uint32_t nf_circulant_skips(uint32_t ranks,
 struct nf_circulant {
     uint32_t ranks, rounds; /**< P, q */
     uint32_t skip[NF_CIRCULANT_ROUNDS_MAX + 1];
-    /** Of v, base[0] = q: the round of the first block that v gets when every
-     *  block travels along the skips of v, largest first. */
+    /** Of v: the number of the least skip when v is written as a sum of skips,
+     *  largest first; base[0] = q. */
     uint8_t base[NF_COLL_RANKS_MAX];
 };
 
