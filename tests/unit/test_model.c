@@ -94,8 +94,8 @@ static void test_pieces(void)
 
         CU_ASSERT(worst_of(&model, samples, count) > 0.15);
         CU_ASSERT_EQUAL(nf_model_fit(samples, count, &model, &err), NF_OK);
-        CU_ASSERT(model.npieces >= 2);
-        CU_ASSERT(worst_of(&model, samples, count) < 0.15);
+        CU_ASSERT_EQUAL(model.npieces, 2);
+        CU_ASSERT(worst_of(&model, samples, count) < 1e-9);
         CU_ASSERT_EQUAL(model.pieces[0].from_bytes, 0);
         for (uint32_t j = 1; j < model.npieces; j++)
             CU_ASSERT(model.pieces[j].from_bytes >
@@ -165,6 +165,11 @@ static void test_refused(void)
     const struct nf_model_sample odd[] = { { 0, NAN } };
     const struct nf_model_sample negative[] = { { -1, 1 } };
 
+    struct nf_model_sample many[NF_MODEL_SAMPLES_MAX + 1];
+
+    for (int i = 0; i <= NF_MODEL_SAMPLES_MAX; i++)
+        many[i] = (struct nf_model_sample){ i, 1 };
+    refused(many, NF_MODEL_SAMPLES_MAX + 1, "65 samples: want at most 64");
     refused(NULL, 0, "no samples to fit");
     refused(again, 2, "sample 1: 64 bytes: want sizes that ascend");
     refused(zero, 2, "sample 1: 0 us: want a time above 0");
