@@ -1,10 +1,8 @@
 /* Circulant graphs: skips, bases, and the broadcast that is made of them.
  *
  * The skips halve P, rounding up, so q rounds reach everybody whatever P is.
- * Without pipelining block b would leave the root in round b and spread along
- * the skips: a binomial tree for each block, the trees being rotations of one
- * another.  The rows say how to run all of them at once, one receive a round.
- */
+ * Rounds come in turns of q, one for each skip; the rows say which block a rank
+ * receives in which round of a turn, such that it has sent on the old ones. */
 #include "config.h"
 #include "common/coll/circulant.h"
 

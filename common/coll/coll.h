@@ -184,10 +184,22 @@ struct nf_coll_algorithm {
                       double bytes, uint32_t segments);
 };
 
-/* One line an algorithm, by operation and name; the file is <op>_<name>.c */
+/* One line an algorithm, by operation and name; the file is <op>_<name>.c, and
+ * variants share one */
 #define NF_COLL_BCAST_LIST(X)                                                  \
     X(bcast_flat)                                                              \
-    X(bcast_binomial)
+    X(bcast_binomial)                                                          \
+    X(bcast_knomial3)                                                          \
+    X(bcast_knomial4)                                                          \
+    X(bcast_knomial8)                                                          \
+    X(bcast_nesbt)                                                             \
+    X(bcast_kseg)                                                              \
+    X(bcast_pipeline_hd)                                                       \
+    X(bcast_pipeline_fd)                                                       \
+    X(bcast_twopath_hd)                                                        \
+    X(bcast_vdg_ring)                                                          \
+    X(bcast_vdg_circ)                                                          \
+    X(bcast_circulant)
 #define NF_COLL_LIST(X) NF_COLL_BCAST_LIST(X)
 
 #define NF_COLL_DECLARE(name)                                                  \
