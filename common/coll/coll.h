@@ -200,7 +200,18 @@ struct nf_coll_algorithm {
     X(bcast_vdg_ring)                                                          \
     X(bcast_vdg_circ)                                                          \
     X(bcast_circulant)
-#define NF_COLL_LIST(X) NF_COLL_BCAST_LIST(X)
+#define NF_COLL_REDUCE_LIST(X)                                                 \
+    X(reduce_linear)                                                           \
+    X(reduce_binomial)                                                         \
+    X(reduce_binomial_ordered)                                                 \
+    X(reduce_chain_hd)                                                         \
+    X(reduce_chain_fd)                                                         \
+    X(reduce_seg)                                                              \
+    X(reduce_rabenseifner)                                                     \
+    X(reduce_circulant)
+#define NF_COLL_LIST(X)                                                        \
+    NF_COLL_BCAST_LIST(X)                                                      \
+    NF_COLL_REDUCE_LIST(X)
 
 #define NF_COLL_DECLARE(name)                                                  \
     extern const struct nf_coll_algorithm nf_coll_##name;
