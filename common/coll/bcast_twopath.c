@@ -9,6 +9,7 @@
  * it is not.  Best for long vectors there unless P = 2^n.  Not for full duplex:
  * the root sends everything twice. */
 #include "config.h"
+#include <assert.h>
 #include <math.h>
 #include "common/coll/coll.h"
 
@@ -19,6 +20,7 @@ static void make(const struct nf_coll_algorithm *self,
     uint32_t period = ranks > 2 ? 2 : 1;
 
     (void)self;
+    assert(ranks > 1);
     for (uint32_t j = 0; j < args->segments; j++) {
         for (uint32_t i = 0; i < left; i++)
             nf_schedule_send(
@@ -26,7 +28,7 @@ static void make(const struct nf_coll_algorithm *self,
                 nf_coll_true_rank(args, i + 1), j, 1, NF_COLL_COPY);
         for (uint32_t i = 0; i < right; i++)
             nf_schedule_send(schedule, period * j + 1 + i,
-                             nf_coll_true_rank(args, (ranks - i) % ranks),
+                             nf_coll_true_rank(args, ranks - i),
                              nf_coll_true_rank(args, ranks - i - 1), j, 1,
                              NF_COLL_COPY);
     }

@@ -4,6 +4,7 @@
  * Rounds come in turns of q, one for each skip; the rows say which block a rank
  * receives in which round of a turn, such that it has sent on the old ones. */
 #include "config.h"
+#include <assert.h>
 #include "common/coll/circulant.h"
 
 uint32_t nf_circulant_skips(uint32_t ranks,
@@ -85,11 +86,12 @@ static void add_receives(const struct nf_circulant *c,
                          const struct nf_coll_args *args, bool backwards,
                          uint32_t v, struct nf_schedule *schedule)
 {
-    uint32_t q = c->rounds, k = args->segments;
-    uint32_t x = (q - (k - 1) % q) % q;
+    uint32_t q = c->rounds, k = args->segments, x;
     uint32_t me = nf_coll_true_rank(args, v);
     int32_t row[NF_CIRCULANT_ROUNDS_MAX];
 
+    assert(q > 0);
+    x = (q - (k - 1) % q) % q;
     nf_circulant_row(c, v, row);
     for (uint32_t i = x; i <= k + q - 2 + x; i++) {
         uint32_t from = nf_coll_true_rank(args, before(c, v, c->skip[i % q]));
