@@ -1,11 +1,10 @@
 /* Circulant graphs: skips, bases, and the broadcast that is made of them.
  *
  * The skips halve P, rounding up, so q rounds reach everybody whatever P is.
- * Without pipelining block b would leave the root in round b and spread along
- * the skips: a binomial tree for each block, the trees being rotations of one
- * another.  The rows say how to run all of them at once, one receive a round.
- */
+ * Rounds come in turns of q, one for each skip; the rows say which block a rank
+ * receives in which round of a turn, such that it has sent on the old ones. */
 #include "config.h"
+#include <assert.h>
 #include "common/coll/circulant.h"
 
 uint32_t nf_circulant_skips(uint32_t ranks,
@@ -87,11 +86,12 @@ static void add_receives(const struct nf_circulant *c,
                          const struct nf_coll_args *args, bool backwards,
                          uint32_t v, struct nf_schedule *schedule)
 {
-    uint32_t q = c->rounds, k = args->segments;
-    uint32_t x = (q - (k - 1) % q) % q;
+    uint32_t q = c->rounds, k = args->segments, x;
     uint32_t me = nf_coll_true_rank(args, v);
     int32_t row[NF_CIRCULANT_ROUNDS_MAX];
 
+    assert(q > 0);
+    x = (q - (k - 1) % q) % q;
     nf_circulant_row(c, v, row);
     for (uint32_t i = x; i <= k + q - 2 + x; i++) {
         uint32_t from = nf_coll_true_rank(args, before(c, v, c->skip[i % q]));

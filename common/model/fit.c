@@ -4,9 +4,10 @@
  * size decides alone.  With W = sum w, M = sum w m / W, T = sum w t / W:
  *     b = sum w (m - M)(t - T) / sum w (m - M)^2,   a = T - b M
  *
- * Where the line is off by more than 15 %, it is cut at the worst sample: a
- * network may well be slower or faster for long messages, and the number of
- * segments depends on it. */
+ * Where the line is off by more than 15 % it is cut: a network may well be
+ * slower or faster for long messages, and the number of segments depends on it.
+ * Where to cut is found by dynamic programming over the few samples; cutting at
+ * the worst one again and again gets stuck in pieces too short to be cut. */
 #include "config.h"
 #include <math.h>
 #include "common/base/error.h"
@@ -88,12 +89,11 @@ struct nf_model_piece nf_model_fit_line(const struct nf_model_sample *samples,
 
 /* ---- pieces ---- */
 
-/* Samples [first, end) and their line. */
-struct part {
-    size_t first, end;
-    struct nf_model_piece line;
-    double worst; /* relative residual */
-    size_t worst_at;
+/* The best way to lay some pieces over samples [0, end). */
+struct cover {
+    size_t first;   /* of the last piece */
+    double squares; /* sum of squared relative residuals; INFINITY: none */
+    double worst;   /* relative residual */
 };
 
 static double line_us(const struct nf_model_piece *line, double bytes)
@@ -101,58 +101,58 @@ static double line_us(const struct nf_model_piece *line, double bytes)
     return line->start_us + line->byte_us * bytes;
 }
 
-static void fit_part(const struct nf_model_sample *samples, struct part *part)
+/* The line of samples [first, end).  Only the start of the first piece is one:
+ * others may be negative where the time of a byte has grown. */
+static struct nf_model_piece line_of(const struct nf_model_sample *samples,
+                                     size_t first, size_t end)
 {
-    const struct nf_model_sample *first = &samples[part->first];
-    size_t count = part->end - part->first;
+    struct nf_model_piece line = fit_free(samples + first, end - first);
 
-    /* only the start of the first piece is one: others may be negative where
-     * the time of a byte has grown */
-    part->line = fit_free(first, count);
-    if (part->first == 0 || line_us(&part->line, first->bytes) < START_MIN_US)
-        part->line = nf_model_fit_line(first, count);
-    part->worst = 0;
-    part->worst_at = part->first;
-    for (size_t i = part->first; i < part->end; i++) {
+    if (first == 0 || line_us(&line, samples[first].bytes) < START_MIN_US)
+        line = nf_model_fit_line(samples + first, end - first);
+    line.from_bytes = first > 0 ? samples[first].bytes : 0;
+    return line;
+}
+
+/* @p before with one more piece over samples [first, end) */
+static struct cover extend(const struct nf_model_sample *samples,
+                           const struct cover *before, size_t first, size_t end)
+{
+    struct nf_model_piece line = line_of(samples, first, end);
+    struct cover cover = { first, before->squares, before->worst };
+
+    for (size_t i = first; i < end; i++) {
         double t = samples[i].time_us;
-        double off = fabs(t - line_us(&part->line, samples[i].bytes)) / t;
+        double off = fabs(t - line_us(&line, samples[i].bytes)) / t;
 
-        if (off > part->worst) {
-            part->worst = off;
-            part->worst_at = i;
+        cover.squares += off * off;
+        cover.worst = fmax(cover.worst, off);
+    }
+    return cover;
+}
+
+/* covers[n][end]: with n + 1 pieces */
+static void find_covers(const struct nf_model_sample *samples, size_t count,
+                        struct cover (*covers)[NF_MODEL_SAMPLES_MAX + 1])
+{
+    const struct cover nothing = { 0, 0, 0 };
+
+    for (size_t end = 1; end <= count; end++)
+        covers[0][end] = extend(samples, &nothing, 0, end);
+    for (size_t n = 1; n < NF_MODEL_PIECES_MAX; n++)
+        for (size_t end = 0; end <= count; end++) {
+            struct cover *best = &covers[n][end];
+
+            *best = (struct cover){ .squares = INFINITY };
+            for (size_t first = n * PIECE_SAMPLES_MIN;
+                 first + PIECE_SAMPLES_MIN <= end; first++) {
+                struct cover cover =
+                    extend(samples, &covers[n - 1][first], first, end);
+
+                if (cover.squares < best->squares)
+                    *best = cover;
+            }
         }
-    }
-}
-
-/* Cut before sample @p at, or as near as three samples on each side allow.
- * @return the greater residual of both */
-static double cut(const struct nf_model_sample *samples,
-                  const struct part *whole, size_t at, struct part halves[2])
-{
-    if (at < whole->first + PIECE_SAMPLES_MIN)
-        at = whole->first + PIECE_SAMPLES_MIN;
-    if (at > whole->end - PIECE_SAMPLES_MIN)
-        at = whole->end - PIECE_SAMPLES_MIN;
-    halves[0] = (struct part){ .first = whole->first, .end = at };
-    halves[1] = (struct part){ .first = at, .end = whole->end };
-    fit_part(samples, &halves[0]);
-    fit_part(samples, &halves[1]);
-    return fmax(halves[0].worst, halves[1].worst);
-}
-
-/* @return the part that is most wrong and can be cut, or nparts */
-static size_t find_worst(const struct part *parts, size_t nparts)
-{
-    size_t worst = nparts;
-
-    for (size_t i = 0; i < nparts; i++) {
-        size_t count = parts[i].end - parts[i].first;
-
-        if (parts[i].worst > RESIDUAL_MAX && count >= 2 * PIECE_SAMPLES_MIN &&
-            (worst == nparts || parts[i].worst > parts[worst].worst))
-            worst = i;
-    }
-    return worst;
 }
 
 static enum nf_status check(const struct nf_model_sample *samples, size_t count,
@@ -160,6 +160,9 @@ static enum nf_status check(const struct nf_model_sample *samples, size_t count,
 {
     if (count == 0)
         return nf_fail(err, NF_ERR_INVAL, "no samples to fit");
+    if (count > NF_MODEL_SAMPLES_MAX)
+        return nf_fail(err, NF_ERR_INVAL, "%zu samples: want at most %d", count,
+                       NF_MODEL_SAMPLES_MAX);
     for (size_t i = 0; i < count; i++) {
         if (!(samples[i].time_us > 0) || !isfinite(samples[i].time_us))
             return nf_fail(err, NF_ERR_INVAL,
@@ -177,34 +180,23 @@ static enum nf_status check(const struct nf_model_sample *samples, size_t count,
 enum nf_status nf_model_fit(const struct nf_model_sample *samples, size_t count,
                             struct nf_model *model, struct nf_error *err)
 {
-    struct part parts[NF_MODEL_PIECES_MAX];
-    size_t nparts = 1;
+    struct cover covers[NF_MODEL_PIECES_MAX][NF_MODEL_SAMPLES_MAX + 1];
     enum nf_status status = check(samples, count, err);
+    size_t n = 0;
 
     if (status != NF_OK)
         return status;
-    parts[0] = (struct part){ .first = 0, .end = count };
-    fit_part(samples, &parts[0]);
-    while (nparts < NF_MODEL_PIECES_MAX) {
-        struct part before[2], after[2];
-        size_t i = find_worst(parts, nparts);
-        bool is_after;
+    find_covers(samples, count, covers);
+    while (n + 1 < NF_MODEL_PIECES_MAX &&
+           covers[n][count].worst > RESIDUAL_MAX &&
+           isfinite(covers[n + 1][count].squares))
+        n++;
+    model->npieces = (uint32_t)n + 1;
+    for (size_t end = count, i = n + 1; i > 0; i--) {
+        size_t first = covers[i - 1][end].first;
 
-        if (i == nparts)
-            break;
-        /* the worst sample may be the first of the new piece or the last of
-         * the old one */
-        is_after = cut(samples, &parts[i], parts[i].worst_at + 1, after) <
-                   cut(samples, &parts[i], parts[i].worst_at, before);
-        for (size_t j = nparts++; j > i + 1; j--)
-            parts[j] = parts[j - 1];
-        parts[i] = is_after ? after[0] : before[0];
-        parts[i + 1] = is_after ? after[1] : before[1];
-    }
-    model->npieces = (uint32_t)nparts;
-    for (size_t i = 0; i < nparts; i++) {
-        model->pieces[i] = parts[i].line;
-        model->pieces[i].from_bytes = i > 0 ? samples[parts[i].first].bytes : 0;
+        model->pieces[i - 1] = line_of(samples, first, end);
+        end = first;
     }
     return NF_OK;
 }

@@ -13,6 +13,7 @@
 
 enum {
     NF_MODEL_PIECES_MAX = 4,
+    NF_MODEL_SAMPLES_MAX = 64,
     NF_MODEL_COMBINES_MAX = 128, /**< pairs of a type and an operator */
     NF_MODEL_NAME_BYTES = 16,
     NF_MODEL_DATE_BYTES = 24, /**< "2026-11-21T23:50:30Z" */
@@ -54,13 +55,14 @@ struct nf_model {
 };
 
 /** Fit T: weighted least squares with weights 1/t^2, so that every size
- *  counts by its relative error.  Where the straight line is off by more than
- *  15 % somewhere, it is cut there, as long as every piece has 3 samples.
+ *  counts by its relative error.  If a sample is off the line by more than 15
+ * %: the fewest pieces, of 3 samples or more, for which none is, each number of
+ *  them laid where the sum of squared relative errors is least.
  *  a >= 0.1 us for the first piece, b >= 1e-6 us.
- *  @param samples  count >= 1 ones, sizes ascending and different
+ *  @param samples  count 1..NF_MODEL_SAMPLES_MAX, sizes ascending and different
  *  @param model  only npieces and pieces are set, and only on NF_OK
- *  @retval NF_ERR_INVAL  no samples, sizes do not ascend, or a time is not a
- *  positive number
+ *  @retval NF_ERR_INVAL  no or too many samples, sizes do not ascend, or a time
+ *  is not a positive number
  *  Source: Kim, report 98-NF-03-04-A-01, 4.1 (the ping-pong). */
 enum nf_status nf_model_fit(const struct nf_model_sample *samples, size_t count,
                             struct nf_model *model, struct nf_error *err);

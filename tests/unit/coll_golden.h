@@ -1,5 +1,5 @@
-#ifndef TESTS_UNIT_COLL_GOLDEN_H
-#define TESTS_UNIT_COLL_GOLDEN_H
+#ifndef NF_TESTS_UNIT_COLL_GOLDEN_H
+#define NF_TESTS_UNIT_COLL_GOLDEN_H
 /* Schedules, step counts and costs against tests/golden/collectives.*, the
  * values of an independent reference implementation.  Each function prints what
  * differs, and counts. */
