@@ -209,9 +209,35 @@ struct nf_coll_algorithm {
     X(reduce_seg)                                                              \
     X(reduce_rabenseifner)                                                     \
     X(reduce_circulant)
+#define NF_COLL_SCAN_LIST(X)                                                   \
+    X(scan_linear)                                                             \
+    X(scan_pipeline_hd)                                                        \
+    X(scan_pipeline_fd)                                                        \
+    X(scan_brent_kung)                                                         \
+    X(scan_brent_kung_seg_hd)                                                  \
+    X(scan_brent_kung_seg_fd)                                                  \
+    X(scan_rootp_chain)                                                        \
+    X(scan_rootp_fan)                                                          \
+    X(scan_rootp_seg_chain_hd)                                                 \
+    X(scan_rootp_seg_chain_fd)                                                 \
+    X(scan_rec_doubling)
+#define NF_COLL_EXSCAN_LIST(X)                                                 \
+    X(exscan_linear)                                                           \
+    X(exscan_pipeline_hd)                                                      \
+    X(exscan_pipeline_fd)                                                      \
+    X(exscan_brent_kung)                                                       \
+    X(exscan_brent_kung_seg_hd)                                                \
+    X(exscan_brent_kung_seg_fd)                                                \
+    X(exscan_rootp_chain)                                                      \
+    X(exscan_rootp_fan)                                                        \
+    X(exscan_rootp_seg_chain_hd)                                               \
+    X(exscan_rootp_seg_chain_fd)                                               \
+    X(exscan_rec_doubling)
 #define NF_COLL_LIST(X)                                                        \
     NF_COLL_BCAST_LIST(X)                                                      \
-    NF_COLL_REDUCE_LIST(X)
+    NF_COLL_REDUCE_LIST(X)                                                     \
+    NF_COLL_SCAN_LIST(X)                                                       \
+    NF_COLL_EXSCAN_LIST(X)
 
 #define NF_COLL_DECLARE(name)                                                  \
     extern const struct nf_coll_algorithm nf_coll_##name;
