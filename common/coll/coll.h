@@ -209,6 +209,22 @@ struct nf_coll_algorithm {
     X(reduce_seg)                                                              \
     X(reduce_rabenseifner)                                                     \
     X(reduce_circulant)
+#define NF_COLL_ALLREDUCE_LIST(X)                                              \
+    X(allreduce_reduce_bcast)                                                  \
+    X(allreduce_rec_doubling)                                                  \
+    X(allreduce_seg_doubling)                                                  \
+    X(allreduce_seg_halving)                                                   \
+    X(allreduce_ring)                                                          \
+    X(allreduce_circulant)
+#define NF_COLL_REDUCE_SCATTER_LIST(X)                                         \
+    X(reduce_scatter_circulant)                                                \
+    X(reduce_scatter_doubling)                                                 \
+    X(reduce_scatter_halving)                                                  \
+    X(reduce_scatter_ring)
+#define NF_COLL_ALLGATHER_LIST(X)                                              \
+    X(allgather_circulant)                                                     \
+    X(allgather_rec_doubling)                                                  \
+    X(allgather_ring)
 #define NF_COLL_SCAN_LIST(X)                                                   \
     X(scan_linear)                                                             \
     X(scan_pipeline_hd)                                                        \
@@ -236,6 +252,9 @@ struct nf_coll_algorithm {
 #define NF_COLL_LIST(X)                                                        \
     NF_COLL_BCAST_LIST(X)                                                      \
     NF_COLL_REDUCE_LIST(X)                                                     \
+    NF_COLL_ALLREDUCE_LIST(X)                                                  \
+    NF_COLL_REDUCE_SCATTER_LIST(X)                                             \
+    NF_COLL_ALLGATHER_LIST(X)                                                  \
     NF_COLL_SCAN_LIST(X)                                                       \
     NF_COLL_EXSCAN_LIST(X)
 
