@@ -249,6 +249,20 @@ struct nf_coll_algorithm {
     X(exscan_rootp_seg_chain_hd)                                               \
     X(exscan_rootp_seg_chain_fd)                                               \
     X(exscan_rec_doubling)
+#define NF_COLL_GATHER_LIST(X)                                                 \
+    X(gather_linear)                                                           \
+    X(gather_linear_nb)                                                        \
+    X(gather_binomial)
+#define NF_COLL_SCATTER_LIST(X)                                                \
+    X(scatter_linear)                                                          \
+    X(scatter_linear_nb)                                                       \
+    X(scatter_binomial)
+#define NF_COLL_BARRIER_LIST(X)                                                \
+    X(barrier_linear)                                                          \
+    X(barrier_tree)                                                            \
+    X(barrier_dissemination)                                                   \
+    X(barrier_dissemination3)                                                  \
+    X(barrier_dissemination4)
 #define NF_COLL_LIST(X)                                                        \
     NF_COLL_BCAST_LIST(X)                                                      \
     NF_COLL_REDUCE_LIST(X)                                                     \
@@ -256,7 +270,10 @@ struct nf_coll_algorithm {
     NF_COLL_REDUCE_SCATTER_LIST(X)                                             \
     NF_COLL_ALLGATHER_LIST(X)                                                  \
     NF_COLL_SCAN_LIST(X)                                                       \
-    NF_COLL_EXSCAN_LIST(X)
+    NF_COLL_EXSCAN_LIST(X)                                                     \
+    NF_COLL_GATHER_LIST(X)                                                     \
+    NF_COLL_SCATTER_LIST(X)                                                    \
+    NF_COLL_BARRIER_LIST(X)
 
 #define NF_COLL_DECLARE(name)                                                  \
     extern const struct nf_coll_algorithm nf_coll_##name;
