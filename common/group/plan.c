@@ -42,7 +42,7 @@ static void take_round(struct nf_plan *plan, const struct nf_schedule *schedule,
             .last = true,
         };
         if (m->nspans > 0)
-            step->first_item = schedule->spans[m->first_span].first;
+            step->first_item = plan->spans[m->first_span].first;
         plan->nsteps++;
         plan->nreceives += !sends;
         plan->combines = plan->combines || m->action != NF_COLL_COPY;
