@@ -146,6 +146,8 @@ void nf_group_drop_request(struct nf_request *request)
 
     if (request->status == NF_WAIT)
         end_request(request, NF_ERR_INTERRUPTED);
+    nf_free(request->input); /* of a call with nothing to do */
+    nf_free(request->offsets);
     if (group->spare == NULL)
         group->spare = request;
     else
