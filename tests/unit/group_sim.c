@@ -33,8 +33,10 @@ bool sim_open(struct group_sim *sim, uint32_t ranks, uint64_t seed,
 
 void sim_close(struct group_sim *sim)
 {
-    for (uint32_t r = 0; r < sim->ranks; r++)
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        nf_request_free(sim->requests[r]);
         nf_group_close(sim->groups[r]);
+    }
     fake_world_fini(&sim->world);
 }
 
@@ -151,6 +153,8 @@ bool sim_shrink(struct group_sim *sim, enum nf_status *results)
         if (sim_runs(sim, r)) {
             nf_group_close(sim->groups[r]);
             sim->groups[r] = made[r];
+        } else { /* it ended in the very moment in which it succeeded */
+            nf_group_close(made[r]);
         }
     }
     return busy == 0;

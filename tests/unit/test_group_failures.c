@@ -151,7 +151,7 @@ static bool kill_at(const struct nf_coll_algorithm *algorithm, uint32_t victim,
 
     snprintf(forced, sizeof(forced), "%s%s", algorithm->name,
              algorithm->items == NF_ITEMS_SEGMENTS ? ":k=3" : "");
-    if (!begin(scene, forced, (uint64_t)(victim * 100 + at + 1))) {
+    if (!begin(scene, forced, victim * 100 + (uint64_t)(at + 1))) {
         (*bad)++;
         free(scene);
         return false;
