@@ -165,20 +165,31 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
         take_message(p, member, &msg);
 }
 
+void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
+                          const struct nf_link_out *out)
+{
+    struct mesh_member *m = &p->members[member];
+
+    /* The answer may come before pvm_send returns: it is taken after the link
+     * knows what it is the answer to. */
+    p->space->sending = true;
+    /* a failed send says no more than that a notice will come */
+    (void)nf_pvm_send(m->tid, out, m->convert);
+    nf_link_sent(&m->link, out);
+    p->space->sending = false;
+    nf_mesh_space_catch_up(p->space);
+}
+
 void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member)
 {
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
-    while (!m->left && !m->exited && nf_link_next(&m->link, &out) == NF_OK) {
-        /* a failed send says no more than that a notice will come */
-        (void)nf_pvm_send(m->tid, &out, m->convert);
-        nf_link_sent(&m->link, &out);
-    }
+    while (!m->left && !m->exited && nf_link_next(&m->link, &out) == NF_OK)
+        nf_mesh_pvm_transmit(p, member, &out);
     if (!m->left && !m->exited && nf_link_owes_confirmation(&m->link)) {
         nf_link_confirm(&m->link, &out);
-        (void)nf_pvm_send(m->tid, &out, m->convert);
-        nf_link_sent(&m->link, &out);
+        nf_mesh_pvm_transmit(p, member, &out);
     }
 }
 

@@ -52,7 +52,8 @@ struct mesh_pvm {
     size_t fds_capacity;
 };
 
-/** A frame for a mesh of this space that this task does not have yet. */
+/** A frame for a mesh of this space that this task does not have yet, or that
+ *  came while a link was sending. */
 struct mesh_early {
     struct mesh_early *next;
     int tid;
@@ -63,8 +64,10 @@ struct mesh_early {
 struct mesh_space {
     struct mesh_space *next;
     int context, watch;
-    bool owned; /**< this task made the context */
-    bool lost;  /**< an early frame could not be kept */
+    bool owned;   /**< this task made the context */
+    bool sending; /**< a link is between two states: keep what comes */
+    bool kept;    /**< something came meanwhile */
+    bool lost;    /**< an early frame could not be kept */
     struct mesh_pvm *meshes;
     struct mesh_early *early;
     uint64_t *closed; /**< cookies of meshes that this task had */
@@ -87,6 +90,10 @@ enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
 /** Send to a member what credit allows.  In the context of the mesh. */
 void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member);
 
+/** Send one frame. */
+void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
+                          const struct nf_link_out *out);
+
 /** Take a frame; @p bytes: of its body and payload, or NULL: to be taken from
  *  libpvm. */
 void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
@@ -94,6 +101,8 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
 
 /** The space of @p context, perhaps new; NULL if out of memory. */
 struct mesh_space *nf_mesh_space_open(int context);
+/** Take what has come while a link was sending. */
+void nf_mesh_space_catch_up(struct mesh_space *space);
 /** Take a mesh out; the last one ends the space. */
 void nf_mesh_space_leave(struct mesh_pvm *p);
 /** End a space that has no mesh. */

@@ -236,8 +236,7 @@ static void ask_routes(struct mesh_pvm *p)
     nf_pvm_enter(p->space->context, p->base.ranks <= ROUTES_MOST, &guard);
     for (uint32_t i = 0; i < p->base.rank; i++) {
         nf_link_confirm(&p->members[i].link, &out);
-        (void)nf_pvm_send(p->members[i].tid, &out, false);
-        nf_link_sent(&p->members[i].link, &out);
+        nf_mesh_pvm_transmit(p, i, &out);
     }
     nf_pvm_return(&guard);
 }

@@ -108,12 +108,28 @@ static void take_frame(struct mesh_space *space, const struct nf_pvm_message *m)
         known = known || member != UINT32_MAX;
         if (p->cookie != m->frame.cookie)
             continue;
+        if (member != UINT32_MAX && space->sending) {
+            space->kept = true;
+            break;
+        }
         if (member != UINT32_MAX)
             nf_mesh_pvm_take(p, member, &m->frame, NULL);
         return;
     }
     if (known && !is_closed(space, m->frame.cookie))
         keep_early(space, m);
+}
+
+void nf_mesh_space_catch_up(struct mesh_space *space)
+{
+    if (!space->kept)
+        return;
+    space->kept = false;
+    for (struct mesh_pvm *p = space->meshes; p != NULL; p = p->next) {
+        take_early(space, p);
+        if (space->lost)
+            p->failed = NF_ERR_NOMEM;
+    }
 }
 
 static void take_end(struct mesh_space *space, const struct nf_pvm_message *m)

@@ -81,17 +81,19 @@ static int on_message(int buffer)
 enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
 {
     struct nf_pvm_guard guard;
-    int watch = pvm_addmhf(-1, -1, context, on_message), buffer;
     struct timeval no_time = { 0, 0 };
+    int watch, buffer;
 
-    if (watch < 0)
-        return NF_ERR_NOMEM;
     handler_of_all = handler;
     nf_pvm_enter(context, false, &guard);
-    /* what libpvm has already is found before it reads more */
+    /* All that is there before anything is handled on arrival: a receive reads
+     * sockets even if it has a message, which must not be overtaken. */
     while ((buffer = pvm_trecv(-1, -1, &no_time)) > 0)
         handle(context, buffer);
+    watch = pvm_addmhf(-1, -1, context, on_message);
     nf_pvm_return(&guard);
+    if (watch < 0)
+        return NF_ERR_NOMEM;
     *watch_p = watch;
     return NF_OK;
 }
