@@ -84,8 +84,7 @@ bool sim_advance(struct group_sim *sim)
     }
     if (next == INT64_MAX)
         return false;
-    sim->world.now_us =
-        next > sim->world.now_us ? next : sim->world.now_us + 1;
+    sim->world.now_us = next > sim->world.now_us ? next : sim->world.now_us + 1;
     return true;
 }
 
@@ -160,7 +159,8 @@ bool sim_shrink(struct group_sim *sim, enum nf_status *results)
     return busy == 0;
 }
 
-/* -------------------------------------------------------------------- rounds */
+/* -------------------------------------------------------------------- rounds
+ */
 
 enum { PRIME = 65521 };
 
@@ -182,10 +182,10 @@ static void multiply(const void *in_, void *inout_, size_t count, int type,
 
         for (int r = 0; r < 2; r++)
             for (int c = 0; c < 2; c++)
-                z.a[2 * r + c] = (uint32_t)(((uint64_t)x[2 * r] * y[c] +
-                                             (uint64_t)x[2 * r + 1] *
-                                                 y[2 + c]) %
-                                            PRIME);
+                z.a[2 * r + c] =
+                    (uint32_t)(((uint64_t)x[2 * r] * y[c] +
+                                (uint64_t)x[2 * r + 1] * y[2 + c]) %
+                               PRIME);
         inout[i] = z;
     }
 }

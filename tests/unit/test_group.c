@@ -8,7 +8,8 @@
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
-/* ------------------------------------------------------- rounds without barrier */
+/* ------------------------------------------------------- rounds without
+ * barrier */
 
 /* Each member goes through all rounds at its own pace.
  * @return rounds that were wrong; prints what */
@@ -30,8 +31,7 @@ static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
     while (left > 0 && bad == 0 && steps++ < rounds * 5000) {
         uint32_t r = (uint32_t)nf_rng_below(&rng, ranks);
 
-        if (nf_rng_below(&rng, 2) == 0 &&
-            fake_next_us(&sim.world) != INT64_MAX)
+        if (nf_rng_below(&rng, 2) == 0 && fake_next_us(&sim.world) != INT64_MAX)
             sim.world.now_us = fake_next_us(&sim.world);
         if (number[r] == rounds)
             continue;
@@ -77,7 +77,8 @@ static void a_thousand_mixed_rounds_are_right(void)
     CU_ASSERT_EQUAL(go_through(16, 99, 50), 0);
 }
 
-/* ------------------------------------------------------------------- threads */
+/* ------------------------------------------------------------------- threads
+ */
 
 struct member {
     struct nf_group *group;
@@ -230,8 +231,7 @@ static void bad_arguments_are_refused_and_cost_nothing(void)
 
     CU_ASSERT_EQUAL(nf_group_open_threads(2, &wrong, groups, &err),
                     NF_ERR_INVAL);
-    CU_ASSERT_EQUAL(nf_group_open_threads(0, NULL, groups, &err),
-                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_group_open_threads(0, NULL, groups, &err), NF_ERR_INVAL);
     CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(1, NULL, &group, &err), NF_OK);
     CU_ASSERT_EQUAL(nf_bcast(group, x, 4, NF_ELEM_FLOAT64, 1), NF_ERR_INVAL);
     CU_ASSERT_EQUAL(nf_bcast(group, x, 4, 99, 0), NF_ERR_INVAL);

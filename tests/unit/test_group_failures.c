@@ -114,8 +114,8 @@ static void check_shrunk(struct scene *scene, uint32_t expected)
     if (!sim_run(sim))
         complain(scene, "the new group hangs", 0);
     for (uint32_t r = 0; r < RANKS; r++)
-        if (sim_runs(sim, r) && (sim->statuses[r] != NF_OK ||
-                                 !round_is_right(&scene->rounds[r])))
+        if (sim_runs(sim, r) &&
+            (sim->statuses[r] != NF_OK || !round_is_right(&scene->rounds[r])))
             complain(scene, "the new group computes wrongly", r);
 }
 
@@ -272,9 +272,8 @@ static void members_may_end_during_shrink(void)
 /* A call in which memory runs out at any moment ends everywhere. */
 static void without_memory_nobody_hangs(void)
 {
-    static const enum nf_call_kind kinds[] = { NF_CALL_ALLREDUCE,
-                                               NF_CALL_BCAST, NF_CALL_SCAN,
-                                               NF_CALL_EXSCAN,
+    static const enum nf_call_kind kinds[] = { NF_CALL_ALLREDUCE, NF_CALL_BCAST,
+                                               NF_CALL_SCAN, NF_CALL_EXSCAN,
                                                NF_CALL_ALLGATHER };
 
     for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
