@@ -312,13 +312,51 @@ static bool may_be_in_place(const struct round *round)
 {
     switch (round->call.kind) {
     case NF_CALL_REDUCE:
+    case NF_CALL_GATHER:
+    case NF_CALL_SCATTER:
         return is_root(round);
+    case NF_CALL_REDUCE_SCATTER:
+    case NF_CALL_ALLGATHER:
     case NF_CALL_ALLREDUCE:
     case NF_CALL_SCAN:
     case NF_CALL_EXSCAN:
         return true;
     default:
         return false;
+    }
+}
+
+/* The same call on one buffer. */
+static void go_in_place(struct round *round, size_t send)
+{
+    struct nf_call *call = &round->call;
+    size_t own = round->counts[round->rank] * 16;
+    uint8_t *recv = round->recv;
+
+    call->send = NF_IN_PLACE;
+    if (call->kind == NF_CALL_GATHER || call->kind == NF_CALL_ALLGATHER) {
+        memcpy(recv + round->offsets[round->rank] * 16, round->send, own);
+    } else if (call->kind == NF_CALL_SCATTER) {
+        call->send = round->send;
+        call->recv = NF_IN_PLACE;
+        memset(round->want, 0xee, round->recv_bytes);
+    } else if (call->kind == NF_CALL_REDUCE_SCATTER) {
+        uint8_t *want = malloc(send * 16 + 16);
+
+        memcpy(want, round->send, send * 16);
+        memcpy(want, round->want, own);
+        free(round->want);
+        free(round->recv);
+        round->want = want;
+        round->recv_bytes = send * 16;
+        call->recv = round->recv = malloc(send * 16 + 16);
+        memcpy(round->recv, round->send, send * 16);
+        memset(want + send * 16, 0xee, 16);
+        memset((uint8_t *)round->recv + send * 16, 0xee, 16);
+    } else {
+        memcpy(recv, round->send, send * 16);
+        if (!has_result(round))
+            memcpy(round->want, round->send, send * 16);
     }
 }
 
@@ -377,12 +415,8 @@ void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
     call->recv = round->recv;
     if (kind == NF_CALL_BCAST && is_root(round))
         memcpy(round->recv, round->send, send * 16);
-    if (may_be_in_place(round) && number % 5 < 2) {
-        memcpy(round->recv, round->send, send * 16);
-        if (!has_result(round))
-            memcpy(round->want, round->send, send * 16);
-        call->send = NF_IN_PLACE;
-    }
+    if (may_be_in_place(round) && number % 5 < 2)
+        go_in_place(round, send);
     if (!uneven) { /* four sums for one product */
         call->count *= 4;
         for (uint32_t r = 0; r < ranks; r++) {

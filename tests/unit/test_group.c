@@ -77,6 +77,47 @@ static void a_thousand_mixed_rounds_are_right(void)
     CU_ASSERT_EQUAL(go_through(16, 99, 50), 0);
 }
 
+/* All members begin them in the same order, and look at them in another. */
+static void several_calls_may_be_under_way(void)
+{
+    enum { RANKS = 4, CALLS = 12 };
+
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        static struct round rounds[RANKS][CALLS];
+        struct nf_request *requests[RANKS][CALLS];
+        struct group_sim sim;
+        uint64_t left = (uint64_t)RANKS * CALLS, steps = 0;
+
+        CU_ASSERT(sim_open(&sim, RANKS, seed, NULL));
+        for (uint32_t r = 0; r < RANKS; r++)
+            for (uint32_t c = 0; c < CALLS; c++) {
+                round_make(&rounds[r][c], r, RANKS, seed * 1000 + c);
+                CU_ASSERT_EQUAL(nf_group_start(sim.groups[r],
+                                               &rounds[r][c].call,
+                                               &requests[r][c]),
+                                NF_OK);
+            }
+        while (left > 0 && steps++ < 100000) {
+            uint32_t r = (uint32_t)nf_rng_below(&sim.world.rng, RANKS);
+            uint32_t c = (uint32_t)nf_rng_below(&sim.world.rng, CALLS);
+
+            if (fake_next_us(&sim.world) != INT64_MAX)
+                sim.world.now_us = fake_next_us(&sim.world);
+            if (requests[r][c] == NULL ||
+                nf_request_test(requests[r][c]) == NF_WAIT)
+                continue;
+            CU_ASSERT_EQUAL(nf_request_test(requests[r][c]), NF_OK);
+            CU_ASSERT(round_is_right(&rounds[r][c]));
+            nf_request_free(requests[r][c]);
+            requests[r][c] = NULL;
+            round_fini(&rounds[r][c]);
+            left--;
+        }
+        CU_ASSERT_EQUAL(left, 0);
+        sim_close(&sim);
+    }
+}
+
 /* ------------------------------------------------------------------- threads
  */
 
@@ -309,6 +350,7 @@ int main(void)
     CU_TestInfo alive[] = {
         { "a thousand mixed rounds are right",
           a_thousand_mixed_rounds_are_right },
+        { "several calls may be under way", several_calls_may_be_under_way },
         { "threads get right results", threads_get_right_results },
         { "different calls are errors", different_calls_are_errors },
         { "bad arguments are refused and cost nothing",
