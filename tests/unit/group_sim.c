@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/alloc.h"
 
 /* ------------------------------------------------------------------- groups */
 
@@ -450,6 +451,42 @@ void round_fini(struct round *round)
     free(round->send);
     free(round->recv);
     free(round->want);
+}
+
+bool write_table(const char *path)
+{
+    struct nf_coll_rules rules;
+    struct nf_coll_rule rule = {
+        .op = NF_COLL_BCAST,
+        .operators = NF_CLASS_ANY,
+        .ranks = 3,
+        .max_bytes = UINT64_MAX,
+        .algorithm = nf_coll_find("bcast.flat"),
+        .k_rule = NF_K_FIXED,
+        .value = 1,
+    };
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file;
+    bool ok;
+
+    nf_coll_rules_init(&rules);
+    rules.model.npieces = 1;
+    rules.model.pieces[0].start_us = 50;
+    rules.model.pieces[0].byte_us = 0.01;
+    rules.model.delta = 1;
+    snprintf(rules.model.date, sizeof(rules.model.date), "%s",
+             "2026-11-21T23:50:30Z");
+    snprintf(rules.library, sizeof(rules.library), "1.0.0");
+    ok = nf_coll_rules_add(&rules, &rule) == NF_OK &&
+         nf_coll_rules_write(&rules, &text, &bytes, NULL) == NF_OK;
+    file = ok ? fopen(path, "wb") : NULL;
+    ok = file != NULL && fwrite(text, 1, bytes, file) == bytes;
+    if (file != NULL)
+        ok = fclose(file) == 0 && ok;
+    nf_free(text);
+    nf_coll_rules_fini(&rules);
+    return ok;
 }
 
 void draw_algorithms(struct nf_rng *rng, char *text, size_t bytes)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "common/base/log.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
@@ -345,11 +347,59 @@ static void operators_compute_what_they_say(void)
     CU_ASSERT_EQUAL(out.index, 7);
 }
 
+/* ------------------------------------------------------------------- table */
+
+static void groups_go_by_a_table_and_damage_is_left_aside(void)
+{
+    char path[] = "/tmp/nf-table-XXXXXX";
+    const struct nf_group_options options = { .table_file = path };
+    const struct nf_choice_query query = { .coll = { .op = NF_COLL_BCAST,
+                                                     .ranks = 3,
+                                                     .bytes = 100000,
+                                                     .elements = 100000,
+                                                     .commutative = true } };
+    struct nf_coll_choice choice;
+    struct nf_group *groups[3];
+    struct nf_error err;
+    int fd = mkstemp(path);
+    uint32_t id = 0;
+
+    CU_ASSERT(fd >= 0 && write_table(path));
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(3, &options, groups, &err),
+                          NF_OK);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT(groups[i]->has_rules);
+        CU_ASSERT(groups[i]->rules.id != 0 &&
+                  (i == 0 || groups[i]->rules.id == id));
+        id = groups[i]->rules.id;
+        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
+                        NF_OK);
+        CU_ASSERT_STRING_EQUAL(choice.algorithm->name, "bcast.flat");
+        nf_group_close(groups[i]);
+    }
+    CU_ASSERT_EQUAL(pwrite(fd, "#", 1, 40), 1);
+    nf_log_set_level(NF_LOG_ERROR);
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(3, &options, groups, &err),
+                          NF_OK);
+    nf_log_set_level(NF_LOG_WARN);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT(!groups[i]->has_rules);
+        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
+                        NF_OK);
+        CU_ASSERT_STRING_NOT_EQUAL(choice.algorithm->name, "bcast.flat");
+        nf_group_close(groups[i]);
+    }
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
     CU_TestInfo alive[] = {
         { "a thousand mixed rounds are right",
           a_thousand_mixed_rounds_are_right },
+        { "groups go by a table, and damage is left aside",
+          groups_go_by_a_table_and_damage_is_left_aside },
         { "several calls may be under way", several_calls_may_be_under_way },
         { "threads get right results", threads_get_right_results },
         { "different calls are errors", different_calls_are_errors },

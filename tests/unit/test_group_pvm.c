@@ -33,7 +33,10 @@ static void check(bool right, int line, const char *text)
 
 static struct nf_group *open_group(int64_t timeout_us)
 {
-    const struct nf_group_options options = { .timeout_us = timeout_us };
+    /* the others need not even have the file */
+    const char *table = me == 0 ? getenv("NF_TEST_TABLE") : NULL;
+    const struct nf_group_options options = { .timeout_us = timeout_us,
+                                              .table_file = table };
     struct nf_group *group = NULL;
     struct nf_error err = { NF_OK, "" };
 
@@ -41,6 +44,7 @@ static struct nf_group *open_group(int64_t timeout_us)
         fprintf(stderr, "task %u: %s\n", me, err.text);
     CHECK(group != NULL && nf_group_rank(group) == me);
     CHECK(round_define(group));
+    CHECK(group->has_rules == (getenv("NF_TEST_TABLE") != NULL));
     return group;
 }
 
@@ -79,8 +83,7 @@ static void play_rounds(void)
     for (uint32_t root = 0; root < ntasks; root++) {
         memset(bytes, me == root ? (int)root + 7 : 0, BYTES);
         CHECK(nf_bcast(group, bytes, BYTES, NF_ELEM_BYTE, root) == NF_OK);
-        CHECK(bytes[0] == root + 7 &&
-              memcmp(bytes, bytes + 1, BYTES - 1) == 0);
+        CHECK(bytes[0] == root + 7 && memcmp(bytes, bytes + 1, BYTES - 1) == 0);
     }
     CHECK(nf_barrier(group) == NF_OK);
     nf_group_close(group);
@@ -240,6 +243,19 @@ static void tasks_get_right_results(void)
     run("rounds", 1, -1);
 }
 
+static void the_table_of_rank_0_is_everybodys(void)
+{
+    char path[] = "/tmp/nf-table-XXXXXX";
+    int fd = mkstemp(path);
+
+    CU_ASSERT(fd >= 0 && write_table(path));
+    setenv("NF_TEST_TABLE", path, 1);
+    run("rounds", 3, -1);
+    unsetenv("NF_TEST_TABLE");
+    close(fd);
+    unlink(path);
+}
+
 static void the_same_in_xdr(void)
 {
     setenv("NOWFARM_ENCODING", "xdr", 1);
@@ -262,6 +278,8 @@ int main(int argc, char **argv)
     CU_TestInfo tests[] = {
         { "tasks get right results", tasks_get_right_results },
         { "the same in XDR", the_same_in_xdr },
+        { "the table of rank 0 is everybody's",
+          the_table_of_rank_0_is_everybodys },
         { "a killed task is named and left behind",
           a_killed_task_is_named_and_left_behind },
         { "a task that does not come is left behind",
