@@ -79,7 +79,7 @@ static enum nf_status check(struct nf_group *group, const struct nf_call *call)
 static enum nf_status set_counts(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
-    struct nf_layout *layout = &draft->exec.layout;
+    struct nf_exec_layout *layout = &draft->exec.layout;
     uint32_t ranks = draft->group->ranks;
     size_t bytes = nf_elem_bytes(&draft->group->codes, call->type);
     size_t *offsets = NULL;
@@ -107,7 +107,7 @@ static enum nf_status set_counts(struct draft *draft)
 static enum nf_status set_layout(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
-    struct nf_layout *layout = &draft->exec.layout;
+    struct nf_exec_layout *layout = &draft->exec.layout;
 
     layout->blocks = is_of_blocks(call->kind);
     layout->elements = call->kind == NF_CALL_BARRIER ? 0 : call->count;

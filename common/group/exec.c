@@ -448,7 +448,7 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
         what = "number of segments";
     if (what == NULL &&
         (bytes != nf_exec_step_bytes(exec, &exec->plan->steps[self]) ||
-         bytes != head->bytes))
+         bytes != head->bytes || (payload == NULL && exec->plan->items > 0)))
         what = "count";
     if (what != NULL) {
         nf_blob_unref(payload);

@@ -15,7 +15,7 @@
 #include "common/net/mesh.h"
 
 /** Where items lie in a vector. */
-struct nf_layout {
+struct nf_exec_layout {
     uint64_t elements;     /**< segments: of the vector; blocks: of each, or
                                 of all if there are counts */
     bool blocks;           /**< items are blocks of ranks, not segments */
@@ -27,7 +27,7 @@ struct nf_layout {
 struct nf_exec_call {
     const struct nf_user_codes *codes;
     int type, op; /**< op < 0: nothing is combined */
-    struct nf_layout layout;
+    struct nf_exec_layout layout;
     const void *src; /**< values at the beginning, or NULL */
     void *home;      /**< where values are to be in the end, or NULL */
     void *before;    /**< exscan: where what comes in is combined, or NULL */

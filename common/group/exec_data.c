@@ -10,7 +10,7 @@ enum { COPY_BYTES = 1024 };
 void nf_exec_item_place(const struct nf_exec *exec, uint32_t item,
                         uint64_t *first_p, uint64_t *count_p)
 {
-    const struct nf_layout *layout = &exec->call.layout;
+    const struct nf_exec_layout *layout = &exec->call.layout;
 
     if (layout->counts != NULL) {
         *first_p = layout->offsets[item];
