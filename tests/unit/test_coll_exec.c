@@ -400,6 +400,9 @@ static void large_vectors_are_right(void)
         args.ranks = 5;
         if (!algorithm->power_of_two)
             CU_ASSERT(try_it(algorithm, args, elements, ++seed));
+        args = (struct nf_coll_args){ 3, 2, 16 };
+        if (!algorithm->power_of_two && !of_blocks(algorithm->op))
+            CU_ASSERT(try_it(algorithm, args, 100003, ++seed));
         args = (struct nf_coll_args){ 16, 15, 12 };
         CU_ASSERT(try_it(algorithm, args, 1009, ++seed));
     }
