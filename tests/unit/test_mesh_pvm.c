@@ -224,7 +224,6 @@ static void play_stopped(void)
             nf_blob_unref(event.message.payload);
         }
         say(mesh, 0, 6, NULL);
-        say(mesh, 1, 6, NULL);
     } else {
         struct nf_mesh_event event;
         uint32_t pid = 0;
@@ -247,7 +246,9 @@ static void play_stopped(void)
                              BYTES - 2 * NF_LINK_WINDOW_MAX_BYTES);
         if (me == 0)
             kill((pid_t)pid, SIGCONT);
-        hear(mesh, 2, 6);
+        hear(mesh, me == 0 ? 2 : 0, 6); /* it has all */
+        if (me == 0)
+            say(mesh, 1, 6, NULL);
     }
     meet(mesh, 5);
     CHECK(atomic_load(&payload->refs) == 1);
