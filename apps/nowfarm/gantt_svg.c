@@ -459,6 +459,11 @@ static void draw_title(struct svg *s)
             h->complete ? h->end.slots : s->t->nrows, s->t->nhosts,
             s->t->nhosts == 1 ? "" : "s");
     put_escaped(s->to, h->transport);
+    if (h->emulate[0] != '\0') {
+        fputs("<tspan class=\"w\">, times EMULATED</tspan><title>", s->to);
+        put_escaped(s->to, h->emulate);
+        fputs("</title>", s->to);
+    }
     if (h->date[0] != '\0') {
         fputs("; ", s->to);
         put_escaped(s->to, h->date);

@@ -142,6 +142,8 @@ bad() {
 }
 sed '1s/"nowfarm_trace":1/"nowfarm_trace":99/' good.trace > bad.trace
 bad bad.trace 1 "an unknown version"
+sed '1s/"units":/"emulate":1,"units":/' good.trace > bad.trace
+bad bad.trace 1 "an emulated world that is no text"
 sed '0,/"ev":"sent"/{/"ev":"sent"/d}' good.trace > bad.trace
 lease=$(sed -n 's/.*"ev":"sent","lease":\([0-9]*\),.*/\1/p' good.trace | head -n 1)
 bad bad.trace "$(grep -n -m 1 "\"ev\":\"[a-z]*\",\"lease\":$lease," bad.trace |
