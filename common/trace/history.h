@@ -114,8 +114,7 @@ struct nf_history {
 
 /** @param history_p  set on NF_OK; release with nf_history_fini()
  *  @retval NF_ERR_INVAL  no trace, of an unknown version, or one that makes no
- *                        sense: "FILE: line 7: ..."
- *  @retval NF_ERR_IO     can't be read
+ *                        sense: "FILE: line 7: ..."; or it can't be read
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_history_read(const char *path, struct nf_history *history_p,
                                struct nf_error *err);

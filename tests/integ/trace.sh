@@ -117,6 +117,24 @@ run gantt -o x.svg
 refused 2 "gantt without a trace"
 run gantt missing.trace -o x.svg
 refused 2 "gantt of no file"
+# unreadable FILE REASON: refused by both, with the reason and no line
+unreadable() {
+    for command in "gantt $1 -o y.svg" "replay $1"; do
+        # shellcheck disable=SC2086
+        run $command
+        refused 2 "${command%% *} of $1"
+        check "${command%% *} of $1: says why" err_says "^nowfarm: $1: $2\$"
+    done
+}
+mkdir dir.trace
+unreadable dir.trace 'Is a directory'
+unreadable missing.trace 'No such file or directory'
+if [ -r /proc/self/mem ]; then # nobody can read it at 0
+    unreadable /proc/self/mem 'Input/output error'
+fi
+: > locked.trace
+chmod 000 locked.trace
+[ -r locked.trace ] || unreadable locked.trace 'Permission denied' # not as root
 run gantt good.trace -o /no/such/dir/x.svg
 refused 2 "gantt into no directory"
 run replay good.trace --policies 'send;nonsense'
