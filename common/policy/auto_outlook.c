@@ -31,7 +31,7 @@ void nf_outlook_init(struct nf_outlook *outlook, uint32_t max_slots,
 {
     outlook->max_slots = max_slots;
     outlook->max_window = max_window;
-    for (int i = 0; i < NF_OUTLOOK_SLOPES; i++) {
+    for (int i = 0; i < NF_AUTO_SLOPES; i++) {
         outlook->finish[i] = NF_SLOT_NONE;
         outlook->room[i] = NF_SLOT_NONE;
     }
@@ -127,7 +127,7 @@ static void file(struct nf_outlook *outlook, const struct nf_pool_view *pool,
     }
     line = nf_auto_dry(&slot->estimate, pool->slots[number].outstanding,
                        slot->service_us, now_us);
-    if (line.slope >= NF_OUTLOOK_SLOPES) {
+    if (line.slope >= NF_AUTO_SLOPES) {
         list_swept(outlook, number);
         return;
     }
@@ -272,14 +272,13 @@ static int64_t swept_dry_us(const struct nf_outlook *outlook,
     uint32_t outstanding = pool->slots[number].outstanding;
     int64_t service_us = nf_auto_service_us(
         estimate, estimate->results > 0 ? 0 : nf_outlook_mean_us(outlook));
-    struct nf_auto_line line =
-        nf_auto_dry(estimate, outstanding, service_us, now_us);
+    int64_t dry_us = nf_auto_dry_us(estimate, outstanding, service_us, now_us);
 
     if (estimate->results == 0 && outstanding > 0 &&
         now_us - estimate->head_us > service_us)
         service_us = now_us - estimate->head_us;
     *service_us_p = service_us;
-    return line.slope * now_us + line.offset_us;
+    return dry_us;
 }
 
 /* What is in the pool, in the unit of rate * us. */
@@ -349,7 +348,7 @@ static struct least first_in_time(const struct nf_outlook *outlook,
     const struct nf_slot_node *nodes = nodes_of(outlook, HEAP_ROOM);
     struct least first = { NF_SLOT_NONE, 0 };
 
-    for (int64_t slope = 0; slope < NF_OUTLOOK_SLOPES; slope++) {
+    for (int64_t slope = 0; slope < NF_AUTO_SLOPES; slope++) {
         uint32_t root = outlook->room[slope], i = NF_SLOT_NONE;
         int64_t up_to = limit_us + now_us - slope * now_us;
 
@@ -378,7 +377,7 @@ static struct least first_to_finish(const struct nf_outlook *outlook,
     const struct nf_slot_node *nodes = nodes_of(outlook, HEAP_FINISH);
     struct least best = { NF_SLOT_NONE, 0 };
 
-    for (int64_t slope = 0; slope < NF_OUTLOOK_SLOPES; slope++) {
+    for (int64_t slope = 0; slope < NF_AUTO_SLOPES; slope++) {
         uint32_t root = outlook->finish[slope];
 
         if (root != NF_SLOT_NONE)
