@@ -1,4 +1,5 @@
-/* What all pictures have of a history: that its times are slept. */
+/* What all pictures have of a history: its hosts, what each slave went through,
+ * and that its times are slept. */
 #include "config.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -90,7 +91,112 @@ static void emulated_runs_are_told_in_every_form_and_no_others(void)
     }
 }
 
+/* Slave i is on host 7i mod 13, comes at 10i, if it is odd after a phase of 4
+ * us, is lost at 1000 + i, and if it is odd comes back at 2000 + i. */
+enum { HOSTS = 13, SLAVES = 40 };
+
+static void record_many(struct nf_history *h, struct timeline *t)
+{
+    const struct nf_trace_header header = { .app = "a",
+                                            .policy = "send",
+                                            .transport = "pvm" };
+    struct nf_trace *trace;
+    struct nf_error err = { .text = "" };
+    char host[16];
+
+    if (nf_trace_create(nf_tmp("many"), &header, 0, &trace, &err) != NF_OK)
+        abort();
+    for (uint32_t i = 0; i < SLAVES; i++) {
+        struct nf_trace_phase phase = { .slave = i, .name = "p", .host = host };
+
+        snprintf(host, sizeof(host), "h%u", i * 7 % HOSTS);
+        if (i % 2 == 1) {
+            nf_trace_phase(trace, 10 * i, &phase);
+            phase.ends = true;
+            nf_trace_phase(trace, 10 * i + 4, &phase);
+        }
+        nf_trace_join(trace, 10 * i + 5 * (i % 2), i, host, 1);
+    }
+    for (uint32_t i = 0; i < SLAVES; i++)
+        nf_trace_lost(trace, 1000 + i, i, "exited");
+    for (uint32_t i = 1; i < SLAVES; i += 2) {
+        snprintf(host, sizeof(host), "h%u", i * 7 % HOSTS);
+        nf_trace_join(trace, 2000 + i, i, host, 1);
+    }
+    if (nf_trace_close(trace, &err) != NF_OK ||
+        nf_history_read(nf_tmp("many"), h, &err) != NF_OK ||
+        timeline_create(h, t, &err) != NF_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+}
+
+static void hosts_are_numbered_by_appearance(void)
+{
+    struct nf_history h;
+    struct timeline t;
+
+    record_many(&h, &t);
+    CU_ASSERT_EQUAL(t.nhosts, HOSTS);
+    CU_ASSERT_EQUAL_FATAL(t.nrows, SLAVES);
+    for (uint32_t i = 0; i < SLAVES; i++)
+        CU_ASSERT_EQUAL(t.hosts[i], i % HOSTS); /* 7 and 13 are coprime */
+    for (uint32_t i = 1; i < SLAVES; i++) {
+        uint32_t one = t.rows[i - 1].slave, two = t.rows[i].slave;
+
+        CU_ASSERT_TRUE(t.hosts[one] < t.hosts[two] ||
+                       (t.hosts[one] == t.hosts[two] && one < two));
+    }
+    timeline_fini(&t);
+    nf_history_fini(&h);
+}
+
+struct sums {
+    int64_t shared_us, idle_us, other_us;
+};
+
+static void add_span(void *user, const struct span *span)
+{
+    struct sums *sums = user;
+    int64_t us = span->to_us - span->from_us;
+
+    *(span->kind == SPAN_SHARED ? &sums->shared_us
+      : span->kind == SPAN_IDLE ? &sums->idle_us
+                                : &sums->other_us) += us;
+}
+
+static void a_row_has_the_stays_and_phases_of_its_slave_only(void)
+{
+    struct nf_history h;
+    struct timeline t;
+    unsigned losses = 0;
+    char *svg;
+
+    record_many(&h, &t);
+    for (uint32_t i = 0; i < t.nrows; i++) {
+        int64_t slave = t.rows[i].slave, odd = slave % 2;
+        struct sums sums = { 0, 0, 0 };
+
+        timeline_walk(&t, &t.rows[i], add_span, &sums);
+        CU_ASSERT_EQUAL(sums.shared_us, 4 * odd);
+        CU_ASSERT_EQUAL(sums.other_us, 0);
+        CU_ASSERT_EQUAL(sums.idle_us, 1000 + slave - (10 * slave + 5 * odd) +
+                                          odd * (t.to_us - (2000 + slave)));
+    }
+    svg = drawn(gantt_svg, &t);
+    for (const char *at = svg; (at = strstr(at, " lost: exited<")) != NULL;
+         at++)
+        losses++;
+    CU_ASSERT_EQUAL(losses, SLAVES);
+    free(svg);
+    timeline_fini(&t);
+    nf_history_fini(&h);
+}
+
 static CU_TestInfo tests[] = {
+    { "hosts are numbered by appearance", hosts_are_numbered_by_appearance },
+    { "a row has the stays and phases of its slave only",
+      a_row_has_the_stays_and_phases_of_its_slave_only },
     { "emulated runs are told in every form, and no others",
       emulated_runs_are_told_in_every_form_and_no_others },
     CU_TEST_INFO_NULL,
