@@ -111,6 +111,14 @@ for options in '--out t.npy --trace t.npy' '--out ./t.npy --trace t.npy' \
     check "run $options: the file is as it was" grep -qx "$(hostname)" h
     check "run $options: no file" test -z "$(find . -name t.npy)"
 done
+# only files are files
+for options in '--n 8 --trace 8' '--policy send --trace send' \
+    '--trace local'; do
+    # shellcheck disable=SC2086
+    run run matmul --transport local $options
+    same "run $options: exit status" "$rc" 0
+    check "run $options: a trace" grep -q '"ev":"end"' "${options##* }"
+done
 sed '1s/"date":"[^"]*"/"date":"<b>\&<"/' good.trace > date.trace
 run gantt date.trace -o date.svg
 same "a date that is not one: exit status" "$rc" 0
