@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/nowfarm/replay.h"
+#include "common/base/rng.h"
 #include "tests/unit/nf_tmpdir.h"
 #include "tests/unit/nf_unit.h"
 #include "tests/unit/sim_trace.h"
@@ -79,6 +80,25 @@ static void the_world_is_found_again(void)
     close_trace(&f);
 }
 
+/* The slowest has 3 units, all of them longer than any of the others. */
+static void few_units_tell_speeds_if_they_are_alike(void)
+{
+    static const double speeds[] = { 1, 1, 0.5, 0.25 };
+    struct fixture f;
+
+    sim_trace_write(
+        "{\"units\":30, \"cost\":20000, \"slaves\":4,"
+        " \"speed\":[1, 1, \"1/2\", \"1/4\"], \"prop\":700, \"net\":\"links\"}",
+        "send", nf_tmp("few"));
+    open_trace(&f, nf_tmp("few"));
+    CU_ASSERT_TRUE(f.m.seats.list[2].units < 8);
+    CU_ASSERT_TRUE(f.m.seats.list[3].units < 4);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_TRUE(near(f.m.seats.list[i].speed / f.m.seats.list[0].speed,
+                            speeds[i], 0.01));
+    close_trace(&f);
+}
+
 /* Of a trace of one policy, the makespans of the others. */
 static void the_makespans_of_other_policies_are_foretold(void)
 {
@@ -110,8 +130,8 @@ static void the_makespans_of_other_policies_are_foretold(void)
         }
 }
 
-/* With copies a slow slave may be seen with one unit, and that is enough to know
- * what it would do to policies that give it more. */
+/* With copies a slow slave may be seen with one unit, and that is enough to
+ * know what it would do to policies that give it more. */
 static void one_unit_tells_a_slow_slave(void)
 {
     static const char *const specs[] = { "auto:replicate=1", "gss", "fac2",
@@ -132,6 +152,72 @@ static void one_unit_tells_a_slow_slave(void)
     CU_ASSERT_EQUAL(replay.list[1].verdict, VERDICT_WORSE);
     replay_fini(&replay);
     close_trace(&f);
+}
+
+/* Costs around 20 ms: one in ten is ten times as long, or exponential.  Results
+ * cost the master nothing: a trace can't tell that from the way, and who gets
+ * the last long unit may hang on it. */
+static void make_heavy_tailed(char *platform, size_t bytes, int slaves,
+                              int units, bool exponential, uint64_t seed)
+{
+    struct nf_rng rng;
+    int used = snprintf(platform, bytes,
+                        "{\"slaves\":%d, \"prop\":300, \"net\":\"links\", "
+                        "\"o_send\":20, \"cost\":[",
+                        slaves);
+
+    rng = (struct nf_rng){ seed };
+    for (int i = 0; i < units; i++) {
+        double u = (double)(nf_rng_below(&rng, 1000000) + 1) * 1e-6;
+        double cost_us = exponential ? -20000 * log(u) + 1
+                         : u <= 0.1  ? 200000
+                                     : 20000;
+
+        used += snprintf(platform + used, bytes - (size_t)used, "%s%.0f",
+                         i > 0 ? "," : "", cost_us);
+    }
+    snprintf(platform + used, bytes - (size_t)used, "]}");
+}
+
+static void expect_equal_slaves(const char *platform, const char *const *specs,
+                                int used)
+{
+    struct replay replay = { .runs = 5, .seed = 1 };
+    struct nf_error err = { .text = "" };
+    struct fixture f;
+    double true_us[2];
+
+    sim_trace_write(platform, specs[used], nf_tmp("tail"));
+    open_trace(&f, nf_tmp("tail"));
+    for (uint32_t i = 0; i < f.m.seats.count; i++)
+        CU_ASSERT_TRUE(near(f.m.seats.list[i].speed, 1, 0.1));
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(replay_add(&replay, specs[i], i == used, &err), NF_OK);
+    CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+    for (int i = 0; i < 2; i++) {
+        true_us[i] = (double)sim_makespan_us(platform, specs[i]);
+        CU_ASSERT_TRUE(near(replay.list[i].point_us, true_us[i], 0.1));
+    }
+    if (true_us[1] <= true_us[0])
+        CU_ASSERT_NOT_EQUAL(replay.list[1].verdict, VERDICT_WORSE);
+    replay_fini(&replay);
+    close_trace(&f);
+}
+
+/* Who had the long units got few of them, and is not slow for that. */
+static void long_units_do_not_make_a_slave_slow(void)
+{
+    static const char *const specs[] = { "send", "auto" };
+    static const int slaves[] = { 64, 32, 4 }, units[] = { 128, 96, 400 };
+    static char platform[10000];
+
+    for (int size = 0; size < 3; size++)
+        for (uint64_t seed = 1; seed <= 8; seed++)
+            for (int i = 0; i < 4; i++) {
+                make_heavy_tailed(platform, sizeof(platform), slaves[size],
+                                  units[size], i % 2 == 1, seed);
+                expect_equal_slaves(platform, specs, i / 2);
+            }
 }
 
 /* gss gives half of the work to a slave of a quarter of the speed. */
@@ -269,9 +355,13 @@ static void a_trace_without_results_can_not_be_replayed(void)
 
 static CU_TestInfo tests[] = {
     { "the world is found again", the_world_is_found_again },
+    { "few units tell speeds if they are alike",
+      few_units_tell_speeds_if_they_are_alike },
     { "the makespans of other policies are foretold",
       the_makespans_of_other_policies_are_foretold },
     { "one unit tells a slow slave", one_unit_tells_a_slow_slave },
+    { "long units do not make a slave slow",
+      long_units_do_not_make_a_slave_slow },
     { "a bad policy is told to be worse, and equals to be equal",
       a_bad_policy_is_told_to_be_worse_and_equals_to_be_equal },
     { "the same seed gives the same runs", the_same_seed_gives_the_same_runs },
