@@ -351,6 +351,8 @@ static json_t *speeds_json(const struct replay_model *m)
     return list;
 }
 
+/* What was over before the first lease is left out, and who was replaced within
+ * a microsecond is away for one. */
 static json_t *failures_json(const struct replay_model *m)
 {
     json_t *list = json_array();
@@ -360,14 +362,20 @@ static json_t *failures_json(const struct replay_model *m)
         int64_t at_us = a->at_us > m->from_us ? a->at_us - m->from_us : 0;
         int64_t told_us =
             a->noticed_us > m->from_us ? a->noticed_us - m->from_us : 0;
-        json_t *failure =
+        int64_t until_us = a->until_us - m->from_us;
+        json_t *failure;
+
+        if (a->until_us >= 0 && until_us <= 0)
+            continue;
+        failure =
             json_pack("{s:i, s:I, s:s, s:I}", "slave", (int)a->seat, "at",
                       (json_int_t)at_us, "kind", a->silent ? "host" : "dies",
                       "notice", (json_int_t)(told_us - at_us));
 
-        if (a->until_us > m->from_us)
-            json_object_set_new(failure, "until",
-                                json_integer(a->until_us - m->from_us));
+        if (a->until_us >= 0)
+            json_object_set_new(
+                failure, "until",
+                json_integer(until_us > at_us ? until_us : at_us + 1));
         json_array_append_new(list, failure);
     }
     return list;
@@ -399,7 +407,7 @@ enum nf_status model_world(struct replay_model *m, struct nf_world *world_p,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     status = nf_world_parse(json, &world, err);
     if (status != NF_OK && status != NF_ERR_NOMEM && m->seats.nabsences > 0) {
-        /* failures that the simulator refuses */
+        /* failures that the simulator refuses, as after 11 days */
         json_object_del(json, "failures");
         m->losses_ignored = true;
         status = nf_world_parse(json, &world, err);

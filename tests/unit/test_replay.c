@@ -336,6 +336,46 @@ static void one_that_takes_the_place_of_another_gets_its_seat(void)
     nf_history_fini(&h);
 }
 
+/* Slave 1 is away before the first lease, slave 0 is replaced at once, `at_us`
+ * later or never. */
+static void expect_losses(const char *at, size_t failures)
+{
+    static const char ends[] =
+        "{\"t\":%s,\"ev\":\"lost\",\"slave\":0,\"reason\":\"exited\"}\n"
+        "{\"t\":%s,\"ev\":\"join\",\"slave\":2,\"host\":\"h\",\"slots\":1}\n";
+    static const char begins[] = HEAD
+        "{\"t\":5,\"ev\":\"join\",\"slave\":0,\"host\":\"h\",\"slots\":1}\n"
+        "{\"t\":5,\"ev\":\"join\",\"slave\":1,\"host\":\"g\",\"slots\":1}\n"
+        "{\"t\":6,\"ev\":\"lost\",\"slave\":1,\"reason\":\"exited\"}\n"
+        "{\"t\":7,\"ev\":\"join\",\"slave\":1,\"host\":\"g\",\"slots\":1}\n"
+        "{\"t\":9,\"ev\":\"sent\",\"lease\":1,\"slave\":0,\"first\":0,"
+        "\"count\":1}\n"
+        "{\"t\":20,\"ev\":\"result\",\"lease\":1,\"units\":1,\"last\":true,"
+        "\"compute_us\":5,\"wait_us\":0,\"idle_us\":0,\"elapsed_us\":11}\n";
+    char text[2000];
+    struct fixture f;
+
+    memcpy(text, begins, sizeof(begins));
+    snprintf(text + sizeof(begins) - 1, sizeof(text) - sizeof(begins), ends, at,
+             at);
+    nf_tmp_write("losses", text);
+    open_trace(&f, nf_tmp("losses"));
+    CU_ASSERT_EQUAL(f.m.losses_ignored, failures == 0);
+    CU_ASSERT_EQUAL_FATAL(f.world.nfailures, failures);
+    if (failures > 0) {
+        CU_ASSERT_EQUAL(f.world.failures[0].at_us, atoll(at) - 9);
+        CU_ASSERT_EQUAL(f.world.failures[0].until_us, atoll(at) - 8);
+    }
+    close_trace(&f);
+}
+
+static void losses_are_replayed_if_they_can_be(void)
+{
+    expect_losses("30", 1);
+    expect_losses("1000000000008", 1);
+    expect_losses("1000000000010", 0);
+}
+
 static void a_trace_without_results_can_not_be_replayed(void)
 {
     static const char text[] = HEAD
@@ -369,6 +409,8 @@ static CU_TestInfo tests[] = {
       every_sizer_is_tried_with_pull_and_with_auto },
     { "one that takes the place of another gets its seat",
       one_that_takes_the_place_of_another_gets_its_seat },
+    { "losses are replayed if they can be",
+      losses_are_replayed_if_they_can_be },
     { "a trace without results can not be replayed",
       a_trace_without_results_can_not_be_replayed },
     CU_TEST_INFO_NULL,
