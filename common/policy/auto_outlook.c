@@ -77,6 +77,7 @@ static void list_swept(struct nf_outlook *outlook, uint32_t number)
     if (slot->next != NF_SLOT_NONE)
         slot_of(outlook, slot->next)->prev = number;
     outlook->swept = number;
+    outlook->swept_rooms += slot->has_room;
     if (slot->known)
         outlook->swept_rate += slot->rate;
 }
@@ -90,6 +91,7 @@ static void unlist_swept(struct nf_outlook *outlook,
         slot_of(outlook, slot->prev)->next = slot->next;
     if (slot->next != NF_SLOT_NONE)
         slot_of(outlook, slot->next)->prev = slot->prev;
+    outlook->swept_rooms -= slot->has_room;
     if (slot->known)
         outlook->swept_rate -= slot->rate;
 }
@@ -347,6 +349,7 @@ static struct least first_in_time(const struct nf_outlook *outlook,
 {
     const struct nf_slot_node *nodes = nodes_of(outlook, HEAP_ROOM);
     struct least first = { NF_SLOT_NONE, 0 };
+    uint32_t rooms = outlook->swept_rooms; /* that are still to come */
 
     for (int64_t slope = 0; slope < NF_AUTO_SLOPES; slope++) {
         uint32_t root = outlook->room[slope], i = NF_SLOT_NONE;
@@ -356,12 +359,13 @@ static struct least first_in_time(const struct nf_outlook *outlook,
             consider(&first, i,
                      slope * now_us + slot_of(outlook, i)->offset_us);
     }
-    for (uint32_t i = outlook->swept; i != NF_SLOT_NONE;
+    for (uint32_t i = outlook->swept; rooms > 0;
          i = slot_of(outlook, i)->next) {
         int64_t service_us = 0, dry_us;
 
         if (!slot_of(outlook, i)->has_room)
             continue;
+        rooms--;
         dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
         if (dry_us + service_us - now_us <= limit_us)
             consider(&first, i, dry_us);
@@ -369,13 +373,15 @@ static struct least first_in_time(const struct nf_outlook *outlook,
     return first;
 }
 
-/* Of all slots, the one that would finish one more chunk first. */
+/* Of all slots, the one that would finish one more chunk first; or any one
+ * without room, if that one has none. */
 static struct least first_to_finish(const struct nf_outlook *outlook,
                                     const struct nf_pool_view *pool,
                                     int64_t now_us)
 {
     const struct nf_slot_node *nodes = nodes_of(outlook, HEAP_FINISH);
     struct least best = { NF_SLOT_NONE, 0 };
+    uint32_t rooms = outlook->swept_rooms; /* that are still to come */
 
     for (int64_t slope = 0; slope < NF_AUTO_SLOPES; slope++) {
         uint32_t root = outlook->finish[slope];
@@ -385,9 +391,13 @@ static struct least first_to_finish(const struct nf_outlook *outlook,
     }
     for (uint32_t i = outlook->swept; i != NF_SLOT_NONE;
          i = slot_of(outlook, i)->next) {
-        int64_t service_us = 0;
-        int64_t dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
+        int64_t service_us = 0, dry_us;
 
+        if (rooms == 0 && best.slot != NF_SLOT_NONE &&
+            !slot_of(outlook, best.slot)->has_room)
+            break; /* who is still to come has none either */
+        rooms -= slot_of(outlook, i)->has_room;
+        dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
         consider(&best, i, dry_us + service_us);
     }
     return best;

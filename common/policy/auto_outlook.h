@@ -60,9 +60,10 @@ struct nf_outlook {
 
     uint32_t max_slots;
     uint64_t max_window;
-    uint32_t fresh; /**< of the last event; swept.  Or NF_SLOT_NONE */
-    uint32_t swept; /**< list */
-    uint32_t ends;  /**< heap by the end of the line */
+    uint32_t fresh;       /**< of the last event; swept.  Or NF_SLOT_NONE */
+    uint32_t swept;       /**< list */
+    uint32_t swept_rooms; /**< of it, those below their window */
+    uint32_t ends;        /**< heap by the end of the line */
     uint32_t room[NF_AUTO_SLOPES];   /**< heaps by offset + s: those below
                                              their window */
     uint32_t finish[NF_AUTO_SLOPES]; /**< ... all, once they are ranked */

@@ -100,12 +100,24 @@ cp good.trace same.svg
 run gantt same.svg -o same.svg
 refused 2 "gantt onto its own trace"
 check "gantt onto its own trace: it is still there" cmp -s good.trace same.svg
-for options in '--out t.npy --trace t.npy' '--hosts h --trace h'; do
+mkdir -p there
+ln -sfn there way
+for options in '--out t.npy --trace t.npy' '--out ./t.npy --trace t.npy' \
+    '--out there/t.npy --trace way/t.npy' '--hosts h --trace h'; do
     hostname > h
     # shellcheck disable=SC2086
     run run matmul $options
     refused 2 "run $options"
     check "run $options: the file is as it was" grep -qx "$(hostname)" h
+    check "run $options: no file" test -z "$(find . -name t.npy)"
+done
+# only files are files
+for options in '--n 8 --trace 8' '--policy send --trace send' \
+    '--trace local'; do
+    # shellcheck disable=SC2086
+    run run matmul --transport local $options
+    same "run $options: exit status" "$rc" 0
+    check "run $options: a trace" grep -q '"ev":"end"' "${options##* }"
 done
 sed '1s/"date":"[^"]*"/"date":"<b>\&<"/' good.trace > date.trace
 run gantt date.trace -o date.svg

@@ -80,7 +80,7 @@ enum { MAX_LEASES = 8192, MAX_SLAVES = 12, MAX_SLOTS = 24 };
 
 struct lease {
     uint64_t id, first, count, answered;
-    uint32_t slave;
+    uint32_t slave, slot;
     int64_t sent_us;
     bool live;
 };
@@ -118,6 +118,7 @@ static void take(struct twins *t, const struct nf_action *a)
                                                   .first = a->first,
                                                   .count = a->count,
                                                   .slave = a->slave,
+                                                  .slot = a->slot,
                                                   .sent_us = t->now_us,
                                                   .live = true };
 }
@@ -193,16 +194,24 @@ static struct lease *some_lease(struct twins *t)
     return last;
 }
 
-static void answer(struct twins *t)
+/* Another one of the same slot. */
+static struct lease *next_lease(struct twins *t, const struct lease *of)
 {
-    struct lease *l = some_lease(t);
-    struct nf_chunk_times times = { .wait_us = -1 };
-    uint64_t first, count;
+    for (uint32_t i = 0; i < t->nleases; i++) {
+        struct lease *l = &t->leases[i];
 
-    if (!l)
-        return;
-    first = l->first + l->answered;
-    count = l->count - l->answered;
+        if (l->live && l != of && l->slave == of->slave && l->slot == of->slot)
+            return l;
+    }
+    return NULL;
+}
+
+static void answer(struct twins *t, struct lease *l)
+{
+    struct nf_chunk_times times = { .wait_us = -1 };
+    uint64_t first = l->first + l->answered;
+    uint64_t count = l->count - l->answered;
+
     if (nf_rng_below(&t->rng, 20) == 0) {
         l->answered++;
         l->live = count > 1;
@@ -222,6 +231,20 @@ static void answer(struct twins *t)
                            t->now_us, actions_p));
 }
 
+/* One, or two of a slot at the same time: the second changes the mean that is
+ * assumed of those without results, while nothing happens to them. */
+static void answer_some(struct twins *t, bool two)
+{
+    struct lease *l = some_lease(t);
+
+    if (l == NULL)
+        return;
+    answer(t, l);
+    l = next_lease(t, l);
+    if (two && l != NULL && !t->over && !t->different)
+        answer(t, l);
+}
+
 static void step(struct twins *t)
 {
     uint64_t what = nf_rng_below(&t->rng, 40);
@@ -237,7 +260,7 @@ static void step(struct twins *t)
             t->now_us = t->wake_us;
         BOTH(t, nf_farm_timer(farm, t->now_us, actions_p));
     } else
-        answer(t);
+        answer_some(t, what <= 20);
 }
 
 static bool create(struct twins *t, uint64_t seed)
