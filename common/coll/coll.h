@@ -184,11 +184,34 @@ struct nf_coll_algorithm {
                       double bytes, uint32_t segments);
 };
 
-/* One line an algorithm, by operation and name; the file is <op>_<name>.c */
+/* One line an algorithm, by operation and name; the file is <op>_<name>.c, and
+ * variants share one */
 #define NF_COLL_BCAST_LIST(X)                                                  \
     X(bcast_flat)                                                              \
-    X(bcast_binomial)
-#define NF_COLL_LIST(X) NF_COLL_BCAST_LIST(X)
+    X(bcast_binomial)                                                          \
+    X(bcast_knomial3)                                                          \
+    X(bcast_knomial4)                                                          \
+    X(bcast_knomial8)                                                          \
+    X(bcast_nesbt)                                                             \
+    X(bcast_kseg)                                                              \
+    X(bcast_pipeline_hd)                                                       \
+    X(bcast_pipeline_fd)                                                       \
+    X(bcast_twopath_hd)                                                        \
+    X(bcast_vdg_ring)                                                          \
+    X(bcast_vdg_circ)                                                          \
+    X(bcast_circulant)
+#define NF_COLL_REDUCE_LIST(X)                                                 \
+    X(reduce_linear)                                                           \
+    X(reduce_binomial)                                                         \
+    X(reduce_binomial_ordered)                                                 \
+    X(reduce_chain_hd)                                                         \
+    X(reduce_chain_fd)                                                         \
+    X(reduce_seg)                                                              \
+    X(reduce_rabenseifner)                                                     \
+    X(reduce_circulant)
+#define NF_COLL_LIST(X)                                                        \
+    NF_COLL_BCAST_LIST(X)                                                      \
+    NF_COLL_REDUCE_LIST(X)
 
 #define NF_COLL_DECLARE(name)                                                  \
     extern const struct nf_coll_algorithm nf_coll_##name;

@@ -1,0 +1,71 @@
+/* Recursive halving and its way back.
+ *
+ *     round t of n, d = distance(t), y = x xor d: the one without bit d sends
+ *     the upper half of its range and combines right, the other one sends the
+ *     lower half and combines left; m/2 + m/4 + ... + m/H bytes each way */
+#include "config.h"
+#include "common/coll/halving.h"
+
+uint32_t nf_halving_distance(enum nf_halving order, uint32_t dims, uint32_t t)
+{
+    return UINT32_C(1) << (order == NF_HALVING_NEAR_FIRST ? t : dims - 1 - t);
+}
+
+struct nf_coll_span nf_halving_range(enum nf_halving order, uint32_t dims,
+                                     uint32_t x, uint32_t rounds)
+{
+    struct nf_coll_span range = { 0, UINT32_C(1) << dims };
+
+    for (uint32_t t = 0; t < rounds; t++) {
+        range.count /= 2;
+        if ((x & nf_halving_distance(order, dims, t)) != 0)
+            range.first += range.count;
+    }
+    return range;
+}
+
+uint32_t nf_halving_reduce_scatter(const struct nf_fold *fold,
+                                   enum nf_halving order, uint32_t round,
+                                   struct nf_schedule *schedule)
+{
+    for (uint32_t t = 0; t < fold->dims; t++) {
+        uint32_t d = nf_halving_distance(order, fold->dims, t);
+
+        for (uint32_t x = 0; x < fold->survivors; x++) {
+            uint32_t y = x ^ d;
+            /* what the partner keeps */
+            struct nf_coll_span half =
+                nf_halving_range(order, fold->dims, y, t + 1);
+
+            nf_schedule_send(schedule, round + t, nf_fold_rank(fold, x),
+                             nf_fold_rank(fold, y), half.first, half.count,
+                             x < y ? NF_COLL_LEFT : NF_COLL_RIGHT);
+        }
+    }
+    return round + fold->dims;
+}
+
+uint32_t nf_halving_gather(const struct nf_fold *fold, enum nf_halving order,
+                           uint32_t root, uint32_t round,
+                           struct nf_schedule *schedule)
+{
+    uint32_t root_x = nf_fold_number(fold, root), done = 0;
+
+    for (uint32_t t = fold->dims; t-- > 0; round++) {
+        uint32_t d = nf_halving_distance(order, fold->dims, t);
+
+        for (uint32_t x = 0; x < fold->survivors; x++) {
+            uint32_t away = x ^ root_x;
+            struct nf_coll_span range;
+
+            if ((away & done) != 0 || (away & d) == 0)
+                continue;
+            range = nf_halving_range(order, fold->dims, x, t + 1);
+            nf_schedule_send(schedule, round, nf_fold_rank(fold, x),
+                             nf_fold_rank(fold, x ^ d), range.first,
+                             range.count, NF_COLL_COPY);
+        }
+        done |= d;
+    }
+    return round;
+}

@@ -1,0 +1,44 @@
+/* binomial: the broadcast backwards in time.
+ *
+ *     round t = 0..q-1: v -> v - 2^t, right, v = 2^t mod 2^(t+1)
+ *     q (T(m) + C(m))
+ *
+ * Best for short vectors. */
+#include "config.h"
+#include "common/coll/coll.h"
+
+static void make(const struct nf_coll_algorithm *self,
+                 const struct nf_coll_args *args, struct nf_schedule *schedule)
+{
+    uint32_t round = 0;
+
+    (void)self;
+    for (uint32_t d = 1; d < args->ranks; d *= 2, round++)
+        for (uint32_t v = d; v < args->ranks; v += 2 * d)
+            nf_schedule_send(schedule, round, nf_coll_true_rank(args, v),
+                             nf_coll_true_rank(args, v - d), 0, 1,
+                             NF_COLL_RIGHT);
+}
+
+static double cost_us(const struct nf_coll_algorithm *self,
+                      const struct nf_coll_price *price, uint32_t ranks,
+                      double bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_coll_ceil_log2(ranks) *
+           (nf_price_send_us(price, bytes) + nf_price_combine_us(price, bytes));
+}
+
+const struct nf_coll_algorithm nf_coll_reduce_binomial = {
+    .name = "reduce.binomial",
+    .op = NF_COLL_REDUCE,
+    .summary = "pairs combine, half as many each round",
+    .source = "Kim, report 98-NF-03-04-A-01, 3.4",
+    .cost = "q (T(m) + C(m))",
+    .items = NF_ITEMS_WHOLE,
+    .ports = NF_PORTS_HALF,
+    .order = NF_ORDER_ROTATED,
+    .make = make,
+    .cost_us = cost_us,
+};
