@@ -209,9 +209,71 @@ struct nf_coll_algorithm {
     X(reduce_seg)                                                              \
     X(reduce_rabenseifner)                                                     \
     X(reduce_circulant)
+#define NF_COLL_ALLREDUCE_LIST(X)                                              \
+    X(allreduce_reduce_bcast)                                                  \
+    X(allreduce_rec_doubling)                                                  \
+    X(allreduce_seg_doubling)                                                  \
+    X(allreduce_seg_halving)                                                   \
+    X(allreduce_ring)                                                          \
+    X(allreduce_circulant)
+#define NF_COLL_REDUCE_SCATTER_LIST(X)                                         \
+    X(reduce_scatter_circulant)                                                \
+    X(reduce_scatter_doubling)                                                 \
+    X(reduce_scatter_halving)                                                  \
+    X(reduce_scatter_ring)
+#define NF_COLL_ALLGATHER_LIST(X)                                              \
+    X(allgather_circulant)                                                     \
+    X(allgather_rec_doubling)                                                  \
+    X(allgather_ring)
+#define NF_COLL_SCAN_LIST(X)                                                   \
+    X(scan_linear)                                                             \
+    X(scan_pipeline_hd)                                                        \
+    X(scan_pipeline_fd)                                                        \
+    X(scan_brent_kung)                                                         \
+    X(scan_brent_kung_seg_hd)                                                  \
+    X(scan_brent_kung_seg_fd)                                                  \
+    X(scan_rootp_chain)                                                        \
+    X(scan_rootp_fan)                                                          \
+    X(scan_rootp_seg_chain_hd)                                                 \
+    X(scan_rootp_seg_chain_fd)                                                 \
+    X(scan_rec_doubling)
+#define NF_COLL_EXSCAN_LIST(X)                                                 \
+    X(exscan_linear)                                                           \
+    X(exscan_pipeline_hd)                                                      \
+    X(exscan_pipeline_fd)                                                      \
+    X(exscan_brent_kung)                                                       \
+    X(exscan_brent_kung_seg_hd)                                                \
+    X(exscan_brent_kung_seg_fd)                                                \
+    X(exscan_rootp_chain)                                                      \
+    X(exscan_rootp_fan)                                                        \
+    X(exscan_rootp_seg_chain_hd)                                               \
+    X(exscan_rootp_seg_chain_fd)                                               \
+    X(exscan_rec_doubling)
+#define NF_COLL_GATHER_LIST(X)                                                 \
+    X(gather_linear)                                                           \
+    X(gather_linear_nb)                                                        \
+    X(gather_binomial)
+#define NF_COLL_SCATTER_LIST(X)                                                \
+    X(scatter_linear)                                                          \
+    X(scatter_linear_nb)                                                       \
+    X(scatter_binomial)
+#define NF_COLL_BARRIER_LIST(X)                                                \
+    X(barrier_linear)                                                          \
+    X(barrier_tree)                                                            \
+    X(barrier_dissemination)                                                   \
+    X(barrier_dissemination3)                                                  \
+    X(barrier_dissemination4)
 #define NF_COLL_LIST(X)                                                        \
     NF_COLL_BCAST_LIST(X)                                                      \
-    NF_COLL_REDUCE_LIST(X)
+    NF_COLL_REDUCE_LIST(X)                                                     \
+    NF_COLL_ALLREDUCE_LIST(X)                                                  \
+    NF_COLL_REDUCE_SCATTER_LIST(X)                                             \
+    NF_COLL_ALLGATHER_LIST(X)                                                  \
+    NF_COLL_SCAN_LIST(X)                                                       \
+    NF_COLL_EXSCAN_LIST(X)                                                     \
+    NF_COLL_GATHER_LIST(X)                                                     \
+    NF_COLL_SCATTER_LIST(X)                                                    \
+    NF_COLL_BARRIER_LIST(X)
 
 #define NF_COLL_DECLARE(name)                                                  \
     extern const struct nf_coll_algorithm nf_coll_##name;

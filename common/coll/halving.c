@@ -69,3 +69,33 @@ uint32_t nf_halving_gather(const struct nf_fold *fold, enum nf_halving order,
     }
     return round;
 }
+
+uint32_t nf_halving_allgather(const struct nf_fold *fold, enum nf_halving order,
+                              uint32_t round, struct nf_schedule *schedule)
+{
+    for (uint32_t t = fold->dims; t-- > 0; round++) {
+        uint32_t d = nf_halving_distance(order, fold->dims, t);
+
+        for (uint32_t x = 0; x < fold->survivors; x++) {
+            struct nf_coll_span range =
+                nf_halving_range(order, fold->dims, x, t + 1);
+
+            nf_schedule_send(schedule, round, nf_fold_rank(fold, x),
+                             nf_fold_rank(fold, x ^ d), range.first,
+                             range.count, NF_COLL_COPY);
+        }
+    }
+    return round;
+}
+
+double nf_halving_us(const struct nf_coll_price *price, uint32_t dims,
+                     double bytes)
+{
+    double us = 0;
+
+    for (uint32_t t = 0; t < dims; t++) {
+        bytes /= 2;
+        us += nf_price_send_us(price, bytes);
+    }
+    return price->ports == NF_PORTS_HALF ? 2 * us : us;
+}

@@ -28,4 +28,13 @@ uint32_t nf_halving_reduce_scatter(const struct nf_fold *fold,
 uint32_t nf_halving_gather(const struct nf_fold *fold, enum nf_halving order,
                            uint32_t root, uint32_t round,
                            struct nf_schedule *schedule);
+/** Write down the way back: partners give each other what they have, until all
+ *  survivors have all segments.   @return the next round */
+uint32_t nf_halving_allgather(const struct nf_fold *fold, enum nf_halving order,
+                              uint32_t round, struct nf_schedule *schedule);
+/** The time of the n exchanges of the reduce-scatter or of the allgather of a
+ *  vector of @p bytes among 2^@p dims survivors, without combining:
+ *  T(m/2) + T(m/4) + ... + T(m/H), half duplex twice that. */
+double nf_halving_us(const struct nf_coll_price *price, uint32_t dims,
+                     double bytes);
 #endif

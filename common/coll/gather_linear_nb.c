@@ -1,0 +1,44 @@
+/* linear_nb: as linear, but all messages are under way at once, as far as a
+ * window lets them.
+ *
+ *     round 0: i -> 0 block i, i = 1..P-1 (virtual ranks)        a + (P-1) b m
+ *
+ * The best for large blocks: the link of the root is never idle, and inner
+ * ranks need no memory.  The cost is what the root's link takes, a lower bound:
+ * with a T that is not linear, T(m) and P-2 times T(m) - T(0). */
+#include "config.h"
+#include "common/coll/coll.h"
+
+static void make(const struct nf_coll_algorithm *self,
+                 const struct nf_coll_args *args, struct nf_schedule *schedule)
+{
+    (void)self;
+    for (uint32_t v = 1; v < args->ranks; v++) {
+        uint32_t rank = nf_coll_true_rank(args, v);
+
+        nf_schedule_send(schedule, 0, rank, args->root, rank, 1, NF_COLL_COPY);
+    }
+}
+
+static double cost_us(const struct nf_coll_algorithm *self,
+                      const struct nf_coll_price *price, uint32_t ranks,
+                      double bytes, uint32_t segments)
+{
+    double send_us = nf_price_send_us(price, bytes);
+
+    (void)self;
+    (void)segments;
+    return send_us + (ranks - 2) * (send_us - nf_price_send_us(price, 0));
+}
+
+const struct nf_coll_algorithm nf_coll_gather_linear_nb = {
+    .name = "gather.linear_nb",
+    .op = NF_COLL_GATHER,
+    .summary = "all send to the root at once",
+    .source = "Kim, report 98-NF-03-04-A-01, 3.6",
+    .cost = "a + (P-1) b m, at best",
+    .items = NF_ITEMS_BLOCKS,
+    .ports = NF_PORTS_MANY,
+    .make = make,
+    .cost_us = cost_us,
+};
