@@ -34,7 +34,7 @@ const struct nf_coll_algorithm nf_coll_allreduce_circulant = {
     .name = "allreduce.circulant",
     .op = NF_COLL_ALLREDUCE,
     .summary = "circulant reduce-scatter, then circulant allgather",
-    .source = "Bruck et al. 1997; Traff, circulant graphs",
+    .source = "Bruck et al. 1997, skips of Träff, doi 10.1145/3735139",
     .cost = "FD 2q a + (2bm + C(m))(P-1)/P, HD a round of shift s 2 or 3 "
             "times",
     .items = NF_ITEMS_BLOCKS,

@@ -1,11 +1,11 @@
 /* rec_doubling: partners exchange what they have and both combine it.
  *
- *     P <> 2^n: pairs become one (fold.h)
+ *     P != 2^n: pairs become one (fold.h)
  *     round t = 0..n-1: x <-> x xor 2^t, the lower is the left operand
- *     P <> 2^n: survivors hand the result back
+ *     P != 2^n: survivors hand the result back
  *
  *     full duplex n (T(m) + C(m)), half duplex n (2T(m) + C(m)),
- *     P <> 2^n: + 2T(m) + C(m)
+ *     P != 2^n: + 2T(m) + C(m)
  *
  * The best for short vectors; keeps the order of operands. */
 #include "config.h"
@@ -51,7 +51,7 @@ const struct nf_coll_algorithm nf_coll_allreduce_rec_doubling = {
     .op = NF_COLL_ALLREDUCE,
     .summary = "partners exchange the vector, twice as far each round",
     .source = "folklore; any P by folding",
-    .cost = "FD n (T(m) + C(m)), HD n (2T(m) + C(m)); P <> 2^n: + 2T(m) + "
+    .cost = "FD n (T(m) + C(m)), HD n (2T(m) + C(m)); P != 2^n: + 2T(m) + "
             "C(m)",
     .items = NF_ITEMS_WHOLE,
     .ports = NF_PORTS_FULL,

@@ -1,13 +1,13 @@
 /* seg_doubling: a vector of H blocks is halved and combined between partners at
  * distances 1, 2, 4, ..., then gathered backwards.
  *
- *     P <> 2^n: pairs become one (fold.h)
+ *     P != 2^n: pairs become one (fold.h)
  *     n rounds of reduce-scatter: x <-> x xor 2^t, half the range of each,
  *     x < y: left at y, right at x;  n rounds of allgather, copy
- *     P <> 2^n: survivors hand the result back
+ *     P != 2^n: survivors hand the result back
  *
  *     full duplex 2n a + (2bm + C(m))(H-1)/H, half duplex 4n a + (4bm +
- *     C(m))(H-1)/H;  P <> 2^n: + 2T(m) + C(m)
+ *     C(m))(H-1)/H;  P != 2^n: + 2T(m) + C(m)
  *
  * The best for long vectors if the operator does not commute: operands stay
  * contiguous. */
@@ -51,7 +51,7 @@ const struct nf_coll_algorithm nf_coll_allreduce_seg_doubling = {
         "halves exchanged and combined, partners at distances 1, 2, 4, ...",
     .source = "Kim, report 98-NF-03-04-A-01, 3.4; any P by folding",
     .cost = "FD 2n a + (2bm + C(m))(H-1)/H, HD 4n a + (4bm + C(m))(H-1)/H; "
-            "P <> 2^n: + 2T(m) + C(m)",
+            "P != 2^n: + 2T(m) + C(m)",
     .items = NF_ITEMS_SUBCUBE,
     .ports = NF_PORTS_FULL,
     .order = NF_ORDER_RANKS,

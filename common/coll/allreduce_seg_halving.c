@@ -1,7 +1,7 @@
 /* seg_halving: as seg_doubling, but with partners at distances H/2, ..., 2, 1.
  *
  *     full duplex 2n a + (2bm + C(m))(H-1)/H, half duplex 4n a + (4bm +
- *     C(m))(H-1)/H;  P <> 2^n: + 2T(m) + C(m)
+ *     C(m))(H-1)/H;  P != 2^n: + 2T(m) + C(m)
  *
  * The classic form.  As dear as seg_doubling, but only for operators that
  * commute; the long messages go far and the short ones to neighbours. */
@@ -45,7 +45,7 @@ const struct nf_coll_algorithm nf_coll_allreduce_seg_halving = {
         "halves exchanged and combined, partners at distances ..., 4, 2, 1",
     .source = "Rabenseifner 2004; any P by folding",
     .cost = "FD 2n a + (2bm + C(m))(H-1)/H, HD 4n a + (4bm + C(m))(H-1)/H; "
-            "P <> 2^n: + 2T(m) + C(m)",
+            "P != 2^n: + 2T(m) + C(m)",
     .items = NF_ITEMS_SUBCUBE,
     .ports = NF_PORTS_FULL,
     .order = NF_ORDER_COMMUTATIVE,

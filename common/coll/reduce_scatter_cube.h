@@ -11,7 +11,7 @@
 void nf_reduce_scatter_cube(uint32_t ranks, enum nf_halving order,
                             struct nf_schedule *schedule);
 /** Its time if ranks march in step: sum of T(c m/P) + C(c m/P), c being the
- *  most blocks in a message of the round; half duplex 2T.  P <> 2^n: + T(m) +
+ *  most blocks in a message of the round; half duplex 2T.  P != 2^n: + T(m) +
  *  C(m) + T(m/P).  Exact for P = 2^n. */
 double nf_reduce_scatter_cube_us(const struct nf_coll_price *price,
                                  uint32_t ranks, enum nf_halving order,

@@ -1,7 +1,7 @@
 /* halving: partners halve the blocks that they have in common and combine what
  * they keep, partners at distances H/2, ..., 2, 1 (reduce_scatter_cube.h).
  *
- *     P <> 2^n: pairs become one; at the end 2x -> 2x+1 its block
+ *     P != 2^n: pairs become one; at the end 2x -> 2x+1 its block
  *     round t: x <-> x xor H/2^(t+1), the blocks that the other ends with
  *
  *     P = 2^n: full duplex n a + (bm + C(m))(P-1)/P, half duplex 2n a + (2bm +
