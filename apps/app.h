@@ -8,7 +8,8 @@
 /** One option of an application, "--name ARG" on the command line. */
 struct nf_app_option {
     const char *name;      /**< without "--" */
-    const char *argument;  /**< "N", "FILE"; NULL: a flag, value is "1" */
+    const char *argument;  /**< "N", "FILE" (it names one), ...; NULL: a flag,
+                                value is "1" */
     const char *help;      /**< one line */
 };
 

@@ -191,13 +191,34 @@ static void output_free(struct nf_output *output)
     nf_free(output);
 }
 
-bool nf_output_is_same(const char *path, const char *other)
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static bool is_one_inode(const char *path, const char *other)
 {
     struct stat a, b;
 
-    return strcmp(path, other) == 0 ||
-           (stat(path, &a) == 0 && stat(other, &b) == 0 &&
-            a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+    return stat(path, &a) == 0 && stat(other, &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* A file that is not there yet has no inode, but its directory has. */
+bool nf_output_is_same(const char *path, const char *other)
+{
+    char directory[PATH_MAX], other_directory[PATH_MAX];
+
+    if (strcmp(path, other) == 0 || is_one_inode(path, other))
+        return true;
+    if (strlen(path) >= PATH_MAX || strlen(other) >= PATH_MAX ||
+        strcmp(last_part(path), last_part(other)) != 0)
+        return false;
+    directory_of(path, directory);
+    directory_of(other, other_directory);
+    return is_one_inode(directory, other_directory);
 }
 
 enum nf_status nf_output_open(const char *path, struct nf_output **output_p,

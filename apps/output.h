@@ -19,7 +19,7 @@ struct nf_output;
  *  @retval NF_ERR_INVAL  no; err: "out/C.npy: there is no directory 'out'" */
 enum nf_status nf_output_check(const char *path, struct nf_error *err);
 
-/** Do both names mean one file?  Either may not exist. */
+/** Do both names mean one file, by whatever way?  Either may not exist. */
 bool nf_output_is_same(const char *path, const char *other);
 
 /** Begin writing @p path (a symbolic link is followed).  An existing file keeps

@@ -11,6 +11,7 @@ enum nf_status nf_record_open(struct engine *e, struct nf_error *err)
         .app = e->app->name,
         .policy = e->report.policy,
         .transport = e->report.transport,
+        .emulate = e->report.emulate,
         .units = e->app->units,
         .seed = o->seed,
         .slaves = o->slaves,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/base/error.h"
+#include "common/farm/farm.h"
 #include "master/engine.h"
 #include "slave/slave.h"
 
@@ -98,6 +99,58 @@ static enum nf_status check_emulate(const struct nf_options *o,
     return status;
 }
 
+/* The p of the policies, if it can be told before anything has started; 0: that
+ * depends on the hosts that there are, or on their processors. */
+static uint64_t planned_slots(const struct nf_options *o,
+                              const struct nf_hosts *hosts)
+{
+    uint64_t all = 0;
+
+    if (hosts->count == 0)
+        return (uint64_t)o->slaves * o->slots;
+    for (size_t i = 0; i < hosts->count; i++) {
+        const struct nf_host *host = &hosts->list[i];
+        uint64_t slots = host->slots > 0 ? host->slots : o->slots;
+        uint64_t slaves = 1;
+
+        if (host->slaves > 0)
+            slaves = host->slaves;
+        else if (o->slaves > 0)
+            slaves = nf_hosts_share(o->slaves, hosts->count, i);
+        if (slaves > 0 && slots == 0)
+            return 0;
+        all += slaves * slots;
+    }
+    return all;
+}
+
+/* Speeds of more slots than there will be, say, are found before slaves are up.
+ * If slaves are missing in the end, the engine finds what they change. */
+static enum nf_status check_policy(const struct nf_options *o,
+                                   const struct nf_hosts *hosts,
+                                   const struct nf_policy *policy,
+                                   uint64_t units, struct nf_error *err)
+{
+    uint64_t slots = planned_slots(o, hosts);
+    const struct nf_farm_config config = {
+        .units = units,
+        .policy = policy,
+        .slots = (uint32_t)slots,
+        .max_slots = (uint32_t)slots,
+        .max_attempts = o->max_attempts,
+        .seed = o->seed,
+    };
+    struct nf_farm *farm;
+    enum nf_status status;
+
+    if (slots == 0 || slots > UINT32_MAX)
+        return NF_OK;
+    status = nf_farm_create(&config, &farm, err);
+    if (status == NF_OK)
+        nf_farm_destroy(farm);
+    return status;
+}
+
 static enum nf_status own_path(char *path_p, size_t bytes, struct nf_error *err)
 {
     ssize_t n = readlink("/proc/self/exe", path_p, bytes - 1);
@@ -160,6 +213,8 @@ static enum nf_status run_master(const struct nf_app *app,
             nf_fail(err, NF_ERR_INVAL, "a hosts file goes with transport pvm");
     if (status == NF_OK && o->hosts_file != NULL)
         status = nf_hosts_read(o->hosts_file, &hosts, err);
+    if (status == NF_OK)
+        status = check_policy(o, &hosts, &policy, app->units, err);
     if (status == NF_OK && config.slave_program == NULL) {
         status = own_path(program, sizeof(program), err);
         config.slave_program = program;

@@ -120,12 +120,13 @@ static void close_slave(struct sim *sim, uint32_t number)
     struct nf_sim_slave *report = &sim->result.slave[number];
     struct nf_sim_parts *parts = &sim->result.parts;
 
-    nf_farm_get_estimate(sim->farm, number, 0, &report->learnt);
     report->idle_us =
         sim->result.makespan_us * slots - report->busy_us - report->blocked_us;
     for (uint32_t k = 0; k < slots; k++) {
         const struct slot *slot = &sim->slots[slave->first_slot + k];
 
+        nf_farm_get_estimate(sim->farm, number, k,
+                             &sim->result.learnt[report->first_slot + k]);
         parts->compute_us += (double)slot->compute_us;
         parts->master_us += (double)slot->master_us;
         parts->idle_us += (double)slot->idle_us;

@@ -484,10 +484,13 @@ static enum nf_status init_slaves(struct sim *sim)
         nf_calloc(sim->world->slaves, sizeof(sim->result.slave[0]));
     sim->slaves = nf_calloc(sim->world->slaves, sizeof(sim->slaves[0]));
     sim->slots = nf_calloc(sim->world->slots, sizeof(sim->slots[0]));
-    if (!sim->result.slave || !sim->slaves || !sim->slots)
+    sim->result.learnt =
+        nf_calloc(sim->world->slots, sizeof(sim->result.learnt[0]));
+    if (!sim->result.slave || !sim->slaves || !sim->slots ||
+        !sim->result.learnt)
         return NF_ERR_NOMEM;
     for (uint32_t i = 0; i < sim->world->slaves; i++) {
-        sim->slaves[i].first_slot = slot;
+        sim->slaves[i].first_slot = sim->result.slave[i].first_slot = slot;
         slot += sim->world->slave[i].slots;
     }
     return NF_OK;
@@ -562,6 +565,7 @@ enum nf_status nf_farm_sim_run(const struct nf_world *world,
 void nf_farm_sim_fini(struct nf_farm_sim_result *result)
 {
     nf_free(result->slave);
+    nf_free(result->learnt);
     nf_free(result->chunks);
     *result = (struct nf_farm_sim_result){ 0 };
 }

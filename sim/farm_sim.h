@@ -36,8 +36,7 @@ struct nf_sim_slave {
     int64_t idle_us;    /**< neither; summed over its slots, as all of these */
     int64_t starve_us;  /**< idle between two of its chunks */
     uint64_t max_queue; /**< most chunks in the mailbox of a slot */
-    struct nf_slot_estimate learnt; /**< by the pacer, of the first slot;
-                                         results 0: nothing */
+    uint32_t first_slot; /**< index into learnt */
 };
 
 /** Where the time of the slots went, summed over them, as master/account.c
@@ -54,7 +53,9 @@ struct nf_farm_sim_result {
     uint32_t slaves, slots, lost_slaves;
     struct nf_sim_parts parts;
     struct nf_sim_slave *slave;
-    uint64_t nchunks;            /**< 0 unless they are kept */
+    struct nf_slot_estimate *learnt; /**< [slots], slave by slave: by the
+                                          pacer; results 0: nothing */
+    uint64_t nchunks;                /**< 0 unless they are kept */
     struct nf_sim_chunk *chunks; /**< in the order in which they were sent */
 };
 

@@ -12,6 +12,7 @@
 #include "common/base/units.h"
 
 enum { STREAM_A, STREAM_B }; /* random sequences */
+enum { DEFAULT_N = 320 };    /* the paper's */
 
 struct matmul {
     uint64_t n; /* 0: not given */
@@ -192,8 +193,6 @@ static enum nf_status open_files(struct matmul *matmul, struct nf_error *err)
 }
 
 /* Which matrices are asked for, and can the result be saved? */
-enum { DEFAULT_N = 320 }; /* the paper's */
-
 static enum nf_status check_request(const struct matmul *matmul,
                                     struct nf_error *err)
 {

@@ -83,6 +83,49 @@ static bool has_seed(const char *app)
     return false;
 }
 
+/* What is written in the end must be no file that the runs read or write:
+ * `other` of them, if that is not NULL. */
+static enum nf_status check_apart(const char *option, const char *path,
+                                  const char *other, struct nf_error *err)
+{
+    if (path == NULL || other == NULL || !nf_output_is_same(path, other))
+        return NF_OK;
+    return nf_fail(err, NF_ERR_INVAL,
+                   "%s %.200s: another option means that file", option, path);
+}
+
+static enum nf_status check_run_files(const struct session *s,
+                                      const struct run_options *run,
+                                      struct nf_error *err)
+{
+    for (unsigned i = 0; i < run->ntexts; i++) {
+        const struct run_text *text = &run->texts[i];
+        enum nf_status status = NF_OK;
+
+        if (text->file)
+            status = check_apart("--csv", s->o.csv, text->text, err);
+        if (text->file && status == NF_OK)
+            status = check_apart("--plot", s->o.plot, text->text, err);
+        if (status != NF_OK)
+            return status;
+    }
+    return NF_OK;
+}
+
+static enum nf_status check_platform(const struct session *s,
+                                     struct nf_error *err)
+{
+    enum nf_status status;
+
+    if (access(s->o.platform, R_OK) != 0)
+        return nf_fail(err, NF_ERR_INVAL, "--platform %.200s: %s",
+                       s->o.platform, strerror(errno));
+    status = check_apart("--csv", s->o.csv, s->o.platform, err);
+    if (status == NF_OK)
+        status = check_apart("--plot", s->o.plot, s->o.platform, err);
+    return status;
+}
+
 /* The arguments that go to each run. */
 static enum nf_status check_run(struct session *s, struct nf_error *err)
 {
@@ -90,12 +133,8 @@ static enum nf_status check_run(struct session *s, struct nf_error *err)
     bool done = false, policy;
     enum nf_status status;
 
-    if (s->o.platform != NULL) {
-        if (access(s->o.platform, R_OK) != 0)
-            return nf_fail(err, NF_ERR_INVAL, "--platform %.200s: %s",
-                           s->o.platform, strerror(errno));
-        return NF_OK;
-    }
+    if (s->o.platform != NULL)
+        return check_platform(s, err);
     s->app_seed = has_seed(s->o.app);
     /* the rest alone: a policy among it, in whatever spelling, would win over
      * those to compare */
@@ -107,11 +146,12 @@ static enum nf_status check_run(struct session *s, struct nf_error *err)
         return status;
     policy = run.job.policy != NULL;
     s->pvm = run.job.transport == NULL || strcmp(run.job.transport, "pvm") == 0;
+    status = check_run_files(s, &run, err);
     run_options_free(&run);
     if (policy)
         return nf_fail(err, NF_ERR_INVAL,
                        "--policy: compare takes --policies 'A;B;C'");
-    return NF_OK;
+    return status;
 }
 
 static enum nf_status check_files(const struct session *s, struct nf_error *err)

@@ -77,6 +77,10 @@ static void print_model(const struct replay_model *m)
 
     printf("%s: %" PRIu64 " units on %u slots, policy %s\n", m->h->app,
            m->h->units, m->seats.count, m->h->policy);
+    if (m->h->emulate[0] != '\0')
+        printf("EMULATED    the times of the trace were slept, not worked: "
+               "%s\n",
+               m->h->emulate);
     printf("units       %s, deviation %s; %" PRIu64 " of %" PRIu64
            " measured\n",
            seconds(m->mean_us, a, sizeof(a)),
@@ -189,6 +193,13 @@ static json_t *model_json(const struct replay_model *m)
         "losses_replayed", (int)!m->losses_ignored, "speeds", speeds);
 }
 
+/* As in the report of `run`, but for what can be read out of the spec. */
+static json_t *emulate_json(const struct nf_history *h)
+{
+    return h->emulate[0] != '\0' ? json_pack("{s:s}", "spec", h->emulate)
+                                 : json_null();
+}
+
 static int print_json(struct replay *replay, const struct replay_model *m)
 {
     json_t *list = json_array(), *o;
@@ -196,9 +207,10 @@ static int print_json(struct replay *replay, const struct replay_model *m)
     qsort(replay->list, replay->count, sizeof(*replay->list), by_median);
     for (uint32_t i = 0; i < replay->count; i++)
         json_array_append_new(list, candidate_json(&replay->list[i]));
-    o = json_pack("{s:s, s:I, s:i, s:s, s:o, s:o, s:i, s:s, s:o, s:o}", "app",
-                  m->h->app, "units", (json_int_t)m->h->units, "slots",
-                  (int)m->seats.count, "policy", m->h->policy, "measured_s",
+    o = json_pack("{s:s, s:I, s:i, s:s, s:o, s:o, s:o, s:i, s:s, s:o, s:o}",
+                  "app", m->h->app, "units", (json_int_t)m->h->units, "slots",
+                  (int)m->seats.count, "policy", m->h->policy, "emulate",
+                  emulate_json(m->h), "measured_s",
                   m->measured_us < 0 ? json_null()
                                      : json_real((double)m->measured_us * 1e-6),
                   "model_error",

@@ -223,6 +223,14 @@ static void put_about(struct chrome *c)
     put_text(c->to, h->policy);
     fputs(",\"transport\":", c->to);
     put_text(c->to, h->transport);
+    fputs(",\"emulate\":", c->to);
+    if (h->emulate[0] != '\0') {
+        fputs("{\"spec\":", c->to);
+        put_text(c->to, h->emulate);
+        fputc('}', c->to);
+    } else {
+        fputs("null", c->to);
+    }
     fputs(",\"date\":", c->to);
     put_text(c->to, h->date);
     fprintf(c->to,

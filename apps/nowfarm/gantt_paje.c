@@ -119,8 +119,11 @@ static void put_containers(struct paje *p)
     const struct timeline *t = p->t;
     char name[200];
 
+    /* the format has no place for remarks but names */
+    snprintf(name, sizeof(name), "%s%s", t->h->app,
+             t->h->emulate[0] != '\0' ? ", times EMULATED" : "");
     fputs("4 0.000000 C_Job CT_Job 0 ", p->to);
-    put_name(p->to, t->h->app);
+    put_name(p->to, name);
     for (uint32_t i = 0; i < t->nrows; i++) {
         const struct row *row = &t->rows[i];
         const struct nf_history_slave *slave = &t->h->slaves[row->slave];

@@ -251,13 +251,13 @@ static bool begins_group(const struct timeline *t, uint32_t row)
 static void draw_losses(struct svg *s, uint32_t slave)
 {
     const struct nf_history *h = s->t->h;
+    const struct by_slave *stays = &s->t->stays;
 
-    for (uint32_t i = 0; i < h->nstays; i++) {
-        const struct nf_history_stay *stay = &h->stays[i];
+    for (uint32_t i = stays->first[slave]; i < stays->first[slave + 1]; i++) {
+        const struct nf_history_stay *stay = &h->stays[stays->list[i]];
         double x = x_of(s, stay->to_us);
 
-        if (stay->slave != slave || stay->to_us < 0 ||
-            stay->to_us > s->t->to_us)
+        if (stay->to_us < 0 || stay->to_us > s->t->to_us)
             continue;
         fprintf(
             s->to,
@@ -459,6 +459,11 @@ static void draw_title(struct svg *s)
             h->complete ? h->end.slots : s->t->nrows, s->t->nhosts,
             s->t->nhosts == 1 ? "" : "s");
     put_escaped(s->to, h->transport);
+    if (h->emulate[0] != '\0') {
+        fputs("<tspan class=\"w\">, times EMULATED</tspan><title>", s->to);
+        put_escaped(s->to, h->emulate);
+        fputs("</title>", s->to);
+    }
     if (h->date[0] != '\0') {
         fputs("; ", s->to);
         put_escaped(s->to, h->date);

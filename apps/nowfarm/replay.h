@@ -4,6 +4,7 @@
  *  again, and how well policies do in it.
  *
  *  replay_seats.c  which slots there were, and when
+ *  replay_speeds.c how fast they were
  *  replay_model.c  what the trace says of units, speeds, messages, the master
  *  replay_run.c    policies in that world, with the uncertainty
  *  cmd_replay.c    the command */
@@ -20,7 +21,9 @@ struct seat {
     bool taken;
     double compute_us; /**< sums over what was measured there */
     double units, squares_us2;
-    double speed;    /**< 1: as the mean of all */
+    double shortest_us, longest_us; /**< units, about */
+    bool differs, will_differ; /**< from the others, in speed; while fitting */
+    double speed;              /**< 1: as the others */
     double extra_us; /**< of a message's way, above the least */
 };
 
@@ -46,6 +49,11 @@ struct seats {
  *  @retval NF_ERR_NOMEM */
 enum nf_status seats_find(const struct nf_history *h, struct seats *seats_p);
 void seats_fini(struct seats *seats);
+
+/** Fill the sums, extremes and speeds of @p seats, which are as seats_find()
+ *  made them.  O(chunks + seats).
+ *  @return how many units were measured; 0: all speeds are 1 */
+double speeds_fit(const struct nf_history *h, struct seats *seats);
 
 /** What the trace says of the job and the network. */
 struct replay_model {

@@ -3,8 +3,8 @@
  *
  *   units    the time of a unit is that of its chunk divided by its units, with
  *            the spread that the slave reported
- *   speeds   of a seat: mean of all / mean of the seat, if they differ by more
- *            than chance (3 standard errors)
+ *   speeds   of a seat: mean of the others / mean of the seat, if they differ
+ *            by more than the units can explain (replay_speeds.c)
  *   master   for a lease: median, with a slope over the units of chunks of
  *            different sizes; for a result: first quartile of the times from a
  *            result to the lease that was sent next, which only a master that
@@ -40,72 +40,7 @@ static double quantile(double *list, size_t n, double share)
     return list[(size_t)(share * (double)(n - 1) + 0.5)];
 }
 
-/* ---- units and speeds ---- */
-
-static void sum_seats(struct replay_model *m, double *units_p, double *mean_p)
-{
-    double units = 0, compute_us = 0;
-
-    for (uint32_t i = 0; i < m->h->nchunks; i++) {
-        const struct nf_history_chunk *chunk = &m->h->chunks[i];
-        struct seat *seat = &m->seats.list[m->seats.of_chunk[i]];
-        double n = (double)chunk->answered;
-        double mean_us;
-
-        if (!chunk->measured || chunk->answered == 0)
-            continue;
-        mean_us = (double)chunk->compute_us / n;
-        seat->units += n;
-        seat->compute_us += (double)chunk->compute_us;
-        seat->squares_us2 += chunk->m2_unit_us2 + n * mean_us * mean_us;
-        units += n;
-        compute_us += (double)chunk->compute_us;
-    }
-    *units_p = units;
-    *mean_p = units > 0 ? compute_us / units : 0;
-}
-
-/* Variance of a unit's time within a seat, from those that had several.
- * @return -1 if none had */
-static double variance_within(const struct replay_model *m)
-{
-    double squares_us2 = 0, freedom = 0;
-
-    for (uint32_t i = 0; i < m->seats.count; i++) {
-        const struct seat *seat = &m->seats.list[i];
-
-        if (seat->units < 2)
-            continue;
-        squares_us2 +=
-            seat->squares_us2 - seat->compute_us * seat->compute_us / seat->units;
-        freedom += seat->units - 1;
-    }
-    return freedom > 0 ? fmax(squares_us2, 0) / freedom : -1;
-}
-
-/* A seat with few units says little of its own variance: a slow slave may have
- * had one unit only. */
-enum { FEW_UNITS = 8 };
-
-static void fit_speeds(struct replay_model *m, double mean_us)
-{
-    double within_us2 = variance_within(m);
-
-    for (uint32_t i = 0; i < m->seats.count; i++) {
-        struct seat *seat = &m->seats.list[i];
-        double here_us, variance;
-
-        if (seat->units < 1 || within_us2 < 0 || mean_us <= 0)
-            continue;
-        here_us = seat->compute_us / seat->units;
-        variance = seat->squares_us2 / seat->units - here_us * here_us;
-        if (seat->units < FEW_UNITS)
-            variance = fmax(variance, within_us2);
-        if (here_us > 0 &&
-            fabs(here_us - mean_us) > 3 * sqrt(fmax(variance, 0) / seat->units))
-            seat->speed = fmin(fmax(mean_us / here_us, 1e-3), 1e3);
-    }
-}
+/* ---- units ---- */
 
 /* The units of one chunk.  A spread is told half above, half below. */
 static void spread_chunk(struct replay_model *m,
@@ -145,12 +80,10 @@ static void fill_unknown(struct replay_model *m)
 
 static enum nf_status fit_units(struct replay_model *m, struct nf_error *err)
 {
-    double units, mean_us, sum = 0, squares = 0, longest_us = 0;
+    double sum = 0, squares = 0, longest_us = 0;
 
-    sum_seats(m, &units, &mean_us);
-    if (units == 0)
+    if (speeds_fit(m->h, &m->seats) == 0)
         return nf_fail(err, NF_ERR_INVAL, "no result was ever measured");
-    fit_speeds(m, mean_us);
     m->unit_us = nf_malloc(m->h->units * sizeof(*m->unit_us));
     if (m->unit_us == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
@@ -418,6 +351,8 @@ static json_t *speeds_json(const struct replay_model *m)
     return list;
 }
 
+/* What was over before the first lease is left out, and who was replaced within
+ * a microsecond is away for one. */
 static json_t *failures_json(const struct replay_model *m)
 {
     json_t *list = json_array();
@@ -427,14 +362,20 @@ static json_t *failures_json(const struct replay_model *m)
         int64_t at_us = a->at_us > m->from_us ? a->at_us - m->from_us : 0;
         int64_t told_us =
             a->noticed_us > m->from_us ? a->noticed_us - m->from_us : 0;
-        json_t *failure =
+        int64_t until_us = a->until_us - m->from_us;
+        json_t *failure;
+
+        if (a->until_us >= 0 && until_us <= 0)
+            continue;
+        failure =
             json_pack("{s:i, s:I, s:s, s:I}", "slave", (int)a->seat, "at",
                       (json_int_t)at_us, "kind", a->silent ? "host" : "dies",
                       "notice", (json_int_t)(told_us - at_us));
 
-        if (a->until_us > m->from_us)
-            json_object_set_new(failure, "until",
-                                json_integer(a->until_us - m->from_us));
+        if (a->until_us >= 0)
+            json_object_set_new(
+                failure, "until",
+                json_integer(until_us > at_us ? until_us : at_us + 1));
         json_array_append_new(list, failure);
     }
     return list;
@@ -466,7 +407,7 @@ enum nf_status model_world(struct replay_model *m, struct nf_world *world_p,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     status = nf_world_parse(json, &world, err);
     if (status != NF_OK && status != NF_ERR_NOMEM && m->seats.nabsences > 0) {
-        /* failures that the simulator refuses */
+        /* failures that the simulator refuses, as after 11 days */
         json_object_del(json, "failures");
         m->losses_ignored = true;
         status = nf_world_parse(json, &world, err);

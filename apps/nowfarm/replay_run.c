@@ -48,8 +48,8 @@ static bool are_equal(const struct nf_param_value *a,
 {
     for (size_t i = 0; i < NF_POLICY_PARAMS_MAX; i++)
         if (a[i].given != b[i].given || a[i].count != b[i].count ||
-            a[i].time_us != b[i].time_us || islessgreater(a[i].real, b[i].real) ||
-            a[i].nlist != b[i].nlist ||
+            a[i].time_us != b[i].time_us ||
+            islessgreater(a[i].real, b[i].real) || a[i].nlist != b[i].nlist ||
             memcmp(a[i].list, b[i].list, sizeof(a[i].list)) != 0)
             return false;
     return true;

@@ -234,11 +234,25 @@ static enum nf_status find_kind(int argc, const char **argv,
     return NF_OK;
 }
 
+/* So the help says. */
+static bool names_file(const struct nf_app_kind *kind, int option)
+{
+    const char *argument = NULL;
+
+    if (option >= OPT_APP)
+        argument = kind->options[option - OPT_APP].argument;
+    for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+        if (common[i].val == option)
+            argument = common[i].argDescrip;
+    return argument != NULL &&
+           (strcmp(argument, "FILE") == 0 || strcmp(argument, "PATH") == 0);
+}
+
 /* popt allocates what an option refers to, and we keep it to the end. */
-static enum nf_status keep_text(struct run_options *o, char *text,
+static enum nf_status keep_text(struct run_options *o, int option, char *text,
                                 struct nf_error *err)
 {
-    char **texts;
+    struct run_text *texts;
 
     if (text == NULL)
         return NF_OK;
@@ -248,7 +262,8 @@ static enum nf_status keep_text(struct run_options *o, char *text,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
     o->texts = texts;
-    o->texts[o->ntexts++] = text;
+    o->texts[o->ntexts++] =
+        (struct run_text){ text, names_file(o->kind, option) };
     return NF_OK;
 }
 
@@ -262,7 +277,7 @@ static enum nf_status read_all(poptContext context, struct run_options *o,
     while (status == NF_OK && (option = poptGetNextOpt(context)) > 0) {
         char *text = poptGetOptArg(context);
 
-        status = keep_text(o, text, err);
+        status = keep_text(o, option, text, err);
         if (status == NF_OK)
             status = set(o, option, text, err);
     }
@@ -288,7 +303,8 @@ static enum nf_status check_trace(const struct run_options *o,
     const char *trace = o->job.trace_file;
 
     for (size_t i = 0; i < o->ntexts && trace != NULL; i++)
-        if (o->texts[i] != trace && nf_output_is_same(o->texts[i], trace))
+        if (o->texts[i].file && o->texts[i].text != trace &&
+            nf_output_is_same(o->texts[i].text, trace))
             return nf_fail(err, NF_ERR_INVAL,
                            "--trace %s: another option means that file", trace);
     return NF_OK;
@@ -401,7 +417,7 @@ void run_options_free(struct run_options *o)
     if (o->kind != NULL)
         o->kind->destroy(o->state);
     for (unsigned i = 0; i < o->ntexts; i++)
-        free(o->texts[i]);
+        free(o->texts[i].text);
     nf_free(o->texts);
     memset(o, 0, sizeof(*o));
 }

@@ -3,6 +3,11 @@
 /** @file run_options.h  The arguments of `nowfarm run`. */
 #include "apps/app.h"
 
+struct run_text {
+    char *text; /**< what popt allocated */
+    bool file;  /**< it names a file */
+};
+
 struct run_options {
     const struct nf_app_kind *kind;
     void *state;              /**< of the application, its options set */
@@ -10,7 +15,7 @@ struct run_options {
     struct nf_app_request request;
     bool json, quiet;
     int progress_fd;          /**< -1: none */
-    char **texts;             /**< what popt allocated */
+    struct run_text *texts;   /**< of all options */
     unsigned ntexts;
 };
 

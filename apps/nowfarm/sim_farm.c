@@ -22,17 +22,30 @@ struct request {
 
 /* ---- the report ---- */
 
-/* What an adaptive pacer has learnt, of the first slot of each slave. */
+/* The slots of slave i end where those of the next one begin. */
+static uint32_t slots_end(const struct nf_farm_sim_result *result, uint32_t i)
+{
+    return i + 1 < result->slaves ? result->slave[i + 1].first_slot
+                                  : result->slots;
+}
+
+/* What an adaptive pacer has learnt of the slots, as master/account.c says it
+ * of real ones. */
 static void fill_learnt(const struct nf_farm_sim_result *result,
                         struct nf_report *r)
 {
-    for (uint32_t i = 0; i < result->slaves && r->nlearnt < NF_REPORT_SLOTS;
-         i++) {
-        const struct nf_slot_estimate *learnt = &result->slave[i].learnt;
+    uint32_t slave = 0;
 
+    for (uint32_t k = 0; k < result->slots && r->nlearnt < NF_REPORT_SLOTS;
+         k++) {
+        const struct nf_slot_estimate *learnt = &result->learnt[k];
+
+        while (k >= slots_end(result, slave))
+            slave++;
         if (learnt->results > 0)
             r->learnt[r->nlearnt++] = (struct nf_report_slot){
-                .slave = i,
+                .slave = slave,
+                .slot = k - result->slave[slave].first_slot,
                 .chunks = learnt->results,
                 .td_s = (double)learnt->interval_us * 1e-6,
                 .service_s = (double)learnt->service_us * 1e-6,
@@ -92,18 +105,15 @@ static json_t *slaves_json(const struct nf_farm_sim_result *result)
     return list;
 }
 
-/* The report of a run, without what has no meaning here: bytes, and the time
- * that slaves take to start. */
+/* The report of a run, without the time that slaves take to start.  Bytes are
+ * 0: a platform says how long messages take, not how large they are. */
 static int print_json(const char *platform, const struct nf_report *r,
                       const struct nf_farm_sim_result *result)
 {
-    static const char *const live_only[] = { "startup_s", "bytes_out",
-                                             "bytes_in" };
     json_t *o = report_json("sim farm", r, NOT_VERIFIED);
     int rc;
 
-    for (size_t i = 0; i < sizeof(live_only) / sizeof(live_only[0]); i++)
-        json_object_del(o, live_only[i]);
+    json_object_del(o, "startup_s");
     json_object_set_new(o, "platform", json_string(platform));
     if (!o || json_object_set_new(o, "per_slave", slaves_json(result)) != 0) {
         json_decref(o);
@@ -123,6 +133,21 @@ static const char *time_text(int64_t time_us, char *text, size_t bytes)
     return nf_format_time_us(time_us, text, bytes);
 }
 
+/* The implied t_D, mean over the slots of which something is known. */
+static const char *implied_text(const struct nf_farm_sim_result *result,
+                                uint32_t slave, char *text, size_t bytes)
+{
+    int64_t sum_us = 0, known = 0;
+
+    for (uint32_t k = result->slave[slave].first_slot;
+         k < slots_end(result, slave); k++)
+        if (result->learnt[k].results > 0) {
+            sum_us += result->learnt[k].interval_us;
+            known++;
+        }
+    return known > 0 ? time_text(sum_us / known, text, bytes) : "-";
+}
+
 static void print_slaves(const struct nf_farm_sim_result *result)
 {
     char busy[32], blocked[32], idle[32], starve[32], td[32];
@@ -137,14 +162,13 @@ static void print_slaves(const struct nf_farm_sim_result *result)
     for (uint32_t i = 0; i < result->slaves; i++) {
         const struct nf_sim_slave *s = &result->slave[i];
 
-        time_text(s->learnt.interval_us, td, sizeof(td));
         printf("%5" PRIu32 " %8" PRIu64 " %10s %10s %10s %10s %9" PRIu64
                " %10s\n",
                i, s->units, time_text(s->busy_us, busy, sizeof(busy)),
                time_text(s->blocked_us, blocked, sizeof(blocked)),
                time_text(s->idle_us, idle, sizeof(idle)),
                time_text(s->starve_us, starve, sizeof(starve)), s->max_queue,
-               s->learnt.results > 0 ? td : "-");
+               implied_text(result, i, td, sizeof(td)));
     }
 }
 

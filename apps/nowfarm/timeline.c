@@ -16,21 +16,70 @@ const char *const span_names[SPAN_KINDS] = {
 
 /* ---- rows ---- */
 
-/* Hosts are few: a slave's host is looked for among those before it. */
-static void number_hosts(struct timeline *t)
+/* Names together, the first slave of each host first. */
+static int by_name(const void *a, const void *b, void *arg)
+{
+    const struct nf_history *h = arg;
+    uint32_t one = *(const uint32_t *)a, two = *(const uint32_t *)b;
+    int order = strcmp(h->slaves[one].host, h->slaves[two].host);
+
+    return order != 0 ? order : one < two ? -1 : one > two;
+}
+
+/* By appearance.  @return false: out of memory */
+static bool number_hosts(struct timeline *t)
 {
     const struct nf_history *h = t->h;
+    uint32_t *order = nf_malloc(h->nslaves * sizeof(*order));
 
-    for (uint32_t i = 0; i < h->nslaves; i++) {
-        uint32_t k = 0;
+    if (order == NULL)
+        return false;
+    for (uint32_t i = 0; i < h->nslaves; i++)
+        order[i] = i;
+    qsort_r(order, h->nslaves, sizeof(*order), by_name, (void *)(uintptr_t)h);
+    /* each slave: the first one of its host, ... */
+    for (uint32_t k = 0; k < h->nslaves; k++) {
+        uint32_t i = order[k];
+        bool first = k == 0 || strcmp(h->slaves[order[k - 1]].host,
+                                      h->slaves[i].host) != 0;
 
-        /* neighbours are often on one host */
-        if (i > 0 && strcmp(h->slaves[i - 1].host, h->slaves[i].host) == 0)
-            k = i - 1;
-        while (strcmp(h->slaves[k].host, h->slaves[i].host) != 0)
-            k++;
-        t->hosts[i] = k < i ? t->hosts[k] : t->nhosts++;
+        t->hosts[i] = first ? i : t->hosts[order[k - 1]];
     }
+    /* ... which has its number before the others need it */
+    for (uint32_t i = 0; i < h->nslaves; i++)
+        t->hosts[i] = t->hosts[i] == i ? t->nhosts++ : t->hosts[t->hosts[i]];
+    nf_free(order);
+    return true;
+}
+
+static uint32_t slave_of_stay(const struct nf_history *h, uint32_t i)
+{
+    return h->stays[i].slave;
+}
+
+static uint32_t slave_of_phase(const struct nf_history *h, uint32_t i)
+{
+    return h->phases[i].slave;
+}
+
+/* @return false: out of memory */
+static bool group(struct by_slave *g, const struct nf_history *h, uint32_t n,
+                  uint32_t (*slave_of)(const struct nf_history *h, uint32_t i))
+{
+    uint32_t sum = 0;
+
+    g->first = nf_calloc((size_t)h->nslaves + 1, sizeof(*g->first));
+    g->list = nf_calloc((size_t)n + 1, sizeof(*g->list));
+    if (g->first == NULL || g->list == NULL)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        g->first[slave_of(h, i)]++;
+    for (uint32_t i = 0; i <= h->nslaves; i++)
+        g->first[i] = sum += g->first[i];
+    /* from the ends of the groups down to their beginnings */
+    for (uint32_t i = n; i-- > 0;)
+        g->list[--g->first[slave_of(h, i)]] = i;
+    return true;
 }
 
 static int by_host(const void *a, const void *b, void *arg)
@@ -72,11 +121,12 @@ enum nf_status timeline_create(const struct nf_history *h,
                        "no slave ever joined: there is nothing to show");
     t.rows = nf_malloc(h->nslots * sizeof(*t.rows));
     t.hosts = nf_malloc(h->nslaves * sizeof(*t.hosts));
-    if (t.rows == NULL || t.hosts == NULL) {
+    if (t.rows == NULL || t.hosts == NULL || !number_hosts(&t) ||
+        !group(&t.stays, h, h->nstays, slave_of_stay) ||
+        !group(&t.phases, h, h->nphases, slave_of_phase)) {
         timeline_fini(&t);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
-    number_hosts(&t);
     for (uint32_t i = 0; i < h->nslaves; i++)
         for (uint32_t k = 0; k < h->slaves[i].slots; k++)
             t.rows[t.nrows++] = (struct row){ .slave = i, .slot = k };
@@ -90,6 +140,10 @@ void timeline_fini(struct timeline *t)
 {
     nf_free(t->rows);
     nf_free(t->hosts);
+    nf_free(t->stays.first);
+    nf_free(t->stays.list);
+    nf_free(t->phases.first);
+    nf_free(t->phases.list);
     memset(t, 0, sizeof(*t));
 }
 
@@ -103,7 +157,8 @@ struct walk {
     void *user;
     int64_t free_us;
     int64_t back_us; /* the last result is there */
-    uint32_t stay;   /* the first that may not be over at free_us */
+    uint32_t stay;   /* of t->stays: the first that may not be over at
+                        free_us */
 };
 
 static void emit(struct walk *w, struct span span)
@@ -123,21 +178,20 @@ static void emit_idle(struct walk *w, int64_t until_us)
 {
     const struct nf_history *h = w->t->h;
 
-    while (w->stay < h->nstays) {
-        const struct nf_history_stay *stay = &h->stays[w->stay];
+    for (; w->stay < w->t->stays.first[w->slave + 1]; w->stay++) {
+        const struct nf_history_stay *stay =
+            &h->stays[w->t->stays.list[w->stay]];
         int64_t over_us = stay->to_us >= 0 ? stay->to_us : w->t->to_us;
 
-        if (stay->slave == w->slave && stay->from_us >= until_us)
+        if (stay->from_us >= until_us)
             return;
-        if (stay->slave == w->slave)
-            emit(w, (struct span){
-                        .kind = SPAN_IDLE,
-                        .from_us = stay->from_us,
-                        .to_us = over_us < until_us ? over_us : until_us,
-                    });
-        if (stay->slave == w->slave && over_us >= until_us)
+        emit(w, (struct span){
+                    .kind = SPAN_IDLE,
+                    .from_us = stay->from_us,
+                    .to_us = over_us < until_us ? over_us : until_us,
+                });
+        if (over_us >= until_us)
             return;
-        w->stay++;
     }
 }
 
@@ -158,12 +212,14 @@ static void emit_gap(struct walk *w, int64_t sent_us, int64_t until_us)
 /* Phases of the slave come before its chunks. */
 static void emit_phases(struct walk *w)
 {
-    const struct nf_history *h = w->t->h;
+    const struct by_slave *phases = &w->t->phases;
 
-    for (uint32_t i = 0; i < h->nphases; i++) {
-        const struct nf_history_phase *phase = &h->phases[i];
+    for (uint32_t i = phases->first[w->slave]; i < phases->first[w->slave + 1];
+         i++) {
+        const struct nf_history_phase *phase =
+            &w->t->h->phases[phases->list[i]];
 
-        if (phase->slave == w->slave && phase->to_us >= 0)
+        if (phase->to_us >= 0)
             emit(w, (struct span){ .kind = SPAN_SHARED,
                                    .from_us = phase->from_us,
                                    .to_us = phase->to_us,
@@ -213,7 +269,8 @@ void timeline_walk(const struct timeline *t, const struct row *row,
                       .slave = row->slave,
                       .visit = visit,
                       .user = user,
-                      .free_us = t->from_us };
+                      .free_us = t->from_us,
+                      .stay = t->stays.first[row->slave] };
     uint32_t i = h->slot_heads[h->slaves[row->slave].first_slot + row->slot];
 
     emit_phases(&w);

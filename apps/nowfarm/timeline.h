@@ -31,6 +31,13 @@ struct row {
     uint32_t slave, slot; /**< index into history->slaves; of that slave */
 };
 
+/** Stays or phases, as indices into the history's, slave by slave: those of
+ *  slave i are list[first[i]..first[i + 1]), in their order in the history. */
+struct by_slave {
+    uint32_t *first; /**< [nslaves + 1] */
+    uint32_t *list;
+};
+
 struct timeline {
     const struct nf_history *h;
     int64_t from_us, to_us; /**< of the job: first slave there, last result */
@@ -38,9 +45,11 @@ struct timeline {
     struct row *rows; /**< by host, then slave, then slot */
     uint32_t *hosts;  /**< [nslaves]: number of its host, by appearance */
     uint32_t nhosts;
+    struct by_slave stays, phases;
 };
 
-/** @param history  must have a slave that joined; outlives the timeline
+/** O(n log n) in slaves, slots, stays and phases.
+ *  @param history  must have a slave that joined; outlives the timeline
  *  @retval NF_ERR_INVAL  none did
  *  @retval NF_ERR_NOMEM */
 enum nf_status timeline_create(const struct nf_history *history,
@@ -49,7 +58,8 @@ enum nf_status timeline_create(const struct nf_history *history,
 void timeline_fini(struct timeline *timeline);
 
 /** Call @p visit for each span of a row, in order and without overlap; the
- *  slot is not there in the gaps.  O(chunks of the slot + stays). */
+ *  slot is not there in the gaps.  O(chunks of the slot +
+ *  stays and phases of its slave). */
 void timeline_walk(const struct timeline *timeline, const struct row *row,
                    void (*visit)(void *user, const struct span *span),
                    void *user);

@@ -18,7 +18,8 @@ static bool may_be_copied(const struct nf_farm *farm,
                           const struct nf_chunk *chunk)
 {
     return chunk->twin == NF_CHUNK_NONE && chunk->attempts == 0 &&
-           chunk->silences == 0 && !chunk->single && !chunk->spoilt && is_wanted(farm, chunk);
+           chunk->silences == 0 && !chunk->single && !chunk->spoilt &&
+           is_wanted(farm, chunk);
 }
 
 /* @return the last lease of the slot that may be copied, or NF_CHUNK_NONE */

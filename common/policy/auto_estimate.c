@@ -143,27 +143,52 @@ int64_t nf_auto_service_us(const struct nf_auto_estimate *slot, int64_t mean_us)
     return max_us(1, slot->results > 0 ? slot->service_us : mean_us);
 }
 
+int64_t nf_auto_times_us(int64_t count, int64_t duration_us)
+{
+    int64_t product_us;
+
+    /* no division: every decision comes here */
+    if (__builtin_mul_overflow(count, duration_us, &product_us))
+        return NF_AUTO_MOST_US;
+    return min_us(product_us, NF_AUTO_MOST_US);
+}
+
 struct nf_auto_line nf_auto_dry(const struct nf_auto_estimate *slot,
                                 uint32_t outstanding, int64_t service_us,
                                 int64_t now_us)
 {
     int64_t chunks = outstanding, head_us = slot->head_us;
+    int64_t all_us = nf_auto_times_us(chunks, service_us);
 
     if (outstanding == 0)
         return (struct nf_auto_line){ 1, slot->base_us / 2, INT64_MAX };
     if (now_us < head_us) /* not there yet */
-        return (struct nf_auto_line){ 1, chunks * service_us, head_us };
+        return (struct nf_auto_line){ 1, all_us, head_us };
     if (now_us - head_us <= service_us)
-        return (struct nf_auto_line){ 0, head_us + chunks * service_us,
+        return (struct nf_auto_line){ 0, head_us + all_us,
                                       head_us + service_us + 1 };
     if (now_us - head_us <= 2 * service_us || outstanding == 1)
-        return (struct nf_auto_line){ 2, (chunks - 2) * service_us - head_us,
-                                      outstanding == 1
-                                          ? INT64_MAX
-                                          : head_us + 2 * service_us + 1 };
+        return (struct nf_auto_line){
+            2, nf_auto_times_us(chunks - 2, service_us) - head_us,
+            outstanding == 1 ? INT64_MAX : head_us + 2 * service_us + 1
+        };
     /* much too late: so will those behind it be */
+    if (outstanding >= NF_AUTO_SLOPES - 1)
+        return (struct nf_auto_line){ NF_AUTO_SLOPES, 0, INT64_MAX };
     return (struct nf_auto_line){ outstanding + 1,
                                   -chunks * head_us - service_us, INT64_MAX };
+}
+
+int64_t nf_auto_dry_us(const struct nf_auto_estimate *slot,
+                       uint32_t outstanding, int64_t service_us, int64_t now_us)
+{
+    struct nf_auto_line line =
+        nf_auto_dry(slot, outstanding, service_us, now_us);
+
+    if (line.slope < NF_AUTO_SLOPES)
+        return line.slope * now_us + line.offset_us;
+    return now_us + nf_auto_times_us(outstanding, now_us - slot->head_us) -
+           service_us;
 }
 
 bool nf_auto_report(const struct nf_auto_estimate *slot,

@@ -41,7 +41,19 @@ void nf_auto_result(struct nf_auto_estimate *slot,
 int64_t nf_auto_service_us(const struct nf_auto_estimate *slot,
                            int64_t mean_us);
 
-/** As a function of time, dry = slope * now + offset, for now < until. */
+/** Durations that are products are cut here, at some 35 years: a slot with a
+ *  million chunks, much too late, would have no end that 64 bits can hold. */
+#define NF_AUTO_MOST_US (INT64_C(1) << 50)
+/** @return count * duration_us, at most NF_AUTO_MOST_US
+ *  @param count        -1..2^32
+ *  @param duration_us  >= 0 */
+int64_t nf_auto_times_us(int64_t count, int64_t duration_us);
+
+/** Lines that are steeper than a window of 16, all of it late, are not told. */
+enum { NF_AUTO_SLOPES = 18 };
+
+/** As a function of time, dry = slope * now + offset, for now < until; with
+ *  slope NF_AUTO_SLOPES only nf_auto_dry_us() can say it. */
 struct nf_auto_line {
     uint32_t slope;
     int64_t offset_us;
@@ -54,6 +66,10 @@ struct nf_auto_line {
 struct nf_auto_line nf_auto_dry(const struct nf_auto_estimate *slot,
                                 uint32_t outstanding, int64_t service_us,
                                 int64_t now_us);
+/** The same as a time, for now and any @p outstanding. */
+int64_t nf_auto_dry_us(const struct nf_auto_estimate *slot,
+                       uint32_t outstanding, int64_t service_us,
+                       int64_t now_us);
 
 /** For reports.  @return false before the first result */
 bool nf_auto_report(const struct nf_auto_estimate *slot,

@@ -31,7 +31,7 @@ void nf_outlook_init(struct nf_outlook *outlook, uint32_t max_slots,
 {
     outlook->max_slots = max_slots;
     outlook->max_window = max_window;
-    for (int i = 0; i < NF_OUTLOOK_SLOPES; i++) {
+    for (int i = 0; i < NF_AUTO_SLOPES; i++) {
         outlook->finish[i] = NF_SLOT_NONE;
         outlook->room[i] = NF_SLOT_NONE;
     }
@@ -77,6 +77,7 @@ static void list_swept(struct nf_outlook *outlook, uint32_t number)
     if (slot->next != NF_SLOT_NONE)
         slot_of(outlook, slot->next)->prev = number;
     outlook->swept = number;
+    outlook->swept_rooms += slot->has_room;
     if (slot->known)
         outlook->swept_rate += slot->rate;
 }
@@ -90,6 +91,7 @@ static void unlist_swept(struct nf_outlook *outlook,
         slot_of(outlook, slot->prev)->next = slot->next;
     if (slot->next != NF_SLOT_NONE)
         slot_of(outlook, slot->next)->prev = slot->prev;
+    outlook->swept_rooms -= slot->has_room;
     if (slot->known)
         outlook->swept_rate -= slot->rate;
 }
@@ -127,7 +129,7 @@ static void file(struct nf_outlook *outlook, const struct nf_pool_view *pool,
     }
     line = nf_auto_dry(&slot->estimate, pool->slots[number].outstanding,
                        slot->service_us, now_us);
-    if (line.slope >= NF_OUTLOOK_SLOPES) {
+    if (line.slope >= NF_AUTO_SLOPES) {
         list_swept(outlook, number);
         return;
     }
@@ -272,14 +274,13 @@ static int64_t swept_dry_us(const struct nf_outlook *outlook,
     uint32_t outstanding = pool->slots[number].outstanding;
     int64_t service_us = nf_auto_service_us(
         estimate, estimate->results > 0 ? 0 : nf_outlook_mean_us(outlook));
-    struct nf_auto_line line =
-        nf_auto_dry(estimate, outstanding, service_us, now_us);
+    int64_t dry_us = nf_auto_dry_us(estimate, outstanding, service_us, now_us);
 
     if (estimate->results == 0 && outstanding > 0 &&
         now_us - estimate->head_us > service_us)
         service_us = now_us - estimate->head_us;
     *service_us_p = service_us;
-    return line.slope * now_us + line.offset_us;
+    return dry_us;
 }
 
 /* What is in the pool, in the unit of rate * us. */
@@ -348,8 +349,9 @@ static struct least first_in_time(const struct nf_outlook *outlook,
 {
     const struct nf_slot_node *nodes = nodes_of(outlook, HEAP_ROOM);
     struct least first = { NF_SLOT_NONE, 0 };
+    uint32_t rooms = outlook->swept_rooms; /* that are still to come */
 
-    for (int64_t slope = 0; slope < NF_OUTLOOK_SLOPES; slope++) {
+    for (int64_t slope = 0; slope < NF_AUTO_SLOPES; slope++) {
         uint32_t root = outlook->room[slope], i = NF_SLOT_NONE;
         int64_t up_to = limit_us + now_us - slope * now_us;
 
@@ -357,12 +359,13 @@ static struct least first_in_time(const struct nf_outlook *outlook,
             consider(&first, i,
                      slope * now_us + slot_of(outlook, i)->offset_us);
     }
-    for (uint32_t i = outlook->swept; i != NF_SLOT_NONE;
+    for (uint32_t i = outlook->swept; rooms > 0;
          i = slot_of(outlook, i)->next) {
         int64_t service_us = 0, dry_us;
 
         if (!slot_of(outlook, i)->has_room)
             continue;
+        rooms--;
         dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
         if (dry_us + service_us - now_us <= limit_us)
             consider(&first, i, dry_us);
@@ -370,15 +373,17 @@ static struct least first_in_time(const struct nf_outlook *outlook,
     return first;
 }
 
-/* Of all slots, the one that would finish one more chunk first. */
+/* Of all slots, the one that would finish one more chunk first; or any one
+ * without room, if that one has none. */
 static struct least first_to_finish(const struct nf_outlook *outlook,
                                     const struct nf_pool_view *pool,
                                     int64_t now_us)
 {
     const struct nf_slot_node *nodes = nodes_of(outlook, HEAP_FINISH);
     struct least best = { NF_SLOT_NONE, 0 };
+    uint32_t rooms = outlook->swept_rooms; /* that are still to come */
 
-    for (int64_t slope = 0; slope < NF_OUTLOOK_SLOPES; slope++) {
+    for (int64_t slope = 0; slope < NF_AUTO_SLOPES; slope++) {
         uint32_t root = outlook->finish[slope];
 
         if (root != NF_SLOT_NONE)
@@ -386,9 +391,13 @@ static struct least first_to_finish(const struct nf_outlook *outlook,
     }
     for (uint32_t i = outlook->swept; i != NF_SLOT_NONE;
          i = slot_of(outlook, i)->next) {
-        int64_t service_us = 0;
-        int64_t dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
+        int64_t service_us = 0, dry_us;
 
+        if (rooms == 0 && best.slot != NF_SLOT_NONE &&
+            !slot_of(outlook, best.slot)->has_room)
+            break; /* who is still to come has none either */
+        rooms -= slot_of(outlook, i)->has_room;
+        dry_us = swept_dry_us(outlook, pool, i, now_us, &service_us);
         consider(&best, i, dry_us + service_us);
     }
     return best;

@@ -22,9 +22,6 @@
  *  and small enough for a product with years. */
 enum { NF_OUTLOOK_RATE_BITS = 56 };
 
-/** Lines that are steeper are swept: a window of 16, all of it late. */
-enum { NF_OUTLOOK_SLOPES = 18 };
-
 __extension__ typedef __int128 nf_wide;
 
 struct nf_outlook_slot {
@@ -63,12 +60,13 @@ struct nf_outlook {
 
     uint32_t max_slots;
     uint64_t max_window;
-    uint32_t fresh; /**< of the last event; swept.  Or NF_SLOT_NONE */
-    uint32_t swept; /**< list */
-    uint32_t ends;  /**< heap by the end of the line */
-    uint32_t room[NF_OUTLOOK_SLOPES];   /**< heaps by offset + s: those below
+    uint32_t fresh;       /**< of the last event; swept.  Or NF_SLOT_NONE */
+    uint32_t swept;       /**< list */
+    uint32_t swept_rooms; /**< of it, those below their window */
+    uint32_t ends;        /**< heap by the end of the line */
+    uint32_t room[NF_AUTO_SLOPES];   /**< heaps by offset + s: those below
                                              their window */
-    uint32_t finish[NF_OUTLOOK_SLOPES]; /**< ... all, once they are ranked */
+    uint32_t finish[NF_AUTO_SLOPES]; /**< ... all, once they are ranked */
     bool ranked; /**< it has been asked who would finish first */
 };
 

@@ -147,14 +147,13 @@ static int64_t expected_end_us(const struct adaptive *adaptive,
         nf_outlook_estimate(&adaptive->outlook, slot);
     int64_t service_us =
         nf_auto_service_us(estimate, nf_outlook_mean_us(&adaptive->outlook));
-    struct nf_auto_line line =
-        nf_auto_dry(estimate, view->outstanding, service_us, now_us);
+    int64_t dry_us =
+        nf_auto_dry_us(estimate, view->outstanding, service_us, now_us);
 
     *head_end_us_p = estimate->head_us + service_us;
     if (estimate->results == 0 && now_us - estimate->head_us > service_us)
         service_us = now_us - estimate->head_us;
-    return line.slope * now_us + line.offset_us -
-           (int64_t)view->behind * service_us;
+    return dry_us - nf_auto_times_us(view->behind, service_us);
 }
 
 /* The owners of the two leases that are expected last, of different slaves.

@@ -82,6 +82,8 @@ struct nf_sizer_ops {
     /** Size the next chunk for @p slot.
      *  @param left     units not yet handed out, >= 1
      *  @param units_p  set on NF_OK only, 1 <= *units_p <= left
+     *  The driver may send another number of units: what is left at the next
+     *  call tells.
      *  @retval NF_WAIT nothing (more) for this slot.  Units that come back
      *                  from lost slots bypass the sizer. */
     enum nf_status (*next)(void *st, uint32_t slot, uint64_t left,

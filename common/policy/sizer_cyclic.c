@@ -4,12 +4,13 @@
  * A slot that asks out of turn gets a block of the size it has coming, so that
  * whatever the pacer, every slot does the number of units dealt to it. */
 #include "config.h"
-#include "common/policy/arith.h"
+#include "common/policy/taken.h"
 
 struct cyclic {
     uint64_t grain_units;
     uint64_t units;
     uint64_t slots;
+    struct nf_taken taken;
     uint64_t taken_units[]; /* by each slot */
 };
 
@@ -61,13 +62,14 @@ static enum nf_status cyclic_next(void *st, uint32_t slot, uint64_t left,
                                   uint64_t *units_p)
 {
     struct cyclic *cyclic = st;
-    uint64_t units = dealt_units(cyclic, slot) - cyclic->taken_units[slot];
+    uint64_t units;
 
+    nf_taken_ask(&cyclic->taken, cyclic->taken_units, slot, left);
+    units = nf_taken_rest(dealt_units(cyclic, slot), cyclic->taken_units[slot]);
     if (units == 0)
         return NF_WAIT;
     if (units > cyclic->grain_units)
         units = cyclic->grain_units;
-    cyclic->taken_units[slot] += units;
     *units_p = units < left ? units : left;
     return NF_OK;
 }

@@ -1,20 +1,24 @@
 /* static: one block of consecutive units a slot, all of them at once.  With
  * q = N div p and r = N mod p, slots below r get q + 1 units, the others q; a
- * slot whose share is 0, or that came later, gets nothing. */
+ * slot whose share is 0, or that came later, gets nothing.
+ *
+ * The sizes never change; a slot that was sent a part of its block only may ask
+ * for the rest of it. */
 #include "config.h"
-#include "common/policy/arith.h"
+#include "common/policy/taken.h"
 
 struct block {
     uint64_t units;
     uint64_t slots;
-    bool served[]; /* of each slot */
+    struct nf_taken taken;
+    uint64_t taken_units[]; /* by each slot */
 };
 
 static const struct nf_param params[] = { { .name = NULL } };
 
 static size_t static_state_size(const struct nf_policy_env *env)
 {
-    return sizeof(struct block) + env->max_slots * sizeof(bool);
+    return sizeof(struct block) + env->max_slots * sizeof(uint64_t);
 }
 
 static enum nf_status static_init(void *st, const struct nf_policy_env *env,
@@ -36,11 +40,12 @@ static enum nf_status static_next(void *st, uint32_t slot, uint64_t left,
     struct block *block = st;
     uint64_t units = block->units / block->slots;
 
+    nf_taken_ask(&block->taken, block->taken_units, slot, left);
     if (slot < block->units % block->slots)
         units++;
-    if (slot >= block->slots || units == 0 || block->served[slot])
+    units = nf_taken_rest(units, block->taken_units[slot]);
+    if (slot >= block->slots || units == 0)
         return NF_WAIT;
-    block->served[slot] = true;
     *units_p = units < left ? units : left;
     return NF_OK;
 }

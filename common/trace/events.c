@@ -42,6 +42,9 @@ enum nf_status nf_history_header(struct nf_history_reader *r,
     if (status == NF_OK)
         status = nf_history_get_text(r, line, "version", h->version,
                                      sizeof(h->version));
+    if (status == NF_OK && json_object_get(line, "emulate") != NULL)
+        status = nf_history_get_text(r, line, "emulate", h->emulate,
+                                     sizeof(h->emulate));
     if (status == NF_OK && json_object_get(line, "date") != NULL)
         status = nf_history_get_text(r, line, "date", h->date, sizeof(h->date));
     if (status == NF_OK)

@@ -105,8 +105,10 @@ static enum nf_status take_lines(struct nf_history_reader *r, struct source *s,
         else
             status = take_line(r, line, (size_t)length, *number_p == 1);
     }
-    if (status == NF_OK && s->file != NULL && ferror(s->file))
-        return nf_fail(r->err, NF_ERR_IO, "%s", strerror(errno));
+    if (status == NF_OK && s->file != NULL && ferror(s->file)) {
+        *number_p = 0; /* it is no line's fault: a directory, say */
+        return nf_fail(r->err, NF_ERR_INVAL, "%s", strerror(errno));
+    }
     if (status == NF_OK && *number_p == 0) {
         *number_p = 1;
         return nf_fail(r->err, NF_ERR_INVAL, "not a nowfarm trace: empty");
@@ -137,7 +139,9 @@ static enum nf_status read_source(struct source *s, const char *name,
         return NF_OK;
     }
     nf_history_fini(&h);
-    if (err != NULL)
+    if (err != NULL && number == 0)
+        (void)nf_fail_prefix(err, "%.200s", name);
+    else if (err != NULL)
         (void)nf_fail_prefix(err, "%.200s: line %llu", name,
                              (unsigned long long)number);
     return status;

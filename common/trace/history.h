@@ -18,6 +18,7 @@ enum {
     NF_HISTORY_SLAVES_MAX = 1 << 20, /**< slave numbers, and slots in all */
     NF_HISTORY_NAME_BYTES = 64,      /**< of a host, an app; longer is cut */
     NF_HISTORY_TEXT_BYTES = 256,
+    NF_HISTORY_WORLD_BYTES = 512, /**< of an emulated world */
 };
 
 enum nf_chunk_fate {
@@ -88,6 +89,8 @@ struct nf_history_end {
 struct nf_history {
     char app[NF_HISTORY_NAME_BYTES], transport[16], version[32], date[32];
     char policy[NF_HISTORY_TEXT_BYTES];
+    char emulate[NF_HISTORY_WORLD_BYTES]; /**< "": times are real, or the
+                                               trace is older than the member */
     uint64_t units, seed;
     bool virtual_time;
     bool complete; /**< `end` is there */
@@ -111,8 +114,7 @@ struct nf_history {
 
 /** @param history_p  set on NF_OK; release with nf_history_fini()
  *  @retval NF_ERR_INVAL  no trace, of an unknown version, or one that makes no
- *                        sense: "FILE: line 7: ..."
- *  @retval NF_ERR_IO     can't be read
+ *                        sense: "FILE: line 7: ..."; or it can't be read
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_history_read(const char *path, struct nf_history *history_p,
                                struct nf_error *err);

@@ -14,7 +14,7 @@
 
 enum {
     BUFFER_BYTES = 64 << 10,
-    TEXT_MOST = 500,    /* of a host, a reason, a policy */
+    TEXT_MOST = 511,    /* of a host, a reason, a policy, an emulated world */
     LINE_MOST = 8 << 10 /* 2 texts of TEXT_MOST, each byte as \u00xx */
 };
 static const int64_t FLUSH_US = 1000000;
@@ -165,6 +165,8 @@ static void put_header(struct nf_trace *trace,
     put_count(trace, "slots", header->slots);
     put_text(trace, "policy", header->policy);
     put_text(trace, "transport", header->transport);
+    if (header->emulate != NULL && header->emulate[0] != '\0')
+        put_text(trace, "emulate", header->emulate);
     put_key(trace, "seed");
     put_digits(trace, header->seed & INT64_MAX);
     put_text(trace, "clock", header->virtual_time ? "virtual" : "monotonic");

@@ -29,6 +29,7 @@ struct nf_trace;
 /** What is known before the job starts. */
 struct nf_trace_header {
     const char *app, *policy, *transport;
+    const char *emulate; /**< nf_options.emulate; NULL or "": times are real */
     uint64_t units, seed;
     uint32_t slaves, slots; /**< asked for; 0: as many as there will be */
     bool virtual_time;      /**< a simulation: no date, no thread */

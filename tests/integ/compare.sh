@@ -138,6 +138,8 @@ bad "csv in a missing folder" 'csv.*nodir' synth --policies send \
     --csv results/nodir/c.csv
 bad "csv and plot in one file" 'x\.svg' synth --policies send --csv x.svg \
     --plot x.svg
+bad "csv and plot in one file, by two names" 'x\.svg' synth --policies send \
+    --csv results/x.svg --plot ./results/x.svg
 bad "csv onto a folder" 'csv.*results' synth --policies send --csv results
 bad "plot in a missing folder" 'plot.*nodir' synth --policies send \
     --plot results/nodir/p.svg
@@ -147,6 +149,39 @@ bad "unknown option" frobnicate synth --policies send --frobnicate 3
 bad "bad option of the application" 12x synth --policies send --units 12x
 bad "APP and --platform" platform synth --platform results --policies send
 bad "platform that is not there" nofile --platform nofile --policies send
+# onto FILE OPTION PATH ARGS...: the option may not name FILE, which stays
+onto() {
+    local file=$1 option=$2 path=$3
+    shift 3
+    cp "$file" before
+    bad "$option $path onto $file" "$option $path: another option" "$@" \
+        "$option" "$path"
+    check "$option $path onto $file: it is as it was" cmp -s before "$file"
+}
+# wanted PATH OPTION ARGS...: as onto, but nothing is there yet
+wanted() {
+    local path=$1 option=$2
+    shift 2
+    bad "$option $path as another output" "$option $path: another option" "$@" \
+        "$option" "$path"
+}
+printf '%s\n' '%%MatrixMarket matrix array real general' '2 2' 1 2 3 4 > a.mtx
+cp a.mtx b.mtx
+ln -sf a.mtx also.svg
+echo '{"units": 8, "slaves": 2, "cost": 1000}' > p.svg
+hostname > hosts.svg
+files=(matmul --a a.mtx --b b.mtx --transport local --policies send)
+onto a.mtx --csv a.mtx "${files[@]}"
+onto a.mtx --csv "$PWD/a.mtx" "${files[@]}"
+onto b.mtx --csv ./b.mtx "${files[@]}"
+onto a.mtx --plot also.svg "${files[@]}"
+onto p.svg --csv ./p.svg --platform p.svg --policies send
+onto p.svg --plot p.svg --platform ./p.svg --policies send
+onto hosts.svg --csv hosts.svg synth --hosts hosts.svg --policies send
+onto hosts.svg --plot ./hosts.svg synth --hosts hosts.svg --policies send
+wanted results/t.svg --csv synth --policies send --trace ./results/t.svg
+wanted results/t.svg --plot synth --policies send --trace ./results/t.svg
+wanted results/c.mtx --csv matmul --policies send --out ./results/c.mtx
 # found only when it runs: still one line, and no second round
 bad "bad input of the application" nosuch.mtx matmul --a nosuch.mtx \
     --b nosuch.mtx --transport local --policies 'send;gss' --csv results/c.csv

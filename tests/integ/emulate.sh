@@ -67,8 +67,23 @@ same "the report for people: exit status" "$rc" 0
 check "the report for people: says that times are slept" \
     grep -q '^EMULATED: times are slept, not worked.  unit 2 ms;' "$work/out"
 
-run run synth --units 5 --transport local --json
+run run synth --units 12 --transport local --slaves 2 --emulate unit=2ms \
+    --trace "$work/world.trace" --quiet
+check "the trace says it" \
+    eval 'head -n 1 "$work/world.trace" | grep -q "\"emulate\":\"unit=2ms\""'
+run replay "$work/world.trace" --policies send --runs 2
+check "replay says it" grep -q '^EMULATED .*: unit=2ms$' "$work/out"
+run replay "$work/world.trace" --policies send --runs 2 --json
+same "replay says it in JSON" "$(json emulate.spec)" unit=2ms
+run gantt "$work/world.trace" -o "$work/world.svg"
+check "the picture says it" grep -q 'times EMULATED' "$work/world.svg"
+
+run run synth --units 5 --transport local --json --trace "$work/real.trace"
 same "without --emulate: null" "$(json emulate)" null
+check "without --emulate: not in the trace" \
+    eval '! grep -q emulate "$work/real.trace"'
+run replay "$work/real.trace" --policies send --runs 2 --json
+same "without --emulate: replay says null" "$(json emulate)" null
 
 for bad in '' unit unit=33 unit=0ms unit=-1ms send=1ms unit=1ms,colour=red \
     unit=1ms,wire=1 unit=1ms,speeds=0 unit=1ms,speeds=1/-1 \

@@ -31,16 +31,32 @@ echo '{"units": 1, "slaves": 1, "cost": 999999999999}' > p.json
 makespan "12 digits" 999999.999999 p.json send
 
 for field in app units slaves slots policy transport makespan_s compute_s \
-    lower_bound_s messages retries duplicates lost_slaves failed_units \
+    lower_bound_s messages bytes_out bytes_in retries duplicates lost_slaves failed_units \
     failures verified breakdown_s.compute breakdown_s.transfer \
     breakdown_s.master breakdown_s.idle breakdown_s.tail platform \
     per_slave.0.units per_slave.0.busy_s per_slave.0.blocked_s \
     per_slave.0.idle_s per_slave.0.starve_s per_slave.0.max_queue; do
     has_field "$field" || fail "field $field is missing"
 done
-for field in bytes_in bytes_out startup_s; do
-    has_field "$field" && fail "field $field has no meaning here"
+has_field startup_s && fail "field startup_s has no meaning here"
+
+# what auto has learnt of every slot: the second slave has two
+echo '{"units": 60, "cost": [%s], "slots": [1, 2], "speed": [1, "1/2"],
+    "prop": 10}' | sed "s/%s/$(yes 1000 | head -n 60 | paste -sd,)/" > p.json
+run sim farm --platform p.json --policy auto --json
+for at in 0:0:0:0.001 1:1:0:0.002 2:1:1:0.002; do
+    IFS=: read -r entry slave slot service <<< "$at"
+    same "auto $entry: slave" "$(json "auto.$entry.slave")" "$slave"
+    same "auto $entry: slot" "$(json "auto.$entry.slot")" "$slot"
+    same "auto $entry: service" "$(json "auto.$entry.service_s")" "$service"
+    for field in host chunks td_s latency_s window; do
+        has_field "auto.$entry.$field" || fail "field auto.$entry.$field"
+    done
 done
+check "auto: no more slots than there are" eval '! has_field auto.3'
+same "bytes: not known to a platform" "$(json bytes_out) $(json bytes_in)" "0 0"
+run sim farm --platform p.json --policy send --json
+check "auto: empty with other pacers" eval '! has_field auto.0'
 
 for file in "$platforms"/*.json; do
     for policy in send gss auto; do

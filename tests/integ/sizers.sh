@@ -18,6 +18,18 @@ for sizer in $sizers; do
     done
 done
 if (need_pvm > /dev/null); then
+    printf '%s slots=2\nws-none slaves=3 slots=1\n' "$(hostname)" > hosts
+    for options in '--slaves 2 --slots 2' '--slots 7 --hosts hosts' \
+        '--slaves 2 --hosts hosts'; do
+        # shellcheck disable=SC2086
+        run run synth --transport pvm $options --units 9 \
+            --policy wf:speeds=3/2/1
+        refused 2 "three speeds, $options"
+        check "three speeds, $options: the line says which" \
+            err_says 'wf:speeds=3/2/1.*3 given for [45] slots'
+        check "three speeds, $options: nothing was started" \
+            test -z "$(ls -A "$PVM_TMP")"
+    done
     for policy in static cyclic:g=5 af+window awf-d wf:speeds=3/2/1; do
         run run synth --transport pvm --slaves 3 --units 300 --cost 20us \
             --policy "$policy" --verify --json

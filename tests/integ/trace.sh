@@ -100,12 +100,24 @@ cp good.trace same.svg
 run gantt same.svg -o same.svg
 refused 2 "gantt onto its own trace"
 check "gantt onto its own trace: it is still there" cmp -s good.trace same.svg
-for options in '--out t.npy --trace t.npy' '--hosts h --trace h'; do
+mkdir -p there
+ln -sfn there way
+for options in '--out t.npy --trace t.npy' '--out ./t.npy --trace t.npy' \
+    '--out there/t.npy --trace way/t.npy' '--hosts h --trace h'; do
     hostname > h
     # shellcheck disable=SC2086
     run run matmul $options
     refused 2 "run $options"
     check "run $options: the file is as it was" grep -qx "$(hostname)" h
+    check "run $options: no file" test -z "$(find . -name t.npy)"
+done
+# only files are files
+for options in '--n 8 --trace 8' '--policy send --trace send' \
+    '--trace local'; do
+    # shellcheck disable=SC2086
+    run run matmul --transport local $options
+    same "run $options: exit status" "$rc" 0
+    check "run $options: a trace" grep -q '"ev":"end"' "${options##* }"
 done
 sed '1s/"date":"[^"]*"/"date":"<b>\&<"/' good.trace > date.trace
 run gantt date.trace -o date.svg
@@ -117,6 +129,24 @@ run gantt -o x.svg
 refused 2 "gantt without a trace"
 run gantt missing.trace -o x.svg
 refused 2 "gantt of no file"
+# unreadable FILE REASON: refused by both, with the reason and no line
+unreadable() {
+    for command in "gantt $1 -o y.svg" "replay $1"; do
+        # shellcheck disable=SC2086
+        run $command
+        refused 2 "${command%% *} of $1"
+        check "${command%% *} of $1: says why" err_says "^nowfarm: $1: $2\$"
+    done
+}
+mkdir dir.trace
+unreadable dir.trace 'Is a directory'
+unreadable missing.trace 'No such file or directory'
+if [ -r /proc/self/mem ]; then # nobody can read it at 0
+    unreadable /proc/self/mem 'Input/output error'
+fi
+: > locked.trace
+chmod 000 locked.trace
+[ -r locked.trace ] || unreadable locked.trace 'Permission denied' # not as root
 run gantt good.trace -o /no/such/dir/x.svg
 refused 2 "gantt into no directory"
 run replay good.trace --policies 'send;nonsense'
@@ -142,6 +172,8 @@ bad() {
 }
 sed '1s/"nowfarm_trace":1/"nowfarm_trace":99/' good.trace > bad.trace
 bad bad.trace 1 "an unknown version"
+sed '1s/"units":/"emulate":1,"units":/' good.trace > bad.trace
+bad bad.trace 1 "an emulated world that is no text"
 sed '0,/"ev":"sent"/{/"ev":"sent"/d}' good.trace > bad.trace
 lease=$(sed -n 's/.*"ev":"sent","lease":\([0-9]*\),.*/\1/p' good.trace | head -n 1)
 bad bad.trace "$(grep -n -m 1 "\"ev\":\"[a-z]*\",\"lease\":$lease," bad.trace |

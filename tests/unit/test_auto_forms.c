@@ -6,6 +6,7 @@
 #include "config.h"
 #include "common/base/rng.h"
 #include "common/farm/farm.h"
+#include "common/policy/auto_estimate.h"
 #include "common/policy/slot_heap.h"
 #include "tests/unit/auto_sweep.h"
 #include "tests/unit/auto_worlds.h"
@@ -79,7 +80,7 @@ enum { MAX_LEASES = 8192, MAX_SLAVES = 12, MAX_SLOTS = 24 };
 
 struct lease {
     uint64_t id, first, count, answered;
-    uint32_t slave;
+    uint32_t slave, slot;
     int64_t sent_us;
     bool live;
 };
@@ -117,6 +118,7 @@ static void take(struct twins *t, const struct nf_action *a)
                                                   .first = a->first,
                                                   .count = a->count,
                                                   .slave = a->slave,
+                                                  .slot = a->slot,
                                                   .sent_us = t->now_us,
                                                   .live = true };
 }
@@ -192,16 +194,24 @@ static struct lease *some_lease(struct twins *t)
     return last;
 }
 
-static void answer(struct twins *t)
+/* Another one of the same slot. */
+static struct lease *next_lease(struct twins *t, const struct lease *of)
 {
-    struct lease *l = some_lease(t);
-    struct nf_chunk_times times = { .wait_us = -1 };
-    uint64_t first, count;
+    for (uint32_t i = 0; i < t->nleases; i++) {
+        struct lease *l = &t->leases[i];
 
-    if (!l)
-        return;
-    first = l->first + l->answered;
-    count = l->count - l->answered;
+        if (l->live && l != of && l->slave == of->slave && l->slot == of->slot)
+            return l;
+    }
+    return NULL;
+}
+
+static void answer(struct twins *t, struct lease *l)
+{
+    struct nf_chunk_times times = { .wait_us = -1 };
+    uint64_t first = l->first + l->answered;
+    uint64_t count = l->count - l->answered;
+
     if (nf_rng_below(&t->rng, 20) == 0) {
         l->answered++;
         l->live = count > 1;
@@ -221,6 +231,20 @@ static void answer(struct twins *t)
                            t->now_us, actions_p));
 }
 
+/* One, or two of a slot at the same time: the second changes the mean that is
+ * assumed of those without results, while nothing happens to them. */
+static void answer_some(struct twins *t, bool two)
+{
+    struct lease *l = some_lease(t);
+
+    if (l == NULL)
+        return;
+    answer(t, l);
+    l = next_lease(t, l);
+    if (two && l != NULL && !t->over && !t->different)
+        answer(t, l);
+}
+
 static void step(struct twins *t)
 {
     uint64_t what = nf_rng_below(&t->rng, 40);
@@ -236,7 +260,7 @@ static void step(struct twins *t)
             t->now_us = t->wake_us;
         BOTH(t, nf_farm_timer(farm, t->now_us, actions_p));
     } else
-        answer(t);
+        answer_some(t, what <= 20);
 }
 
 static bool create(struct twins *t, uint64_t seed)
@@ -346,7 +370,55 @@ static void test_heap(void)
     }
 }
 
+/* ---- far away ---- */
+
+/* A slot whose oldest chunk is late, on a host that is up for @p up_us. */
+static int64_t dry_after_us(int64_t up_us, uint32_t outstanding,
+                            int64_t service_us, int64_t late_us)
+{
+    struct nf_auto_estimate slot = { .results = 1,
+                                     .service_us = service_us,
+                                     .head_us = up_us };
+
+    return nf_auto_dry_us(&slot, outstanding, service_us, up_us + late_us) -
+           up_us - late_us;
+}
+
+/* 10^6 chunks times 107 days and a half are 2^63 us. */
+static void test_long_queues(void)
+{
+    static const int64_t up_us[] = { 0, INT64_C(9223372036854),
+                                     INT64_C(9223372036855), INT64_C(1) << 55 };
+    const int64_t most_us = NF_AUTO_MOST_US;
+
+    for (size_t i = 0; i < sizeof(up_us) / sizeof(up_us[0]); i++) {
+        int64_t up = up_us[i];
+
+        CU_ASSERT_EQUAL(dry_after_us(up, 1000000, 50, 300),
+                        INT64_C(1000000) * 300 - 50);
+        /* as lines of the same slope go on, told or not */
+        CU_ASSERT_EQUAL(dry_after_us(up, 16, 50, 300), 16 * 300 - 50);
+        CU_ASSERT_EQUAL(dry_after_us(up, 17, 50, 300), 17 * 300 - 50);
+        /* where it is cut, and beyond; on time, late, and much too late */
+        CU_ASSERT_EQUAL(dry_after_us(up, 1 << 20, 1, INT64_C(1) << 30),
+                        most_us - 1);
+        CU_ASSERT_EQUAL(dry_after_us(up, 1 << 20, 1, (INT64_C(1) << 30) - 1),
+                        most_us - (1 << 20) - 1);
+        CU_ASSERT_EQUAL(dry_after_us(up, UINT32_MAX, 1, INT64_C(1) << 40),
+                        most_us - 1);
+        CU_ASSERT_EQUAL(dry_after_us(up, UINT32_MAX, INT64_C(1) << 41, 0),
+                        most_us);
+        CU_ASSERT_EQUAL(dry_after_us(up, UINT32_MAX, 1 << 30, 1 << 29),
+                        most_us - (1 << 29));
+        CU_ASSERT_EQUAL(dry_after_us(up, UINT32_MAX, 1 << 30, 3 << 29),
+                        most_us + (3 << 29));
+        CU_ASSERT_EQUAL(dry_after_us(up, 1, INT64_C(1) << 41, INT64_C(1) << 42),
+                        INT64_C(1) << 41);
+    }
+}
+
 static CU_TestInfo tests[] = {
+    { "long queues end within what 64 bits hold", test_long_queues },
     { "a heap of slots always knows the least and all below a limit",
       test_heap },
     { "heaps and sweep send the same in 4000 random worlds", test_worlds },

@@ -165,9 +165,9 @@ static void test_different_speeds(void)
     CU_ASSERT_FATAL(auto_run_spec("auto", platform, &result));
     for (uint32_t i = 0; i < 4; i++) {
         /* the interval that the paper has one choose: t_D = t_P, of each */
-        CU_ASSERT_EQUAL(result.slave[i].learnt.interval_us, interval_us[i]);
-        CU_ASSERT_EQUAL(result.slave[i].learnt.window, 2);
-        CU_ASSERT_EQUAL(result.slave[i].learnt.results, result.slave[i].units);
+        CU_ASSERT_EQUAL(result.learnt[i].interval_us, interval_us[i]);
+        CU_ASSERT_EQUAL(result.learnt[i].window, 2);
+        CU_ASSERT_EQUAL(result.learnt[i].results, result.slave[i].units);
     }
     nf_farm_sim_fini(&result);
     json_decref(platform);

@@ -18,7 +18,8 @@ static const char platform[] =
 /* Everything that may be in a trace. */
 static const char eventful[] =
     "{\"nowfarm_trace\":1,\"version\":\"1\",\"app\":\"a<&>\\\"b\",\"units\":99,"
-    "\"policy\":\"send\",\"transport\":\"pvm\",\"clock\":\"monotonic\"}\n"
+    "\"policy\":\"send\",\"transport\":\"pvm\",\"clock\":\"monotonic\","
+    "\"emulate\":\"u<&1\"}\n"
     "{\"t\":1,\"ev\":\"phase_begin\",\"slave\":3,\"name\":\"sh<\","
     "\"host\":\"h&\\\"1\",\"bytes\":7}\n"
     "{\"t\":900,\"ev\":\"phase_end\",\"slave\":3,\"name\":\"sh<\"}\n"
@@ -469,9 +470,11 @@ static void check_xml(const char *text)
 static void the_picture_is_xml_and_has_what_happened(void)
 {
     static const char *const wanted[] = {
-        "a&lt;&amp;&gt;\"b",    "compute for 3 ms", "lost: &lt;gone&gt;",
-        "the trace has no end", "unfinished for",   "h&amp;\"1",
-        "slave 3 slot 1",       "time in ms",
+        "a&lt;&amp;&gt;\"b",  "compute for 3 ms",
+        "lost: &lt;gone&gt;", "the trace has no end",
+        "unfinished for",     "h&amp;\"1",
+        "slave 3 slot 1",     "time in ms",
+        ", times EMULATED<",  "<title>u&lt;&amp;1</title>",
     };
     struct nf_history h;
     struct timeline t;

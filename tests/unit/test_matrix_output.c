@@ -117,6 +117,42 @@ static void test_bad_paths(void)
     unlink("link");
 }
 
+static void expect_same(const char *path, const char *other, bool same)
+{
+    CU_ASSERT_EQUAL(nf_output_is_same(path, other), same);
+    CU_ASSERT_EQUAL(nf_output_is_same(other, path), same);
+}
+
+static void test_names_of_one_file(void)
+{
+    char longer[5000];
+
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+    mkdir("here", 0777);
+    mkdir("there", 0777);
+    CU_ASSERT_EQUAL(symlink("here", "link"), 0);
+    for (int is_there = 0; is_there < 2; is_there++) {
+        expect_same("new", "new", true);
+        expect_same("new", "./new", true);
+        expect_same("new", "here/../new", true);
+        expect_same("here/new", "link/new", true);
+        expect_same("here/new", "there/../link//new", true);
+        expect_same("new", "news", false);
+        expect_same("new", "here/new", false);
+        expect_same("here/new", "there/new", false);
+        expect_same("none/new", "./none/new", false);
+        expect_same("new", longer, false);
+        put("new", "");
+        put("here/new", "");
+    }
+    unlink("new");
+    unlink("here/new");
+    unlink("link");
+    rmdir("here");
+    rmdir("there");
+}
+
 static struct nf_output *begin(const char *path, const char *text)
 {
     struct nf_output *output = NULL;
@@ -323,6 +359,8 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "bad paths are refused and nothing is created", test_bad_paths },
+        { "one file is known by its names, also before it is there",
+          test_names_of_one_file },
         { "a new file appears at commit, with the usual permissions",
           test_commit },
         { "an old file is replaced at commit, links and permissions stay",

@@ -202,6 +202,40 @@ static void a_script_may_go_on_from_another_size(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(output.out, "\"sizes\":[25,0]"));
 }
 
+/* Slots keep what was dealt to them: who took less gets the rest, who took more
+ * has taken it from those that ask last. */
+static void a_script_may_change_what_was_dealt(void)
+{
+    static const struct {
+        const char *spec, *script, *sizes;
+    } cases[] = {
+        { "static", "next 0 1\nnext 0\nnext 0\n", "[25,24,0]" },
+        { "static", "next 0 40\nnext 0\nnext 1\nnext 2\nnext 3\n",
+          "[25,0,25,25,10]" },
+        { "static", "next 3 0\nnext 3 20\nnext 3\nnext 3\n", "[25,25,5,0]" },
+        { "static", "next 0 100\nnext 1\n", "[25,0]" },
+        /* 30, 30, 20, 20 */
+        { "cyclic:g=10", "next 0 4\nnext 0\nnext 0\nnext 0\nnext 0\n",
+          "[10,10,10,6,0]" },
+        { "cyclic:g=10", "next 2 15\nnext 2\nnext 2\n", "[10,5,0]" },
+        { "cyclic:g=10", "next 1 95\nnext 1\nnext 0\nnext 2\n", "[10,0,5,0]" },
+        /* those that count requests, or go by what is left alone */
+        { "tss:first=20,last=4", "next 0 3\nnext 1\n", "[20,18]" },
+        { "fixed:g=8", "next 0 95\nnext 1\n", "[8,5]" },
+        { "fiss", "next 0 99\nnext 1\n", "[5,1]" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_script(cases[i].script);
+        RUN(nf_cmd_chunks, "chunks", cases[i].spec, "--units", "100",
+            "--slaves", "4", "--json", "--script", script_path);
+        CU_ASSERT_EQUAL(output.status, 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(output.out, cases[i].sizes));
+        if (strstr(output.out, cases[i].sizes) == NULL)
+            printf("\n    %s is not %s", output.out, cases[i].sizes);
+    }
+}
+
 static void expect_usage_error(const char *part)
 {
     const char *newline = strchr(output.err, '\n');
@@ -330,6 +364,8 @@ int main(void)
         { "chunks replays a script", chunks_replays_a_script },
         { "a script may go on from another size",
           a_script_may_go_on_from_another_size },
+        { "a script may change what was dealt",
+          a_script_may_change_what_was_dealt },
         { "a script may change what is left of a batch",
           a_script_may_change_what_is_left_of_a_batch },
         { "static lists the block of every slave",

@@ -304,6 +304,32 @@ static void cyclic_deals_the_same_to_a_slot_in_any_order(void)
 /* ---- limits ---- */
 
 /* A p-th of 2^40 and more: nothing wraps around. */
+/* The farm cuts a chunk that no lease can hold; nothing may be left over. */
+static void a_block_that_was_cut_is_handed_out_to_its_end(void)
+{
+    static const char *const specs[] = { "static", "cyclic:g=9000000000" };
+
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t taken[2] = { 0, 0 };
+        struct job job;
+        int asked = 0;
+
+        CU_ASSERT_FATAL(job_start(&job, specs[i], UINT64_C(18000000000), 2, 2));
+        for (; job.left > 0 && asked < 12; asked++) {
+            uint64_t units = job_next(&job, (uint32_t)asked % 2);
+            uint64_t cut = units > UINT32_MAX ? UINT32_MAX : units;
+
+            job.left += units - cut;
+            taken[asked % 2] += cut;
+        }
+        CU_ASSERT_EQUAL(job.left, 0);
+        CU_ASSERT_EQUAL(taken[0], UINT64_C(9000000000));
+        CU_ASSERT_EQUAL(taken[1], UINT64_C(9000000000));
+        CU_ASSERT_EQUAL(asked, 6);
+        job_end(&job);
+    }
+}
+
 static void huge_jobs_get_chunks_of_the_right_size(void)
 {
     static const struct {
@@ -362,6 +388,8 @@ int main(void)
 {
     CU_TestInfo sequences[] = {
         { "worked sequences come out", worked_sequences_come_out },
+        { "a block that was cut is handed out to its end",
+          a_block_that_was_cut_is_handed_out_to_its_end },
         { "cyclic deals the same to a slot in any order",
           cyclic_deals_the_same_to_a_slot_in_any_order },
         { "a slot that came later gets an average share",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/nowfarm/replay.h"
+#include "common/base/rng.h"
 #include "tests/unit/nf_tmpdir.h"
 #include "tests/unit/nf_unit.h"
 #include "tests/unit/sim_trace.h"
@@ -79,6 +80,25 @@ static void the_world_is_found_again(void)
     close_trace(&f);
 }
 
+/* The slowest has 3 units, all of them longer than any of the others. */
+static void few_units_tell_speeds_if_they_are_alike(void)
+{
+    static const double speeds[] = { 1, 1, 0.5, 0.25 };
+    struct fixture f;
+
+    sim_trace_write(
+        "{\"units\":30, \"cost\":20000, \"slaves\":4,"
+        " \"speed\":[1, 1, \"1/2\", \"1/4\"], \"prop\":700, \"net\":\"links\"}",
+        "send", nf_tmp("few"));
+    open_trace(&f, nf_tmp("few"));
+    CU_ASSERT_TRUE(f.m.seats.list[2].units < 8);
+    CU_ASSERT_TRUE(f.m.seats.list[3].units < 4);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_TRUE(near(f.m.seats.list[i].speed / f.m.seats.list[0].speed,
+                            speeds[i], 0.01));
+    close_trace(&f);
+}
+
 /* Of a trace of one policy, the makespans of the others. */
 static void the_makespans_of_other_policies_are_foretold(void)
 {
@@ -110,8 +130,8 @@ static void the_makespans_of_other_policies_are_foretold(void)
         }
 }
 
-/* With copies a slow slave may be seen with one unit, and that is enough to know
- * what it would do to policies that give it more. */
+/* With copies a slow slave may be seen with one unit, and that is enough to
+ * know what it would do to policies that give it more. */
 static void one_unit_tells_a_slow_slave(void)
 {
     static const char *const specs[] = { "auto:replicate=1", "gss", "fac2",
@@ -132,6 +152,72 @@ static void one_unit_tells_a_slow_slave(void)
     CU_ASSERT_EQUAL(replay.list[1].verdict, VERDICT_WORSE);
     replay_fini(&replay);
     close_trace(&f);
+}
+
+/* Costs around 20 ms: one in ten is ten times as long, or exponential.  Results
+ * cost the master nothing: a trace can't tell that from the way, and who gets
+ * the last long unit may hang on it. */
+static void make_heavy_tailed(char *platform, size_t bytes, int slaves,
+                              int units, bool exponential, uint64_t seed)
+{
+    struct nf_rng rng;
+    int used = snprintf(platform, bytes,
+                        "{\"slaves\":%d, \"prop\":300, \"net\":\"links\", "
+                        "\"o_send\":20, \"cost\":[",
+                        slaves);
+
+    rng = (struct nf_rng){ seed };
+    for (int i = 0; i < units; i++) {
+        double u = (double)(nf_rng_below(&rng, 1000000) + 1) * 1e-6;
+        double cost_us = exponential ? -20000 * log(u) + 1
+                         : u <= 0.1  ? 200000
+                                     : 20000;
+
+        used += snprintf(platform + used, bytes - (size_t)used, "%s%.0f",
+                         i > 0 ? "," : "", cost_us);
+    }
+    snprintf(platform + used, bytes - (size_t)used, "]}");
+}
+
+static void expect_equal_slaves(const char *platform, const char *const *specs,
+                                int used)
+{
+    struct replay replay = { .runs = 5, .seed = 1 };
+    struct nf_error err = { .text = "" };
+    struct fixture f;
+    double true_us[2];
+
+    sim_trace_write(platform, specs[used], nf_tmp("tail"));
+    open_trace(&f, nf_tmp("tail"));
+    for (uint32_t i = 0; i < f.m.seats.count; i++)
+        CU_ASSERT_TRUE(near(f.m.seats.list[i].speed, 1, 0.1));
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(replay_add(&replay, specs[i], i == used, &err), NF_OK);
+    CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+    for (int i = 0; i < 2; i++) {
+        true_us[i] = (double)sim_makespan_us(platform, specs[i]);
+        CU_ASSERT_TRUE(near(replay.list[i].point_us, true_us[i], 0.1));
+    }
+    if (true_us[1] <= true_us[0])
+        CU_ASSERT_NOT_EQUAL(replay.list[1].verdict, VERDICT_WORSE);
+    replay_fini(&replay);
+    close_trace(&f);
+}
+
+/* Who had the long units got few of them, and is not slow for that. */
+static void long_units_do_not_make_a_slave_slow(void)
+{
+    static const char *const specs[] = { "send", "auto" };
+    static const int slaves[] = { 64, 32, 4 }, units[] = { 128, 96, 400 };
+    static char platform[10000];
+
+    for (int size = 0; size < 3; size++)
+        for (uint64_t seed = 1; seed <= 8; seed++)
+            for (int i = 0; i < 4; i++) {
+                make_heavy_tailed(platform, sizeof(platform), slaves[size],
+                                  units[size], i % 2 == 1, seed);
+                expect_equal_slaves(platform, specs, i / 2);
+            }
 }
 
 /* gss gives half of the work to a slave of a quarter of the speed. */
@@ -250,6 +336,46 @@ static void one_that_takes_the_place_of_another_gets_its_seat(void)
     nf_history_fini(&h);
 }
 
+/* Slave 1 is away before the first lease, slave 0 is replaced at once, `at_us`
+ * later or never. */
+static void expect_losses(const char *at, size_t failures)
+{
+    static const char ends[] =
+        "{\"t\":%s,\"ev\":\"lost\",\"slave\":0,\"reason\":\"exited\"}\n"
+        "{\"t\":%s,\"ev\":\"join\",\"slave\":2,\"host\":\"h\",\"slots\":1}\n";
+    static const char begins[] = HEAD
+        "{\"t\":5,\"ev\":\"join\",\"slave\":0,\"host\":\"h\",\"slots\":1}\n"
+        "{\"t\":5,\"ev\":\"join\",\"slave\":1,\"host\":\"g\",\"slots\":1}\n"
+        "{\"t\":6,\"ev\":\"lost\",\"slave\":1,\"reason\":\"exited\"}\n"
+        "{\"t\":7,\"ev\":\"join\",\"slave\":1,\"host\":\"g\",\"slots\":1}\n"
+        "{\"t\":9,\"ev\":\"sent\",\"lease\":1,\"slave\":0,\"first\":0,"
+        "\"count\":1}\n"
+        "{\"t\":20,\"ev\":\"result\",\"lease\":1,\"units\":1,\"last\":true,"
+        "\"compute_us\":5,\"wait_us\":0,\"idle_us\":0,\"elapsed_us\":11}\n";
+    char text[2000];
+    struct fixture f;
+
+    memcpy(text, begins, sizeof(begins));
+    snprintf(text + sizeof(begins) - 1, sizeof(text) - sizeof(begins), ends, at,
+             at);
+    nf_tmp_write("losses", text);
+    open_trace(&f, nf_tmp("losses"));
+    CU_ASSERT_EQUAL(f.m.losses_ignored, failures == 0);
+    CU_ASSERT_EQUAL_FATAL(f.world.nfailures, failures);
+    if (failures > 0) {
+        CU_ASSERT_EQUAL(f.world.failures[0].at_us, atoll(at) - 9);
+        CU_ASSERT_EQUAL(f.world.failures[0].until_us, atoll(at) - 8);
+    }
+    close_trace(&f);
+}
+
+static void losses_are_replayed_if_they_can_be(void)
+{
+    expect_losses("30", 1);
+    expect_losses("1000000000008", 1);
+    expect_losses("1000000000010", 0);
+}
+
 static void a_trace_without_results_can_not_be_replayed(void)
 {
     static const char text[] = HEAD
@@ -269,9 +395,13 @@ static void a_trace_without_results_can_not_be_replayed(void)
 
 static CU_TestInfo tests[] = {
     { "the world is found again", the_world_is_found_again },
+    { "few units tell speeds if they are alike",
+      few_units_tell_speeds_if_they_are_alike },
     { "the makespans of other policies are foretold",
       the_makespans_of_other_policies_are_foretold },
     { "one unit tells a slow slave", one_unit_tells_a_slow_slave },
+    { "long units do not make a slave slow",
+      long_units_do_not_make_a_slave_slow },
     { "a bad policy is told to be worse, and equals to be equal",
       a_bad_policy_is_told_to_be_worse_and_equals_to_be_equal },
     { "the same seed gives the same runs", the_same_seed_gives_the_same_runs },
@@ -279,6 +409,8 @@ static CU_TestInfo tests[] = {
       every_sizer_is_tried_with_pull_and_with_auto },
     { "one that takes the place of another gets its seat",
       one_that_takes_the_place_of_another_gets_its_seat },
+    { "losses are replayed if they can be",
+      losses_are_replayed_if_they_can_be },
     { "a trace without results can not be replayed",
       a_trace_without_results_can_not_be_replayed },
     CU_TEST_INFO_NULL,

@@ -18,6 +18,7 @@ static const struct nf_trace_header header = {
     .app = "synth",
     .policy = "fixed:g=2+\"odd\"",
     .transport = "pvm",
+    .emulate = "unit=33ms,send=0.9ms",
     .units = 100,
     .seed = 7,
     .slaves = 2,
@@ -30,6 +31,7 @@ static struct nf_trace *create(const char *path, bool virtual_time)
     struct nf_error err = { .text = "" };
 
     mine.virtual_time = virtual_time;
+    mine.emulate = virtual_time ? NULL : header.emulate;
     if (nf_trace_create(path, &mine, 1000, &trace, &err) != NF_OK)
         fprintf(stderr, "%s\n", err.text);
     CU_ASSERT_PTR_NOT_NULL(trace);
@@ -175,6 +177,7 @@ static void what_is_written_is_read(void)
         check_story(&h);
         check_chunks(&h);
         CU_ASSERT_EQUAL(h.virtual_time, virtual_time);
+        CU_ASSERT_STRING_EQUAL(h.emulate, virtual_time ? "" : header.emulate);
         CU_ASSERT_EQUAL(h.date[0] == '\0', virtual_time);
         nf_history_fini(&h);
     }

@@ -1,0 +1,382 @@
+#!/bin/bash
+# coll.sh - collective operations between hosts of a lab: ours beside Open MPI,
+# MPICH and PVM's group library, and beside the limit L(m), one plain TCP
+# transfer of m bytes between two hosts.  All sides take turns in one run;
+# samples are the slowest member's time of one call, and medians are compared.
+#
+#   coll.sh [-w WORLDS] [-o OPS] [-s SIZES] [-x SIDES] [-r ROUNDS] [-t MS]
+#           [-l SECONDS] [-d FILE]
+#
+#   -w  HOSTS:RATE ...: a lab of so many hosts, its links as for `nowfarm lab
+#       up`, or `none`; local:MEMBERS is this machine without a lab
+#       (default: "5:100mbit 8:100mbit 5:1gbit 5:none local:8")
+#   -o  operations, between commas       -s  bytes of a block, between commas
+#   -x  sides left out, between commas: openmpi, mpich, group, ours
+#   -r  each side runs so often in each world (default: $REPEATS, else 5)
+#   -t  each run repeats an operation for so long, but 2 to 200 times
+#   -l  limit for one run of one side
+#   -d  all samples go to FILE: world, side, operation, bytes, microseconds
+#
+# Needs root or user namespaces, as the lab does.  A side that is not installed
+# is left out, in one line.  Debian: openmpi-bin libopenmpi-dev, mpich
+# libmpich-dev.
+. "${0%/*}/bench-lib.sh"
+need_pvm
+
+worlds="5:100mbit 8:100mbit 5:1gbit 5:none local:8"
+ops=bcast,reduce,allreduce,scan,gather,scatter,alltoall,barrier
+sizes=8,65536,1048576
+left_out='' budget_ms=300 limit_s=150 samples=
+wrong() {
+    echo "coll.sh: $*" >&2
+    exit 2
+}
+usage() { sed -n '2,/^\. /s/^# \{0,1\}//p' "$0"; }
+while getopts w:o:s:x:r:t:l:d:h option; do
+    case $option in
+    w) worlds=$OPTARG ;;
+    o) ops=$OPTARG ;;
+    s) sizes=$OPTARG ;;
+    x) left_out=,$OPTARG, ;;
+    r) repeats=$OPTARG ;;
+    t) budget_ms=$OPTARG ;;
+    l) limit_s=$OPTARG ;;
+    d) samples=$OPTARG ;;
+    h) usage; exit 0 ;;
+    *) wrong "see coll.sh -h" ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# = 0 ] || wrong "what is $1? See coll.sh -h"
+for number in "$repeats" "$budget_ms" "$limit_s"; do
+    [[ $number =~ ^[1-9][0-9]{0,5}$ ]] || wrong "$number is not a number from 1"
+done
+for op in ${ops//,/ }; do
+    case $op in
+    bcast | reduce | allreduce | scan | gather | scatter | alltoall | barrier) ;;
+    *) wrong "no operation $op" ;;
+    esac
+done
+for bytes in ${sizes//,/ }; do
+    if ! [[ $bytes =~ ^[1-9][0-9]{0,7}$ ]] || [ $((bytes % 8)) != 0 ]; then
+        wrong "a size is a multiple of 8 bytes, not $bytes"
+    fi
+done
+for world in $worlds; do
+    [[ $world =~ ^(local:([2-9]|[1-9][0-9])|([2-9]|[1-9][0-9]):([1-9][0-9]*[kmg]bit|none))$ ]] ||
+        wrong "a world is HOSTS:RATE, HOSTS:none or local:MEMBERS, not $world"
+done
+[ -z "$samples" ] || : > "$samples" || exit 2
+
+export NOWFARM_LAB=nf-coll-$$
+if tr ' ' '\n' <<< "$worlds" | grep -q '^[0-9]'; then
+    reason=$(timeout 60 "$NF" lab check 2>&1) || skip "${reason##*$'\n'}"
+fi
+test_cleanup() { timeout -k 5 60 "$NF" lab down 2> /dev/null; }
+
+# --- the worlds ------------------------------------------------------------
+
+# world_up: of $hosts members and $rate; names in $names
+world_up() {
+    names=$(seq -s , -f 'ws%g' 0 $((hosts - 1)))
+    [ "$rate" = local ] && return
+    if [ "$rate" = none ]; then
+        timeout -k 5 60 "$NF" lab up $((hosts - 1))
+    else
+        timeout -k 5 60 "$NF" lab up $((hosts - 1)) "$rate"
+    fi || exit 1
+}
+world_down() {
+    [ "$rate" = local ] || timeout -k 5 60 "$NF" lab down || exit 1
+}
+# on_first COMMAND...: on ws0, within the limit; here if there is no lab
+on_first() {
+    if [ "$rate" = local ]; then
+        timeout -k 5 "$limit_s" "$@" < /dev/null
+    else
+        timeout -k 5 "$limit_s" "$NF" lab exec ws0 "$@" < /dev/null
+    fi
+}
+
+# --- the sides -------------------------------------------------------------
+# Each is a function side_NAME that prints lines of samples.h, for the
+# operations it has of $ops, and fails if not all of them came.
+
+# has SIDE: it can run in this world
+has() {
+    [[ $left_out != *,$1,* ]] || return 1
+    case $1 in
+    tcp) [ "$rate" != local ] ;;
+    openmpi | mpich) [ "$rate" != local ] && [ -x "$work/coll_mpi.$1" ] ;;
+    group) [ -n "$pvmgs" ] ;;
+    ours) [ -n "$have_ours" ] ;;
+    esac
+}
+plan=("$sizes" 2 200 "$budget_ms") # least and most calls that are timed
+
+side_tcp() {
+    local tcp=$top_builddir/tests/bench/tcp_limit receiver status
+    timeout -k 5 "$limit_s" "$NF" lab exec ws1 "$tcp" receive $port &
+    receiver=$!
+    on_first "$tcp" send ws1 $port "${plan[@]}"
+    status=$?
+    [ $status = 0 ] || kill "$receiver" 2> /dev/null
+    wait "$receiver" && [ $status = 0 ]
+}
+# Every rank has a host of its own, but the hosts share the cores of this
+# machine: nobody may be bound to "the first core", and polling must yield.
+side_openmpi() {
+    on_first sh -c 'exec mpirun.openmpi --mca plm_rsh_agent "$PVM_RSH" "$@"' sh \
+        --allow-run-as-root --mca pml ob1 --mca btl tcp,self \
+        --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 \
+        --mca mpi_yield_when_idle 1 --bind-to none \
+        -H "${names//,/:1,}:1" -n "$hosts" "$work/coll_mpi.openmpi" "$ops" "${plan[@]}"
+    grep -qx "done" "$work/lines"
+}
+# The same over UCX, which Debian's MPICH is built on; it has no yielding.
+side_mpich() {
+    on_first sh -c 'exec mpirun.mpich -launcher rsh -launcher-exec "$PVM_RSH" "$@"' \
+        sh -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
+        -hosts "$names" -n "$hosts" "$work/coll_mpi.mpich" "$ops" "${plan[@]}"
+    grep -qx "done" "$work/lines"
+}
+side_group() {
+    {
+        echo "* ep=${pvmgs%/*}"
+        [ "$rate" = local ] || tr , '\n' <<< "$names"
+    } > "$work/hostfile"
+    on_first "$top_builddir/tests/bench/coll_pvm_group" "$work/hostfile" \
+        "$hosts" "$ops" "${plan[@]}"
+}
+# ours_lines: the report of `nowfarm coll-bench OP --json` in $work/ours, as
+# lines.  What is read of it: results, each with bytes, and samples_us, the
+# slowest member's time of each call.  Another form is a matter of here only, as
+# other options are one of side_ours.
+ours_lines() { # OP
+    local n bytes list
+    for ((n = 0; ; n++)); do
+        bytes=$("$jsonget" "$work/ours" results.$n.bytes 2> /dev/null) || break
+        list=$("$jsonget" "$work/ours" results.$n.samples_us) || return 1
+        [ "$1" != barrier ] || bytes=0
+        echo "$1 $bytes $hosts - ${list//[][]/}"
+    done
+    [ $n -gt 0 ]
+}
+side_ours() {
+    local op where=() status
+    if [ "$rate" = local ]; then
+        where=(--slaves "$hosts")
+    else
+        tr , '\n' <<< "$names" > "$work/hosts"
+        where=(--hosts "$work/hosts" --slaves "$hosts")
+    fi
+    for op in ${ops//,/ }; do
+        on_first "$NF" coll-bench "$op" --sizes "$sizes" "${where[@]}" --json \
+            > "$work/ours"
+        status=$?
+        [ $status = 2 ] && continue # not an operation of ours
+        [ $status = 0 ] && ours_lines "$op" || return 1
+    done
+}
+
+# build_mpi NAME PACKAGES
+build_mpi() {
+    if ! command -v "mpicc.$1" > /dev/null ||
+        ! command -v "mpirun.$1" > /dev/null; then
+        echo "# $1 is left out: no mpicc.$1 and mpirun.$1 (Debian: $2)"
+        return
+    fi
+    "mpicc.$1" -std=c11 -D_GNU_SOURCE -O2 -o "$work/coll_mpi.$1" \
+        "$top_srcdir/tests/bench/coll_mpi.c" || exit 1
+}
+
+# --- measuring -------------------------------------------------------------
+
+# keep SIDE: the lines, one sample a line in $here/SIDE.OP.BYTES
+keep() {
+    awk -v dir="$here" -v side="$1" -v world="$world" -v all="${samples:-/dev/null}" '
+        NF == 5 && $3 ~ /^[0-9]+$/ {
+            n = split($5, us, ",")
+            for (i = 1; i <= n; i++) {
+                print us[i] >> (dir "/" side "." $1 "." $2)
+                print world "\t" side "\t" $1 "\t" $2 "\t" us[i] >> all
+            }
+        }' "$work/lines"
+}
+# once SIDE: one run; a failed one counts nothing, and the next side finds a
+# world without what it may have left
+port=7000
+once() {
+    port=$((port + 1))
+    "side_$1" > "$work/lines" 2> "$work/err" & # so that signals are heard
+    wait $! && keep "$1" && return
+    reason=$(grep -v '^libpvm' "$work/err" | grep . | head -n 1)
+    echo "# $1 failed: ${reason:-not all came within $limit_s s}"
+    echo "$1" >> "$here/failed"
+    if [ "$rate" = local ]; then
+        echo halt | timeout -k 5 20 pvm > /dev/null 2>&1
+    else
+        world_down
+        world_up
+    fi
+}
+of() { # SIDE OP BYTES: median in us, or nothing
+    local file=$here/$1.$2.$3
+    [ ! -s "$file" ] || median "$file"
+}
+# limit_of OP BYTES: what the links allow, in us, or nothing
+limit_of() {
+    local l
+    l=$(of tcp tcp "$2")
+    [ -n "$l" ] || return
+    case $1 in
+    bcast | reduce | scan) echo "$l" ;;
+    allreduce) calc "print 2 * $l * ($hosts - 1) / $hosts" ;;
+    gather | scatter | alltoall) calc "print $l * ($hosts - 1)" ;;
+    esac
+}
+better_mpi() { # OP BYTES
+    { of openmpi "$@"; of mpich "$@"; } | sort -g | head -n 1
+}
+ratio() { # A B: A / B, or "-"
+    if [ -n "$1" ] && [ -n "$2" ]; then
+        calc "r = $1 / $2; printf(r < 100 ? \"%.3g\" : \"%.0f\", r)"
+    else
+        echo -
+    fi
+}
+ms() {
+    if [ -n "$1" ]; then calc "printf(\"%.4g\", $1 / 1000)"; else echo -; fi
+}
+# iqr SIDE OP BYTES: the range of the middle half of the samples, in percent of
+# the median
+iqr() {
+    local file=$here/$1.$2.$3
+    if [ ! -s "$file" ]; then
+        echo -
+        return
+    fi
+    sort -g "$file" | awk '{v[NR] = $1} END {
+        m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
+        q = int((NR + 3) / 4)
+        printf("%.0f%%", 100 * (v[NR + 1 - q] - v[q]) / m)}'
+}
+table() {
+    local op bytes limit ours side us
+    printf '%-9s %8s %8s' "" "" limit
+    printf '  |%16s     ' "Open MPI" MPICH libgpvm3 ours
+    printf '  | %8s %8s\n%-9s %8s %8s' ours/ ours/ operation bytes ms
+    printf '  |%8s %6s %5s' ms xlimit iqr ms xlimit iqr ms xlimit iqr ms xlimit iqr
+    printf '  | %8s %8s\n' "best MPI" libgpvm3
+    for op in ${ops//,/ }; do
+        for bytes in ${sizes//,/ }; do
+            [ "$op" != barrier ] || bytes=0
+            limit=$(limit_of "$op" "$bytes") ours=$(of ours "$op" "$bytes")
+            printf '%-9s %8s %8s' "$op" "$bytes" "$(ms "$limit")"
+            for side in openmpi mpich group ours; do
+                us=$(of $side "$op" "$bytes")
+                printf '  |%8s %6s %5s' "$(ms "$us")" "$(ratio "$us" "$limit")" \
+                    "$(iqr $side "$op" "$bytes")"
+            done
+            printf '  | %8s %8s\n' \
+                "$(ratio "$ours" "$(better_mpi "$op" "$bytes")")" \
+                "$(ratio "$ours" "$(of group "$op" "$bytes")")"
+            [ "$op" != barrier ] || break
+        done
+    done
+}
+
+# --- goals -----------------------------------------------------------------
+
+# goals OP BYTES: lines "YARDSTICK AT_MOST", what our time may be of that
+goals() {
+    case $hosts:$rate/$1/$2 in
+    5:100mbit/bcast/1048576) echo "limit 1.08"; echo "MPI 0.35" ;;
+    8:100mbit/bcast/1048576) echo "limit 1.12"; echo "MPI 0.35" ;;
+    5:100mbit/bcast/65536) echo "limit 1.3"; echo "MPI 0.6" ;;
+    8:100mbit/bcast/65536) echo "limit 1.5"; echo "MPI 0.6" ;;
+    5:1gbit/bcast/1048576) echo "limit 1.4" ;;
+    5:none/bcast/1048576) echo "openmpi 2.5" ;;
+    [58]:100mbit/allreduce/1048576) echo "limit 1.25"; echo "MPI 0.6" ;;
+    [58]:100mbit/gather/1048576) echo "limit 1.05" ;;
+    [58]:100mbit/scan/1048576) echo "MPI 0.5" ;;
+    [58]:100mbit/bcast/8 | [58]:100mbit/allreduce/8 | \
+        [58]:100mbit/scan/8 | [58]:100mbit/gather/8) echo "MPI 2.5" ;;
+    esac
+    case $hosts/$1/$2 in
+    8/bcast/1048576 | 8/reduce/1048576) echo "libgpvm3 0.333" ;;
+    */bcast/* | */reduce/* | */gather/* | */scatter/* | */barrier/*)
+        echo "libgpvm3 1" ;;
+    esac
+}
+goal_lines() { # one goal a line, with what became of it
+    local op bytes yardstick most base got
+    for op in ${ops//,/ }; do
+        for bytes in ${sizes//,/ }; do
+            [ "$op" != barrier ] || bytes=0
+            while read -r yardstick most; do
+                case $yardstick in
+                limit) base=$(limit_of "$op" "$bytes") ;;
+                MPI) base=$(better_mpi "$op" "$bytes") ;;
+                openmpi) base=$(of openmpi "$op" "$bytes") ;;
+                libgpvm3) base=$(of group "$op" "$bytes") ;;
+                esac
+                got=$(ratio "$(of ours "$op" "$bytes")" "$base")
+                printf 'goal: %-9s %8s  at most %-5s x %-8s  %8s  %s\n' "$op" \
+                    "$bytes" "$most" "$yardstick" "$got" "$(verdict "$got" "$most")"
+            done < <(goals "$op" "$bytes")
+            [ "$op" != barrier ] || break
+        done
+    done
+}
+verdict() { # GOT MOST
+    if [ "$1" = - ]; then
+        echo open
+    else
+        calc "print ($1 <= $2 ? \"met\" : \"missed\")"
+    fi
+}
+
+# --- all of it -------------------------------------------------------------
+
+build_mpi openmpi "openmpi-bin libopenmpi-dev"
+build_mpi mpich "mpich libmpich-dev"
+pvmgs=$(PATH=$PATH:$(echo "${PVM_ROOT:-/usr/lib/pvm3}"/bin/* | tr ' ' :) \
+    command -v pvmgs)
+if [ ! -x "$top_builddir/tests/bench/coll_pvm_group" ] || [ -z "$pvmgs" ]; then
+    echo "# libgpvm3 is left out: there is no pvmgs, or it was built without"
+    pvmgs=
+fi
+have_ours=
+if timeout 20 "$NF" coll-bench --help > /dev/null 2>&1; then
+    have_ours=yes
+else
+    echo "# ours is left out: this nowfarm has no coll-bench"
+fi
+machine | sed 's/medians (spread)/medians; a sample is the slowest member of one call/'
+: > "$work/goals"
+for world in $worlds; do
+    here=$work/samples/$world
+    mkdir -p "$here"
+    case $world in
+    local:*) hosts=${world#*:} rate=local ;;
+    *) hosts=${world%:*} rate=${world#*:} ;;
+    esac
+    printf '\n# %s\n' \
+        "$(if [ "$rate" = local ]; then echo "$hosts members on this machine"
+        else echo "$hosts hosts, rate of each link: $rate"; fi)"
+    world_up
+    for _ in $(seq "$repeats"); do
+        for side in tcp openmpi mpich group ours; do
+            if has $side; then once $side; fi
+        done
+    done
+    world_down
+    table
+    goal_lines | tee -a "$work/goals"
+    [ ! -s "$here/failed" ] || echo "# runs that failed: $(sort "$here/failed" |
+        uniq -c | xargs)"
+done
+printf '\n# goals: %s met, %s missed, %s open\n' \
+    "$(grep -c ' met$' "$work/goals")" "$(grep -c ' missed$' "$work/goals")" \
+    "$(grep -c ' open$' "$work/goals")"
