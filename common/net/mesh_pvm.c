@@ -445,6 +445,7 @@ static void pvm_close(struct nf_mesh *mesh)
         return;
     }
     nf_pvm_enter(p->space->context, false, &guard);
+    (void)nf_pvm_pump(); /* who has gone already need not be told */
     for (uint32_t i = 0; i < p->base.ranks; i++)
         if (i != p->base.rank)
             say_bye(p, i);

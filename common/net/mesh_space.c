@@ -189,7 +189,7 @@ enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
         nf_pvm_watch(space->context, on_message, &space->watch) != NF_OK)
         return NF_ERR_NOMEM;
     take_early(space, p);
-    return space->lost ? NF_ERR_NOMEM : NF_OK;
+    return space->lost ? NF_ERR_NOMEM : p->failed;
 }
 
 static void remember_closed(struct mesh_space *space, uint64_t cookie)
