@@ -23,6 +23,12 @@ bool nf_mesh_pvm_is_pending(void)
     return false;
 }
 
+bool nf_mesh_pvm_is_last(const struct mesh_pvm *p)
+{
+    return spaces == p->space && spaces->next == NULL && spaces->meshes == p &&
+           p->next == NULL;
+}
+
 static uint32_t number_of(const struct mesh_pvm *p, int tid)
 {
     for (uint32_t i = 0; i < p->base.ranks; i++)
