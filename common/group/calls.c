@@ -274,9 +274,10 @@ static enum nf_status launch(struct draft *draft)
     enum nf_status status;
 
     if (is_empty(draft)) {
-        group->epoch++;
-        draft->request->status = NF_OK;
-        return NF_OK;
+        status = nf_group_pass(group);
+        if (status == NF_OK)
+            draft->request->status = NF_OK;
+        return status;
     }
     status = nf_group_choose(group, &draft->query, &choice, &group->error);
     if (status != NF_OK)

@@ -26,6 +26,8 @@ enum {
     /* Times that libpvm is asked for more in a call that gives no event. */
     TURNS_MOST = 256,
     FDS_MOST = 1024,
+    /* Sending reads too: more could come, and be confirmed, for ever. */
+    UNTAKEN_MOST_BYTES = NF_LINK_WINDOW_MAX_BYTES,
 };
 
 /* ----------------------------------------------------------------- notes */
@@ -70,9 +72,22 @@ static void signal_sleeper(struct mesh_pvm *p)
         p->signalled = true;
 }
 
+static size_t note_bytes(const struct mesh_note *note)
+{
+    return note->head_bytes +
+           (note->payload != NULL ? note->payload->bytes : 0);
+}
+
 static void post(struct mesh_pvm *p, struct mesh_note *note)
 {
+    struct mesh_member *m = &p->members[note->member];
+
     push(note->urgent ? &p->urgent : &p->normal, note);
+    if (!note->urgent) {
+        m->untaken_bytes += note_bytes(note);
+        if (m->untaken_bytes > UNTAKEN_MOST_BYTES)
+            nf_link_hold(&m->link, true);
+    }
     if (!p->awake)
         signal_sleeper(p);
 }
@@ -280,15 +295,39 @@ static bool declare_ends(struct mesh_pvm *p)
     return p->normal.head != NULL;
 }
 
+/* What paused members sent goes to their own lists. */
+static struct mesh_note *pop_normal(struct mesh_pvm *p)
+{
+    struct mesh_note *note;
+
+    while ((note = pop(&p->normal)) != NULL && p->members[note->member].paused)
+        push(&p->members[note->member].held, note);
+    return note;
+}
+
+static void took(struct mesh_pvm *p, const struct mesh_note *note)
+{
+    struct mesh_member *m = &p->members[note->member];
+
+    if (note->urgent)
+        return;
+    m->untaken_bytes -= note_bytes(note);
+    if (m->untaken_bytes > 0 || m->paused || !m->link.holding)
+        return;
+    nf_link_hold(&m->link, false);
+    touch(p, note->member);
+}
+
 static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
 {
     struct mesh_note *note = pop(&p->urgent);
 
     if (note == NULL)
-        note = pop(&p->normal);
+        note = pop_normal(p);
     if (note == NULL)
         return false;
     p->current = note;
+    took(p, note);
     if (note->kind == NF_MESH_LEFT)
         nf_link_fini(&p->members[note->member].link);
     event_p->kind = note->kind;
@@ -372,6 +411,37 @@ static size_t pvm_backlog_bytes(const struct nf_mesh *mesh, uint32_t member)
     return m->left || m->exited ? 0 : (size_t)m->link.queued_bytes;
 }
 
+static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    struct mesh_member *m = &p->members[member];
+    struct nf_pvm_guard guard;
+
+    if (m->paused == paused)
+        return;
+    m->paused = paused;
+    if (paused) {
+        nf_link_hold(&m->link, true);
+        return;
+    }
+    if (m->held.head != NULL) {
+        m->held.tail->next = p->normal.head;
+        if (p->normal.head == NULL)
+            p->normal.tail = m->held.tail;
+        p->normal.head = m->held.head;
+        m->held.head = NULL;
+        if (!p->awake)
+            signal_sleeper(p);
+    }
+    if (m->untaken_bytes > 0)
+        return;
+    nf_link_hold(&m->link, false);
+    /* now, as this task may not come back to the mesh for long */
+    nf_pvm_enter(p->space->context, false, &guard);
+    nf_mesh_pvm_flush(p, member);
+    nf_pvm_return(&guard);
+}
+
 /* ------------------------------------------------------------------ life */
 
 enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
@@ -413,6 +483,7 @@ void nf_mesh_pvm_free(struct mesh_pvm *p)
     for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++) {
         nf_link_fini(&p->members[i].link);
         free_note(p->members[i].leaving);
+        free_notes(&p->members[i].held);
     }
     free_notes(&p->urgent);
     free_notes(&p->normal);
@@ -523,4 +594,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .backlog_bytes = pvm_backlog_bytes,
     .subset = pvm_subset,
     .close = pvm_close,
+    .pause = pvm_pause,
 };

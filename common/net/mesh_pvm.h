@@ -30,6 +30,10 @@ struct mesh_member {
     bool exited;  /**< its task has ended: what it sent may still come */
     bool left;    /**< nothing comes any more; its note is in the queue */
     bool touched; /**< in mesh_pvm.touched */
+    bool paused;
+    struct mesh_notes held; /**< of a paused one, before those in normal */
+    size_t untaken_bytes;   /**< of notes in held and normal.  Many, or paused:
+                                 credit is withheld until all were taken */
     struct mesh_note *leaving; /**< reserved, so that it can't be lost */
     struct nf_link link;
 };
