@@ -274,9 +274,10 @@ static enum nf_status launch(struct draft *draft)
     enum nf_status status;
 
     if (is_empty(draft)) {
-        group->epoch++;
-        draft->request->status = NF_OK;
-        return NF_OK;
+        status = nf_group_pass(group);
+        if (status == NF_OK)
+            draft->request->status = NF_OK;
+        return status;
     }
     status = nf_group_choose(group, &draft->query, &choice, &group->error);
     if (status != NF_OK)
@@ -297,9 +298,7 @@ enum nf_status nf_group_start(struct nf_group *group,
     status = check(group, call);
     if (status != NF_OK)
         return status;
-    group->starting = true;
-    status = nf_group_progress(group);
-    group->starting = false;
+    status = nf_group_look_around(group);
     if (status < 0)
         return NF_ERR_REVOKED;
     draft.request = nf_group_new_request(group);

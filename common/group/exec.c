@@ -482,17 +482,27 @@ bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p)
     return false;
 }
 
-bool nf_exec_needs(const struct nf_exec *exec, uint32_t member)
+static bool lacks(const struct nf_exec *exec, uint32_t member, bool sends_too)
 {
     for (uint32_t i = 0; i < exec->plan->nsteps; i++) {
         const struct nf_plan_step *step = &exec->plan->steps[i];
 
         if (step->peer != member || exec->states[i] == STATE_DONE)
             continue;
-        if (!step->sends && exec->arrived[i] != NULL)
+        if (step->sends ? !sends_too : exec->arrived[i] != NULL)
             continue;
         if (exec->plan->items == 0 || nf_exec_step_bytes(exec, step) > 0)
             return true;
     }
     return false;
+}
+
+bool nf_exec_expects(const struct nf_exec *exec, uint32_t member)
+{
+    return lacks(exec, member, false);
+}
+
+bool nf_exec_needs(const struct nf_exec *exec, uint32_t member)
+{
+    return lacks(exec, member, true);
 }

@@ -93,6 +93,8 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
 /** Whom it waits for: who should send next, or who does not read.
  *  @return false: nobody */
 bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p);
+/** Does a message of @p member still have to come? */
+bool nf_exec_expects(const struct nf_exec *exec, uint32_t member);
 /** Does something of @p member still have to come, or to go to it? */
 bool nf_exec_needs(const struct nf_exec *exec, uint32_t member);
 #endif

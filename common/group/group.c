@@ -9,47 +9,12 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
+/* Reading costs as much as sending, and calls may follow each other closely. */
+enum { LOOK_AGAIN_US = 1000 };
+
 int64_t nf_group_now_us(const struct nf_group *group)
 {
     return group->clock.now_us(group->clock.user);
-}
-
-/* --------------------------------------------------------- early messages */
-
-enum nf_status nf_early_add(struct nf_early_list *list, uint32_t from,
-                            const struct nf_head *head,
-                            const struct nf_control *control,
-                            struct nf_blob *payload)
-{
-    struct nf_early *early = nf_calloc(1, sizeof(*early));
-
-    if (early == NULL) {
-        nf_blob_unref(payload);
-        return NF_ERR_NOMEM;
-    }
-    early->from = from;
-    if (head != NULL)
-        early->head = *head;
-    if (control != NULL)
-        early->control = *control;
-    early->payload = payload;
-    if (list->first == NULL)
-        list->first = early;
-    else
-        list->last->next = early;
-    list->last = early;
-    return NF_OK;
-}
-
-void nf_early_clear(struct nf_early_list *list)
-{
-    while (list->first != NULL) {
-        struct nf_early *early = list->first;
-
-        list->first = early->next;
-        nf_blob_unref(early->payload);
-        nf_free(early);
-    }
 }
 
 /* ------------------------------------------------------------------- plans */
@@ -159,8 +124,7 @@ void nf_group_abandon(struct nf_group *group, enum nf_status status)
 {
     while (group->requests != NULL)
         end_request(group->requests, status);
-    for (uint32_t i = 0; i < NF_EARLY_LISTS; i++)
-        nf_early_clear(&group->early[i]);
+    nf_group_forget_early(group);
 }
 
 bool nf_group_awaits(const struct nf_group *group, uint32_t *member_p)
@@ -213,21 +177,29 @@ static enum nf_status give(struct nf_group *group, struct nf_request *request,
     return status == NF_OK ? NF_OK : fail_text(group, status, from, &err);
 }
 
+static enum nf_status saw_other_call(struct nf_group *group, uint32_t from,
+                                     uint32_t epoch)
+{
+    struct nf_error err;
+
+    nf_fail(&err, NF_ERR_MISMATCH,
+            "member %u made a different call: call %u is over here", from,
+            epoch);
+    return fail_text(group, NF_ERR_MISMATCH, from, &err);
+}
+
 static enum nf_status take_data(struct nf_group *group, uint32_t from,
                                 const struct nf_head *head,
                                 struct nf_blob *payload)
 {
     struct nf_request *request = group->requests;
-    struct nf_error err;
 
     if (group->revoked) {
         nf_blob_unref(payload);
         return NF_OK;
     }
     if ((int32_t)(head->epoch - group->epoch) >= 0) {
-        enum nf_status status =
-            nf_early_add(&group->early[head->epoch % NF_EARLY_LISTS], from,
-                         head, NULL, payload);
+        enum nf_status status = nf_group_keep(group, from, head, payload);
 
         return status == NF_OK ? NF_OK : out_of_memory(group);
     }
@@ -239,10 +211,7 @@ static enum nf_status take_data(struct nf_group *group, uint32_t from,
         return status == NF_OK ? run(group, request) : status;
     }
     nf_blob_unref(payload);
-    nf_fail(&err, NF_ERR_MISMATCH,
-            "member %u made a different call: call %u is over here", from,
-            head->epoch);
-    return fail_text(group, NF_ERR_MISMATCH, from, &err);
+    return saw_other_call(group, from, head->epoch);
 }
 
 static enum nf_status take_message(struct nf_group *group,
@@ -271,8 +240,13 @@ enum nf_status nf_group_pump(struct nf_group *group)
 {
     struct nf_mesh_event event;
     enum nf_status status = NF_OK;
+    bool was_busy = group->requests != NULL;
 
+    group->pumped_us = nf_group_now_us(group);
     while (status == NF_OK && group->mesh != NULL) {
+        /* all calls are done: the rest can wait, and the caller need not */
+        if (was_busy && group->requests == NULL)
+            return NF_OK;
         status = nf_mesh_next(group->mesh, &event);
         if (status == NF_WAIT)
             return NF_OK;
@@ -316,32 +290,48 @@ enum nf_status nf_group_progress(struct nf_group *group)
     return status != NF_OK ? status : NF_WAIT;
 }
 
+enum nf_status nf_group_look_around(struct nf_group *group)
+{
+    enum nf_status status;
+
+    if (nf_group_now_us(group) - group->pumped_us < LOOK_AGAIN_US)
+        return NF_OK;
+    group->starting = true;
+    status = nf_group_progress(group);
+    group->starting = false;
+    return status;
+}
+
 /* ------------------------------------------------------------------- begin */
 
 static enum nf_status take_early(struct nf_group *group,
                                  struct nf_request *request)
 {
-    struct nf_early_list *list = &group->early[request->epoch % NF_EARLY_LISTS];
-    struct nf_early **at = &list->first, *last = NULL;
+    struct nf_early *early;
     enum nf_status status = NF_OK;
 
-    while (*at != NULL && status == NF_OK) {
-        struct nf_early *early = *at;
-
-        if (early->head.epoch != request->epoch) {
-            last = early;
-            at = &early->next;
-            continue;
-        }
-        *at = early->next;
-        if (early->next == NULL)
-            list->last = last;
+    while (status == NF_OK &&
+           (early = nf_group_find_early(group, request->epoch)) != NULL) {
         status =
             give(group, request, early->from, &early->head, early->payload);
         nf_free(early);
-        if (status != NF_OK)
-            return status; /* the lists are gone */
     }
+    if (status == NF_OK)
+        nf_group_resume(group);
+    return status;
+}
+
+enum nf_status nf_group_pass(struct nf_group *group)
+{
+    uint32_t epoch = group->epoch++;
+    struct nf_early *early = nf_group_find_early(group, epoch);
+    enum nf_status status;
+
+    if (early == NULL)
+        return NF_OK;
+    status = saw_other_call(group, early->from, epoch);
+    nf_blob_unref(early->payload);
+    nf_free(early);
     return status;
 }
 

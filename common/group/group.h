@@ -5,7 +5,8 @@
  *
  *  group.c  calls, messages      watch.c   deaths, silence, giving up
  *  calls.c  the operations       shrink.c  a group of the survivors
- *  choose.c which algorithm      open.c    making groups */
+ *  choose.c which algorithm      open.c    making groups
+ *  early.c  messages of calls to come */
 #include "common/coll/rules.h"
 #include "common/coll/select.h"
 #include "common/group/exec.h"
@@ -24,6 +25,9 @@ enum {
     NF_GRACE_MOST_US = 400000,
     NF_LEFT_GRACE_US = 100000,
 };
+
+/** Of a member that is not needed no more is kept than this and one message. */
+enum { NF_EARLY_BYTES = 1 << 20 };
 
 enum { NF_EARLY_LISTS = 64, NF_PLANS_KEPT = 128, NF_CHOICES_KEPT = 64 };
 
@@ -83,6 +87,10 @@ struct nf_group {
     struct nf_request *requests; /**< under way, oldest first */
     struct nf_request *spare;
     struct nf_early_list early[NF_EARLY_LISTS]; /**< by epoch */
+    size_t early_most_bytes; /**< NF_EARLY_BYTES; tests take less */
+    size_t *early_bytes; /**< [P] of a member in them, with what they cost */
+    bool *paused;        /**< [P] */
+    uint32_t npaused;
     struct nf_early_list shrinking; /**< VIEW and DECIDE, in order */
     struct nf_plan *plans[NF_PLANS_KEPT];
     uint32_t plan_users[NF_PLANS_KEPT];
@@ -99,7 +107,8 @@ struct nf_group {
     bool *left;       /**< [P] */
     int64_t *left_us; /**< [P] when */
     uint32_t nleft;
-    int64_t moved_us; /**< when something last happened in a call */
+    int64_t moved_us;  /**< when something last happened in a call */
+    int64_t pumped_us; /**< when messages were last asked for */
     struct nf_chase chase;
 };
 
@@ -121,8 +130,13 @@ enum nf_status nf_group_launch(struct nf_group *group,
                                const struct nf_coll_choice *choice,
                                const struct nf_exec_call *call, uint32_t root);
 struct nf_request *nf_group_new_request(struct nf_group *group);
-/** Take every message that has come.  @retval < 0  the group failed */
+/** Take the messages that have come, until no call is under way any more.
+ *  @retval < 0  the group failed */
 enum nf_status nf_group_pump(struct nf_group *group);
+/** A call is to begin: hear of deaths and the like, unless that was done just
+ *  now; who only sends, as the root of broadcasts, would never else.
+ *  @retval < 0  the group failed */
+enum nf_status nf_group_look_around(struct nf_group *group);
 /** The oldest call under way waits for whom?  @return false: nobody */
 bool nf_group_awaits(const struct nf_group *group, uint32_t *member_p);
 /** Forget calls and messages that are under way: their group failed. */
@@ -135,6 +149,25 @@ enum nf_status nf_early_add(struct nf_early_list *list, uint32_t from,
 void nf_early_clear(struct nf_early_list *list);
 /** Forget @p request, which may be under way or not. */
 void nf_group_drop_request(struct nf_request *request);
+
+/** A call without data: nobody may have sent any.
+ *  @retval NF_ERR_MISMATCH  somebody has */
+enum nf_status nf_group_pass(struct nf_group *group);
+
+/* early.c */
+/** Keep a message of a call to come.
+ *  @param payload  taken over, also on errors   @retval NF_ERR_NOMEM */
+enum nf_status nf_group_keep(struct nf_group *group, uint32_t from,
+                             const struct nf_head *head,
+                             struct nf_blob *payload);
+/** Take the first one of call @p epoch out; NULL: there is none.  The caller
+ *  frees it and its payload. */
+struct nf_early *nf_group_find_early(struct nf_group *group, uint32_t epoch);
+/** Take messages again of paused members that are needed, or of which enough
+ *  was used. */
+void nf_group_resume(struct nf_group *group);
+/** Drop all, and take messages of everybody. */
+void nf_group_forget_early(struct nf_group *group);
 
 /* watch.c */
 /** Give the group up, tell everybody, and fail its calls.

@@ -26,6 +26,7 @@ static void destroy(struct nf_group *group)
     nf_free(group->spare);
     nf_free(group->lost);
     nf_free(group->left_us);
+    nf_free(group->early_bytes);
     nf_free(group);
 }
 
@@ -48,17 +49,21 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
     if (clock != NULL)
         group->clock = *clock;
     group->timeout_us = TIMEOUT_US;
+    group->early_most_bytes = NF_EARLY_BYTES;
     if (options != NULL && options->timeout_us != 0)
         group->timeout_us = options->timeout_us;
     group->deterministic = options != NULL && options->deterministic != 0;
-    group->lost = nf_calloc(3, group->ranks);
+    group->lost = nf_calloc(4, group->ranks);
     group->left_us = nf_calloc(group->ranks, sizeof(*group->left_us));
-    if (group->lost == NULL || group->left_us == NULL) {
+    group->early_bytes = nf_calloc(group->ranks, sizeof(*group->early_bytes));
+    if (group->lost == NULL || group->left_us == NULL ||
+        group->early_bytes == NULL) {
         destroy(group);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
     group->left = group->lost + group->ranks;
     group->chase.asked = group->left + group->ranks;
+    group->paused = group->chase.asked + group->ranks;
     if (algorithms == NULL)
         algorithms = getenv("NOWFARM_COLL");
     status =

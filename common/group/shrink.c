@@ -228,6 +228,7 @@ static enum nf_status copy_setup(const struct nf_group *from,
     struct nf_coll_rules rules = from->rules;
 
     to->timeout_us = from->timeout_us;
+    to->early_most_bytes = from->early_most_bytes;
     to->deterministic = from->deterministic;
     to->codes = from->codes;
     memcpy(to->forced, from->forced, sizeof(to->forced));

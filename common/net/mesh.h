@@ -54,6 +54,7 @@ struct nf_mesh_ops {
                              uint32_t count, uint64_t id,
                              struct nf_mesh **mesh_p, struct nf_error *err);
     void (*close)(struct nf_mesh *mesh);
+    void (*pause)(struct nf_mesh *mesh, uint32_t member, bool paused);
 };
 
 /** A mesh's object starts with this. */
@@ -89,6 +90,17 @@ static inline enum nf_status nf_mesh_wait(struct nf_mesh *mesh,
                                           int64_t timeout_us)
 {
     return mesh->ops->wait(mesh, timeout_us);
+}
+
+/** While @p paused, nf_mesh_next() gives nothing of @p member but urgent
+ *  messages, and the member has no credit beyond a window: what it sends stays
+ *  in its own queue.  Messages keep their order, and that it has left is told
+ *  behind the last of them.  All members begin not paused. */
+static inline void nf_mesh_pause(struct nf_mesh *mesh, uint32_t member,
+                                 bool paused)
+{
+    if (mesh->ops->pause != NULL)
+        mesh->ops->pause(mesh, member, paused);
 }
 
 /** File descriptors to watch for reading once nf_mesh_next() has said NF_WAIT;

@@ -5,47 +5,16 @@
  * others find it by id and members.  A group is freed when each of its members
  * has closed its mesh of it, or can never come, since it has no mesh left.
  *
- * A writer wakes a reader only if that has said that it is about to sleep.
  * Locks: the world's before an inbox's, never two inboxes' at once. */
 #include "config.h"
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/net/mesh.h"
+#include "common/net/mesh_inbox.h"
 #include "common/wire/link.h"
-
-struct note {
-    struct note *next;
-    enum nf_mesh_event_kind kind;
-    bool urgent;
-    uint32_t from;
-    struct nf_blob *payload; /* one reference */
-    size_t head_bytes;
-    uint8_t head[];
-};
-
-struct note_list {
-    struct note *head, *tail;
-};
-
-struct inbox {
-    pthread_mutex_t lock;
-    struct note_list urgent, normal;
-    bool sleeping;  /* the reader is, or is about to be */
-    bool signalled; /* fd was written and not read */
-    bool closed;
-    int fd; /* eventfd */
-    /* [ranks], by sender: */
-    atomic_size_t *unread_bytes;
-    struct note **left; /* reserved, so that its leaving can't be lost */
-};
 
 struct group {
     struct group *next;
@@ -68,156 +37,17 @@ struct world {
 struct mesh_local {
     struct nf_mesh base;
     struct group *group;
-    struct note *current; /* holds the head of the last event */
+    struct inbox_note *current; /* holds the head of the last event */
 };
 
 static const struct nf_mesh_ops local_ops;
-
-/* --------------------------------------------------------------- inboxes */
-
-static void push(struct note_list *list, struct note *note)
-{
-    note->next = NULL;
-    if (list->head == NULL)
-        list->head = note;
-    else
-        list->tail->next = note;
-    list->tail = note;
-}
-
-static struct note *pop(struct note_list *list)
-{
-    struct note *note = list->head;
-
-    if (note != NULL)
-        list->head = note->next;
-    return note;
-}
-
-static void free_note(struct note *note)
-{
-    if (note == NULL)
-        return;
-    nf_blob_unref(note->payload);
-    nf_free(note);
-}
-
-static void free_notes(struct note_list *list)
-{
-    while (list->head != NULL)
-        free_note(pop(list));
-}
-
-static size_t note_bytes(const struct note *note)
-{
-    return note->head_bytes +
-           (note->payload != NULL ? note->payload->bytes : 0);
-}
-
-static void wake_locked(struct inbox *inbox)
-{
-    static const uint64_t one = 1;
-
-    if (!inbox->sleeping)
-        return;
-    inbox->sleeping = false;
-    inbox->signalled = true;
-    while (write(inbox->fd, &one, sizeof(one)) < 0 && errno == EINTR)
-        continue;
-}
-
-/* @return whether it was taken; a closed inbox takes nothing */
-static bool deliver(struct inbox *inbox, struct note *note)
-{
-    bool open;
-
-    pthread_mutex_lock(&inbox->lock);
-    open = !inbox->closed;
-    if (open) {
-        push(note->urgent ? &inbox->urgent : &inbox->normal, note);
-        atomic_fetch_add(&inbox->unread_bytes[note->from], note_bytes(note));
-        wake_locked(inbox);
-    }
-    pthread_mutex_unlock(&inbox->lock);
-    return open;
-}
-
-/* The next note; if there is none, the descriptor will tell of the next. */
-static struct note *take(struct inbox *inbox)
-{
-    struct note *note;
-    uint64_t count;
-
-    pthread_mutex_lock(&inbox->lock);
-    note = pop(&inbox->urgent);
-    if (note == NULL)
-        note = pop(&inbox->normal);
-    if (note == NULL) {
-        if (inbox->signalled &&
-            read(inbox->fd, &count, sizeof(count)) == sizeof(count))
-            inbox->signalled = false;
-        inbox->sleeping = true;
-    }
-    pthread_mutex_unlock(&inbox->lock);
-    return note;
-}
-
-static void close_inbox(struct inbox *inbox, uint32_t ranks)
-{
-    struct note_list urgent, normal;
-
-    pthread_mutex_lock(&inbox->lock);
-    inbox->closed = true;
-    urgent = inbox->urgent;
-    normal = inbox->normal;
-    inbox->urgent.head = inbox->normal.head = NULL;
-    pthread_mutex_unlock(&inbox->lock);
-    free_notes(&urgent);
-    free_notes(&normal);
-    for (uint32_t i = 0; i < ranks; i++)
-        atomic_store(&inbox->unread_bytes[i], 0);
-}
-
-static void fini_inbox(struct inbox *inbox, uint32_t ranks)
-{
-    free_notes(&inbox->urgent);
-    free_notes(&inbox->normal);
-    for (uint32_t i = 0; i < ranks && inbox->left != NULL; i++)
-        free_note(inbox->left[i]);
-    nf_free(inbox->left);
-    nf_free(inbox->unread_bytes);
-    pthread_mutex_destroy(&inbox->lock);
-    if (inbox->fd >= 0)
-        close(inbox->fd);
-}
-
-static enum nf_status init_inbox(struct inbox *inbox, uint32_t ranks,
-                                 struct nf_error *err)
-{
-    pthread_mutex_init(&inbox->lock, NULL);
-    inbox->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (inbox->fd < 0)
-        return nf_fail(err, NF_ERR_IO, "eventfd: %s", strerror(errno));
-    inbox->unread_bytes = nf_calloc(ranks, sizeof(*inbox->unread_bytes));
-    inbox->left = nf_calloc(ranks, sizeof(*inbox->left));
-    if (inbox->unread_bytes == NULL || inbox->left == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    for (uint32_t i = 0; i < ranks; i++) {
-        inbox->left[i] = nf_calloc(1, sizeof(*inbox->left[i]));
-        if (inbox->left[i] == NULL)
-            return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-        inbox->left[i]->kind = NF_MESH_LEFT;
-        inbox->left[i]->from = i;
-    }
-    return NF_OK;
-}
 
 /* ---------------------------------------------------------------- groups */
 
 static void free_group(struct group *group)
 {
     for (uint32_t i = 0; i < group->ranks && group->inboxes != NULL; i++)
-        fini_inbox(&group->inboxes[i], group->ranks);
+        nf_inbox_fini(&group->inboxes[i]);
     nf_free(group->inboxes);
     nf_free(group->members);
     nf_free(group->claimed);
@@ -229,12 +59,12 @@ static void free_group(struct group *group)
 static void say_gone(struct group *group, uint32_t rank)
 {
     group->gone[rank] = true;
-    close_inbox(&group->inboxes[rank], group->ranks);
+    nf_inbox_close(&group->inboxes[rank]);
     for (uint32_t i = 0; i < group->ranks; i++) {
         struct inbox *inbox = &group->inboxes[i];
 
-        if (i != rank && deliver(inbox, inbox->left[rank]))
-            inbox->left[rank] = NULL;
+        if (i != rank && nf_inbox_deliver(inbox, inbox->senders[rank].left))
+            inbox->senders[rank].left = NULL;
     }
 }
 
@@ -266,7 +96,7 @@ static enum nf_status make_group(struct world *world, const uint32_t *members,
         group->gone == NULL || group->inboxes == NULL)
         status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
     for (; group->ranks < ranks && status == NF_OK; group->ranks++) {
-        status = init_inbox(&group->inboxes[group->ranks], ranks, err);
+        status = nf_inbox_init(&group->inboxes[group->ranks], ranks, err);
         group->members[group->ranks] = members[group->ranks];
     }
     if (status != NF_OK) {
@@ -331,7 +161,7 @@ static struct nf_blob *keep(struct nf_blob *payload)
 static enum nf_status local_send(struct nf_mesh *mesh, uint32_t member,
                                  const struct nf_mesh_message *message)
 {
-    struct note *note;
+    struct inbox_note *note;
 
     if (!nf_mesh_may_send(mesh, member, message))
         return NF_ERR_INVAL;
@@ -348,8 +178,8 @@ static enum nf_status local_send(struct nf_mesh *mesh, uint32_t member,
         nf_free(note);
         return NF_ERR_NOMEM;
     }
-    if (!deliver(inbox_of(mesh, member), note))
-        free_note(note);
+    if (!nf_inbox_deliver(inbox_of(mesh, member), note))
+        nf_inbox_free_note(note);
     return NF_OK;
 }
 
@@ -357,15 +187,15 @@ static enum nf_status local_next(struct nf_mesh *mesh,
                                  struct nf_mesh_event *event_p)
 {
     struct mesh_local *m = (struct mesh_local *)mesh;
-    struct inbox *inbox = inbox_of(mesh, mesh->rank), *from;
-    struct note *note;
+    struct inbox *inbox = inbox_of(mesh, mesh->rank);
+    struct inbox_note *note;
     size_t bytes;
 
-    free_note(m->current);
-    note = m->current = take(inbox);
+    nf_inbox_free_note(m->current);
+    note = m->current = nf_inbox_take(inbox);
     if (note == NULL)
         return NF_WAIT;
-    bytes = note_bytes(note);
+    bytes = nf_inbox_note_bytes(note);
     event_p->kind = note->kind;
     event_p->member = note->from;
     event_p->message = (struct nf_mesh_message){ .head = note->head,
@@ -374,13 +204,9 @@ static enum nf_status local_next(struct nf_mesh *mesh,
                                                  .urgent = note->urgent };
     note->payload = NULL;
     /* it may be waiting for its backlog to go */
-    if (atomic_fetch_sub(&inbox->unread_bytes[note->from], bytes) >
-        NF_LINK_WINDOW_BYTES) {
-        from = inbox_of(mesh, note->from);
-        pthread_mutex_lock(&from->lock);
-        wake_locked(from);
-        pthread_mutex_unlock(&from->lock);
-    }
+    if (atomic_fetch_sub(&inbox->senders[note->from].unread_bytes, bytes) >
+        NF_LINK_WINDOW_BYTES)
+        nf_inbox_wake(inbox_of(mesh, note->from));
     return NF_OK;
 }
 
@@ -389,14 +215,9 @@ static enum nf_status local_wait(struct nf_mesh *mesh, int64_t timeout_us)
     struct inbox *inbox = inbox_of(mesh, mesh->rank);
     struct pollfd watch = { .fd = inbox->fd, .events = POLLIN };
     int64_t until_us = timeout_us < 0 ? 0 : nf_now_us() + timeout_us;
-    bool ready;
     int code;
 
-    pthread_mutex_lock(&inbox->lock);
-    ready = inbox->urgent.head != NULL || inbox->normal.head != NULL;
-    inbox->sleeping = !ready && !inbox->signalled;
-    pthread_mutex_unlock(&inbox->lock);
-    if (ready)
+    if (!nf_inbox_may_sleep(inbox))
         return NF_OK;
     do {
         int64_t left_us = until_us - nf_now_us();
@@ -415,11 +236,16 @@ static size_t local_fds(struct nf_mesh *mesh, const int **fds_p)
 static size_t local_backlog_bytes(const struct nf_mesh *mesh, uint32_t member)
 {
     size_t unread_bytes =
-        atomic_load(&inbox_of(mesh, member)->unread_bytes[mesh->rank]);
+        atomic_load(&inbox_of(mesh, member)->senders[mesh->rank].unread_bytes);
 
     return unread_bytes > NF_LINK_WINDOW_BYTES
                ? unread_bytes - NF_LINK_WINDOW_BYTES
                : 0;
+}
+
+static void local_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
+{
+    nf_inbox_pause(inbox_of(mesh, mesh->rank), member, paused);
 }
 
 /* ------------------------------------------------------------------ life */
@@ -473,7 +299,7 @@ static void local_close(struct nf_mesh *mesh)
     pthread_mutex_unlock(&world->lock);
     if (last)
         free_world(world);
-    free_note(m->current);
+    nf_inbox_free_note(m->current);
     nf_free(m);
 }
 
@@ -539,6 +365,7 @@ static const struct nf_mesh_ops local_ops = {
     .backlog_bytes = local_backlog_bytes,
     .subset = local_subset,
     .close = local_close,
+    .pause = local_pause,
 };
 
 static enum nf_status make_world(uint32_t count, struct world **world_p,

@@ -28,6 +28,8 @@ enum {
     FDS_MOST = 1024,
     /* For members to read what was sent, before this task may end. */
     LINGER_US = 1000000,
+    /* Sending reads too: more could come, and be confirmed, for ever. */
+    UNTAKEN_MOST_BYTES = NF_LINK_WINDOW_MAX_BYTES,
 };
 
 /* ----------------------------------------------------------------- notes */
@@ -72,9 +74,22 @@ static void signal_sleeper(struct mesh_pvm *p)
         p->signalled = true;
 }
 
+static size_t note_bytes(const struct mesh_note *note)
+{
+    return note->head_bytes +
+           (note->payload != NULL ? note->payload->bytes : 0);
+}
+
 static void post(struct mesh_pvm *p, struct mesh_note *note)
 {
+    struct mesh_member *m = &p->members[note->member];
+
     push(note->urgent ? &p->urgent : &p->normal, note);
+    if (!note->urgent) {
+        m->untaken_bytes += note_bytes(note);
+        if (m->untaken_bytes > UNTAKEN_MOST_BYTES)
+            nf_link_hold(&m->link, true);
+    }
     if (!p->awake)
         signal_sleeper(p);
 }
@@ -305,15 +320,39 @@ static void forget(struct mesh_pvm *p, uint32_t member)
     nf_link_fini(&p->members[member].link);
 }
 
+/* What paused members sent goes to their own lists. */
+static struct mesh_note *pop_normal(struct mesh_pvm *p)
+{
+    struct mesh_note *note;
+
+    while ((note = pop(&p->normal)) != NULL && p->members[note->member].paused)
+        push(&p->members[note->member].held, note);
+    return note;
+}
+
+static void took(struct mesh_pvm *p, const struct mesh_note *note)
+{
+    struct mesh_member *m = &p->members[note->member];
+
+    if (note->urgent)
+        return;
+    m->untaken_bytes -= note_bytes(note);
+    if (m->untaken_bytes > 0 || m->paused || !m->link.holding)
+        return;
+    nf_link_hold(&m->link, false);
+    touch(p, note->member);
+}
+
 static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
 {
     struct mesh_note *note = pop(&p->urgent);
 
     if (note == NULL)
-        note = pop(&p->normal);
+        note = pop_normal(p);
     if (note == NULL)
         return false;
     p->current = note;
+    took(p, note);
     if (note->kind == NF_MESH_LEFT)
         forget(p, note->member);
     event_p->kind = note->kind;
@@ -324,6 +363,21 @@ static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
                                                  .urgent = note->urgent };
     note->payload = NULL;
     return true;
+}
+
+/* One look at the sockets finds all that has come: when the messages of it have
+ * been taken, it is time to sleep and not to look again. */
+static enum nf_status look(struct mesh_pvm *p)
+{
+    enum nf_status status;
+
+    if (p->drained && p->ntouched == 0) {
+        p->drained = false;
+        return NF_WAIT;
+    }
+    status = move(p);
+    p->drained = status == NF_OK;
+    return status;
 }
 
 static enum nf_status pvm_next(struct nf_mesh *mesh,
@@ -343,7 +397,7 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
             status = NF_OK;
             break;
         }
-        status = p->failed != NF_OK ? p->failed : move(p);
+        status = p->failed != NF_OK ? p->failed : look(p);
         if (status < NF_OK || (status == NF_WAIT && p->normal.head == NULL &&
                                p->urgent.head == NULL && !declare_ends(p)))
             break;
@@ -355,10 +409,11 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
 
 static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
-    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
 
     if (p->urgent.head != NULL || p->normal.head != NULL || p->failed != NF_OK)
         return NF_OK;
+    p->drained = false;
     return sleep_on_sockets(timeout_us) ? NF_OK : NF_WAIT;
 }
 
@@ -395,6 +450,38 @@ static size_t pvm_backlog_bytes(const struct nf_mesh *mesh, uint32_t member)
     const struct mesh_member *m = &p->members[member];
 
     return m->left || m->exited ? 0 : (size_t)m->link.queued_bytes;
+}
+
+static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    struct mesh_member *m = &p->members[member];
+    struct nf_pvm_guard guard;
+
+    if (m->paused == paused)
+        return;
+    m->paused = paused;
+    if (paused) {
+        nf_link_hold(&m->link, true);
+        return;
+    }
+    if (m->held.head != NULL) {
+        m->held.tail->next = p->normal.head;
+        if (p->normal.head == NULL)
+            p->normal.tail = m->held.tail;
+        p->normal.head = m->held.head;
+        m->held.head = NULL;
+        if (!p->awake)
+            signal_sleeper(p);
+    }
+    if (m->untaken_bytes > 0)
+        return;
+    nf_link_hold(&m->link, false);
+    /* now, as this task may not come back to the mesh for long */
+    nf_pvm_enter(p->space->context, false, &guard);
+    flush(p, member);
+    confirm(p, member);
+    nf_pvm_return(&guard);
 }
 
 /* ------------------------------------------------------------------ life */
@@ -438,6 +525,7 @@ void nf_mesh_pvm_free(struct mesh_pvm *p)
     for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++) {
         nf_link_fini(&p->members[i].link);
         free_note(p->members[i].leaving);
+        free_notes(&p->members[i].held);
     }
     free_notes(&p->urgent);
     free_notes(&p->normal);
@@ -583,4 +671,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .backlog_bytes = pvm_backlog_bytes,
     .subset = pvm_subset,
     .close = pvm_close,
+    .pause = pvm_pause,
 };

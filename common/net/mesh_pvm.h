@@ -31,6 +31,10 @@ struct mesh_member {
     bool left;     /**< nothing comes any more; its note is in the queue */
     bool owes_bye; /**< it waits for word that its goodbye was read */
     bool touched;  /**< in mesh_pvm.touched */
+    bool paused;
+    struct mesh_notes held; /**< of a paused one, before those in normal */
+    size_t untaken_bytes;   /**< of notes in held and normal.  Many, or paused:
+                                 credit is withheld until all were taken */
     struct mesh_note *leaving; /**< reserved, so that it can't be lost */
     struct nf_link link;
 };
@@ -47,6 +51,8 @@ struct mesh_pvm {
     struct mesh_note *current; /**< holds the head of the last event */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
+    bool drained;              /**< no socket had more when last asked, and
+                                    nobody has slept since */
     bool signalled;            /**< fd was written and not read */
     int fd;                    /**< eventfd: has something for a sleeper */
     int *fds;

@@ -239,6 +239,11 @@ static uint64_t frame_cost(const struct nf_frame *frame)
            NF_FRAME_HEADER_BYTES + NF_LINK_FRAME_COST_BYTES;
 }
 
+static uint64_t confirmable_bytes(const struct nf_link *link)
+{
+    return link->consumed_bytes - link->withheld_bytes;
+}
+
 /* The frame of `entry` that starts at `offset`. */
 static void cut_frame(struct nf_link *link, const struct nf_link_entry *entry,
                       uint64_t offset, struct nf_link_out *out_p)
@@ -251,7 +256,7 @@ static void cut_frame(struct nf_link *link, const struct nf_link_entry *entry,
     f->type = payload != NULL ? payload->type : NF_BYTES;
     f->converted = false;
     f->cookie = link->cookie;
-    f->consumed_bytes = link->consumed_bytes;
+    f->consumed_bytes = confirmable_bytes(link);
     f->window_bytes = link->window_bytes;
     f->offset = offset;
     f->body_total_bytes = entry->body_bytes;
@@ -327,15 +332,25 @@ void nf_link_sent(struct nf_link *link, const struct nf_link_out *out)
 bool nf_link_owes_confirmation(const struct nf_link *link)
 {
     /* early enough that the peer need not stop, if we keep up */
-    return link->consumed_bytes - link->told_bytes >=
-           link->peer_window_bytes / 4;
+    uint32_t most = link->peer_window_bytes / 4;
+
+    if (link->holding && most > NF_LINK_URGENT_BYTES / 4)
+        most = NF_LINK_URGENT_BYTES / 4; /* all that urgent frames may use */
+    return confirmable_bytes(link) - link->told_bytes >= most;
+}
+
+void nf_link_hold(struct nf_link *link, bool hold)
+{
+    link->holding = hold;
+    if (!hold)
+        link->withheld_bytes = 0;
 }
 
 void nf_link_confirm(struct nf_link *link, struct nf_link_out *out_p)
 {
     memset(out_p, 0, sizeof(*out_p));
     out_p->frame.cookie = link->cookie;
-    out_p->frame.consumed_bytes = link->consumed_bytes;
+    out_p->frame.consumed_bytes = confirmable_bytes(link);
     out_p->frame.window_bytes = link->window_bytes;
 }
 
@@ -446,6 +461,8 @@ enum nf_status nf_link_finish(struct nf_link *link, const struct nf_link_in *in,
     const struct nf_frame *f = &in->frame;
 
     link->consumed_bytes += frame_cost(f);
+    if (link->holding && f->kind != NF_MSG_NONE && !nf_msg_is_urgent(f->kind))
+        link->withheld_bytes += frame_cost(f);
     if (f->consumed_bytes > link->confirmed_bytes)
         link->confirmed_bytes = f->consumed_bytes;
     /* no window is outside of this: keep to what was said before */

@@ -75,6 +75,8 @@ struct nf_link {
     uint64_t queued_bytes;                /**< not sent yet */
     /* in */
     uint64_t consumed_bytes, told_bytes;
+    uint64_t withheld_bytes; /**< of consumed_bytes: not to be confirmed yet */
+    bool holding;
     uint32_t peer_window_bytes;
     uint64_t limit_bytes; /**< the biggest message taken */
     bool assembling;
@@ -117,6 +119,10 @@ enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p);
 void nf_link_sent(struct nf_link *link, const struct nf_link_out *out);
 /** Is it time to send a bare confirmation?  Ask when nf_link_next says WAIT. */
 bool nf_link_owes_confirmation(const struct nf_link *link);
+/** While @p hold, what comes is not confirmed, but for urgent messages: the
+ *  peer stops when its window is full.  Ask nf_link_owes_confirmation() after
+ *  the end of it. */
+void nf_link_hold(struct nf_link *link, bool hold);
 /** Fill *out_p with a bare confirmation frame. */
 void nf_link_confirm(struct nf_link *link, struct nf_link_out *out_p);
 

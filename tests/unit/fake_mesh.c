@@ -22,6 +22,10 @@ struct fake_context {
     uint32_t ranks;
     uint32_t members[FAKE_MEMBERS_MAX];
     int64_t last_us[2][FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
+    /* [taker][sender]; credit comes back when all was taken */
+    bool paused[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
+    bool withheld[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
+    uint32_t untaken[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
 };
 
 struct fake_mesh {
@@ -65,6 +69,7 @@ static void depart(struct fake_message *m)
     struct nf_blob *copy;
 
     m->departed = true;
+    m->context->untaken[m->to][m->from] += !m->urgent;
     if (m->payload == NULL || !nf_blob_is_borrowed(m->payload))
         return;
     /* not of nf_malloc(), which may be told to fail: this is the network */
@@ -79,10 +84,16 @@ static void depart(struct fake_message *m)
     m->payload = copy;
 }
 
+/* What is on its way to one that paused the sender is its window. */
+static bool has_credit(const struct fake_message *m)
+{
+    return m->urgent || !m->context->withheld[m->to][m->from];
+}
+
 static void settle(struct fake_world *world)
 {
     for (struct fake_message *m = world->messages; m != NULL; m = m->next)
-        if (!m->departed && m->depart_us <= world->now_us)
+        if (!m->departed && m->depart_us <= world->now_us && has_credit(m))
             depart(m);
 }
 
@@ -114,7 +125,7 @@ static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
     while (*at != NULL)
         at = &(*at)->next;
     *at = m;
-    if (m->depart_us <= world->now_us)
+    if (m->depart_us <= world->now_us && has_credit(m))
         depart(m);
     if (!message->urgent &&
         context->members[mesh->rank] == world->kill_member) {
@@ -128,7 +139,8 @@ static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
 static bool is_due(const struct fake_mesh *mesh, const struct fake_message *m)
 {
     return m->context == mesh->context && m->to == mesh->base.rank &&
-           m->departed && m->arrive_us <= mesh->world->now_us;
+           m->departed && m->arrive_us <= mesh->world->now_us &&
+           (m->urgent || !m->context->paused[m->to][m->from]);
 }
 
 static struct fake_message **first_due(struct fake_mesh *mesh, bool urgent)
@@ -170,6 +182,9 @@ static enum nf_status fake_next(struct nf_mesh *base,
         return NF_WAIT;
     m = *at;
     *at = m->next;
+    if (!m->urgent && --m->context->untaken[m->to][m->from] == 0)
+        m->context->withheld[m->to][m->from] =
+            m->context->paused[m->to][m->from];
     memcpy(mesh->head, m->head, m->head_bytes);
     *event_p = (struct nf_mesh_event){
         .kind = NF_MESH_MESSAGE,
@@ -283,6 +298,16 @@ static void fake_close(struct nf_mesh *base)
     free(base);
 }
 
+static void fake_pause(struct nf_mesh *base, uint32_t member, bool paused)
+{
+    struct fake_context *context = of(base)->context;
+
+    context->paused[base->rank][member] = paused;
+    context->withheld[base->rank][member] =
+        paused || context->untaken[base->rank][member] > 0;
+    settle(of(base)->world);
+}
+
 static const struct nf_mesh_ops fake_ops = {
     .name = "fake",
     .send = fake_send,
@@ -292,6 +317,7 @@ static const struct nf_mesh_ops fake_ops = {
     .backlog_bytes = fake_backlog_bytes,
     .subset = fake_subset,
     .close = fake_close,
+    .pause = fake_pause,
 };
 
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/base/clock.h"
@@ -147,10 +148,56 @@ static void play_absent(void)
     nf_group_close(group);
 }
 
+static long rss_kib(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* Task 2 gathers, and task 1 comes late; task 0 has no need to wait. */
+static void play_ahead(void)
+{
+    enum { BYTES = 64 * 1024, CALLS = 10000 };
+    struct nf_group *group = open_group(0);
+    unsigned char *buffer = calloc(4, BYTES), *all = buffer + BYTES;
+    long before_kib;
+
+    CHECK(nf_barrier(group) == NF_OK);
+    before_kib = rss_kib();
+    memset(buffer, 1, 4 * BYTES);
+    for (int i = 0; i < CALLS; i++) {
+        if (me == 1 && i == 0)
+            nf_sleep_until_us(nf_now_us() + TIMEOUT_US);
+        memset(buffer, i + (int)me, BYTES);
+        CHECK(nf_gather(group, buffer, all, BYTES, NF_ELEM_BYTE, 2) == NF_OK);
+        CHECK(group->early_bytes[0] <= NF_EARLY_BYTES + 2 * BYTES);
+        CHECK(me != 2 || i > 0 || group->early_bytes[0] > NF_EARLY_BYTES / 2);
+        for (int r = 0; r < 3 && me == 2; r++)
+            CHECK(all[r * BYTES] == ((i + r) & 255) &&
+                  all[(r + 1) * BYTES - 1] == ((i + r) & 255));
+    }
+    /* a member that computes takes nothing */
+    for (int i = 0; i < CALLS; i++) {
+        if (me == 1 && i == 0)
+            nf_sleep_until_us(nf_now_us() + TIMEOUT_US);
+        if (me == 0)
+            memset(buffer, i, BYTES);
+        CHECK(nf_bcast(group, buffer, BYTES, NF_ELEM_BYTE, 0) == NF_OK);
+        CHECK(buffer[0] == (i & 255) && buffer[BYTES - 1] == (i & 255));
+    }
+    CHECK(nf_barrier(group) == NF_OK);
+    CHECK(rss_kib() - before_kib < 12 * 1024);
+    nf_group_close(group);
+    free(buffer);
+}
+
 static const struct {
     const char *name;
     void (*play)(void);
 } scenes[] = {
+    { "ahead", play_ahead },
     { "rounds", play_rounds },
     { "killed", play_killed },
     { "absent", play_absent },
@@ -273,11 +320,20 @@ static void a_task_that_does_not_come_is_left_behind(void)
     run("absent", 4, -1);
 }
 
+static void who_runs_ahead_fills_nobodys_memory(void)
+{
+    setenv("NOWFARM_COLL", "bcast.flat,gather.linear_nb", 1);
+    run("ahead", 3, -1);
+    unsetenv("NOWFARM_COLL");
+}
+
 int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {
         { "tasks get right results", tasks_get_right_results },
         { "the same in XDR", the_same_in_xdr },
+        { "who runs ahead fills nobody's memory",
+          who_runs_ahead_fills_nobodys_memory },
         { "the table of rank 0 is everybody's",
           the_table_of_rank_0_is_everybodys },
         { "a killed task is named and left behind",

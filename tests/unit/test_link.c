@@ -410,6 +410,55 @@ static void test_quarter_of_the_peers_window(void)
     }
 }
 
+/* Both ends send what they may, and read it all. */
+static void exchange(struct pipe_pair *pair, unsigned *normal, unsigned *urgent)
+{
+    for (int end = 0; end < 2; end++) {
+        enum nf_msg_kind kind;
+
+        pipe_flush(&pair->ends[end], ALL);
+        while ((kind = pipe_next_kind(&pair->ends[1 - end])) != NF_MSG_NONE) {
+            *normal += kind == NF_MSG_LEASE;
+            *urgent += kind == NF_MSG_REVOKE;
+        }
+    }
+}
+
+/* A peer that is held stops when its window is full; urgent messages pass all
+ * the same, any number; then all goes on. */
+static void test_hold(void)
+{
+    enum { SAID = 2000, BYTES = 1000, URGENT = 200 };
+    static const uint32_t both[] = { NF_LINK_WINDOW_BYTES,
+                                     NF_LINK_WINDOW_MAX_BYTES };
+
+    for (int w = 0; w < 2; w++) {
+        struct pipe_pair pair;
+        struct nf_link *from, *to;
+        unsigned normal = 0, urgent = 0;
+
+        pipe_open(&pair, COOKIE, LIMIT_BYTES);
+        pipe_set_windows(&pair, both[w], both[w]);
+        from = &pair.ends[0].link;
+        to = &pair.ends[1].link;
+        nf_link_hold(to, true);
+        for (int i = 0; i < SAID; i++)
+            pipe_say(from, NF_MSG_LEASE, BYTES, 0);
+        for (int i = 0; i < URGENT; i++) {
+            pipe_say(from, NF_MSG_REVOKE, 20, 0);
+            exchange(&pair, &normal, &urgent);
+        }
+        CU_ASSERT_EQUAL(urgent, URGENT);
+        CU_ASSERT(normal > 10 && normal * BYTES < both[w]);
+        CU_ASSERT_EQUAL(from->queued_bytes, (SAID - normal) * BYTES);
+        nf_link_hold(to, false);
+        for (int i = 0; i < SAID && from->queued_bytes > 0; i++)
+            exchange(&pair, &normal, &urgent);
+        CU_ASSERT_EQUAL(normal, SAID);
+        pipe_close(&pair);
+    }
+}
+
 static void test_urgent_overtakes(void)
 {
     struct pipe_pair pair;
@@ -496,6 +545,8 @@ static CU_TestInfo tests[] = {
       test_windows_of_all_sizes },
     { "a quarter of the peer's window is confirmed",
       test_quarter_of_the_peers_window },
+    { "a peer that is held stops the sender, but for urgent messages",
+      test_hold },
     { "urgent messages overtake a long one", test_urgent_overtakes },
     { "urgent messages are small", test_urgent_messages_are_small },
     { "a purge keeps a message that has begun",

@@ -286,6 +286,45 @@ static void test_backlog(void)
     nf_blob_unref(payload);
 }
 
+/* A paused member is not heard, and has no credit; nothing is lost of it. */
+static void test_pause(void)
+{
+    enum { BYTES = 40000, COUNT = 10 };
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_BYTES);
+
+    begin(3);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (i == 2)
+            nf_mesh_pause(meshes[1], 0, true);
+        send_word(meshes[0], 1, i, payload, false);
+    }
+    expect_nothing(meshes[1]);
+    CU_ASSERT(nf_mesh_backlog_bytes(meshes[0], 1) > 0);
+    CU_ASSERT_EQUAL(nf_mesh_wait(meshes[1], 0), NF_WAIT);
+    send_word(meshes[2], 1, 77, NULL, false);
+    send_word(meshes[0], 1, 99, NULL, true);
+    expect_word(meshes[1], 0, 99);
+    expect_word(meshes[1], 2, 77);
+    expect_nothing(meshes[1]);
+    nf_mesh_pause(meshes[1], 0, false);
+    CU_ASSERT(is_readable(meshes[1]));
+    expect_word(meshes[1], 0, 0);
+    nf_mesh_pause(meshes[1], 0, true);
+    expect_nothing(meshes[1]);
+    send_word(meshes[0], 1, COUNT, NULL, false);
+    nf_mesh_close(meshes[0]);
+    expect_nothing(meshes[1]);
+    nf_mesh_pause(meshes[1], 0, false);
+    for (uint32_t i = 1; i <= COUNT; i++)
+        expect_word(meshes[1], 0, i);
+    expect_left(meshes[1], 0);
+    expect_nothing(meshes[1]);
+    nf_mesh_close(meshes[1]);
+    nf_mesh_close(meshes[2]);
+    CU_ASSERT_EQUAL(atomic_load(&payload->refs), 1);
+    nf_blob_unref(payload);
+}
+
 /* --------------------------------------------------------------- leaving */
 
 static void test_leaving(void)
@@ -451,6 +490,7 @@ static CU_TestInfo tests[] = {
     { "what can't be sent is refused", test_bad_messages },
     { "payloads go by reference, lent bytes are copied", test_references },
     { "the backlog shows who does not read", test_backlog },
+    { "a paused member is not heard and has no credit", test_pause },
     { "who closes its mesh has left", test_leaving },
     { "a subset has queues of its own", test_subset },
     { "a member of a subset that can't come", test_subset_without_one },
