@@ -55,7 +55,9 @@ static double twopath(const struct nf_coll_price *price, uint32_t ranks,
 static double twopath_lockstep(const struct nf_coll_price *price,
                                uint32_t ranks, double bytes, uint32_t k)
 {
-    return 2.0 * (k + ranks / 2 - 1) * send_us(price, bytes / k);
+    uint32_t longer = ranks / 2; /* ceil((P-1)/2) */
+
+    return 2.0 * (k + longer - 1) * send_us(price, bytes / k);
 }
 
 /* ---- allreduce ---- */

@@ -39,7 +39,10 @@ bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query)
 {
     const struct nf_coll_args args = { query->ranks, query->root, 1 };
-    bool of_vector = query->op == NF_COLL_BCAST || combines(algorithm->op);
+    /* elsewhere each rank has a block, empty or not */
+    bool of_vector = query->op == NF_COLL_BCAST ||
+                     query->op == NF_COLL_REDUCE ||
+                     query->op == NF_COLL_ALLREDUCE;
 
     if (algorithm->op != query->op)
         return false;

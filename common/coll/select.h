@@ -36,7 +36,8 @@ struct nf_coll_choice {
 };
 
 /** May this algorithm serve this call?  Operation, P = 2^n, the order of
- *  operands, and no more fixed blocks than elements. */
+ *  operands, and in broadcast, reduce and allreduce no more fixed blocks than
+ *  elements. */
 bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query);
 

@@ -123,7 +123,7 @@ static uint32_t join_two(struct nf_model_piece *pieces, uint32_t count)
 void nf_model_worse(const struct nf_model *a, const struct nf_model *b,
                     struct nf_model *worse)
 {
-    struct nf_model_piece pieces[2 * NF_MODEL_PIECES_MAX];
+    struct nf_model_piece pieces[2 * NF_MODEL_PIECES_MAX] = { { 0, 0, 0 } };
     struct nf_model result = *a;
     uint32_t count = 0, i = 0, j = 0;
 

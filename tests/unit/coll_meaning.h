@@ -1,5 +1,5 @@
-#ifndef TESTS_UNIT_COLL_MEANING_H
-#define TESTS_UNIT_COLL_MEANING_H
+#ifndef NF_TESTS_COLL_MEANING_H
+#define NF_TESTS_COLL_MEANING_H
 /* What a schedule does, found out the plainest way and by other means than the
  * checker's: values are lists of what went into them, everything at once, round
  * by round.  For few ranks. */
