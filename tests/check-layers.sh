@@ -2,7 +2,7 @@
 # check-layers.sh - who includes whom.  doc/architecture.md, rule 4:
 #   base <- {model, wire, trace} <- {policy, coll} <- tree <- farm
 #        <- net <- group <- {master, slave, sim, apps}
-# pvm3.h belongs to two files, libevent to the event loops, and pure folders do
+# pvm3.h belongs to three files, libevent to the event loops, and pure folders do
 # without clocks, logs, threads and the operating system.  Judged from the
 # #include lines; then the checker itself is tried on trees that are wrong.
 set -u
@@ -40,8 +40,9 @@ FNR == 1 {
     sub(/[ \t]*(\/\*.*|\/\/.*)?$/, "")
     target = $0
     if (target ~ /^[<"]g?pvm3\.h/ &&
-        FILENAME !~ /^common\/net\/pvm(_message)?\.c$/)
-        wrong("only common/net/pvm.c and pvm_message.c may include pvm3.h")
+        FILENAME !~ /^common\/net\/pvm(_message|_context)?\.c$/)
+        wrong("only pvm.c, pvm_message.c and pvm_context.c of common/net " \
+            "may include pvm3.h")
     if (target ~ /^[<"]ev(ent|dns|http|rpc|util)?(2\/|\.h)/ &&
         FILENAME !~ /^(common\/net|master|slave)\//)
         wrong("libevent belongs to the event loops in common/net, master " \
@@ -49,7 +50,7 @@ FNR == 1 {
     if (from ~ pure && (target ~ impure ||
         target ~ /common\/base\/(log|clock)\.h/))
         wrong(from " is pure and may not include " target)
-    if (target !~ /^"/ || target ~ /^"(config|nowfarm)\.h"$/)
+    if (target !~ /^"/ || target ~ /^"(config|nowfarm(_group)?)\.h"$/)
         next
     gsub(/"/, "", target)
     to = folder(target)
@@ -84,6 +85,7 @@ tried 1 common/net/net_local.c '#include <pvm3.h>'
 tried 1 master/x.c '# include "pvm3.h" /* why not */'
 tried 0 common/net/pvm.c '#include <pvm3.h>'
 tried 0 common/net/pvm_message.c '#include <pvm3.h>'
+tried 0 common/net/pvm_context.c '#include <pvm3.h>'
 tried 1 common/net/pvm_file.c '#include <pvm3.h>'
 tried 1 common/policy/x.c '#include <event2/event.h>'
 tried 0 master/x.c '#include <event2/event.h>'
