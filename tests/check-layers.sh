@@ -50,7 +50,7 @@ FNR == 1 {
     if (from ~ pure && (target ~ impure ||
         target ~ /common\/base\/(log|clock)\.h/))
         wrong(from " is pure and may not include " target)
-    if (target !~ /^"/ || target ~ /^"(config|nowfarm(_group)?)\.h"$/)
+    if (target !~ /^"/ || target ~ /^"(config|nowfarm|nowfarm_group)\.h"$/)
         next
     gsub(/"/, "", target)
     to = folder(target)
@@ -92,11 +92,6 @@ tried 0 master/x.c '#include <event2/event.h>'
 tried 1 common/policy/x.c '#include "common/farm/farm.h"'
 tried 1 common/policy/x.h '#include "common/coll/coll.h"'
 tried 0 common/farm/x.c '#include "common/policy/policy.h"'
-tried 0 common/coll/x.c '#include "common/model/model.h"'
-tried 1 common/coll/x.c '#include "common/tree/tree.h"'
-tried 0 common/tree/x.c '#include "common/coll/coll.h"'
-tried 1 common/tree/x.c '#include "common/farm/farm.h"'
-tried 0 common/net/coll_exec.c '#include "common/tree/tree.h"'
 tried 1 common/base/x.c '#include "common/wire/wire.h"'
 tried 1 common/net/x.c '#include "master/master.h"'
 tried 1 common/net/x.c '#include "common/group/exec.h"'

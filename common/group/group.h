@@ -109,8 +109,7 @@ struct nf_group {
 enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                const struct nf_group_clock *clock,
                                const struct nf_group_options *options,
-                               struct nf_group **group_p,
-                               struct nf_error *err);
+                               struct nf_group **group_p, struct nf_error *err);
 int64_t nf_group_now_us(const struct nf_group *group);
 
 /* group.c, for calls.c */

@@ -46,7 +46,7 @@ int64_t fake_now_us(void *world)
 static int64_t delay(struct fake_world *world)
 {
     uint64_t kind = nf_rng_below(&world->rng, 8);
-    int64_t most = kind == 0 ? world->most_delay_us * 8
+    int64_t most = kind == 0  ? world->most_delay_us * 8
                    : kind < 4 ? world->most_delay_us
                               : world->most_delay_us / 16;
 
@@ -67,10 +67,13 @@ static void depart(struct fake_message *m)
     m->departed = true;
     if (m->payload == NULL || !nf_blob_is_borrowed(m->payload))
         return;
-    copy = nf_blob_wrap(malloc(m->payload->bytes + 1), m->payload->bytes,
-                        m->payload->type, free);
-    if (copy == NULL)
-        abort();
+    /* not of nf_malloc(), which may be told to fail: this is the network */
+    copy = calloc(1, sizeof(*copy));
+    atomic_init(&copy->refs, 1);
+    copy->type = m->payload->type;
+    copy->bytes = m->payload->bytes;
+    copy->data = malloc(copy->bytes + 1);
+    copy->release = free;
     memcpy(copy->data, m->payload->data, m->payload->bytes);
     nf_blob_unref(m->payload);
     m->payload = copy;
@@ -113,11 +116,12 @@ static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
     *at = m;
     if (m->depart_us <= world->now_us)
         depart(m);
-    if (!m->urgent && context->members[mesh->rank] == world->kill_member) {
+    if (!message->urgent &&
+        context->members[mesh->rank] == world->kill_member) {
         if (world->kill_count++ == world->kill_at)
             fake_kill(world, world->kill_member);
     }
-    world->sent += !m->urgent;
+    world->sent += !message->urgent;
     return NF_OK;
 }
 
@@ -155,8 +159,8 @@ static enum nf_status fake_next(struct nf_mesh *base,
     for (uint32_t i = 0; i < base->ranks; i++)
         if (!mesh->told[i] && death_seen_us(mesh, i) <= mesh->world->now_us) {
             mesh->told[i] = true;
-            *event_p = (struct nf_mesh_event){ .kind = NF_MESH_LEFT,
-                                               .member = i };
+            *event_p =
+                (struct nf_mesh_event){ .kind = NF_MESH_LEFT, .member = i };
             return NF_OK;
         }
     at = first_due(mesh, true);
