@@ -114,9 +114,9 @@ int bench_member(const char *address)
     struct nf_error err = { NF_OK, "" };
     enum nf_status status = live(address, &err);
 
-    /* that the group was given up is the command's news */
-    if (status != NF_OK && status != NF_ERR_REVOKED && status != NF_ERR_DEAD &&
-        status != NF_ERR_TIMEDOUT)
+    /* that the group was given up is the command's own news */
+    if (status == NF_ERR_INVAL || status == NF_ERR_UNREACHABLE ||
+        status == NF_ERR_PROTOCOL || status == NF_ERR_NOMEM)
         fprintf(stderr, "nowfarm-slave: %s\n", err.text);
     nf_pvm_leave();
     return nf_exit_status(status);

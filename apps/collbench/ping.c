@@ -80,7 +80,8 @@ static enum nf_status one_round(struct bench_team *team, enum bench_kind kind,
     if (kind == BENCH_SENDS)
         return sends(team, pair, us_p);
     start_us = bench_now_us();
-    status = kind == BENCH_PING ? message(team, pair, 0) : both_ways(team, pair);
+    status =
+        kind == BENCH_PING ? message(team, pair, 0) : both_ways(team, pair);
     if (status == NF_OK && kind == BENCH_PING)
         status = message(team, pair, 1);
     *us_p = bench_now_us() - start_us;

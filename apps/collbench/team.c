@@ -99,8 +99,8 @@ static enum nf_status subgroup(struct bench_team *team, const uint32_t *members,
     const struct nf_group_options options = { .timeout_us = team->timeout_us,
                                               .algorithms = "" };
     struct nf_mesh *mesh;
-    enum nf_status status = nf_mesh_subset(team->all->mesh, members, count, id,
-                                           &mesh, team->err);
+    enum nf_status status =
+        nf_mesh_subset(team->all->mesh, members, count, id, &mesh, team->err);
 
     if (status != NF_OK)
         return status;
@@ -172,8 +172,8 @@ static enum nf_status take_rules(struct bench_team *team, uint64_t bytes,
             return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
         for (size_t i = 0; text != NULL && i < bytes; i++)
             team->rules[i] = text[i];
-        status = bcast(team, team->all, team->rules, (size_t)bytes,
-                       NF_ELEM_BYTE);
+        status =
+            bcast(team, team->all, team->rules, (size_t)bytes, NF_ELEM_BYTE);
         if (status != NF_OK)
             return status;
     }
@@ -222,8 +222,8 @@ enum nf_status bench_serve(struct bench_team *team)
     enum nf_status status = NF_OK;
 
     while (status == NF_OK && request.kind != BENCH_END) {
-        status = bcast(team, team->all, &request, REQUEST_WORDS,
-                       NF_ELEM_UINT64);
+        status =
+            bcast(team, team->all, &request, REQUEST_WORDS, NF_ELEM_UINT64);
         if (status == NF_OK)
             status = carry_out(team, &request, NULL, NULL);
     }

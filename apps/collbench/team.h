@@ -29,10 +29,10 @@ enum bench_kind {
 
 /** What is to be done.  Travels as words, so every field is one. */
 struct bench_request {
-    uint64_t kind;    /**< enum bench_kind */
-    uint64_t ranks;   /**< TEAM: the first so many ... */
-    uint64_t partner; /**< ... or, if not 0, rank 0 and this one */
-    uint64_t op;      /**< TIME: enum nf_coll_op */
+    uint64_t kind;      /**< enum bench_kind */
+    uint64_t ranks;     /**< TEAM: the first so many ... */
+    uint64_t partner;   /**< ... or, if not 0, rank 0 and this one */
+    uint64_t op;        /**< TIME: enum nf_coll_op */
     uint64_t algorithm; /**< TIME: 1 + its number in nf_coll_table; 0: auto */
     uint64_t segments;  /**< TIME: 0: the model's */
     uint64_t bytes;
@@ -58,8 +58,8 @@ struct bench_team {
 /** Rank 0's view of BENCH_TIME, PING, EXCHANGE, SENDS. */
 struct bench_result {
     uint32_t count;
-    double us[BENCH_REPEATS_MAX]; /**< TIME: the slowest member's own time; PING:
-                                       of a round; SENDS: of one send */
+    double us[BENCH_REPEATS_MAX]; /**< TIME: the slowest member's own time;
+                                     PING: of a round; SENDS: of one send */
     const struct nf_coll_algorithm *algorithm; /**< TIME: what really ran */
     uint32_t segments;
     bool wrong; /**< TIME: some member's result was not what it must be */

@@ -1,6 +1,6 @@
 /* One operation, timed.  The call comes after a barrier; each member takes its
- * own time, and a sample is the longest of them.  Inputs are new and results are
- * checked in every repeat, outside of the time. */
+ * own time, and a sample is the longest of them.  Inputs are new and results
+ * are checked in every repeat, outside of the time. */
 #include "config.h"
 #include "apps/collbench/team.h"
 #include <math.h>
@@ -52,8 +52,8 @@ static enum nf_status set_up(struct bench_team *team,
     s->counts = nf_calloc(team->ranks, sizeof(*s->counts));
     s->us = nf_calloc(BENCH_REPEATS_MAX + 1, sizeof(*s->us));
     if (s->call.rank == 0)
-        s->everyone = nf_calloc(team->ranks,
-                                (BENCH_REPEATS_MAX + 1) * sizeof(double));
+        s->everyone =
+            nf_calloc(team->ranks, (BENCH_REPEATS_MAX + 1) * sizeof(double));
     if (s->send == NULL || s->recv == NULL || s->counts == NULL ||
         s->us == NULL || (s->call.rank == 0 && s->everyone == NULL))
         return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
@@ -70,7 +70,8 @@ static enum nf_status set_up(struct bench_team *team,
         s->made.type = NF_ELEM_FLOAT64;
         s->made.count = (size_t)s->call.bytes / sizeof(double);
     }
-    if (s->call.op == NF_COLL_ALLGATHER || s->call.op == NF_COLL_REDUCE_SCATTER) {
+    if (s->call.op == NF_COLL_ALLGATHER ||
+        s->call.op == NF_COLL_REDUCE_SCATTER) {
         s->made.counts = s->counts;
         s->made.count = s->counts[s->call.rank];
     }

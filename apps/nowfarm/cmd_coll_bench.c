@@ -94,7 +94,8 @@ static enum nf_status measure(const struct coll_options *o,
         if (status != NF_OK)
             coll_world_name_guilty(&world, err);
         /* after a wrong result or a bad option all are still in step */
-        coll_world_close(&world, status == NF_OK || world.team.guilty == NULL);
+        coll_world_close(&world, status == NF_OK || status == NF_ERR_VERIFY ||
+                                     status == NF_ERR_INVAL);
     }
     measuring = 0;
     return status;

@@ -9,10 +9,9 @@
 #include "common/base/error.h"
 #include "common/base/units.h"
 
-#define SIZE_MOST (UINT64_C(256) << 20)
+#define SIZE_MOST     (UINT64_C(256) << 20)
 #define DEFAULT_SIZES "8,512,8KiB,64KiB,1MiB"
-#define TUNE_SIZES                                                             \
-    "8,32,128,512,2KiB,8KiB,32KiB,128KiB,512KiB,2MiB,8MiB,16MiB"
+#define TUNE_SIZES    "8,32,128,512,2KiB,8KiB,32KiB,128KiB,512KiB,2MiB,8MiB,16MiB"
 
 /* Texts that popt has allocated. */
 static struct texts {
@@ -105,12 +104,13 @@ enum nf_status coll_parse_model(const char *text, struct nf_model *model_p,
     static const struct {
         const char *name;
         double start_us, byte_us;
-    } machines[] = {
-        { "sp2", 46, 0.035 }, { "t3e", 18, 0.006 }, { "cluster", 176, 0.105 }
-    };
+    } machines[] = { { "sp2", 46, 0.035 },
+                     { "t3e", 18, 0.006 },
+                     { "cluster", 176, 0.105 } };
     static const char *const keys[] = { "a=", "b=", "delta=", "g=" };
     double values[4] = { 0, 0, 2, 0 };
-    const double least[4] = { 1e-3, 1e-9, 1, 0 }, most[4] = { 1e9, 1e3, 2, 1e3 };
+    const double least[4] = { 1e-3, 1e-9, 1, 0 },
+                 most[4] = { 1e9, 1e3, 2, 1e3 };
     bool given[4] = { false, false, true, true };
     const char *at = text;
     char item[64];
@@ -195,9 +195,9 @@ static enum nf_status parse_algorithm(const char *name, struct coll_options *o,
         return NF_OK;
     }
     if (!only_op(o, &op))
-        return nf_fail(err, NF_ERR_INVAL,
-                       "--algorithm %s: want auto or all for several operations",
-                       name);
+        return nf_fail(
+            err, NF_ERR_INVAL,
+            "--algorithm %s: want auto or all for several operations", name);
     o->algorithm = nf_coll_find(name);
     if (o->algorithm == NULL) {
         snprintf(full, sizeof(full), "%s.%s", nf_coll_op_names[op], name);
@@ -220,9 +220,8 @@ static enum nf_status parse_number(const char *option, const char *text,
     if (text == NULL)
         return NF_OK;
     if (nf_parse_count(text, 1, most, &value) != NF_OK)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "%s %s: want a number from 1 to %llu", option, text,
-                       (unsigned long long)most);
+        return nf_fail(err, NF_ERR_INVAL, "%s %s: want a number from 1 to %llu",
+                       option, text, (unsigned long long)most);
     *value_p = (uint32_t)value;
     return NF_OK;
 }
@@ -243,8 +242,8 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
                                (unsigned long long)o->sizes[i]);
     if (o->transport != NULL && strcmp(o->transport, "pvm") != 0 &&
         strcmp(o->transport, "local") != 0)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "--transport %s: want pvm or local", o->transport);
+        return nf_fail(err, NF_ERR_INVAL, "--transport %s: want pvm or local",
+                       o->transport);
     if (o->hosts_file != NULL && o->transport != NULL &&
         strcmp(o->transport, "local") == 0)
         return nf_fail(err, NF_ERR_INVAL,
@@ -257,8 +256,9 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
                        "--tune tries algorithms of its own choice: not with "
                        "--algorithm, --table or --model");
     if (o->model != NULL && o->nslaves == 0)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "--model runs nothing: say by --slaves how many members");
+        return nf_fail(
+            err, NF_ERR_INVAL,
+            "--model runs nothing: say by --slaves how many members");
     if (o->plot != NULL && o->nslaves > 1 && o->nsizes > 1)
         return nf_fail(err, NF_ERR_INVAL,
                        "--plot wants one size or one number of slaves");
@@ -342,9 +342,9 @@ enum nf_status coll_options_parse(int argc, const char **argv,
     if (status == NF_OK)
         status = coll_read_options_op(poptGetArg(context), o->ops, err);
     if (status == NF_OK && poptPeekArg(context) != NULL)
-        status = nf_fail(err, NF_ERR_INVAL,
-                         "coll-bench: unexpected argument \"%s\"",
-                         poptPeekArg(context));
+        status =
+            nf_fail(err, NF_ERR_INVAL, "coll-bench: unexpected argument \"%s\"",
+                    poptPeekArg(context));
     if (status == NF_OK)
         status = parse_texts(o, err);
     poptFreeContext(context);

@@ -41,7 +41,8 @@ static enum nf_status measure(struct coll_world *world, enum bench_kind kind,
     return status;
 }
 
-/* The sizes of messages: 0 (a byte stands for it), 64, 256, 1 KiB, 4 KiB, ... */
+/* The sizes of messages: 0 (a byte stands for it), 64, 256, 1 KiB, 4 KiB, ...
+ */
 static enum nf_status measure_sizes(struct coll_world *world,
                                     const struct patience *patience,
                                     uint64_t largest_bytes,

@@ -42,10 +42,9 @@ double coll_predict(const struct nf_model *model,
                     const struct nf_coll_algorithm *algorithm, uint32_t ranks,
                     uint64_t bytes, uint32_t segments)
 {
-    struct nf_coll_network network =
-        nf_coll_network_of(model, "double", "sum");
-    double cost_us = nf_coll_cost_us(algorithm, &network, ranks, (double)bytes,
-                                     segments);
+    struct nf_coll_network network = nf_coll_network_of(model, "double", "sum");
+    double cost_us =
+        nf_coll_cost_us(algorithm, &network, ranks, (double)bytes, segments);
 
     return isfinite(cost_us) ? cost_us : NAN;
 }
@@ -58,7 +57,11 @@ static void put_us(struct table *t, unsigned column, double us)
     if (!isfinite(us))
         table_set(t, column, "-");
     else
-        table_set(t, column, "%.*f", us < 10 ? 3 : us < 100 ? 2 : us < 1000, us);
+        table_set(t, column, "%.*f",
+                  us < 10    ? 3
+                  : us < 100 ? 2
+                             : us < 1000,
+                  us);
 }
 
 static bool has_group_library(const struct coll_results *results)
@@ -113,9 +116,9 @@ static void print_model(const struct coll_results *results, FILE *to)
 
 void coll_report_print(const struct coll_results *results, FILE *to)
 {
-    static const char *const live[] = { "P",   "bytes",      "k",
-                                        "us",  "quartile 1", "quartile 3",
-                                        "model", "MB/s",     "libgpvm3" };
+    static const char *const live[] = { "P",     "bytes",      "k",
+                                        "us",    "quartile 1", "quartile 3",
+                                        "model", "MB/s",       "libgpvm3" };
     static const char *const predicted[] = { "P", "bytes", "k", "model us" };
     bool ran = results->transport != NULL, beside = has_group_library(results);
     unsigned columns = ran ? 9u + beside : 5u;
@@ -142,9 +145,10 @@ void coll_report_print(const struct coll_results *results, FILE *to)
 
 /* ---- for programs ---- */
 
-static json_t *real_or_null(double value)
+/* Nanoseconds are as fine as the clock. */
+static json_t *real_or_null(double us)
 {
-    return isfinite(value) ? json_real(value) : json_null();
+    return isfinite(us) ? json_real(round(us * 1e3) / 1e3) : json_null();
 }
 
 static json_t *row_json(const struct coll_row *row)
@@ -153,7 +157,7 @@ static json_t *row_json(const struct coll_row *row)
     bool has = row->us != NULL;
 
     for (unsigned i = 0; i < row->count; i++)
-        json_array_append_new(samples, json_real(row->us[i]));
+        json_array_append_new(samples, real_or_null(row->us[i]));
     return json_pack(
         "{s:s, s:I, s:I, s:s?, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "op", nf_coll_op_names[row->op], "slaves", (json_int_t)row->ranks,
@@ -176,16 +180,15 @@ static json_t *model_json(const struct coll_results *results)
     json_t *pieces = json_array();
 
     for (uint32_t i = 0; i < model->npieces; i++)
-        json_array_append_new(
-            pieces, json_pack("{s:f, s:f, s:f}", "from_bytes",
-                              model->pieces[i].from_bytes, "start_us",
-                              model->pieces[i].start_us, "byte_us",
-                              model->pieces[i].byte_us));
-    return json_pack("{s:s, s:o, s:f, s:f, s:f}", "source",
-                     results->model_source, "pieces", pieces, "delta",
-                     model->delta, "occupancy_us", model->occupancy_us,
-                     "combine_byte_us",
-                     nf_model_combine_byte_us(model, "double", "sum"));
+        json_array_append_new(pieces,
+                              json_pack("{s:f, s:f, s:f}", "from_bytes",
+                                        model->pieces[i].from_bytes, "start_us",
+                                        model->pieces[i].start_us, "byte_us",
+                                        model->pieces[i].byte_us));
+    return json_pack(
+        "{s:s, s:o, s:f, s:f, s:f}", "source", results->model_source, "pieces",
+        pieces, "delta", model->delta, "occupancy_us", model->occupancy_us,
+        "combine_byte_us", nf_model_combine_byte_us(model, "double", "sum"));
 }
 
 json_t *coll_report_json(const struct coll_results *results)

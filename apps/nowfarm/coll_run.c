@@ -51,10 +51,9 @@ static enum nf_status not_served(const struct nf_coll_algorithm *algorithm,
                                  const struct nf_coll_query *query,
                                  struct nf_error *err)
 {
-    return nf_fail(err, NF_ERR_INVAL,
-                   "--algorithm %s: not for %u members and %llu bytes",
-                   algorithm->name, query->ranks,
-                   (unsigned long long)query->bytes);
+    return nf_fail(
+        err, NF_ERR_INVAL, "--algorithm %s: not for %u members and %llu bytes",
+        algorithm->name, query->ranks, (unsigned long long)query->bytes);
 }
 
 /* ---- predicting ---- */
@@ -88,7 +87,8 @@ static enum nf_status predict(const struct coll_options *o,
     enum nf_status status = NF_OK;
     bool any = false;
 
-    if (o->algorithm == NULL && nf_coll_select_by_model(query, &network, &best)) {
+    if (o->algorithm == NULL &&
+        nf_coll_select_by_model(query, &network, &best)) {
         row.algorithm = best.algorithm;
         row.segments = best.segments;
         row.predicted_us = best.cost_us;
@@ -101,9 +101,9 @@ static enum nf_status predict(const struct coll_options *o,
         if (!coll_is_wanted(o, row.algorithm, query))
             continue;
         row.segments = segments_for(o, row.algorithm, query, &network);
-        row.predicted_us = coll_predict(&results->model, row.algorithm,
-                                        query->ranks, query->bytes,
-                                        row.segments);
+        row.predicted_us =
+            coll_predict(&results->model, row.algorithm, query->ranks,
+                         query->bytes, row.segments);
         any = true;
         if (isfinite(row.predicted_us) || o->algorithm != NULL)
             status = add(results, &row, err);
@@ -181,12 +181,11 @@ static bool use_table(const struct coll_options *o, struct coll_world *world,
     if (text == NULL)
         nf_fail(&why, NF_ERR_IO, "%s", strerror(errno));
     else
-        useful = nf_coll_rules_read(text, bytes, &rules, &warning, &why) ==
-                 NF_OK;
+        useful =
+            nf_coll_rules_read(text, bytes, &rules, &warning, &why) == NF_OK;
     if (!useful)
-        fprintf(stderr,
-                "nowfarm: %s: %s; going by the model measured now\n", o->table,
-                why.text);
+        fprintf(stderr, "nowfarm: %s: %s; going by the model measured now\n",
+                o->table, why.text);
     else if (warning.status != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s\n", o->table, warning.text);
     if (useful) {
@@ -259,8 +258,7 @@ enum nf_status coll_measure(const struct coll_options *o,
         .budget_us = BUDGET_US,
     };
     double *sorted;
-    enum nf_status status =
-        bench_direct(&world->team, &request, NULL, &result);
+    enum nf_status status = bench_direct(&world->team, &request, NULL, &result);
 
     if (status != NF_OK)
         return status;
@@ -276,9 +274,9 @@ enum nf_status coll_measure(const struct coll_options *o,
         .group_us = NAN,
     };
     if (result.algorithm != NULL)
-        row_p->predicted_us = coll_predict(model, result.algorithm,
-                                           query->ranks, query->bytes,
-                                           result.segments);
+        row_p->predicted_us =
+            coll_predict(model, result.algorithm, query->ranks, query->bytes,
+                         result.segments);
     if (result.wrong)
         return nf_fail(world->team.err, NF_ERR_VERIFY,
                        "%s of %llu bytes over %u members: the result is wrong",
@@ -305,10 +303,9 @@ static enum nf_status measure_one(const struct coll_options *o,
                                   struct coll_results *results)
 {
     struct coll_row row;
-    enum nf_status status =
-        coll_measure(o, world, LEAST_REPEATS, query, algorithm,
-                     algorithm != NULL ? o->segments : 0, &results->model,
-                     &row);
+    enum nf_status status = coll_measure(
+        o, world, LEAST_REPEATS, query, algorithm,
+        algorithm != NULL ? o->segments : 0, &results->model, &row);
 
     return status == NF_OK ? add(results, &row, world->team.err) : status;
 }
@@ -344,9 +341,8 @@ static enum nf_status measure_party(const struct coll_options *o,
         for (unsigned i = 0; o->ops[op] && status == NF_OK &&
                              i < size_count(o, (enum nf_coll_op)op);
              i++) {
-            struct nf_coll_query query =
-                bench_query((enum nf_coll_op)op, ranks,
-                            size_of(o, (enum nf_coll_op)op, i));
+            struct nf_coll_query query = bench_query(
+                (enum nf_coll_op)op, ranks, size_of(o, (enum nf_coll_op)op, i));
 
             status = measure_query(o, world, &query, results);
         }

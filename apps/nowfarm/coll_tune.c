@@ -44,9 +44,9 @@ unsigned coll_candidates(const struct nf_coll_query *query,
 
         if (!nf_coll_serves(c.algorithm, query))
             continue;
-        c.segments = nf_coll_best_segments(c.algorithm, network, query->ranks,
-                                           (double)query->bytes, most,
-                                           &c.predicted_us);
+        c.segments =
+            nf_coll_best_segments(c.algorithm, network, query->ranks,
+                                  (double)query->bytes, most, &c.predicted_us);
         if (isfinite(c.predicted_us))
             count = insert(list_p, count, &c);
     }
@@ -87,8 +87,9 @@ unsigned coll_refine(const struct nf_coll_query *query,
         return count;
     for (int i = 0; i < 2 && count < COLL_CANDIDATES_MAX; i++) {
         c.segments = nf_coll_clamp_segments(query->elements, tries[i]);
-        if (c.segments == k || (i > 0 && c.segments == list[count - 1].segments &&
-                                list[count - 1].algorithm == c.algorithm))
+        if (c.segments == k ||
+            (i > 0 && c.segments == list[count - 1].segments &&
+             list[count - 1].algorithm == c.algorithm))
             continue;
         c.predicted_us = nf_coll_cost_us(c.algorithm, network, query->ranks,
                                          (double)query->bytes, c.segments);

@@ -103,8 +103,8 @@ static enum nf_status tune_party(struct tuning *t, uint32_t ranks)
         for (unsigned i = 0; t->options->ops[op] && status == NF_OK &&
                              i < (sizes ? t->nsizes : 1);
              i++) {
-            struct nf_coll_query query = bench_query(
-                (enum nf_coll_op)op, ranks, sizes ? t->sizes[i] : 0);
+            struct nf_coll_query query = bench_query((enum nf_coll_op)op, ranks,
+                                                     sizes ? t->sizes[i] : 0);
 
             status = tune_size(t, &query,
                                sizes ? coll_reach(t->sizes, t->nsizes, i)
@@ -137,8 +137,8 @@ static void keep_old(struct tuning *t, const char *path)
     size_t bytes = 0;
     char *text = coll_read_file(path, &bytes);
 
-    if (text != NULL && nf_coll_rules_read(text, bytes, &t->rules, &warning,
-                                           &why) != NF_OK)
+    if (text != NULL &&
+        nf_coll_rules_read(text, bytes, &t->rules, &warning, &why) != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s; written anew\n", path, why.text);
     nf_free(text);
     if (t->rules.model.hosts_hash != t->world->hosts_hash)

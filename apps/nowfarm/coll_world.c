@@ -143,7 +143,10 @@ enum nf_status coll_world_open(const struct coll_world_config *config,
 void coll_world_close(struct coll_world *world, bool orderly)
 {
     const struct bench_request end = { .kind = BENCH_END };
+    struct nf_error unheard; /* why we close is known already */
 
+    world->team.err = &unheard;
+    world->team.stop = NULL;
     if (orderly && world->team.all != NULL)
         orderly = bench_direct(&world->team, &end, NULL, NULL) == NF_OK;
     bench_team_fini(&world->team);

@@ -5,10 +5,10 @@
 #include "apps/collbench/team.h"
 
 struct coll_world_config {
-    bool local;             /**< threads instead of tasks */
-    uint32_t members;       /**< P; 0: one a host */
-    const char *hosts_file; /**< NULL: all hosts of the virtual machine */
-    int64_t timeout_us;     /**< of calls */
+    bool local;               /**< threads instead of tasks */
+    uint32_t members;         /**< P; 0: one a host */
+    const char *hosts_file;   /**< NULL: all hosts of the virtual machine */
+    int64_t timeout_us;       /**< of calls */
     const volatile int *stop; /**< as in struct bench_team */
 };
 

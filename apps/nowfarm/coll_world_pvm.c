@@ -28,7 +28,7 @@ struct coll_tasks {
     uint64_t id;     /* of the groups */
     uint32_t relays; /* workers that pass on what members print */
     uint32_t spawned;
-    int *tids; /* [members], 0: not yet; ours is the first */
+    int *tids;               /* [members], 0: not yet; ours is the first */
     struct nf_group **pairs; /* [members] */
     char (*hosts)[64];       /* [nhosts] to be used, this one first */
     size_t nhosts;
@@ -74,7 +74,8 @@ static enum nf_status next_answer(struct coll_tasks *tasks, int64_t until_us,
             return nf_fail(err, NF_ERR_INTERRUPTED, "interrupted");
         if (left_us <= 0)
             return NF_WAIT;
-        (void)poll(&watch, 1, left_us < 100000 ? (int)(left_us / 1000) + 1 : 100);
+        (void)poll(&watch, 1,
+                   left_us < 100000 ? (int)(left_us / 1000) + 1 : 100);
     }
 }
 
@@ -168,8 +169,8 @@ static enum nf_status find_hosts(struct coll_tasks *tasks, const char *path,
     if (path != NULL)
         status = nf_hosts_read(path, &file, err);
     if (status == NF_OK && nf_pvm_hosts(&known, &nknown) != NF_OK)
-        status = nf_fail(err, NF_ERR_UNREACHABLE,
-                         "the local pvmd does not answer");
+        status =
+            nf_fail(err, NF_ERR_UNREACHABLE, "the local pvmd does not answer");
     if (status == NF_OK && path != NULL) {
         status = add_hosts(tasks, &file, known, nknown, err);
         nf_free(known);
@@ -179,8 +180,8 @@ static enum nf_status find_hosts(struct coll_tasks *tasks, const char *path,
                              "the local pvmd does not answer");
     }
     if (status == NF_OK)
-        status = order_hosts(tasks, path != NULL ? &file : NULL, known, nknown,
-                             err);
+        status =
+            order_hosts(tasks, path != NULL ? &file : NULL, known, nknown, err);
     nf_free(known);
     nf_hosts_fini(&file);
     return status;
@@ -273,8 +274,8 @@ static enum nf_status greet(struct coll_world *world, uint32_t rank,
     if (status == NF_OK)
         status = nf_bcast(*group_p, words, 2, NF_ELEM_UINT64, 0);
     if (status == NF_OK)
-        status = nf_bcast(*group_p, tasks->tids, world->members, NF_ELEM_INT32,
-                          0);
+        status =
+            nf_bcast(*group_p, tasks->tids, world->members, NF_ELEM_INT32, 0);
     if (status != NF_OK)
         nf_fail(err, status, "rank %u on %s: %s", rank, world->names[rank],
                 nf_group_error(*group_p)->text);
@@ -338,8 +339,8 @@ enum nf_status coll_tasks_open(const struct coll_world_config *config,
         tasks->id = (uint64_t)nf_now_us();
     status = nf_keeper_open(NF_KEEP_JOB, &tasks->keeper, err);
     if (status == NF_OK && nf_pvm_enroll(&tid) != NF_OK)
-        status = nf_fail(err, NF_ERR_UNREACHABLE,
-                         "the local pvmd does not answer");
+        status =
+            nf_fail(err, NF_ERR_UNREACHABLE, "the local pvmd does not answer");
     if (status != NF_OK)
         return status;
     tasks->enrolled = true;
