@@ -43,7 +43,7 @@ static void print_help(FILE *to)
 {
     fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
     for (int i = 0; i < NCOMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
     fprintf(to,
             "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
             "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
