@@ -33,7 +33,8 @@ enum { NF_MESH_HEAD_BYTES = 256 };
 
 enum nf_mesh_event_kind {
     NF_MESH_MESSAGE, /**< member, message */
-    NF_MESH_LEFT,    /**< member: its task has ended, or its host was lost */
+    NF_MESH_LEFT,    /**< member: it has closed its mesh, its task has ended, or
+                          its host was lost; nothing comes of it any more */
 };
 struct nf_mesh_event {
     enum nf_mesh_event_kind kind;
@@ -108,7 +109,7 @@ static inline size_t nf_mesh_backlog_bytes(const struct nf_mesh *mesh,
 
 /** A mesh of some members, with queues and a context of its own.  All of them
  *  must call it with the same @p members (old numbers, ascending, this one
- *  among them) and the same @p id, which no living mesh of these members has.
+ *  among them) and the same @p id, which no mesh of these members has ever had.
  *  Nothing is sent by it.  The old mesh may be closed before or after. */
 static inline enum nf_status
 nf_mesh_subset(struct nf_mesh *mesh, const uint32_t *members, uint32_t count,
@@ -117,7 +118,10 @@ nf_mesh_subset(struct nf_mesh *mesh, const uint32_t *members, uint32_t count,
     return mesh->ops->subset(mesh, members, count, id, mesh_p, err);
 }
 
-/** Give up what is queued and free the mesh; NULL is fine. */
+/** Give up what is queued, and free the mesh; NULL is fine.  To the others this
+ *  one has left, after all that was sent.  A process that closes its last mesh
+ *  of PVM tasks may end next, so this waits until the others have read that,
+ *  for 1 s at most. */
 static inline void nf_mesh_close(struct nf_mesh *mesh)
 {
     if (mesh != NULL)
@@ -126,7 +130,12 @@ static inline void nf_mesh_close(struct nf_mesh *mesh)
 
 /** A mesh of @p count PVM tasks.  All of them call it with the same @p tids, in
  *  the same order, and the same @p id; this process is one of them.  They need
- *  not have been spawned by nowfarm.  Enrols in PVM if this process has not.
+ *  not have been spawned by nowfarm.  Enrols in PVM if this process has not, and
+ *  never leaves it.  Other use of libpvm in the same thread goes on undisturbed:
+ *  context, buffers and options are as they were after each call; SIGPIPE is
+ *  blocked in this thread, as a task that dies makes libpvm raise it.  Who
+ *  sleeps on pvm_getfds() itself must look by pvm_probe() before, since a mesh
+ *  may have made libpvm read more than its own.
  *  @param timeout_us  to wait for the first to hand out the context
  *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time: named
  *  @retval NF_ERR_INVAL  this task is not among them, or one is twice */

@@ -26,6 +26,8 @@ enum {
     /* Times that libpvm is asked for more in a call that gives no event. */
     TURNS_MOST = 256,
     FDS_MOST = 1024,
+    /* For members to read what was sent, before this task may end. */
+    LINGER_US = 1000000,
 };
 
 /* ----------------------------------------------------------------- notes */
@@ -77,6 +79,28 @@ static void post(struct mesh_pvm *p, struct mesh_note *note)
         signal_sleeper(p);
 }
 
+/* @return whether there is something to read */
+static bool sleep_on_sockets(int64_t timeout_us)
+{
+    int64_t until_us = timeout_us > 0 ? nf_now_us() + timeout_us : 0;
+    struct pollfd watch[FDS_MOST];
+    const int *fds;
+    size_t count = nf_pvm_fds(&fds);
+    int code;
+
+    if (count > FDS_MOST)
+        count = FDS_MOST;
+    for (size_t i = 0; i < count; i++)
+        watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+    do {
+        int64_t left_us = timeout_us > 0 ? until_us - nf_now_us() : 0;
+
+        code = poll(watch, (nfds_t)count,
+                    timeout_us < 0 ? -1 : nf_mesh_poll_ms(left_us));
+    } while (code < 0 && errno == EINTR);
+    return code > 0;
+}
+
 /* ---------------------------------------------------------------- frames */
 
 static void touch(struct mesh_pvm *p, uint32_t member)
@@ -104,6 +128,7 @@ static void take_message(struct mesh_pvm *p, uint32_t member,
     struct mesh_note *note;
 
     if (msg->kind == KIND_BYE) {
+        p->members[member].owes_bye = true;
         leave(p, member);
         return;
     }
@@ -180,17 +205,26 @@ void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
     nf_mesh_space_catch_up(p->space);
 }
 
-void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member)
+static void flush(struct mesh_pvm *p, uint32_t member)
 {
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
     while (!m->left && !m->exited && nf_link_next(&m->link, &out) == NF_OK)
         nf_mesh_pvm_transmit(p, member, &out);
-    if (!m->left && !m->exited && nf_link_owes_confirmation(&m->link)) {
-        nf_link_confirm(&m->link, &out);
-        nf_mesh_pvm_transmit(p, member, &out);
-    }
+}
+
+static void confirm(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_member *m = &p->members[member];
+    struct nf_link_out out;
+
+    if (m->exited ||
+        (!m->owes_bye && (m->left || !nf_link_owes_confirmation(&m->link))))
+        return;
+    m->owes_bye = false;
+    nf_link_confirm(&m->link, &out);
+    nf_mesh_pvm_transmit(p, member, &out);
 }
 
 /* ------------------------------------------------------------ operations */
@@ -216,7 +250,7 @@ static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
     if (status != NF_OK)
         return status;
     nf_pvm_enter(p->space->context, false, &guard);
-    nf_mesh_pvm_flush(p, member);
+    flush(p, member);
     nf_pvm_return(&guard);
     return NF_OK;
 }
@@ -233,32 +267,11 @@ static enum nf_status move(struct mesh_pvm *p)
         uint32_t member = p->touched[--p->ntouched];
 
         p->members[member].touched = false;
-        nf_mesh_pvm_flush(p, member);
+        flush(p, member);
+        confirm(p, member);
     }
     nf_pvm_return(&guard);
     return status;
-}
-
-/* @return whether there is something to read */
-static bool sleep_on_sockets(int64_t timeout_us)
-{
-    int64_t until_us = timeout_us > 0 ? nf_now_us() + timeout_us : 0;
-    struct pollfd watch[FDS_MOST];
-    const int *fds;
-    size_t count = nf_pvm_fds(&fds);
-    int code;
-
-    if (count > FDS_MOST)
-        count = FDS_MOST;
-    for (size_t i = 0; i < count; i++)
-        watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-    do {
-        int64_t left_us = timeout_us > 0 ? until_us - nf_now_us() : 0;
-
-        code = poll(watch, (nfds_t)count,
-                    timeout_us < 0 ? -1 : nf_mesh_poll_ms(left_us));
-    } while (code < 0 && errno == EINTR);
-    return code > 0;
 }
 
 /* Word of an end comes through the pvmds and may overtake what the task sent
@@ -280,6 +293,18 @@ static bool declare_ends(struct mesh_pvm *p)
     return p->normal.head != NULL;
 }
 
+static void forget(struct mesh_pvm *p, uint32_t member)
+{
+    struct nf_pvm_guard guard;
+
+    if (p->members[member].owes_bye) {
+        nf_pvm_enter(p->space->context, false, &guard);
+        confirm(p, member);
+        nf_pvm_return(&guard);
+    }
+    nf_link_fini(&p->members[member].link);
+}
+
 static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
 {
     struct mesh_note *note = pop(&p->urgent);
@@ -290,7 +315,7 @@ static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
         return false;
     p->current = note;
     if (note->kind == NF_MESH_LEFT)
-        nf_link_fini(&p->members[note->member].link);
+        forget(p, note->member);
     event_p->kind = note->kind;
     event_p->member = note->member;
     event_p->message = (struct nf_mesh_message){ .head = note->head,
@@ -429,10 +454,42 @@ static void say_bye(struct mesh_pvm *p, uint32_t member)
 {
     struct mesh_member *m = &p->members[member];
     struct nf_msg bye = { .kind = KIND_BYE };
+    struct nf_link_out out;
 
     nf_link_purge(&m->link);
-    if (!m->left && !m->exited && nf_link_queue(&m->link, &bye) == NF_OK)
-        nf_mesh_pvm_flush(p, member);
+    if (!m->left && !m->exited && nf_link_queue(&m->link, &bye) == NF_OK &&
+        nf_link_next(&m->link, &out) == NF_OK && out.frame.kind == KIND_BYE)
+        nf_mesh_pvm_transmit(p, member, &out);
+}
+
+static bool has_unread(const struct mesh_pvm *p)
+{
+    for (uint32_t i = 0; i < p->base.ranks; i++) {
+        const struct mesh_member *m = &p->members[i];
+
+        if (i != p->base.rank && !m->left && !m->exited &&
+            m->link.confirmed_bytes != m->link.sent_bytes)
+            return true;
+    }
+    return false;
+}
+
+/* After this the task may end.  A member that then sends us a confirmation
+ * finds the route broken, and libpvm throws away what it has not read from
+ * there: so all must have read their goodbye, which is the last. */
+static void linger(struct mesh_pvm *p)
+{
+    int64_t until_us = nf_now_us() + LINGER_US, left_us = LINGER_US;
+
+    while (has_unread(p) && left_us > 0) {
+        enum nf_status status = nf_pvm_pump();
+
+        if (status < NF_OK)
+            return;
+        if (status == NF_WAIT)
+            (void)sleep_on_sockets(left_us);
+        left_us = until_us - nf_now_us();
+    }
 }
 
 static void pvm_close(struct nf_mesh *mesh)
@@ -445,9 +502,12 @@ static void pvm_close(struct nf_mesh *mesh)
         return;
     }
     nf_pvm_enter(p->space->context, false, &guard);
+    (void)nf_pvm_pump(); /* who has gone already need not be told */
     for (uint32_t i = 0; i < p->base.ranks; i++)
         if (i != p->base.rank)
             say_bye(p, i);
+    if (nf_mesh_pvm_is_last(p))
+        linger(p);
     nf_pvm_return(&guard);
     nf_mesh_space_leave(p);
     nf_mesh_pvm_free(p);

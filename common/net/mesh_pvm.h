@@ -25,11 +25,12 @@ struct mesh_notes {
 
 struct mesh_member {
     int tid;
-    bool convert; /**< its host has another data format */
-    bool heard;   /**< of this mesh */
-    bool exited;  /**< its task has ended: what it sent may still come */
-    bool left;    /**< nothing comes any more; its note is in the queue */
-    bool touched; /**< in mesh_pvm.touched */
+    bool convert;  /**< its host has another data format */
+    bool heard;    /**< of this mesh */
+    bool exited;   /**< its task has ended: what it sent may still come */
+    bool left;     /**< nothing comes any more; its note is in the queue */
+    bool owes_bye; /**< it waits for word that its goodbye was read */
+    bool touched;  /**< in mesh_pvm.touched */
     struct mesh_note *leaving; /**< reserved, so that it can't be lost */
     struct nf_link link;
 };
@@ -87,10 +88,8 @@ void nf_mesh_pvm_free(struct mesh_pvm *p);
  *  @retval NF_ERR_NOMEM  a frame for it was lost */
 enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
                                  uint64_t cookie);
-/** Send to a member what credit allows.  In the context of the mesh. */
-void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member);
 
-/** Send one frame. */
+/** Send one frame.  In the context of the mesh. */
 void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
                           const struct nf_link_out *out);
 
@@ -105,6 +104,8 @@ struct mesh_space *nf_mesh_space_open(int context);
 void nf_mesh_space_catch_up(struct mesh_space *space);
 /** Take a mesh out; the last one ends the space. */
 void nf_mesh_space_leave(struct mesh_pvm *p);
+/** Is it the only mesh in this process? */
+bool nf_mesh_pvm_is_last(const struct mesh_pvm *p);
 /** End a space that has no mesh. */
 void nf_mesh_space_drop(struct mesh_space *space);
 

@@ -23,6 +23,12 @@ bool nf_mesh_pvm_is_pending(void)
     return false;
 }
 
+bool nf_mesh_pvm_is_last(const struct mesh_pvm *p)
+{
+    return spaces == p->space && spaces->next == NULL && spaces->meshes == p &&
+           p->next == NULL;
+}
+
 static uint32_t number_of(const struct mesh_pvm *p, int tid)
 {
     for (uint32_t i = 0; i < p->base.ranks; i++)
@@ -189,7 +195,7 @@ enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
         nf_pvm_watch(space->context, on_message, &space->watch) != NF_OK)
         return NF_ERR_NOMEM;
     take_early(space, p);
-    return space->lost ? NF_ERR_NOMEM : NF_OK;
+    return space->lost ? NF_ERR_NOMEM : p->failed;
 }
 
 static void remember_closed(struct mesh_space *space, uint64_t cookie)

@@ -105,10 +105,11 @@ void nf_pvm_unwatch(int watch)
 
 enum nf_status nf_pvm_pump(void)
 {
-    struct timeval no_time = { 0, 0 };
     unsigned long before = handled;
 
-    if (pvm_trecv(-1, -1, &no_time) < 0)
+    /* with nothing to find it reads until there is no more; pvm_trecv would
+     * look at the sockets once more than it needs each time */
+    if (pvm_nrecv(-1, -1) < 0)
         return NF_ERR_UNREACHABLE;
     return handled != before ? NF_OK : NF_WAIT;
 }

@@ -5,7 +5,10 @@ top_builddir=${top_builddir:-build}
 export PVM_TMP PVM_ALLOW_ROOT=1
 [ -n "${PVM_ROOT:-}" ] || [ ! -d /usr/lib/pvm3 ] || export PVM_ROOT=/usr/lib/pvm3
 PVM_TMP=$(mktemp -d) || exit 99
-trap 'rm -rf "$PVM_TMP"' EXIT
+# a failure leaves its pvmd
+trap 'set -- "$PVM_TMP"/pvmd.*
+[ ! -e "$1" ] || echo halt | timeout 10 pvm > /dev/null 2>&1
+rm -rf "$PVM_TMP"' EXIT
 timeout 300 "$top_builddir/tests/bench/mesh_bench" "${1:-21}"
 status=$?
 [ $status -ne 3 ] || { echo "no PVM here: skipped"; exit 0; }
