@@ -194,6 +194,7 @@ static enum nf_status carry_out(struct bench_team *team,
     case BENCH_RULES:
         return take_rules(team, request->bytes, text);
     case BENCH_TIME:
+    case BENCH_LIBRARY:
         return team->work == NULL ? NF_OK : bench_time(team, request, result_p);
     case BENCH_PING:
     case BENCH_EXCHANGE:

@@ -22,6 +22,7 @@ enum bench_kind {
     BENCH_TEAM,     /**< make a team: ranks, partner */
     BENCH_RULES,    /**< bytes of a rules table follow; 0: forget it */
     BENCH_TIME,     /**< time op: algorithm, segments, bytes, ... */
+    BENCH_LIBRARY,  /**< time op of PVM's group library: partner, bytes, ... */
     BENCH_PING,     /**< rounds of a message there and back, team of two */
     BENCH_EXCHANGE, /**< rounds of messages both ways at once */
     BENCH_SENDS,    /**< rounds of 32 small messages, one way */
@@ -29,10 +30,11 @@ enum bench_kind {
 
 /** What is to be done.  Travels as words, so every field is one. */
 struct bench_request {
-    uint64_t kind;      /**< enum bench_kind */
-    uint64_t ranks;     /**< TEAM: the first so many ... */
-    uint64_t partner;   /**< ... or, if not 0, rank 0 and this one */
-    uint64_t op;        /**< TIME: enum nf_coll_op */
+    uint64_t kind;    /**< enum bench_kind */
+    uint64_t ranks;   /**< TEAM: the first so many ... */
+    uint64_t partner; /**< ... or, if not 0, rank 0 and this one; LIBRARY: id of
+                         a group */
+    uint64_t op;      /**< TIME: enum nf_coll_op */
     uint64_t algorithm; /**< TIME: 1 + its number in nf_coll_table; 0: auto */
     uint64_t segments;  /**< TIME: 0: the model's */
     uint64_t bytes;

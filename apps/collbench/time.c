@@ -2,9 +2,10 @@
  * own time, and a sample is the longest of them.  Inputs are new and results
  * are checked in every repeat, outside of the time. */
 #include "config.h"
-#include "apps/collbench/team.h"
+#include "apps/collbench/group_library.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/group/group.h"
@@ -17,6 +18,8 @@ struct series {
     size_t *counts;
     double *us;       /* [repeats + 1], the last one counts wrong results */
     double *everyone; /* rank 0: [ranks][repeats + 1] */
+    bool by_library;  /* PVM's, not ours */
+    struct bench_library library;
 };
 
 static enum nf_status force(struct bench_team *team,
@@ -48,7 +51,9 @@ static enum nf_status set_up(struct bench_team *team,
         .bytes = request->bytes,
     };
     s->send = nf_calloc(1, (size_t)bench_send_bytes(&s->call) + 1);
-    s->recv = nf_calloc(1, (size_t)bench_recv_bytes(&s->call) + 1);
+    /* PVM's library reduces in place */
+    s->recv =
+        nf_calloc(1, (size_t)(bench_recv_bytes(&s->call) + s->call.bytes + 1));
     s->counts = nf_calloc(team->ranks, sizeof(*s->counts));
     s->us = nf_calloc(BENCH_REPEATS_MAX + 1, sizeof(*s->us));
     if (s->call.rank == 0)
@@ -75,11 +80,13 @@ static enum nf_status set_up(struct bench_team *team,
         s->made.counts = s->counts;
         s->made.count = s->counts[s->call.rank];
     }
-    return force(team, request);
+    return s->by_library ? NF_OK : force(team, request);
 }
 
 static void take_down(struct series *s)
 {
+    if (s->by_library)
+        bench_library_leave(&s->library);
     nf_free(s->send);
     nf_free(s->recv);
     nf_free(s->counts);
@@ -96,12 +103,18 @@ static enum nf_status timed_call(struct bench_team *team, struct series *s,
 
     s->call.seed++;
     bench_fill(&s->call, s->send, s->recv);
-    status = bench_do(team, team->sync, &barrier);
-    if (status != NF_OK)
-        return status;
+    if (s->by_library && s->call.op == NF_COLL_REDUCE)
+        memcpy(s->recv, s->send, (size_t)s->call.bytes); /* in place */
+    status = s->by_library ? bench_library_barrier(&s->library)
+                           : bench_do(team, team->sync, &barrier);
     start_us = bench_now_us();
-    status = bench_do(team, team->work, &s->made);
+    if (status == NF_OK && s->by_library)
+        status = bench_library_call(&s->library, &s->call, s->send, s->recv);
+    else if (status == NF_OK)
+        status = bench_do(team, team->work, &s->made);
     *us_p = bench_now_us() - start_us;
+    if (status != NF_OK && s->by_library)
+        nf_fail(team->err, status, "PVM's group library failed");
     if (status == NF_OK && !bench_is_right(&s->call, s->recv))
         *nwrong += 1;
     return status;
@@ -157,6 +170,10 @@ static enum nf_status run(struct bench_team *team,
     double nwrong = 0, trial_us;
     enum nf_status status = set_up(team, request, s);
 
+    if (status == NF_OK && s->by_library) {
+        status = bench_library_join(team, request->partner, &s->library);
+        s->call.rank = s->library.instance;
+    }
     /* routes, plans, buffers: the first call finds them missing */
     for (int i = 0; i < 2 && status == NF_OK; i++)
         status = timed_call(team, s, &trial_us, &nwrong);
@@ -170,7 +187,7 @@ static enum nf_status run(struct bench_team *team,
         return status;
     s->us[count] = nwrong;
     status = collect(team, s, (uint32_t)count, result_p);
-    if (status == NF_OK && result_p != NULL)
+    if (status == NF_OK && result_p != NULL && !s->by_library)
         name_algorithm(team, request, result_p);
     return status;
 }
@@ -179,7 +196,7 @@ enum nf_status bench_time(struct bench_team *team,
                           const struct bench_request *request,
                           struct bench_result *result_p)
 {
-    struct series s = { .send = NULL };
+    struct series s = { .by_library = request->kind == BENCH_LIBRARY };
     enum nf_status status = run(team, request, &s, result_p);
 
     take_down(&s);

@@ -80,6 +80,7 @@ static enum nf_status measure(const struct coll_options *o,
         .members = most_members(o),
         .hosts_file = o->hosts_file,
         .timeout_us = o->timeout_us,
+        .group_server = o->beside,
         .stop = &stop_asked,
     };
     struct coll_world world;

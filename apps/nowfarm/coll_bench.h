@@ -23,6 +23,7 @@ struct coll_options {
     int64_t timeout_us; /**< of calls */
     const char *table;  /**< to go by */
     const char *model;  /**< to predict by; nothing is run */
+    bool beside;        /**< PVM's group library too */
     bool tune;
     const char *out; /**< of tune */
     bool json;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "apps/collbench/group_library.h"
 #include "apps/nowfarm/coll_probe.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -310,21 +311,55 @@ static enum nf_status measure_one(const struct coll_options *o,
     return status == NF_OK ? add(results, &row, world->team.err) : status;
 }
 
+/* The median time of PVM's group library, NaN if it has no such operation. */
+static enum nf_status measure_library(const struct coll_options *o,
+                                      struct coll_world *world,
+                                      const struct nf_coll_query *query,
+                                      double *us_p)
+{
+    static struct bench_result result;
+    const struct bench_request request = {
+        .kind = BENCH_LIBRARY,
+        .partner = (uint64_t)bench_now_us() << 20 ^ world->hosts_hash,
+        .op = query->op,
+        .bytes = query->bytes,
+        .least = o->repeat > 0 ? o->repeat : LEAST_REPEATS,
+        .most = o->repeat > 0 ? o->repeat : MOST_REPEATS,
+        .budget_us = BUDGET_US,
+    };
+    enum nf_status status;
+
+    *us_p = NAN;
+    if (!o->beside || !bench_library_has(query->op))
+        return NF_OK;
+    status = bench_direct(&world->team, &request, NULL, &result);
+    if (status == NF_OK && result.wrong)
+        status = nf_fail(world->team.err, NF_ERR_VERIFY,
+                         "PVM's group library: the result is wrong");
+    if (status == NF_OK)
+        *us_p = stats_median(result.us, result.count);
+    return status;
+}
+
 static enum nf_status measure_query(const struct coll_options *o,
                                     struct coll_world *world,
                                     const struct nf_coll_query *query,
                                     struct coll_results *results)
 {
     bool any = false;
-    enum nf_status status = NF_OK;
+    size_t first = results->count;
+    double library_us;
+    enum nf_status status = measure_library(o, world, query, &library_us);
 
-    if (o->algorithm == NULL)
+    if (o->algorithm == NULL && status == NF_OK)
         status = measure_one(o, world, query, NULL, results);
     for (size_t i = 0; nf_coll_table[i] != NULL && status == NF_OK; i++)
         if (coll_is_wanted(o, nf_coll_table[i], query)) {
             any = true;
             status = measure_one(o, world, query, nf_coll_table[i], results);
         }
+    for (size_t i = first; i < results->count; i++)
+        results->rows[i].group_us = library_us;
     return status == NF_OK && !any && o->algorithm != NULL
                ? not_served(o->algorithm, query, world->team.err)
                : status;

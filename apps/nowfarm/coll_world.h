@@ -9,6 +9,7 @@ struct coll_world_config {
     uint32_t members;         /**< P; 0: one a host */
     const char *hosts_file;   /**< NULL: all hosts of the virtual machine */
     int64_t timeout_us;       /**< of calls */
+    bool group_server;        /**< tasks: start that of PVM's group library */
     const volatile int *stop; /**< as in struct bench_team */
 };
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 #include "apps/collbench/member.h"
 #include "apps/nowfarm/coll_world.h"
 #include "apps/nowfarm/locate.h"
@@ -28,7 +29,8 @@ struct coll_tasks {
     uint64_t id;     /* of the groups */
     uint32_t relays; /* workers that pass on what members print */
     uint32_t spawned;
-    int *tids;               /* [members], 0: not yet; ours is the first */
+    int server; /* tid of the group server that we have started, or 0 */
+    int *tids;  /* [members], 0: not yet; ours is the first */
     struct nf_group **pairs; /* [members] */
     char (*hosts)[64];       /* [nhosts] to be used, this one first */
     size_t nhosts;
@@ -282,6 +284,49 @@ static enum nf_status greet(struct coll_world *world, uint32_t rank,
     return status;
 }
 
+/* PVM's pvmd looks for the group server where tasks are, Debian has it beside
+ * the daemon. */
+static enum nf_status start_server(struct coll_tasks *tasks,
+                                   struct nf_error *err)
+{
+    static const char *const places[] = { "lib/pvmgs", "lib/LINUX64/pvmgs",
+                                          "bin/LINUX64/pvmgs",
+                                          "lib/LINUXX86_64/pvmgs" };
+    const char *root = getenv("PVM_ROOT");
+    char path[PATH_MAX];
+    int64_t until_us = nf_now_us() + SPAWN_US;
+    struct nf_answer answer = { .ntids = 0 };
+    enum nf_status status = NF_OK;
+
+    if (root == NULL)
+        root = "/usr/lib/pvm3";
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", root, places[i]);
+        if (access(path, X_OK) == 0)
+            break;
+        path[0] = '\0';
+    }
+    if (path[0] == '\0')
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "--libgpvm3: there is no group server, pvmgs, under %s",
+                       root);
+    tasks->relays++;
+    nf_keeper_spawn(tasks->keeper, NF_COLL_RANKS_MAX, tasks->hosts[0], 1, path,
+                    "none");
+    while (status == NF_OK && tasks->server == 0) {
+        status = next_answer(tasks, until_us, &answer, err);
+        if (status == NF_WAIT)
+            return nf_fail(err, NF_ERR_UNREACHABLE,
+                           "--libgpvm3: %s was not started in 40 s", path);
+        if (status == NF_OK && answer.kind == NF_ANSWER_REFUSED)
+            return nf_fail(err, NF_ERR_UNREACHABLE, "--libgpvm3: %s: %s", path,
+                           answer.text);
+        if (status == NF_OK && answer.kind == NF_ANSWER_SPAWNED)
+            tasks->server = answer.tids[0];
+    }
+    return status;
+}
+
 static enum nf_status make_room(struct coll_world *world, uint32_t members,
                                 struct nf_error *err)
 {
@@ -350,6 +395,8 @@ enum nf_status coll_tasks_open(const struct coll_world_config *config,
         status = make_room(world, config->members, err);
     if (status == NF_OK)
         status = spawn_all(world, tid, err);
+    if (status == NF_OK && config->group_server)
+        status = start_server(tasks, err);
     if (status == NF_OK)
         status = meet(config, world, all_p, err);
     return status;
@@ -374,6 +421,8 @@ void coll_tasks_close(struct coll_world *world, bool orderly)
 
     for (uint32_t i = 1; tasks->pairs != NULL && i < world->members; i++)
         nf_group_close(tasks->pairs[i]);
+    if (tasks->server != 0)
+        nf_keeper_kill(tasks->keeper, &tasks->server, 1);
     if (orderly)
         await_end(tasks);
     if (tasks->tids != NULL && (!orderly || tasks->relays > 0)) {

@@ -94,6 +94,7 @@ bad "a time-out without a unit" bcast --timeout 3
 bad "a picture of two kinds" bcast --slaves 2,3 --plot x.svg
 bad "no folder for the results" bcast --csv none/x.csv --slaves 2
 bad "no folder for the table" bcast --tune -o none/x --slaves 2
+bad "the group library of threads" bcast --libgpvm3 --transport local
 bad "no option" bcast --fast
 check "nothing was started for these" no_pvmd
 
@@ -165,6 +166,20 @@ same "a file with no use of this host is turned down" "$(
     echo no-such-host-$$ > hosts
     run coll-bench bcast --hosts hosts
     echo "$rc")" 3
+
+# --- PVM's group library beside it
+if [ -x "${PVM_ROOT:-/usr/lib/pvm3}/lib/pvmgs" ] &&
+    grep -q '^NF_COLL_GROUP = ' "$top_builddir/Makefile"; then
+    run coll-bench all --libgpvm3 --slaves 4 --sizes 8,40000 --repeat 2 --json
+    same "libgpvm3: exit status" "$rc" 0
+    same "libgpvm3: what it has" "$(rows op > o; rows libgpvm3_us > u
+        paste o u | awk '$2 > 0 {print $1}' | uniq | sort | tr '\n' ' ')" \
+        "barrier bcast gather reduce scatter "
+    check "libgpvm3: the members end" wait_until 5 no_slaves
+    check "libgpvm3: so do its server and the virtual machine" \
+        wait_until 5 no_pvmd
+    same "libgpvm3: nothing is left" "$(our_pids pvmgs)" ""
+fi
 
 # --- a member that dies, or stops
 for signal in KILL STOP; do
