@@ -253,7 +253,7 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
          (o->transport != NULL && strcmp(o->transport, "local") == 0)))
         return nf_fail(
             err, NF_ERR_INVAL,
-            "--libgpvm3 measures PVM tasks: not with --tune, --model "
+            "--group-library measures PVM tasks: not with --tune, --model "
             "or --transport local");
     if (o->out != NULL && !o->tune)
         return nf_fail(err, NF_ERR_INVAL, "--out goes with --tune only");
@@ -328,7 +328,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
         { "model", '\0', POPT_ARG_STRING, &texts.model, 0, "predict only: sp2, t3e, cluster or a=us,b=us/byte[,delta=1..2][,g=us/byte]", "MODEL" },
         { "tune", '\0', POPT_ARG_NONE, &tune, 0, "find the best algorithms and write a table", NULL },
         { "out", 'o', POPT_ARG_STRING, &texts.out, 0, "the table; default nowfarm-collectives.table", "TABLE" },
-        { "libgpvm3", '\0', POPT_ARG_NONE, &beside, 0, "PVM's own group library beside it: bcast, reduce, gather, scatter, barrier", NULL },
+        { "group-library", '\0', POPT_ARG_NONE, &beside, 0, "PVM's own group library beside it: bcast, reduce, gather, scatter, barrier", NULL },
         { "json", '\0', POPT_ARG_NONE, &json, 0, "print one JSON object", NULL },
         { "csv", '\0', POPT_ARG_STRING, &texts.csv, 0, "write the results for spreadsheets", "FILE" },
         { "plot", '\0', POPT_ARG_STRING, &texts.plot, 0, "draw time against size, or against P (needs gnuplot)", "FILE.svg|.png" },

@@ -308,7 +308,7 @@ static enum nf_status start_server(struct coll_tasks *tasks,
     }
     if (path[0] == '\0')
         return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "--libgpvm3: there is no group server, pvmgs, under %s",
+                       "--group-library: there is no group server, pvmgs, under %s",
                        root);
     tasks->relays++;
     nf_keeper_spawn(tasks->keeper, NF_COLL_RANKS_MAX, tasks->hosts[0], 1, path,
@@ -317,9 +317,9 @@ static enum nf_status start_server(struct coll_tasks *tasks,
         status = next_answer(tasks, until_us, &answer, err);
         if (status == NF_WAIT)
             return nf_fail(err, NF_ERR_UNREACHABLE,
-                           "--libgpvm3: %s was not started in 40 s", path);
+                           "--group-library: %s was not started in 40 s", path);
         if (status == NF_OK && answer.kind == NF_ANSWER_REFUSED)
-            return nf_fail(err, NF_ERR_UNREACHABLE, "--libgpvm3: %s: %s", path,
+            return nf_fail(err, NF_ERR_UNREACHABLE, "--group-library: %s: %s", path,
                            answer.text);
         if (status == NF_OK && answer.kind == NF_ANSWER_SPAWNED)
             tasks->server = answer.tids[0];

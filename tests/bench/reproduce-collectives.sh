@@ -65,9 +65,9 @@ plots() {
     local machine op
     for machine in $names; do
         for op in bcast reduce allreduce scan; do
-            bench $op --model "$machine" --algorithm all --slaves 16 \
+            bench "$op" --model "$machine" --algorithm all --slaves 16 \
                 --sizes "$sizes" --plot "$dir/$op-$machine-16.svg" > /dev/null
-            bench $op --model "$machine" --algorithm all \
+            bench "$op" --model "$machine" --algorithm all \
                 --slaves 4,8,16,32,64 --sizes 512KiB \
                 --plot "$dir/$op-$machine-members.svg" > /dev/null
         done
@@ -81,7 +81,7 @@ crossover() {
     # in P blocks of doubles there is no less
     [[ $4 != *.seg* ]] || low=504
     while [ $((high - low)) -gt 8 ]; do
-        list=$(awk -v l=$low -v h=$high 'BEGIN { # 30 steps, even or geometric
+        list=$(awk -v l="$low" -v h="$high" 'BEGIN { # 30 steps, even or geometric
             for (i = 1; i <= 30; i++) {
                 x = h > 64 * (l + 8) ? (l + 8) * (h / (l + 8)) ^ (i / 30) \
                     : l + (h - l) * i / 30
@@ -91,7 +91,7 @@ crossover() {
             }}')
         line=$(paste <(cost "$1" "$2" "$3" "$list") \
             <(work_b "$1" "$2" "$4" "$list") |
-            awk -v l=$low '$6 < $3 * (1 - 1e-12) {print l, $1; found = 1; exit}
+            awk -v l="$low" '$6 < $3 * (1 - 1e-12) {print l, $1; found = 1; exit}
                 {l = $1} END {if (!found) print "never"}')
         if [ "$line" = never ]; then
             echo never
@@ -108,7 +108,7 @@ work_b() {
     awk -F, 'NR > 1 {print $3, $5, $13}' "$work/cost-b.csv"
 }
 crossovers() {
-    local machine p pair from to delta
+    local machine p from to delta
     echo "from,to,ports,machine,slaves,bytes" > "$dir/crossovers.csv"
     while read -r delta from to; do
         for machine in $names; do
@@ -141,10 +141,10 @@ checks() {
     echo "statement,machine,number" > "$dir/checks.csv"
     for machine in sp2 t3e; do
         for a in binomial kseg nesbt pipeline.hd; do
-            t8=$(one $machine 8 bcast.$a 512KiB)
-            t32=$(one $machine 32 bcast.$a 512KiB)
+            t8=$(one "$machine" 8 bcast.$a 512KiB)
+            t32=$(one "$machine" 32 bcast.$a 512KiB)
             check_line "bcast.$a of 512 KiB: time with 32 members / with 8" \
-                $machine "$(ratio_of "$t32" "$t8")"
+                "$machine" "$(ratio_of "$t32" "$t8")"
         done
     done
     for a in 1KiB 16KiB 256KiB 4MiB; do
@@ -154,20 +154,20 @@ checks() {
     done
     for machine in $names; do
         for a in kseg nesbt pipeline.hd; do
-            check_line "bcast of 512 KiB over 16: binomial / $a" $machine \
-                "$(ratio_of "$(one $machine 16 bcast.binomial 512KiB)" \
-                    "$(one $machine 16 bcast.$a 512KiB)")"
+            check_line "bcast of 512 KiB over 16: binomial / $a" "$machine" \
+                "$(ratio_of "$(one "$machine" 16 bcast.binomial 512KiB)" \
+                    "$(one "$machine" 16 bcast.$a 512KiB)")"
         done
-        for a in $(parties $machine | tr , ' '); do
+        for a in $(parties "$machine" | tr , ' '); do
             check_line "allreduce of 512 KiB over $a: reduce+bcast / segmented" \
-                $machine "$(ratio_of \
-                    "$(one $machine "$a" allreduce.reduce_bcast 512KiB)" \
-                    "$(one $machine "$a" allreduce.seg_doubling 512KiB)")"
+                "$machine" "$(ratio_of \
+                    "$(one "$machine" "$a" allreduce.reduce_bcast 512KiB)" \
+                    "$(one "$machine" "$a" allreduce.seg_doubling 512KiB)")"
         done
         for a in brent_kung rootp_chain rootp_seg_chain.hd pipeline.hd; do
-            check_line "scan of 512 KiB over 16: linear / $a" $machine \
-                "$(ratio_of "$(one $machine 16 scan.linear 512KiB)" \
-                    "$(one $machine 16 scan.$a 512KiB)")"
+            check_line "scan of 512 KiB over 16: linear / $a" "$machine" \
+                "$(ratio_of "$(one "$machine" 16 scan.linear 512KiB)" \
+                    "$(one "$machine" 16 scan.$a 512KiB)")"
         done
     done
 }
