@@ -28,7 +28,7 @@ section() {
 
 # What the programs say, once.
 "$nowfarm" --help > "$work/help" || exit 99
-commands=$(sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' "$work/help")
+commands=$(sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' "$work/help")
 for command in $commands; do
     "$nowfarm" "$command" --help > "$work/help-$command" || exit 99
 done

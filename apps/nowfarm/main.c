@@ -25,6 +25,7 @@ static const struct command commands[] = {
     { "replay", nf_cmd_replay, "find the best policy for a recorded run" },
     { "plans", nf_cmd_plans, "list the algorithms of collective operations" },
     { "plan", nf_cmd_plan, "print the messages of one, and check them" },
+    { "coll-bench", nf_cmd_coll_bench, "measure collective operations" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
     { "remove", nf_cmd_remove, "remove a host from it" },
@@ -42,7 +43,7 @@ static void print_help(FILE *to)
 {
     fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
     for (int i = 0; i < NCOMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
     fprintf(to,
             "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
             "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "

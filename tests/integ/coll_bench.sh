@@ -1,0 +1,224 @@
+#!/bin/bash
+# `nowfarm coll-bench`: every operation with every algorithm between real PVM
+# tasks and between threads, tuning and its table, members that die, signals, and
+# what is turned down.
+. "${0%/*}/lib.sh"
+cd "$work" || exit 99
+ops="bcast reduce allreduce reduce_scatter allgather scan exscan gather scatter
+    barrier"
+
+# rows FIELD: that field of all results
+rows() {
+    local i
+    for ((i = 0; ; i++)); do
+        json "results.$i.$1" || break
+    done
+}
+# has_all TEXT: the last run had every algorithm for 3 members
+has_all() {
+    local plan missing=
+    rows algorithm | sort -u > got
+    timeout 10 "$NF" plans > list
+    sed -n 's/^\([a-z_]*\.[a-z0-9_.]*\): .*/\1/p' list > plans
+    while read -r plan; do
+        case $plan in
+        alltoall.*) continue ;;
+        *) grep -qx "$plan" got || missing="$missing $plan" ;;
+        esac
+    done < plans
+    # for 2, 4, 8, ... members only
+    same "$1: no algorithm is missing" "${missing/ allgather.rec_doubling/}" ""
+}
+
+# --- predictions: nothing runs
+run coll-bench bcast --model sp2 --slaves 4,16 --sizes 8,64KiB --algorithm all --json
+same "model: exit status" "$rc" 0
+check "model: stdout is one JSON object" only_json
+same "model: nothing was run" "$(json transport)" null
+same "model: binomial over 16 takes 4 messages" \
+    "$(rows algorithm > a; rows slaves > s; rows bytes > b; rows predicted_us > p
+    paste a s b p | awk '$1 == "bcast.binomial" && $2 == 16 && $3 == 8 {
+        printf("%.2f\n", $4)}' | sort -u)" 185.12
+run coll-bench scan --model a=10,b=0.01,delta=1,g=0.001 --slaves 8 --csv model.csv
+same "own model: exit status" "$rc" 0
+same "own model: a line a size and one of names" "$(wc -l < model.csv)" 6
+check "no virtual machine was started" no_pvmd
+
+# --- threads
+run coll-bench all --algorithm all --transport local --slaves 3 \
+    --sizes 8,40000 --repeat 2 --json
+same "local: exit status" "$rc" 0
+check "local: stdout is one JSON object" only_json
+has_all "local"
+same "local: two samples each" \
+    "$(rows samples_us | tr -cd ',\n' | sort -u)" ","
+run coll-bench allgather --algorithm rec_doubling --transport local --slaves 4 \
+    --repeat 2
+same "an algorithm by its short name: exit status" "$rc" 0
+check "and its name is told" grep -q '^allgather.rec_doubling ' out
+run coll-bench bcast --algorithm bcast.pipeline.fd --segments 5 --sizes 1000 \
+    --transport local --slaves 2,3 --repeat 1 --json
+same "segments as asked for" "$(rows segments | sort -u)" 5
+same "for each number of members" "$(rows slaves | tr '\n' ' ')" "2 3 "
+
+# --- bad input
+bad() { # TEXT ARGS...
+    local text=$1
+    shift
+    run coll-bench "$@"
+    refused 2 "$text"
+}
+bad "no operation"
+bad "another operation" broadcast
+bad "two operations" bcast reduce
+bad "no such algorithm" bcast --algorithm quick
+bad "an algorithm of another operation" bcast --algorithm reduce.linear
+bad "an algorithm for all operations" all --algorithm binomial
+bad "an algorithm for 4 only" allgather --algorithm rec_doubling --slaves 3 --transport local
+bad "no size" bcast --sizes ""
+bad "a size of 0" bcast --sizes 0
+bad "a size in words" bcast --sizes 8,big
+bad "half a double" reduce --sizes 12
+bad "one member" bcast --slaves 1
+bad "members in words" bcast --slaves few
+bad "no segments" bcast --segments 0
+bad "too many repeats" bcast --repeat 100000
+bad "no such transport" bcast --transport mpi
+bad "hosts of threads" bcast --transport local --hosts x
+bad "a table of nothing" bcast --out x
+bad "tuning one algorithm" bcast --tune --algorithm flat
+bad "no such machine" bcast --model cray --slaves 4
+bad "half a model" bcast --model a=3 --slaves 4
+bad "a model of no group" bcast --model sp2
+bad "a time-out without a unit" bcast --timeout 3
+bad "a picture of two kinds" bcast --slaves 2,3 --plot x.svg
+bad "no folder for the results" bcast --csv none/x.csv --slaves 2
+bad "no folder for the table" bcast --tune -o none/x --slaves 2
+bad "the group library of threads" bcast --group-library --transport local
+bad "no option" bcast --fast
+check "nothing was started for these" no_pvmd
+
+# --- tuning, between threads
+run -t 120 coll-bench bcast --tune -o table --transport local --slaves 4 \
+    --sizes 8,4KiB,256KiB --repeat 3 --json
+same "tune: exit status" "$rc" 0
+check "tune: the table has rules for 4" grep -q '^rule bcast any 4 ' table
+check "tune: and for 2" grep -q '^rule bcast any 2 ' table
+check "tune: up to any size" grep -q '^rule bcast any 4 max ' table
+cp table before
+run -t 120 coll-bench barrier --tune -o table --transport local --slaves 4 \
+    --repeat 3
+same "tuning more: exit status" "$rc" 0
+same "tuning more keeps the other rules" "$(grep '^rule bcast' table)" \
+    "$(grep '^rule bcast' before)"
+check "tuning more adds some" grep -q '^rule barrier any 4 ' table
+run coll-bench bcast --table table --transport local --slaves 4 \
+    --sizes 8,4KiB,256KiB --repeat 1 --json
+same "with the table: exit status" "$rc" 0
+same "with the table: that is where the model is from" "$(json model.source)" table
+same "with the table: its algorithms" "$(rows algorithm | tr '\n' ' ')" \
+    "$(for bytes in 8 4096 262144; do
+        awk -v m=$bytes '$1 == "rule" && $2 == "bcast" && $4 == 4 &&
+            ($5 == "max" || m <= $5) {print $6; exit}' table
+    done | tr '\n' ' ')"
+sed 's/^rule bcast any 4 max [^ ]*/rule bcast any 4 max bcast.flat/' table > damaged
+run coll-bench bcast --table damaged --transport local --slaves 4 --sizes 8 \
+    --repeat 1 --json
+same "a damaged table: exit status" "$rc" 0
+same "a damaged table: the model is measured" "$(json model.source)" measured
+same "a damaged table: one line" "$(err_lines)" 1
+check "a damaged table: with its name" err_says 'damaged: .*going by the model'
+run coll-bench bcast --table missing --transport local --slaves 2 --sizes 8 \
+    --repeat 1
+same "no table: exit status" "$rc" 0
+check "no table: is told" err_says 'missing: No such file'
+
+if command -v gnuplot > /dev/null; then
+    run coll-bench bcast --algorithm all --transport local --slaves 3 --repeat 1 \
+        --sizes 8,4KiB --plot size.svg --csv size.csv
+    same "plot: exit status" "$rc" 0
+    check "plot: a picture" grep -q '<svg' size.svg
+    run coll-bench bcast --model t3e --slaves 2,4,8,16 --sizes 64KiB --plot p.svg
+    same "plot against P: exit status" "$rc" 0
+    check "plot against P: a picture" grep -q '<svg' p.svg
+fi
+
+# --- tasks
+grep -q '^#define HAVE_PVM3 1' "$top_builddir/config.h" || finish
+run -t 120 coll-bench all --algorithm all --slaves 5 --sizes 8,40000 --repeat 2 --json
+same "pvm: exit status" "$rc" 0
+check "pvm: stdout is one JSON object" only_json
+has_all "pvm"
+same "pvm: transport" "$(json transport)" pvm
+check "pvm: nothing is left of the members" wait_until 5 no_slaves
+check "pvm: nor of the virtual machine" wait_until 5 no_pvmd
+for op in $ops; do
+    run coll-bench "$op" --slaves 5 --sizes 64,8KiB --repeat 2 --json
+    same "pvm, $op: exit status" "$rc" 0
+    at_least "pvm, $op: results" "$(rows median_us | wc -l)" 1
+done
+run coll-bench bcast --slaves 3 --repeat 2
+same "pvm, for people: exit status" "$rc" 0
+check "pvm, for people: model" grep -q '^# T(m) = ' out
+check "pvm, for people: a line a size" \
+    [ "$(grep -c '^bcast\..*(auto)' out)" = 5 ]
+same "a file with no use of this host is turned down" "$(
+    echo no-such-host-$$ > hosts
+    run coll-bench bcast --hosts hosts
+    echo "$rc")" 3
+
+# --- PVM's group library beside it
+if [ -x "${PVM_ROOT:-/usr/lib/pvm3}/lib/pvmgs" ] &&
+    grep -q '^NF_COLL_GROUP = ' "$top_builddir/Makefile"; then
+    run coll-bench all --group-library --slaves 4 --sizes 8,40000 --repeat 2 --json
+    same "libgpvm3: exit status" "$rc" 0
+    same "libgpvm3: what it has" "$(rows op > o; rows libgpvm3_us > u
+        paste o u | awk '$2 != "null" {print $1}' | uniq | sort | tr '\n' ' ')" \
+        "barrier bcast gather reduce scatter "
+    check "libgpvm3: the members end" wait_until 5 no_slaves
+    check "libgpvm3: so do its server and the virtual machine" \
+        wait_until 5 no_pvmd
+    same "libgpvm3: nothing is left" "$(our_pids pvmgs)" ""
+fi
+
+# --- a member that dies, or stops
+for signal in KILL STOP; do
+    start coll-bench bcast --slaves 5 --sizes 1MiB --repeat 1000 --timeout 2s
+    check "a member to be $signal: all run" wait_until 20 some_slaves 4
+    sleep 2
+    victim=$(slave_pids | head -n 1)
+    kill -$signal "$victim"
+    from_ms=$(now_ms)
+    await 20
+    same "a member $signal: exit status" "$rc" 1
+    at_most "a member $signal: in time" $(($(now_ms) - from_ms)) $((8000 * slow)) ms
+    check "a member $signal: is named" err_says 'rank [1-4] on '
+    check "a member $signal: the others end" wait_until 10 no_slaves
+    check "a member $signal: so does the virtual machine" wait_until 10 no_pvmd
+done
+
+# --- signals
+for signal in INT TERM; do
+    start coll-bench bcast --slaves 4 --sizes 1MiB --repeat 1000
+    check "to be sent $signal: all run" wait_until 20 some_slaves 3
+    sleep 1
+    kill -$signal "$pid"
+    await 10
+    same "$signal: exit status" "$rc" 130
+    check "$signal: the members end" wait_until 10 no_slaves
+    check "$signal: so does the virtual machine" wait_until 10 no_pvmd
+done
+
+# --- the command itself is killed
+start coll-bench bcast --slaves 4 --sizes 1MiB --repeat 1000
+check "to be killed: all run" wait_until 20 some_slaves 3
+sleep 1
+kill -KILL "$pid"
+await 5
+check "killed: the members end" wait_until 10 no_slaves
+check "killed: so does the virtual machine" wait_until 15 no_pvmd
+
+# --- no program for the members
+NOWFARM_SLAVE_PROGRAM=/nowhere run coll-bench bcast --slaves 2
+refused 3 "no program for the members"
+finish
