@@ -199,6 +199,7 @@ static enum nf_status carry_out(struct bench_team *team,
     case BENCH_PING:
     case BENCH_EXCHANGE:
     case BENCH_SENDS:
+    case BENCH_STREAM:
         return team->work == NULL ? NF_OK : bench_ping(team, request, result_p);
     }
     return nf_fail(team->err, NF_ERR_PROTOCOL, "a request of unknown kind");

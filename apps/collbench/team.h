@@ -25,7 +25,9 @@ enum bench_kind {
     BENCH_LIBRARY,  /**< time op of PVM's group library: partner, bytes, ... */
     BENCH_PING,     /**< rounds of a message there and back, team of two */
     BENCH_EXCHANGE, /**< rounds of messages both ways at once */
-    BENCH_SENDS,    /**< rounds of 32 small messages, one way */
+    BENCH_SENDS,    /**< rounds of 32 small messages, one way: of one, until
+                         all are handed over */
+    BENCH_STREAM,   /**< the same: of one, until all have come */
 };
 
 /** What is to be done.  Travels as words, so every field is one. */
@@ -57,7 +59,7 @@ struct bench_team {
     struct nf_group *guilty;  /**< the group in which it did, or NULL */
 };
 
-/** Rank 0's view of BENCH_TIME, PING, EXCHANGE, SENDS. */
+/** Rank 0's view of BENCH_TIME, PING, EXCHANGE, SENDS, STREAM. */
 struct bench_result {
     uint32_t count;
     double us[BENCH_REPEATS_MAX]; /**< TIME: the slowest member's own time;
