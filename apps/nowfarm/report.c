@@ -3,6 +3,7 @@
 #include "apps/nowfarm/report.h"
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 #include "common/base/text.h"
 #include "common/base/units.h"
@@ -247,16 +248,60 @@ json_t *report_json(const char *app, const struct nf_report *r,
         r->part_master_s, "idle", r->part_idle_s, "tail", r->part_tail_s);
 }
 
+void report_print_figures(FILE *to, const struct nf_app_figure *figures,
+                          uint32_t count)
+{
+    char value[NF_FIGURE_BYTES];
+
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(to, "%-18s %s\n", figures[i].name,
+                nf_figure_print(&figures[i], value));
+}
+
+static json_t *figure_json(const struct nf_app_figure *figure)
+{
+    char text[NF_FIGURE_BYTES];
+
+    switch (figure->kind) {
+    case NF_FIGURE_REAL:
+        return isfinite(figure->real) ? json_real(figure->real) : json_null();
+    case NF_FIGURE_COUNT: /* our library's integers end at 2^63 */
+        return figure->count <= INT64_MAX
+                   ? json_integer((json_int_t)figure->count)
+                   : json_string(nf_figure_print(figure, text));
+    case NF_FIGURE_TEXT:
+        break;
+    }
+    return json_string(figure->text);
+}
+
+static json_t *figures_json(const struct nf_app_figure *figures, uint32_t count)
+{
+    json_t *object = json_object();
+
+    for (uint32_t i = 0; i < count; i++)
+        json_object_set_new(object, figures[i].name, figure_json(&figures[i]));
+    return object;
+}
+
+/* A result is the same double when it is read again. */
+enum { REPORT_DIGITS = 9, RESULT_DIGITS = 17 };
+
 enum nf_status report_print_json(FILE *to, const char *app,
                                  const struct nf_report *r,
-                                 enum verified verified)
+                                 enum verified verified,
+                                 const struct nf_app_figure *figures,
+                                 uint32_t nfigures)
 {
     json_t *o = report_json(app, r, verified);
+    size_t digits = nfigures > 0 ? RESULT_DIGITS : REPORT_DIGITS;
     int failed;
 
     if (o == NULL)
         return NF_ERR_NOMEM;
-    failed = json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    if (nfigures > 0)
+        json_object_set_new(o, "result", figures_json(figures, nfigures));
+    failed = json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
     json_decref(o);
     if (failed || fputc('\n', to) == EOF || fflush(to) != 0)
         return NF_ERR_IO;
