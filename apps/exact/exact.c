@@ -182,7 +182,7 @@ size_t nf_exact_print_int(const struct nf_exact *sum, char *text)
 {
     const uint32_t point = NF_EXACT_POINT / CHUNK_BITS;
     nf_exact_uint128 value = 0;
-    char digits[NF_EXACT_INT_BYTES];
+    char digits[NF_EXACT_INT_BYTES] = "";
     size_t count = 0, length = 0;
 
     if (sum->high > sum->low && (sum->low < point || sum->high > point + 4))
