@@ -24,7 +24,7 @@ static bool reserve(void **array_p, size_t count, size_t *capacity_p,
     size_t capacity = *capacity_p > 0 ? 2 * *capacity_p : 16;
     void *grown;
 
-    if (count < *capacity_p)
+    if (*array_p != NULL && count < *capacity_p)
         return true;
     if (capacity > SIZE_MAX / element_bytes)
         return false;
