@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/app.h"
+#include "apps/collbench/member.h"
 #include "common/base/alloc.h"
 #include "slave/slave.h"
 
@@ -71,5 +72,9 @@ int main(int argc, char **argv)
               stderr);
         return 2;
     }
+#ifdef HAVE_PVM3
+    if (bench_is_address(address))
+        return bench_member(address);
+#endif
     return serve(address);
 }

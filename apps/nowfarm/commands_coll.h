@@ -7,4 +7,6 @@
 int nf_cmd_plans(int argc, const char **argv);
 /** Print the messages of one, and check them. */
 int nf_cmd_plan(int argc, const char **argv);
+/** Measure an operation, or tune. */
+int nf_cmd_coll_bench(int argc, const char **argv);
 #endif

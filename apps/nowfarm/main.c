@@ -25,6 +25,7 @@ static const struct command commands[] = {
     { "replay", nf_cmd_replay, "find the best policy for a recorded run" },
     { "plans", nf_cmd_plans, "list the algorithms of collective operations" },
     { "plan", nf_cmd_plan, "print the messages of one, and check them" },
+    { "coll-bench", nf_cmd_coll_bench, "measure collective operations" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
     { "remove", nf_cmd_remove, "remove a host from it" },

@@ -187,6 +187,13 @@ enum nf_status nf_group_force(struct nf_group *group, const char *text,
     return NF_OK;
 }
 
+void nf_group_unforce(struct nf_group *group)
+{
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        group->forced[op][0] = '\0';
+    forget_choices(group);
+}
+
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   size_t bytes, struct nf_error *err)
 {

@@ -166,6 +166,9 @@ enum nf_status nf_group_choose(struct nf_group *group,
 enum nf_status nf_group_force(struct nf_group *group, const char *text,
                               struct nf_error *err);
 
+/** Nothing is forced any more. */
+void nf_group_unforce(struct nf_group *group);
+
 /** Choose by these rules, as text, from now on.
  *  @retval NF_ERR_INVAL  they are damaged */
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,

@@ -1,0 +1,263 @@
+/* Teams: requests, groups, failures. */
+#include "config.h"
+#include "apps/collbench/team.h"
+#include <math.h>
+#include <time.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/group/group.h"
+
+enum {
+    REQUEST_WORDS = sizeof(struct bench_request) / sizeof(uint64_t),
+    HEED_STOP_US = 100000,
+    RULES_BYTES_MAX = 16 << 20,
+};
+
+double bench_now_us(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return 1e6 * (double)ts.tv_sec + 1e-3 * (double)ts.tv_nsec;
+}
+
+uint32_t bench_repeats(const struct bench_request *request, double trial_us)
+{
+    double fit = (double)request->budget_us / fmax(trial_us, 1);
+
+    if (fit < (double)request->least)
+        return (uint32_t)request->least;
+    return fit > (double)request->most ? (uint32_t)request->most
+                                       : (uint32_t)fit;
+}
+
+/* ---- calls ---- */
+
+enum nf_status bench_blame(struct bench_team *team, struct nf_group *group,
+                           enum nf_status status)
+{
+    const struct nf_error *why = nf_group_error(group);
+
+    team->guilty = group;
+    return nf_fail(team->err, status, "%s",
+                   why->text[0] != '\0' ? why->text : nf_strerror(status));
+}
+
+/* As nf_request_wait(), which no signal ends. */
+static enum nf_status wait_for(struct bench_team *team, struct nf_group *group,
+                               struct nf_request *request)
+{
+    enum nf_status status;
+
+    while (nf_request_test(request) == NF_WAIT) {
+        int64_t limit_us = nf_group_deadline_us(group);
+
+        if (team->stop != NULL && *team->stop) {
+            nf_request_free(request);
+            return nf_fail(team->err, NF_ERR_INTERRUPTED, "interrupted");
+        }
+        if (limit_us < 0 || limit_us > HEED_STOP_US)
+            limit_us = HEED_STOP_US;
+        (void)nf_mesh_wait(group->mesh, limit_us);
+    }
+    status = nf_request_wait(request);
+    return status == NF_OK ? NF_OK : bench_blame(team, group, status);
+}
+
+enum nf_status bench_do(struct bench_team *team, struct nf_group *group,
+                        const struct nf_call *call)
+{
+    struct nf_request *request;
+    enum nf_status status = nf_group_start(group, call, &request);
+
+    if (status != NF_OK)
+        return bench_blame(team, group, status);
+    return wait_for(team, group, request);
+}
+
+static enum nf_status bcast(struct bench_team *team, struct nf_group *group,
+                            void *buffer, size_t count, int type)
+{
+    const struct nf_call call = {
+        .kind = NF_CALL_BCAST, .recv = buffer, .count = count, .type = type
+    };
+
+    return bench_do(team, group, &call);
+}
+
+enum nf_status bench_agree(struct bench_team *team, uint64_t *number)
+{
+    return bcast(team, team->sync, number, 1, NF_ELEM_UINT64);
+}
+
+/* ---- groups ---- */
+
+static enum nf_status subgroup(struct bench_team *team, const uint32_t *members,
+                               uint32_t count, uint64_t id,
+                               struct nf_group **group_p)
+{
+    const struct nf_group_options options = { .timeout_us = team->timeout_us,
+                                              .algorithms = "" };
+    struct nf_mesh *mesh;
+    enum nf_status status = nf_mesh_subset(team->all->mesh, members, count, id,
+                                           &mesh, team->err);
+
+    if (status != NF_OK)
+        return status;
+    status = nf_group_create(mesh, id, NULL, &options, group_p, team->err);
+    if (status != NF_OK)
+        nf_mesh_close(mesh);
+    return status;
+}
+
+static void disband(struct bench_team *team)
+{
+    nf_group_close(team->work);
+    nf_group_close(team->sync);
+    team->work = team->sync = NULL;
+}
+
+static enum nf_status apply_rules(struct bench_team *team)
+{
+    if (team->work == NULL || team->rules == NULL)
+        return NF_OK;
+    return nf_group_set_rules(team->work, team->rules, team->rules_bytes,
+                              team->err);
+}
+
+static enum nf_status form(struct bench_team *team,
+                           const struct bench_request *request)
+{
+    uint32_t rank = nf_group_rank(team->all), count = (uint32_t)request->ranks;
+    uint64_t id = team->next_id;
+    uint32_t *members;
+    bool member = rank < count;
+    enum nf_status status = NF_OK;
+
+    disband(team);
+    team->next_id += 2;
+    team->partner = (uint32_t)request->partner;
+    if (team->partner > 0) {
+        count = 2;
+        member = rank == 0 || rank == team->partner;
+    }
+    team->ranks = count;
+    if (!member)
+        return NF_OK;
+    members = nf_calloc(count, sizeof(*members));
+    if (members == NULL)
+        return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < count; i++)
+        members[i] = i > 0 && team->partner > 0 ? team->partner : i;
+    status = subgroup(team, members, count, id, &team->work);
+    if (status == NF_OK)
+        status = subgroup(team, members, count, id + 1, &team->sync);
+    nf_free(members);
+    return status == NF_OK ? apply_rules(team) : status;
+}
+
+static enum nf_status take_rules(struct bench_team *team, uint64_t bytes,
+                                 const char *text)
+{
+    enum nf_status status;
+
+    nf_free(team->rules);
+    team->rules = NULL;
+    team->rules_bytes = (size_t)bytes;
+    if (bytes > RULES_BYTES_MAX)
+        return nf_fail(team->err, NF_ERR_RANGE, "a table of more than 16 MiB");
+    if (bytes > 0) {
+        team->rules = nf_calloc(1, (size_t)bytes);
+        if (team->rules == NULL)
+            return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
+        for (size_t i = 0; text != NULL && i < bytes; i++)
+            team->rules[i] = text[i];
+        status = bcast(team, team->all, team->rules, (size_t)bytes,
+                       NF_ELEM_BYTE);
+        if (status != NF_OK)
+            return status;
+    }
+    return apply_rules(team);
+}
+
+/* ---- requests ---- */
+
+static enum nf_status carry_out(struct bench_team *team,
+                                const struct bench_request *request,
+                                const char *text, struct bench_result *result_p)
+{
+    switch ((enum bench_kind)request->kind) {
+    case BENCH_END:
+        return NF_OK;
+    case BENCH_TEAM:
+        return form(team, request);
+    case BENCH_RULES:
+        return take_rules(team, request->bytes, text);
+    case BENCH_TIME:
+        return team->work == NULL ? NF_OK : bench_time(team, request, result_p);
+    case BENCH_PING:
+    case BENCH_EXCHANGE:
+    case BENCH_SENDS:
+        return team->work == NULL ? NF_OK : bench_ping(team, request, result_p);
+    }
+    return nf_fail(team->err, NF_ERR_PROTOCOL, "a request of unknown kind");
+}
+
+enum nf_status bench_direct(struct bench_team *team,
+                            const struct bench_request *request,
+                            const char *text, struct bench_result *result_p)
+{
+    struct bench_request copy = *request;
+    enum nf_status status =
+        bcast(team, team->all, &copy, REQUEST_WORDS, NF_ELEM_UINT64);
+
+    if (result_p != NULL)
+        *result_p = (struct bench_result){ .count = 0 };
+    return status == NF_OK ? carry_out(team, request, text, result_p) : status;
+}
+
+enum nf_status bench_serve(struct bench_team *team)
+{
+    struct bench_request request = { .kind = BENCH_TEAM };
+    enum nf_status status = NF_OK;
+
+    while (status == NF_OK && request.kind != BENCH_END) {
+        status = bcast(team, team->all, &request, REQUEST_WORDS,
+                       NF_ELEM_UINT64);
+        if (status == NF_OK)
+            status = carry_out(team, &request, NULL, NULL);
+    }
+    return status;
+}
+
+uint32_t bench_guilty_rank(const struct bench_team *team)
+{
+    if (team->guilty == NULL)
+        return UINT32_MAX;
+    for (uint32_t i = 0; i < nf_group_size(team->guilty); i++)
+        if (nf_group_is_lost(team->guilty, i))
+            return team->guilty != team->all && i > 0 && team->partner > 0
+                       ? team->partner
+                       : i;
+    return UINT32_MAX;
+}
+
+void bench_team_init(struct bench_team *team, struct nf_group *all,
+                     int64_t timeout_us, const volatile int *stop,
+                     struct nf_error *err)
+{
+    *team = (struct bench_team){
+        .all = all,
+        .next_id = 1000,
+        .timeout_us = timeout_us,
+        .stop = stop,
+        .err = err,
+    };
+}
+
+void bench_team_fini(struct bench_team *team)
+{
+    disband(team);
+    nf_free(team->rules);
+    team->rules = NULL;
+}

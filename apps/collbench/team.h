@@ -1,0 +1,111 @@
+#ifndef NF_APPS_COLLBENCH_TEAM_H
+#define NF_APPS_COLLBENCH_TEAM_H
+/** @file team.h  The members of a benchmark of collective operations.
+ *
+ *  Everybody is in one group, by which rank 0, the command itself, tells the
+ *  others what to do: a request is a broadcast of a few words.  What is
+ *  measured runs in a team, some of the members, with two groups: `work` for
+ *  the operation under test, and `sync` for the barriers before it and for
+ *  collecting the times, so that choosing the algorithm of the one leaves the
+ *  other alone.
+ *
+ *      rank 0                              others
+ *      bench_direct(request) --bcast-->    bench_serve(): carry it out, too
+ *
+ *  A member that fails has its groups say so to everybody; all functions then
+ *  fail, and the team is of no use any more. */
+#include "apps/collbench/values.h"
+#include "nowfarm_group.h"
+
+enum bench_kind {
+    BENCH_END,      /**< that was all */
+    BENCH_TEAM,     /**< make a team: ranks, partner */
+    BENCH_RULES,    /**< bytes of a rules table follow; 0: forget it */
+    BENCH_TIME,     /**< time op: algorithm, segments, bytes, ... */
+    BENCH_PING,     /**< rounds of a message there and back, team of two */
+    BENCH_EXCHANGE, /**< rounds of messages both ways at once */
+    BENCH_SENDS,    /**< rounds of 32 small messages, one way */
+};
+
+/** What is to be done.  Travels as words, so every field is one. */
+struct bench_request {
+    uint64_t kind;    /**< enum bench_kind */
+    uint64_t ranks;   /**< TEAM: the first so many ... */
+    uint64_t partner; /**< ... or, if not 0, rank 0 and this one */
+    uint64_t op;      /**< TIME: enum nf_coll_op */
+    uint64_t algorithm; /**< TIME: 1 + its number in nf_coll_table; 0: auto */
+    uint64_t segments;  /**< TIME: 0: the model's */
+    uint64_t bytes;
+    /** Timed calls: as many as fit into budget_us, but least..most. */
+    uint64_t least, most, budget_us;
+};
+enum { BENCH_REPEATS_MAX = 1000, BENCH_SENDS_AT_ONCE = 32 };
+
+struct bench_team {
+    struct nf_group *all;  /**< every member; not owned */
+    struct nf_group *work; /**< NULL: not in the team */
+    struct nf_group *sync;
+    uint32_t ranks, partner; /**< of the team */
+    uint64_t next_id;        /**< of groups, equal in all members */
+    char *rules;             /**< a table as text, or NULL */
+    size_t rules_bytes;
+    int64_t timeout_us;       /**< of the groups */
+    const volatile int *stop; /**< become != 0: fail with INTERRUPTED */
+    struct nf_error *err;     /**< why the last call failed */
+    struct nf_group *guilty;  /**< the group in which it did, or NULL */
+};
+
+/** Rank 0's view of BENCH_TIME, PING, EXCHANGE, SENDS. */
+struct bench_result {
+    uint32_t count;
+    double us[BENCH_REPEATS_MAX]; /**< TIME: the slowest member's own time; PING:
+                                       of a round; SENDS: of one send */
+    const struct nf_coll_algorithm *algorithm; /**< TIME: what really ran */
+    uint32_t segments;
+    bool wrong; /**< TIME: some member's result was not what it must be */
+};
+
+/** @param all  the group of everybody; borrowed
+ *  @param stop  may be NULL   @param err  borrowed */
+void bench_team_init(struct bench_team *team, struct nf_group *all,
+                     int64_t timeout_us, const volatile int *stop,
+                     struct nf_error *err);
+void bench_team_fini(struct bench_team *team);
+
+/** Have @p request carried out by all.  Called by rank 0 only.
+ *  @param text  BENCH_RULES: [request->bytes], else NULL
+ *  @param result_p  filled for kinds that measure; else may be NULL
+ *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED, ...  team->err */
+enum nf_status bench_direct(struct bench_team *team,
+                            const struct bench_request *request,
+                            const char *text, struct bench_result *result_p);
+
+/** Carry out requests until BENCH_END (NF_OK) or a failure. */
+enum nf_status bench_serve(struct bench_team *team);
+
+/** Who is to blame for a failure?  @return its rank among all, or UINT32_MAX */
+uint32_t bench_guilty_rank(const struct bench_team *team);
+
+/* time.c */
+/** One member's part of BENCH_TIME. */
+enum nf_status bench_time(struct bench_team *team,
+                          const struct bench_request *request,
+                          struct bench_result *result_p);
+/* ping.c */
+enum nf_status bench_ping(struct bench_team *team,
+                          const struct bench_request *request,
+                          struct bench_result *result_p);
+/** Make one call in @p group, so that team->stop is heeded.
+ *  @return as nf_request_wait(); team->err is set */
+enum nf_status bench_do(struct bench_team *team, struct nf_group *group,
+                        const struct nf_call *call);
+/** The same for failures of other calls. */
+enum nf_status bench_blame(struct bench_team *team, struct nf_group *group,
+                           enum nf_status status);
+/** How many calls fit into the budget when one takes @p trial_us.  Pure. */
+uint32_t bench_repeats(const struct bench_request *request, double trial_us);
+/** Rank 0's number becomes everybody's in the team. */
+enum nf_status bench_agree(struct bench_team *team, uint64_t *number);
+/** CLOCK_MONOTONIC, with its fractions of a microsecond. */
+double bench_now_us(void);
+#endif

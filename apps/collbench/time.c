@@ -1,0 +1,186 @@
+/* One operation, timed.  The call comes after a barrier; each member takes its
+ * own time, and a sample is the longest of them.  Inputs are new and results are
+ * checked in every repeat, outside of the time. */
+#include "config.h"
+#include "apps/collbench/team.h"
+#include <math.h>
+#include <stdio.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/group/group.h"
+
+/* What a member holds for a series of calls. */
+struct series {
+    struct bench_call call;
+    struct nf_call made;
+    void *send, *recv;
+    size_t *counts;
+    double *us;       /* [repeats + 1], the last one counts wrong results */
+    double *everyone; /* rank 0: [ranks][repeats + 1] */
+};
+
+static enum nf_status force(struct bench_team *team,
+                            const struct bench_request *request)
+{
+    char text[96];
+
+    nf_group_unforce(team->work);
+    if (request->algorithm == 0)
+        return NF_OK;
+    if (request->segments == 0)
+        snprintf(text, sizeof(text), "%s",
+                 nf_coll_table[request->algorithm - 1]->name);
+    else
+        snprintf(text, sizeof(text), "%s:k=%llu",
+                 nf_coll_table[request->algorithm - 1]->name,
+                 (unsigned long long)request->segments);
+    return nf_group_force(team->work, text, team->err);
+}
+
+static enum nf_status set_up(struct bench_team *team,
+                             const struct bench_request *request,
+                             struct series *s)
+{
+    s->call = (struct bench_call){
+        .op = (enum nf_coll_op)request->op,
+        .ranks = team->ranks,
+        .rank = nf_group_rank(team->work),
+        .bytes = request->bytes,
+    };
+    s->send = nf_calloc(1, (size_t)bench_send_bytes(&s->call) + 1);
+    s->recv = nf_calloc(1, (size_t)bench_recv_bytes(&s->call) + 1);
+    s->counts = nf_calloc(team->ranks, sizeof(*s->counts));
+    s->us = nf_calloc(BENCH_REPEATS_MAX + 1, sizeof(*s->us));
+    if (s->call.rank == 0)
+        s->everyone = nf_calloc(team->ranks,
+                                (BENCH_REPEATS_MAX + 1) * sizeof(double));
+    if (s->send == NULL || s->recv == NULL || s->counts == NULL ||
+        s->us == NULL || (s->call.rank == 0 && s->everyone == NULL))
+        return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
+    bench_counts(&s->call, s->counts);
+    s->made = (struct nf_call){
+        .kind = (enum nf_call_kind)s->call.op, /* numbered alike */
+        .send = s->send,
+        .recv = s->recv,
+        .count = (size_t)s->call.bytes,
+        .type = NF_ELEM_BYTE,
+        .op = NF_SUM,
+    };
+    if (bench_combines(s->call.op)) {
+        s->made.type = NF_ELEM_FLOAT64;
+        s->made.count = (size_t)s->call.bytes / sizeof(double);
+    }
+    if (s->call.op == NF_COLL_ALLGATHER || s->call.op == NF_COLL_REDUCE_SCATTER) {
+        s->made.counts = s->counts;
+        s->made.count = s->counts[s->call.rank];
+    }
+    return force(team, request);
+}
+
+static void take_down(struct series *s)
+{
+    nf_free(s->send);
+    nf_free(s->recv);
+    nf_free(s->counts);
+    nf_free(s->us);
+    nf_free(s->everyone);
+}
+
+static enum nf_status timed_call(struct bench_team *team, struct series *s,
+                                 double *us_p, double *nwrong)
+{
+    const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
+    enum nf_status status;
+    double start_us;
+
+    s->call.seed++;
+    bench_fill(&s->call, s->send, s->recv);
+    status = bench_do(team, team->sync, &barrier);
+    if (status != NF_OK)
+        return status;
+    start_us = bench_now_us();
+    status = bench_do(team, team->work, &s->made);
+    *us_p = bench_now_us() - start_us;
+    if (status == NF_OK && !bench_is_right(&s->call, s->recv))
+        *nwrong += 1;
+    return status;
+}
+
+/* Rank 0 gets the longest time of each repeat, and whether all were right. */
+static enum nf_status collect(struct bench_team *team, struct series *s,
+                              uint32_t count, struct bench_result *result_p)
+{
+    const struct nf_call gather = {
+        .kind = NF_CALL_GATHER,
+        .send = s->us,
+        .recv = s->everyone,
+        .count = (size_t)count + 1,
+        .type = NF_ELEM_FLOAT64,
+    };
+    enum nf_status status = bench_do(team, team->sync, &gather);
+
+    if (status != NF_OK || result_p == NULL)
+        return status;
+    result_p->count = count;
+    for (uint32_t r = 0; r < team->ranks; r++) {
+        const double *theirs = s->everyone + r * ((size_t)count + 1);
+
+        for (uint32_t i = 0; i < count; i++)
+            result_p->us[i] = fmax(result_p->us[i], theirs[i]);
+        result_p->wrong = result_p->wrong || theirs[count] != 0;
+    }
+    return NF_OK;
+}
+
+static void name_algorithm(struct bench_team *team,
+                           const struct bench_request *request,
+                           struct bench_result *result_p)
+{
+    struct nf_choice_query query = {
+        .coll = bench_query((enum nf_coll_op)request->op, team->ranks,
+                            request->bytes),
+    };
+    struct nf_coll_choice choice;
+
+    if (nf_group_choose(team->work, &query, &choice, NULL) == NF_OK) {
+        result_p->algorithm = choice.algorithm;
+        result_p->segments = choice.segments;
+    }
+}
+
+static enum nf_status run(struct bench_team *team,
+                          const struct bench_request *request, struct series *s,
+                          struct bench_result *result_p)
+{
+    uint64_t count;
+    double nwrong = 0, trial_us;
+    enum nf_status status = set_up(team, request, s);
+
+    /* routes, plans, buffers: the first call finds them missing */
+    for (int i = 0; i < 2 && status == NF_OK; i++)
+        status = timed_call(team, s, &trial_us, &nwrong);
+    if (status != NF_OK)
+        return status;
+    count = bench_repeats(request, trial_us);
+    status = bench_agree(team, &count);
+    for (uint64_t i = 0; i < count && status == NF_OK; i++)
+        status = timed_call(team, s, &s->us[i], &nwrong);
+    if (status != NF_OK)
+        return status;
+    s->us[count] = nwrong;
+    status = collect(team, s, (uint32_t)count, result_p);
+    if (status == NF_OK && result_p != NULL)
+        name_algorithm(team, request, result_p);
+    return status;
+}
+
+enum nf_status bench_time(struct bench_team *team,
+                          const struct bench_request *request,
+                          struct bench_result *result_p)
+{
+    struct series s = { .send = NULL };
+    enum nf_status status = run(team, request, &s, result_p);
+
+    take_down(&s);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* nowfarm coll-bench: collective operations, measured between slaves. */
+#include "config.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "apps/nowfarm/cli.h"
+#include "apps/nowfarm/coll_run.h"
+#include "apps/nowfarm/commands_coll.h"
+#include "apps/nowfarm/plot.h"
+#include "apps/output.h"
+#include "common/base/error.h"
+
+/* A signal while members measure ends that in order; before and after, or the
+ * second time, at once: the keeper cleans up behind us. */
+static volatile int stop_asked;
+static volatile sig_atomic_t measuring, nsignals;
+
+static void on_signal(int number)
+{
+    static const char line[] = "nowfarm: interrupted\n";
+
+    (void)number;
+    if (measuring && nsignals++ == 0) {
+        stop_asked = 1;
+        return;
+    }
+    nf_output_cleanup();
+    if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
+        _exit(NF_EXIT_INTERRUPTED);
+    _exit(NF_EXIT_INTERRUPTED);
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+    struct sigaction action = { .sa_handler = on_signal }, before;
+
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (numbers[i] == SIGTERM ||
+            (sigaction(numbers[i], NULL, &before) == 0 &&
+             before.sa_handler != SIG_IGN))
+            sigaction(numbers[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static uint32_t most_members(const struct coll_options *o)
+{
+    uint32_t most = 0;
+
+    for (unsigned i = 0; i < o->nslaves; i++)
+        most = o->slaves[i] > most ? o->slaves[i] : most;
+    return most;
+}
+
+/* Files that could not be written are better known before. */
+static enum nf_status check_files(const struct coll_options *o,
+                                  struct nf_error *err)
+{
+    enum nf_status status = NF_OK;
+
+    if (o->csv != NULL)
+        status = nf_output_check(o->csv, err);
+    if (status == NF_OK && o->tune)
+        status = nf_output_check(
+            o->out != NULL ? o->out : "nowfarm-collectives.table", err);
+    if (status == NF_OK && o->plot != NULL)
+        status = plot_check(o->plot, err);
+    return status;
+}
+
+static enum nf_status measure(const struct coll_options *o,
+                              struct coll_results *results,
+                              struct nf_error *err)
+{
+    const struct coll_world_config config = {
+        .local = o->transport != NULL && strcmp(o->transport, "local") == 0,
+        .members = most_members(o),
+        .hosts_file = o->hosts_file,
+        .timeout_us = o->timeout_us,
+        .stop = &stop_asked,
+    };
+    struct coll_world world;
+    enum nf_status status;
+
+    measuring = 1;
+    status = coll_world_open(&config, &world, err);
+    if (status == NF_OK) {
+        results->transport = config.local ? "local" : "pvm";
+        status = o->tune ? coll_tune_all(o, &world, results)
+                         : coll_measure_all(o, &world, results);
+        if (status != NF_OK)
+            coll_world_name_guilty(&world, err);
+        /* after a wrong result or a bad option all are still in step */
+        coll_world_close(&world, status == NF_OK || world.team.guilty == NULL);
+    }
+    measuring = 0;
+    return status;
+}
+
+static enum nf_status tell(const struct coll_options *o,
+                           const struct coll_results *results,
+                           struct nf_error *err)
+{
+    enum nf_status status = NF_OK;
+    int rc = NF_EXIT_OK;
+
+    if (o->csv != NULL)
+        status = coll_report_csv(results, o->csv, err);
+    if (status == NF_OK && o->plot != NULL)
+        status = coll_report_plot(results, o->plot, err);
+    if (status != NF_OK)
+        return status;
+    if (o->json) {
+        rc = nf_print_json(coll_report_json(results));
+    } else {
+        coll_report_print(results, stdout);
+        rc = nf_finish_output();
+    }
+    /* the line has been printed */
+    return rc == NF_EXIT_OK ? NF_OK : nf_fail(err, NF_ERR_IO, "%s", "");
+}
+
+int nf_cmd_coll_bench(int argc, const char **argv)
+{
+    struct coll_options options;
+    struct coll_results results = { .count = 0 };
+    struct nf_error err = { NF_OK, "" };
+    enum nf_status status = coll_options_parse(argc, argv, &options, &err);
+
+    if (status == NF_OK)
+        status = check_files(&options, &err);
+    if (status == NF_OK && options.model == NULL) {
+        catch_signals();
+        status = measure(&options, &results, &err);
+    } else if (status == NF_OK) {
+        status = coll_predict_all(&options, &results, &err);
+    }
+    if (status == NF_OK)
+        status = tell(&options, &results, &err);
+    coll_results_fini(&results);
+    coll_options_fini();
+    if (status == NF_OK)
+        return NF_EXIT_OK;
+    return err.text[0] != '\0' ? nf_failure(&err) : NF_EXIT_FAILED;
+}

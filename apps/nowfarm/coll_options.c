@@ -1,0 +1,352 @@
+/* The arguments of nowfarm coll-bench. */
+#include "config.h"
+#include <popt.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apps/collbench/values.h"
+#include "apps/nowfarm/cli.h"
+#include "apps/nowfarm/coll_bench.h"
+#include "common/base/error.h"
+#include "common/base/units.h"
+
+#define SIZE_MOST (UINT64_C(256) << 20)
+#define DEFAULT_SIZES "8,512,8KiB,64KiB,1MiB"
+#define TUNE_SIZES                                                             \
+    "8,32,128,512,2KiB,8KiB,32KiB,128KiB,512KiB,2MiB,8MiB,16MiB"
+
+/* Texts that popt has allocated. */
+static struct texts {
+    char *algorithm, *segments, *sizes, *slaves, *hosts, *transport, *repeat,
+        *timeout, *table, *model, *out, *csv, *plot;
+} texts;
+
+void coll_options_fini(void)
+{
+    char **all[] = { &texts.algorithm, &texts.segments, &texts.sizes,
+                     &texts.slaves,    &texts.hosts,    &texts.transport,
+                     &texts.repeat,    &texts.timeout,  &texts.table,
+                     &texts.model,     &texts.out,      &texts.csv,
+                     &texts.plot };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        free(*all[i]);
+        *all[i] = NULL;
+    }
+}
+
+/* Go through a list; *at_p is behind the comma of the item that is copied.
+ *  @return false: that was all */
+static bool next_item(const char **at_p, char *item, size_t bytes)
+{
+    size_t length = strcspn(*at_p, ",");
+
+    if (**at_p == '\0')
+        return false;
+    snprintf(item, bytes, "%.*s", (int)length, *at_p);
+    *at_p += length;
+    if (**at_p == ',')
+        (*at_p)++;
+    return true;
+}
+
+enum nf_status coll_parse_sizes(const char *text, uint64_t *sizes_p,
+                                unsigned *count_p, struct nf_error *err)
+{
+    const char *at = text;
+    char item[64];
+    unsigned count = 0;
+
+    while (next_item(&at, item, sizeof(item))) {
+        uint64_t bytes;
+
+        if (nf_parse_count(item, 0, SIZE_MOST, &bytes) != NF_OK &&
+            nf_parse_bytes(item, &bytes) != NF_OK)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "--sizes %s: \"%s\" is no size, as 4096 or 64KiB",
+                           text, item);
+        if (bytes < 1 || bytes > SIZE_MOST || count == COLL_SIZES_MAX)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "--sizes %s: want up to %d sizes of 1 byte to 256 "
+                           "MiB",
+                           text, COLL_SIZES_MAX);
+        sizes_p[count++] = bytes;
+    }
+    if (count == 0)
+        return nf_fail(err, NF_ERR_INVAL, "--sizes: want at least one");
+    *count_p = count;
+    return NF_OK;
+}
+
+static enum nf_status parse_slaves(const char *text, struct coll_options *o,
+                                   struct nf_error *err)
+{
+    const char *at = text;
+    char item[64];
+
+    while (next_item(&at, item, sizeof(item))) {
+        uint64_t ranks;
+
+        if (nf_parse_count(item, 2, NF_COLL_RANKS_MAX, &ranks) != NF_OK ||
+            o->nslaves == COLL_PARTIES_MAX)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "--slaves %s: want numbers from 2 to %d, up to %d "
+                           "of them",
+                           text, NF_COLL_RANKS_MAX, COLL_PARTIES_MAX);
+        o->slaves[o->nslaves++] = (uint32_t)ranks;
+    }
+    return o->nslaves > 0
+               ? NF_OK
+               : nf_fail(err, NF_ERR_INVAL, "--slaves: want at least one");
+}
+
+enum nf_status coll_parse_model(const char *text, struct nf_model *model_p,
+                                struct nf_error *err)
+{
+    static const struct {
+        const char *name;
+        double start_us, byte_us;
+    } machines[] = {
+        { "sp2", 46, 0.035 }, { "t3e", 18, 0.006 }, { "cluster", 176, 0.105 }
+    };
+    static const char *const keys[] = { "a=", "b=", "delta=", "g=" };
+    double values[4] = { 0, 0, 2, 0 };
+    const double least[4] = { 1e-3, 1e-9, 1, 0 }, most[4] = { 1e9, 1e3, 2, 1e3 };
+    bool given[4] = { false, false, true, true };
+    const char *at = text;
+    char item[64];
+
+    while (next_item(&at, item, sizeof(item))) {
+        bool known = false;
+
+        for (unsigned i = 0; i < 3; i++)
+            if (strcmp(item, machines[i].name) == 0) {
+                values[0] = machines[i].start_us;
+                values[1] = machines[i].byte_us;
+                known = given[0] = given[1] = true;
+            }
+        for (unsigned i = 0; i < 4; i++)
+            if (strncmp(item, keys[i], strlen(keys[i])) == 0)
+                known = given[i] =
+                    nf_parse_real(item + strlen(keys[i]), least[i], most[i],
+                                  &values[i]) == NF_OK;
+        if (!known)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "--model %s: \"%s\" is not sp2, t3e, cluster, a=us, "
+                           "b=us/byte, delta=1..2 or g=us/byte",
+                           text, item);
+    }
+    if (!given[0] || !given[1])
+        return nf_fail(err, NF_ERR_INVAL, "--model %s: want a= and b=", text);
+    *model_p = (struct nf_model){
+        .npieces = 1,
+        .pieces = { { 0, values[0], values[1] } },
+        .delta = values[2],
+    };
+    return values[3] > 0
+               ? nf_model_set_combine(model_p, "double", "sum", values[3])
+               : NF_OK;
+}
+
+enum nf_status coll_read_options_op(const char *name, bool ops[NF_COLL_OPS],
+                                    struct nf_error *err)
+{
+    bool any = false;
+
+    if (name == NULL)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "coll-bench: which operation? (see --help)");
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        enum nf_coll_op op = nf_coll_table[i]->op;
+
+        if (strcmp(name, "all") != 0 && strcmp(name, nf_coll_op_names[op]) != 0)
+            continue;
+        ops[op] = op != NF_COLL_ALLTOALL; /* groups have it not */
+        any |= ops[op];
+    }
+    return any ? NF_OK
+               : nf_fail(err, NF_ERR_INVAL,
+                         "coll-bench: no operation \"%s\" (see: nowfarm plans)",
+                         name);
+}
+
+/* The only operation asked for.  @return false: there are several */
+static bool only_op(const struct coll_options *o, enum nf_coll_op *op_p)
+{
+    unsigned count = 0;
+
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        if (o->ops[op]) {
+            *op_p = (enum nf_coll_op)op;
+            count++;
+        }
+    return count == 1;
+}
+
+static enum nf_status parse_algorithm(const char *name, struct coll_options *o,
+                                      struct nf_error *err)
+{
+    enum nf_coll_op op = NF_COLL_BCAST;
+    char full[64];
+
+    if (name == NULL || strcmp(name, "auto") == 0)
+        return NF_OK;
+    if (strcmp(name, "all") == 0) {
+        o->all_algorithms = true;
+        return NF_OK;
+    }
+    if (!only_op(o, &op))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--algorithm %s: want auto or all for several operations",
+                       name);
+    o->algorithm = nf_coll_find(name);
+    if (o->algorithm == NULL) {
+        snprintf(full, sizeof(full), "%s.%s", nf_coll_op_names[op], name);
+        o->algorithm = nf_coll_find(full);
+    }
+    if (o->algorithm == NULL || o->algorithm->op != op)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--algorithm %s: no such algorithm for %s (see: nowfarm "
+                       "plans)",
+                       name, nf_coll_op_names[op]);
+    return NF_OK;
+}
+
+static enum nf_status parse_number(const char *option, const char *text,
+                                   uint64_t most, uint32_t *value_p,
+                                   struct nf_error *err)
+{
+    uint64_t value;
+
+    if (text == NULL)
+        return NF_OK;
+    if (nf_parse_count(text, 1, most, &value) != NF_OK)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s %s: want a number from 1 to %llu", option, text,
+                       (unsigned long long)most);
+    *value_p = (uint32_t)value;
+    return NF_OK;
+}
+
+/* Sizes that do not suit an operation, and options that do not go together. */
+static enum nf_status check(const struct coll_options *o, struct nf_error *err)
+{
+    struct nf_model ignored;
+
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        for (unsigned i = 0; i < o->nsizes && o->ops[op]; i++)
+            if (op != NF_COLL_BARRIER &&
+                !bench_size_fits((enum nf_coll_op)op, o->sizes[i]))
+                return nf_fail(err, NF_ERR_INVAL,
+                               "--sizes: %s adds doubles, so %llu is not a "
+                               "multiple of 8",
+                               nf_coll_op_names[op],
+                               (unsigned long long)o->sizes[i]);
+    if (o->transport != NULL && strcmp(o->transport, "pvm") != 0 &&
+        strcmp(o->transport, "local") != 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--transport %s: want pvm or local", o->transport);
+    if (o->hosts_file != NULL && o->transport != NULL &&
+        strcmp(o->transport, "local") == 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--hosts goes with --transport pvm only");
+    if (o->out != NULL && !o->tune)
+        return nf_fail(err, NF_ERR_INVAL, "--out goes with --tune only");
+    if (o->tune && (o->model != NULL || o->table != NULL ||
+                    o->algorithm != NULL || o->all_algorithms))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--tune tries algorithms of its own choice: not with "
+                       "--algorithm, --table or --model");
+    if (o->model != NULL && o->nslaves == 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--model runs nothing: say by --slaves how many members");
+    if (o->plot != NULL && o->nslaves > 1 && o->nsizes > 1)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--plot wants one size or one number of slaves");
+    return o->model != NULL ? coll_parse_model(o->model, &ignored, err) : NF_OK;
+}
+
+static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
+{
+    const char *sizes = texts.sizes;
+    enum nf_status status = parse_algorithm(texts.algorithm, o, err);
+
+    if (sizes == NULL)
+        sizes = o->tune ? TUNE_SIZES : DEFAULT_SIZES;
+    if (status == NF_OK)
+        status = coll_parse_sizes(sizes, o->sizes, &o->nsizes, err);
+    if (status == NF_OK && texts.slaves != NULL)
+        status = parse_slaves(texts.slaves, o, err);
+    if (status == NF_OK)
+        status = parse_number("--segments", texts.segments,
+                              NF_COLL_SEGMENTS_MAX, &o->segments, err);
+    if (status == NF_OK)
+        status = parse_number("--repeat", texts.repeat, 1000, &o->repeat, err);
+    if (status == NF_OK && texts.timeout != NULL &&
+        (nf_parse_time_us(texts.timeout, &o->timeout_us) != NF_OK ||
+         o->timeout_us < 100000))
+        status = nf_fail(err, NF_ERR_INVAL,
+                         "--timeout %s: want a time with its unit, at least "
+                         "100ms",
+                         texts.timeout);
+    o->hosts_file = texts.hosts;
+    o->transport = texts.transport;
+    o->table = texts.table;
+    o->model = texts.model;
+    o->out = texts.out;
+    o->csv = texts.csv;
+    o->plot = texts.plot;
+    return status == NF_OK ? check(o, err) : status;
+}
+
+static const char about[] =
+    "OPERATION [OPTION...]\n\nMeasure a collective operation (or all: \"all\") "
+    "between slaves: bcast, reduce,\nallreduce, reduce_scatter, allgather, "
+    "scan, exscan, gather, scatter, barrier.";
+
+enum nf_status coll_options_parse(int argc, const char **argv,
+                                  struct coll_options *o, struct nf_error *err)
+{
+    int json = 0, tune = 0, rc;
+    /* clang-format off */
+    const struct poptOption table[] = {
+        { "algorithm", 'a', POPT_ARG_STRING, &texts.algorithm, 0, "one of `nowfarm plans`; auto (default): what a group would take; all", "A" },
+        { "segments", 'k', POPT_ARG_STRING, &texts.segments, 0, "for algorithms that have them; default: the best by the model", "K" },
+        { "sizes", '\0', POPT_ARG_STRING, &texts.sizes, 0, "bytes of the vector (gather, scatter: of a block); default " DEFAULT_SIZES, "LIST" },
+        { "slaves", 's', POPT_ARG_STRING, &texts.slaves, 0, "members, this command being the first; several: each in turn; default one a host", "P[,P...]" },
+        { "hosts", '\0', POPT_ARG_STRING, &texts.hosts, 0, "hosts to use, one a line; default those of the virtual machine", "FILE" },
+        { "transport", '\0', POPT_ARG_STRING, &texts.transport, 0, "pvm (default) or local (threads of this process)", "NAME" },
+        { "repeat", '\0', POPT_ARG_STRING, &texts.repeat, 0, "calls that are timed; default 5 to 200 in 0.3 s", "N" },
+        { "timeout", '\0', POPT_ARG_STRING, &texts.timeout, 0, "give up when a member is silent for; default 60s", "TIME" },
+        { "table", '\0', POPT_ARG_STRING, &texts.table, 0, "let auto go by a table of --tune; default: by the model measured at the start", "FILE" },
+        { "model", '\0', POPT_ARG_STRING, &texts.model, 0, "predict only: sp2, t3e, cluster or a=us,b=us/byte[,delta=1..2][,g=us/byte]", "MODEL" },
+        { "tune", '\0', POPT_ARG_NONE, &tune, 0, "find the best algorithms and write a table", NULL },
+        { "out", 'o', POPT_ARG_STRING, &texts.out, 0, "the table; default nowfarm-collectives.table", "TABLE" },
+        { "json", '\0', POPT_ARG_NONE, &json, 0, "print one JSON object", NULL },
+        { "csv", '\0', POPT_ARG_STRING, &texts.csv, 0, "write the results for spreadsheets", "FILE" },
+        { "plot", '\0', POPT_ARG_STRING, &texts.plot, 0, "draw time against size, or against P (needs gnuplot)", "FILE.svg|.png" },
+        POPT_AUTOHELP POPT_TABLEEND,
+    };
+    /* clang-format on */
+    poptContext context = poptGetContext(NULL, argc, argv, table, 0);
+    enum nf_status status = NF_OK;
+
+    *o = (struct coll_options){ .timeout_us = 60000000 };
+    poptSetOtherOptionHelp(context, about);
+    rc = poptGetNextOpt(context);
+    if (rc < -1)
+        status = nf_fail(err, NF_ERR_INVAL, "%s: %s (see --help)",
+                         poptBadOption(context, POPT_BADOPTION_NOALIAS),
+                         poptStrerror(rc));
+    o->json = json != 0;
+    o->tune = tune != 0;
+    if (status == NF_OK)
+        status = coll_read_options_op(poptGetArg(context), o->ops, err);
+    if (status == NF_OK && poptPeekArg(context) != NULL)
+        status = nf_fail(err, NF_ERR_INVAL,
+                         "coll-bench: unexpected argument \"%s\"",
+                         poptPeekArg(context));
+    if (status == NF_OK)
+        status = parse_texts(o, err);
+    poptFreeContext(context);
+    return status;
+}

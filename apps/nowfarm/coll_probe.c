@@ -1,0 +1,213 @@
+/* The model of a network, measured.  Source: Kim, report 98-NF-03-04-A-01, 4.1:
+ * half of the time of a round trip, against the size. */
+#include "config.h"
+#include "apps/nowfarm/coll_probe.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "apps/nowfarm/stats.h"
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/group/types.h"
+
+/* How much time a size gets. */
+struct patience {
+    uint64_t least, most, budget_us;
+    double most_us; /* all rounds; overrules least, but not 3 */
+};
+static const struct patience quick = { 5, 200, 20000, 2e5 };
+static const struct patience thorough_ones = { 20, 1000, 50000, 2e6 };
+
+/* @param round_us  about what a round takes; the median replaces it */
+static enum nf_status measure(struct coll_world *world, enum bench_kind kind,
+                              uint64_t bytes, const struct patience *patience,
+                              double *round_us)
+{
+    struct bench_request request = { .kind = kind,
+                                     .bytes = bytes,
+                                     .least = patience->least,
+                                     .most = patience->most,
+                                     .budget_us = patience->budget_us };
+    static struct bench_result result;
+    enum nf_status status;
+
+    if (*round_us * (double)request.least > patience->most_us)
+        request.least = (uint64_t)fmax(3, patience->most_us / *round_us);
+    status = bench_direct(&world->team, &request, NULL, &result);
+    if (status == NF_OK)
+        *round_us = stats_median(result.us, result.count);
+    return status;
+}
+
+/* The sizes of messages: 0 (a byte stands for it), 64, 256, 1 KiB, 4 KiB, ... */
+static enum nf_status measure_sizes(struct coll_world *world,
+                                    const struct patience *patience,
+                                    uint64_t largest_bytes,
+                                    struct nf_model *model)
+{
+    struct nf_model_sample samples[NF_MODEL_SAMPLES_MAX];
+    size_t count = 0;
+    double round_us = 0;
+
+    for (uint64_t bytes = 1; bytes <= largest_bytes && count < 16;
+         bytes = bytes == 1 ? 64 : 4 * bytes) {
+        enum nf_status status;
+
+        round_us *= 4; /* than the size before, at the most */
+        status = measure(world, BENCH_PING, bytes, patience, &round_us);
+        if (status != NF_OK)
+            return status;
+        samples[count++] =
+            (struct nf_model_sample){ (double)bytes, fmax(round_us / 2, 0.01) };
+    }
+    return nf_model_fit(samples, count, model, world->team.err);
+}
+
+static enum nf_status measure_exchanges(struct coll_world *world,
+                                        const struct patience *patience,
+                                        uint64_t largest_bytes,
+                                        struct nf_model *model)
+{
+    static const uint64_t sizes[] = { 1 << 16, 1 << 20 };
+    struct nf_model_sample exchanges[2];
+    size_t count = 0;
+
+    for (size_t i = 0; i < 2; i++) {
+        double us = nf_model_send_us(model, (double)sizes[i]);
+        enum nf_status status;
+
+        if (i > 0 && sizes[i] > largest_bytes)
+            break;
+        status = measure(world, BENCH_EXCHANGE, sizes[i], patience, &us);
+        if (status != NF_OK)
+            return status;
+        exchanges[count++] =
+            (struct nf_model_sample){ (double)sizes[i], fmax(us, 0.01) };
+    }
+    model->delta = nf_model_delta(model, exchanges, count);
+    return NF_OK;
+}
+
+static enum nf_status measure_route(struct coll_world *world, uint32_t partner,
+                                    bool thorough, uint64_t largest_bytes,
+                                    struct nf_model *model)
+{
+    const struct bench_request team = { .kind = BENCH_TEAM,
+                                        .partner = partner };
+    const struct patience *patience = thorough ? &thorough_ones : &quick;
+    double us = 1;
+    enum nf_status status = bench_direct(&world->team, &team, NULL, NULL);
+
+    if (largest_bytes < 1 << 16) /* exchanges are of that size */
+        largest_bytes = 1 << 16;
+    if (status == NF_OK)
+        status = measure_sizes(world, patience, largest_bytes, model);
+    if (status == NF_OK)
+        status = measure_exchanges(world, patience, largest_bytes, model);
+    if (status == NF_OK)
+        status = measure(world, BENCH_SENDS, 8, patience, &us);
+    model->occupancy_us = us;
+    return status;
+}
+
+/* The first member on this host (@p same) or on another; 0: there is none. */
+static uint32_t find_partner(const struct coll_world *world, bool same)
+{
+    for (uint32_t i = 1; i < world->members; i++)
+        if ((strcmp(world->names[i], world->names[0]) == 0) == same)
+            return i;
+    return 0;
+}
+
+/* ---- combining ---- */
+
+static const struct {
+    const char *name;
+    int type;
+} types[] = { { "int32", NF_ELEM_INT32 },
+              { "int64", NF_ELEM_INT64 },
+              { "float", NF_ELEM_FLOAT32 },
+              { "double", NF_ELEM_FLOAT64 } };
+static const struct {
+    const char *name;
+    int op;
+} operators[] = {
+    { "sum", NF_SUM }, { "prod", NF_PROD }, { "min", NF_MIN }, { "max", NF_MAX }
+};
+enum { COMBINED_BYTES = 1 << 16, COMBINE_REPEATS = 3 };
+
+static enum nf_status measure_combining(struct nf_model *model,
+                                        struct nf_error *err)
+{
+    struct nf_user_codes *codes = nf_calloc(1, sizeof(*codes));
+    char *in = nf_calloc(2, COMBINED_BYTES);
+    enum nf_status status = codes != NULL && in != NULL ? NF_OK : NF_ERR_NOMEM;
+
+    for (size_t t = 0; t < 4 && status == NF_OK; t++)
+        for (size_t o = 0; o < 4 && status == NF_OK; o++) {
+            double least_us = INFINITY;
+
+            for (int i = 0; i <= COMBINE_REPEATS && status == NF_OK; i++) {
+                double start_us = bench_now_us();
+
+                status = nf_combine(
+                    codes, types[t].type, operators[o].op, in + COMBINED_BYTES,
+                    in, in + COMBINED_BYTES,
+                    COMBINED_BYTES / nf_elem_bytes(codes, types[t].type));
+                if (i > 0) /* the first one meets cold memory */
+                    least_us = fmin(least_us, bench_now_us() - start_us);
+            }
+            if (status == NF_OK)
+                status = nf_model_set_combine(model, types[t].name,
+                                              operators[o].name,
+                                              least_us / COMBINED_BYTES);
+        }
+    nf_free(in);
+    nf_free(codes);
+    return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
+}
+
+static void sign(const struct coll_world *world, struct nf_model *model)
+{
+    const char *encoding = getenv("NOWFARM_ENCODING");
+    time_t now = time(NULL);
+    struct tm utc;
+
+    model->route = NF_MODEL_ROUTE_DIRECT;
+    model->encoding = encoding != NULL && strcmp(encoding, "xdr") == 0
+                          ? NF_MODEL_ENCODING_XDR
+                          : NF_MODEL_ENCODING_RAW;
+    model->hosts_hash = world->hosts_hash;
+    if (gmtime_r(&now, &utc) != NULL)
+        strftime(model->date, sizeof(model->date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+enum nf_status coll_probe(struct coll_world *world, bool thorough,
+                          uint64_t largest_bytes, struct nf_model *model_p)
+{
+    struct nf_model routes[2] = { { .npieces = 0 }, { .npieces = 0 } };
+    int count = 0;
+    enum nf_status status = NF_OK;
+
+    if (thorough)
+        largest_bytes = 4 << 20;
+    else if (largest_bytes > 1 << 20)
+        largest_bytes = 1 << 20;
+    for (int same = 1; same >= 0 && status == NF_OK; same--) {
+        uint32_t partner = find_partner(world, same == 1);
+
+        if (partner > 0)
+            status = measure_route(world, partner, thorough, largest_bytes,
+                                   &routes[count++]);
+    }
+    if (status != NF_OK)
+        return status;
+    if (count == 2)
+        nf_model_worse(&routes[0], &routes[1], model_p);
+    else
+        *model_p = routes[0];
+    sign(world, model_p);
+    return measure_combining(model_p, world->team.err);
+}

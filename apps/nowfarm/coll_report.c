@@ -1,0 +1,328 @@
+/* What coll-bench found: for people, programs, spreadsheets, as a picture. */
+#include "config.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include "apps/nowfarm/coll_bench.h"
+#include "apps/nowfarm/plot.h"
+#include "apps/nowfarm/table.h"
+#include "apps/output.h"
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+enum { SERIES_MAX = 32, LABEL_WIDEST = 34 };
+
+enum nf_status coll_results_add(struct coll_results *results,
+                                const struct coll_row *row)
+{
+    if (results->count == results->capacity) {
+        size_t capacity = results->capacity > 0 ? 2 * results->capacity : 64;
+        struct coll_row *grown =
+            nf_realloc(results->rows, capacity * sizeof(*grown));
+
+        if (grown == NULL)
+            return NF_ERR_NOMEM;
+        results->rows = grown;
+        results->capacity = capacity;
+    }
+    results->rows[results->count++] = *row;
+    return NF_OK;
+}
+
+void coll_results_fini(struct coll_results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        nf_free(results->rows[i].us);
+    nf_free(results->rows);
+    results->rows = NULL;
+    results->count = 0;
+}
+
+double coll_predict(const struct nf_model *model,
+                    const struct nf_coll_algorithm *algorithm, uint32_t ranks,
+                    uint64_t bytes, uint32_t segments)
+{
+    struct nf_coll_network network =
+        nf_coll_network_of(model, "double", "sum");
+    double cost_us = nf_coll_cost_us(algorithm, &network, ranks, (double)bytes,
+                                     segments);
+
+    return isfinite(cost_us) ? cost_us : NAN;
+}
+
+/* ---- for people ---- */
+
+/* Four digits; microseconds. */
+static void put_us(struct table *t, unsigned column, double us)
+{
+    if (!isfinite(us))
+        table_set(t, column, "-");
+    else
+        table_set(t, column, "%.*f", us < 10 ? 3 : us < 100 ? 2 : us < 1000, us);
+}
+
+static bool has_group_library(const struct coll_results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (isfinite(results->rows[i].group_us))
+            return true;
+    return false;
+}
+
+static void put_row(struct table *t, const struct coll_row *row, bool beside)
+{
+    unsigned column = 1;
+
+    table_set(t, column++, "%" PRIu32, row->ranks);
+    table_set(t, column++, "%" PRIu64, row->bytes);
+    if (row->algorithm != NULL && row->algorithm->items == NF_ITEMS_SEGMENTS)
+        table_set(t, column++, "%" PRIu32, row->segments);
+    else
+        table_set(t, column++, "-");
+    if (row->us != NULL) {
+        put_us(t, column++, row->summary.median);
+        put_us(t, column++, row->summary.q1);
+        put_us(t, column++, row->summary.q3);
+    }
+    put_us(t, column++, row->predicted_us);
+    if (row->us != NULL && row->bytes > 0)
+        table_set(t, column++, "%.4g",
+                  (double)row->bytes / row->summary.median);
+    else if (row->us != NULL)
+        table_set(t, column++, "-");
+    if (beside)
+        put_us(t, column++, row->group_us);
+}
+
+static void print_model(const struct coll_results *results, FILE *to)
+{
+    const struct nf_model *model = &results->model;
+
+    fprintf(to, "# T(m) =");
+    for (uint32_t i = 0; i < model->npieces; i++)
+        fprintf(to, "%s %.4g + %.4g m%s", i > 0 ? "," : "",
+                model->pieces[i].start_us, model->pieces[i].byte_us,
+                model->npieces > 1 ? "" : " us");
+    for (uint32_t i = 1; i < model->npieces; i++)
+        fprintf(to, "%s %.0f", i == 1 ? " us; from" : ",",
+                model->pieces[i].from_bytes);
+    fprintf(to, "; delta %.3g; combining a byte %.3g us; %s\n", model->delta,
+            nf_model_combine_byte_us(model, "double", "sum"),
+            results->model_source);
+}
+
+void coll_report_print(const struct coll_results *results, FILE *to)
+{
+    static const char *const live[] = { "P",   "bytes",      "k",
+                                        "us",  "quartile 1", "quartile 3",
+                                        "model", "MB/s",     "libgpvm3" };
+    static const char *const predicted[] = { "P", "bytes", "k", "model us" };
+    bool ran = results->transport != NULL, beside = has_group_library(results);
+    unsigned columns = ran ? 9u + beside : 5u;
+    struct table table;
+
+    print_model(results, to);
+    table_init(&table, columns, false);
+    if (table_add_row(&table, "algorithm") == NF_OK)
+        for (unsigned i = 1; i < columns; i++)
+            table_set(&table, i, "%s", ran ? live[i - 1] : predicted[i - 1]);
+    for (size_t i = 0; i < results->count; i++) {
+        const struct coll_row *row = &results->rows[i];
+        char label[80];
+
+        snprintf(label, sizeof(label), "%s%s",
+                 row->algorithm != NULL ? row->algorithm->name : "?",
+                 row->chosen ? " (auto)" : "");
+        if (table_add_row(&table, label) == NF_OK)
+            put_row(&table, row, beside);
+    }
+    table_print(&table, LABEL_WIDEST, to);
+    table_fini(&table);
+}
+
+/* ---- for programs ---- */
+
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *row_json(const struct coll_row *row)
+{
+    json_t *samples = json_array();
+    bool has = row->us != NULL;
+
+    for (unsigned i = 0; i < row->count; i++)
+        json_array_append_new(samples, json_real(row->us[i]));
+    return json_pack(
+        "{s:s, s:I, s:I, s:s?, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "op", nf_coll_op_names[row->op], "slaves", (json_int_t)row->ranks,
+        "bytes", (json_int_t)row->bytes, "algorithm",
+        row->algorithm != NULL ? row->algorithm->name : NULL, "segments",
+        (json_int_t)row->segments, "auto", (int)row->chosen, "median_us",
+        has ? real_or_null(row->summary.median) : json_null(), "q1_us",
+        has ? real_or_null(row->summary.q1) : json_null(), "q3_us",
+        has ? real_or_null(row->summary.q3) : json_null(), "predicted_us",
+        real_or_null(row->predicted_us), "bandwidth_mbyte_s",
+        has && row->bytes > 0
+            ? real_or_null((double)row->bytes / row->summary.median)
+            : json_null(),
+        "libgpvm3_us", real_or_null(row->group_us), "samples_us", samples);
+}
+
+static json_t *model_json(const struct coll_results *results)
+{
+    const struct nf_model *model = &results->model;
+    json_t *pieces = json_array();
+
+    for (uint32_t i = 0; i < model->npieces; i++)
+        json_array_append_new(
+            pieces, json_pack("{s:f, s:f, s:f}", "from_bytes",
+                              model->pieces[i].from_bytes, "start_us",
+                              model->pieces[i].start_us, "byte_us",
+                              model->pieces[i].byte_us));
+    return json_pack("{s:s, s:o, s:f, s:f, s:f}", "source",
+                     results->model_source, "pieces", pieces, "delta",
+                     model->delta, "occupancy_us", model->occupancy_us,
+                     "combine_byte_us",
+                     nf_model_combine_byte_us(model, "double", "sum"));
+}
+
+json_t *coll_report_json(const struct coll_results *results)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < results->count; i++)
+        json_array_append_new(rows, row_json(&results->rows[i]));
+    return json_pack("{s:s?, s:o, s:o}", "transport", results->transport,
+                     "model", model_json(results), "results", rows);
+}
+
+/* ---- for spreadsheets ---- */
+
+static void put_field(FILE *to, double value)
+{
+    fputc(',', to);
+    if (isfinite(value))
+        fprintf(to, "%.3f", value);
+}
+
+enum nf_status coll_report_csv(const struct coll_results *results,
+                               const char *path, struct nf_error *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    enum nf_status status;
+
+    if (to == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    fputs("op,slaves,bytes,algorithm,segments,auto,repeats,min_us,q1_us,"
+          "median_us,q3_us,max_us,predicted_us,libgpvm3_us\n",
+          to);
+    for (size_t i = 0; i < results->count; i++) {
+        const struct coll_row *row = &results->rows[i];
+        const struct stats_summary *s = &row->summary;
+        const double none = NAN;
+
+        fprintf(to, "%s,%" PRIu32 ",%" PRIu64 ",%s,%" PRIu32 ",%d,%u",
+                nf_coll_op_names[row->op], row->ranks, row->bytes,
+                row->algorithm != NULL ? row->algorithm->name : "",
+                row->segments, row->chosen, row->count);
+        put_field(to, row->us != NULL ? s->min : none);
+        put_field(to, row->us != NULL ? s->q1 : none);
+        put_field(to, row->us != NULL ? s->median : none);
+        put_field(to, row->us != NULL ? s->q3 : none);
+        put_field(to, row->us != NULL ? s->max : none);
+        put_field(to, row->predicted_us);
+        put_field(to, row->group_us);
+        fputc('\n', to);
+    }
+    if (fclose(to) != 0) {
+        free(text);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    status = nf_output_write_whole(path, text, bytes, err);
+    free(text);
+    return status;
+}
+
+/* ---- as a picture ---- */
+
+struct drawing {
+    struct plot_series series[SERIES_MAX];
+    double *x, *y; /* [SERIES_MAX][rows] */
+    size_t nseries;
+};
+
+static bool same_line(const struct coll_row *a, const char *label)
+{
+    return strcmp(a->chosen ? "auto" : a->algorithm->name, label) == 0;
+}
+
+static void add_point(struct drawing *d, const struct coll_row *row,
+                      size_t rows, bool by_ranks)
+{
+    size_t s = 0;
+    double y = row->us != NULL ? row->summary.median : row->predicted_us;
+
+    if (row->algorithm == NULL || !isfinite(y))
+        return;
+    while (s < d->nseries && !same_line(row, d->series[s].label))
+        s++;
+    if (s == SERIES_MAX)
+        return;
+    if (s == d->nseries) {
+        d->series[d->nseries++] = (struct plot_series){
+            .label = row->chosen ? "auto" : row->algorithm->name,
+            .x = d->x + s * rows,
+            .y = d->y + s * rows,
+        };
+    }
+    d->x[s * rows + d->series[s].n] =
+        by_ranks ? (double)row->ranks : (double)row->bytes;
+    d->y[s * rows + d->series[s].n++] = y;
+}
+
+enum nf_status coll_report_plot(const struct coll_results *results,
+                                const char *path, struct nf_error *err)
+{
+    struct drawing d = { .nseries = 0 };
+    struct plot plot = { .kind = PLOT_LINES, .mark = NAN, .y_label = "us" };
+    size_t rows = results->count;
+    char title[96];
+    bool by_ranks = false;
+    enum nf_status status;
+
+    if (rows == 0)
+        return nf_fail(err, NF_ERR_FAILED, "nothing to draw");
+    d.x = nf_calloc(SERIES_MAX, rows * sizeof(double));
+    d.y = nf_calloc(SERIES_MAX, rows * sizeof(double));
+    if (d.x == NULL || d.y == NULL) {
+        nf_free(d.x);
+        nf_free(d.y);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < rows; i++)
+        by_ranks |= results->rows[i].ranks != results->rows[0].ranks;
+    for (size_t i = 0; i < rows; i++)
+        add_point(&d, &results->rows[i], rows, by_ranks);
+    if (by_ranks)
+        snprintf(title, sizeof(title), "%s, %" PRIu64 " bytes",
+                 nf_coll_op_names[results->rows[0].op], results->rows[0].bytes);
+    else
+        snprintf(title, sizeof(title), "%s, P = %" PRIu32,
+                 nf_coll_op_names[results->rows[0].op], results->rows[0].ranks);
+    plot.title = title;
+    plot.subtitle = results->transport != NULL
+                        ? "median time of the slowest member"
+                        : "by the model";
+    plot.x_label = by_ranks ? "members" : "bytes";
+    plot.log_x = plot.log_y = true;
+    plot.series = d.series;
+    plot.nseries = d.nseries;
+    status = plot_write(&plot, path, err);
+    nf_free(d.x);
+    nf_free(d.y);
+    return status;
+}

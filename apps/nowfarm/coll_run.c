@@ -1,0 +1,367 @@
+/* coll-bench: predictions, and measurements of what was asked for. */
+#include "config.h"
+#include "apps/nowfarm/coll_run.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "apps/nowfarm/coll_probe.h"
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+enum {
+    LEAST_REPEATS = 5,
+    MOST_REPEATS = 200,
+    BUDGET_US = 300000,
+    TABLE_BYTES_MAX = 16 << 20,
+};
+
+bool coll_is_wanted(const struct coll_options *o,
+                    const struct nf_coll_algorithm *algorithm,
+                    const struct nf_coll_query *query)
+{
+    if (o->algorithm != NULL && o->algorithm != algorithm)
+        return false;
+    return (o->all_algorithms || o->algorithm != NULL) &&
+           nf_coll_serves(algorithm, query);
+}
+
+/* Sizes of an operation; a barrier has none. */
+static unsigned size_count(const struct coll_options *o, enum nf_coll_op op)
+{
+    return op == NF_COLL_BARRIER ? 1 : o->nsizes;
+}
+
+static uint64_t size_of(const struct coll_options *o, enum nf_coll_op op,
+                        unsigned i)
+{
+    return op == NF_COLL_BARRIER ? 0 : o->sizes[i];
+}
+
+static enum nf_status add(struct coll_results *results,
+                          const struct coll_row *row, struct nf_error *err)
+{
+    if (coll_results_add(results, row) == NF_OK)
+        return NF_OK;
+    nf_free(row->us);
+    return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+}
+
+static enum nf_status not_served(const struct nf_coll_algorithm *algorithm,
+                                 const struct nf_coll_query *query,
+                                 struct nf_error *err)
+{
+    return nf_fail(err, NF_ERR_INVAL,
+                   "--algorithm %s: not for %u members and %llu bytes",
+                   algorithm->name, query->ranks,
+                   (unsigned long long)query->bytes);
+}
+
+/* ---- predicting ---- */
+
+static uint32_t segments_for(const struct coll_options *o,
+                             const struct nf_coll_algorithm *algorithm,
+                             const struct nf_coll_query *query,
+                             const struct nf_coll_network *network)
+{
+    if (algorithm->items != NF_ITEMS_SEGMENTS)
+        return 1;
+    if (o->segments > 0)
+        return nf_coll_clamp_segments(query->elements, o->segments);
+    return nf_coll_best_segments(
+        algorithm, network, query->ranks, (double)query->bytes,
+        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX), NULL);
+}
+
+static enum nf_status predict(const struct coll_options *o,
+                              const struct nf_coll_query *query,
+                              struct coll_results *results,
+                              struct nf_error *err)
+{
+    struct nf_coll_network network =
+        nf_coll_network_of(&results->model, "double", "sum");
+    struct coll_row row = { .op = query->op,
+                            .ranks = query->ranks,
+                            .bytes = query->bytes,
+                            .group_us = NAN };
+    struct nf_coll_choice best;
+    enum nf_status status = NF_OK;
+    bool any = false;
+
+    if (o->algorithm == NULL && nf_coll_select_by_model(query, &network, &best)) {
+        row.algorithm = best.algorithm;
+        row.segments = best.segments;
+        row.predicted_us = best.cost_us;
+        row.chosen = any = true;
+        status = add(results, &row, err);
+    }
+    row.chosen = false;
+    for (size_t i = 0; nf_coll_table[i] != NULL && status == NF_OK; i++) {
+        row.algorithm = nf_coll_table[i];
+        if (!coll_is_wanted(o, row.algorithm, query))
+            continue;
+        row.segments = segments_for(o, row.algorithm, query, &network);
+        row.predicted_us = coll_predict(&results->model, row.algorithm,
+                                        query->ranks, query->bytes,
+                                        row.segments);
+        any = true;
+        if (isfinite(row.predicted_us) || o->algorithm != NULL)
+            status = add(results, &row, err);
+    }
+    return status == NF_OK && !any && o->algorithm != NULL
+               ? not_served(o->algorithm, query, err)
+               : status;
+}
+
+enum nf_status coll_predict_all(const struct coll_options *o,
+                                struct coll_results *results,
+                                struct nf_error *err)
+{
+    enum nf_status status = coll_parse_model(o->model, &results->model, err);
+
+    results->model_source = "given";
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        for (unsigned p = 0; p < o->nslaves && o->ops[op]; p++)
+            for (unsigned i = 0;
+                 i < size_count(o, (enum nf_coll_op)op) && status == NF_OK;
+                 i++) {
+                struct nf_coll_query query =
+                    bench_query((enum nf_coll_op)op, o->slaves[p],
+                                size_of(o, (enum nf_coll_op)op, i));
+
+                status = predict(o, &query, results, err);
+            }
+    return status;
+}
+
+/* ---- tables ---- */
+
+char *coll_read_file(const char *path, size_t *bytes_p)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    size_t bytes = 0;
+
+    if (file == NULL)
+        return NULL;
+    text = nf_malloc(TABLE_BYTES_MAX);
+    if (text != NULL) {
+        bytes = fread(text, 1, TABLE_BYTES_MAX, file);
+        if (ferror(file)) {
+            nf_free(text);
+            text = NULL;
+        }
+    }
+    fclose(file);
+    *bytes_p = bytes;
+    return text;
+}
+
+/* Have the teams choose by these rules. */
+static enum nf_status hand_out(struct coll_world *world, const char *text,
+                               size_t bytes)
+{
+    const struct bench_request request = { .kind = BENCH_RULES,
+                                           .bytes = bytes };
+
+    return bench_direct(&world->team, &request, text, NULL);
+}
+
+/* @return whether the table is of use; if not, a line has said why */
+static bool use_table(const struct coll_options *o, struct coll_world *world,
+                      struct coll_results *results, enum nf_status *status_p)
+{
+    struct nf_coll_rules rules;
+    struct nf_error warning, why = { NF_OK, "" };
+    size_t bytes = 0;
+    char *text = coll_read_file(o->table, &bytes);
+    bool useful = false;
+
+    nf_coll_rules_init(&rules);
+    if (text == NULL)
+        nf_fail(&why, NF_ERR_IO, "%s", strerror(errno));
+    else
+        useful = nf_coll_rules_read(text, bytes, &rules, &warning, &why) ==
+                 NF_OK;
+    if (!useful)
+        fprintf(stderr,
+                "nowfarm: %s: %s; going by the model measured now\n", o->table,
+                why.text);
+    else if (warning.status != NF_OK)
+        fprintf(stderr, "nowfarm: %s: %s\n", o->table, warning.text);
+    if (useful) {
+        results->model = rules.model;
+        results->model_source = "table";
+        *status_p = hand_out(world, text, bytes);
+    }
+    nf_coll_rules_fini(&rules);
+    nf_free(text);
+    return useful;
+}
+
+/* What auto goes by: the table, else a model measured now. */
+static enum nf_status set_up_choice(const struct coll_options *o,
+                                    struct coll_world *world,
+                                    struct coll_results *results)
+{
+    struct nf_coll_rules rules;
+    uint64_t largest = 0;
+    char *text = NULL;
+    size_t bytes = 0;
+    enum nf_status status = NF_OK;
+
+    if (o->table != NULL && use_table(o, world, results, &status))
+        return status;
+    for (unsigned i = 0; i < o->nsizes; i++)
+        largest = o->sizes[i] > largest ? o->sizes[i] : largest;
+    status = coll_probe(world, false, largest, &results->model);
+    results->model_source = "measured";
+    if (status != NF_OK)
+        return status;
+    nf_coll_rules_init(&rules);
+    rules.model = results->model;
+    snprintf(rules.library, sizeof(rules.library), "%s", nf_version());
+    status = nf_coll_rules_write(&rules, &text, &bytes, world->team.err);
+    if (status == NF_OK)
+        status = hand_out(world, text, bytes);
+    nf_free(text);
+    nf_coll_rules_fini(&rules);
+    return status;
+}
+
+/* ---- measuring ---- */
+
+static uint64_t number_of(const struct nf_coll_algorithm *algorithm)
+{
+    uint64_t i = 0;
+
+    while (algorithm != NULL && nf_coll_table[i] != algorithm)
+        i++;
+    return algorithm == NULL ? 0 : i + 1;
+}
+
+enum nf_status coll_measure(const struct coll_options *o,
+                            struct coll_world *world, uint64_t least,
+                            const struct nf_coll_query *query,
+                            const struct nf_coll_algorithm *algorithm,
+                            uint32_t segments, const struct nf_model *model,
+                            struct coll_row *row_p)
+{
+    static struct bench_result result; /* large, and never two at a time */
+    const struct bench_request request = {
+        .kind = BENCH_TIME,
+        .op = query->op,
+        .algorithm = number_of(algorithm),
+        .segments = segments,
+        .bytes = query->bytes,
+        .least = o->repeat > 0 ? o->repeat : least,
+        .most = o->repeat > 0 ? o->repeat : MOST_REPEATS,
+        .budget_us = BUDGET_US,
+    };
+    double *sorted;
+    enum nf_status status =
+        bench_direct(&world->team, &request, NULL, &result);
+
+    if (status != NF_OK)
+        return status;
+    *row_p = (struct coll_row){
+        .op = query->op,
+        .ranks = query->ranks,
+        .bytes = query->bytes,
+        .algorithm = result.algorithm,
+        .chosen = algorithm == NULL,
+        .segments = result.segments,
+        .count = result.count,
+        .predicted_us = NAN,
+        .group_us = NAN,
+    };
+    if (result.algorithm != NULL)
+        row_p->predicted_us = coll_predict(model, result.algorithm,
+                                           query->ranks, query->bytes,
+                                           result.segments);
+    if (result.wrong)
+        return nf_fail(world->team.err, NF_ERR_VERIFY,
+                       "%s of %llu bytes over %u members: the result is wrong",
+                       result.algorithm != NULL ? result.algorithm->name : "?",
+                       (unsigned long long)query->bytes, query->ranks);
+    row_p->us = nf_calloc(result.count, sizeof(double));
+    sorted = nf_calloc(result.count, sizeof(double));
+    if (row_p->us == NULL || sorted == NULL) {
+        nf_free(row_p->us);
+        nf_free(sorted);
+        return nf_fail(world->team.err, NF_ERR_NOMEM, "out of memory");
+    }
+    memcpy(row_p->us, result.us, result.count * sizeof(double));
+    memcpy(sorted, result.us, result.count * sizeof(double));
+    stats_summarize(sorted, result.count, &row_p->summary);
+    nf_free(sorted);
+    return NF_OK;
+}
+
+static enum nf_status measure_one(const struct coll_options *o,
+                                  struct coll_world *world,
+                                  const struct nf_coll_query *query,
+                                  const struct nf_coll_algorithm *algorithm,
+                                  struct coll_results *results)
+{
+    struct coll_row row;
+    enum nf_status status =
+        coll_measure(o, world, LEAST_REPEATS, query, algorithm,
+                     algorithm != NULL ? o->segments : 0, &results->model,
+                     &row);
+
+    return status == NF_OK ? add(results, &row, world->team.err) : status;
+}
+
+static enum nf_status measure_query(const struct coll_options *o,
+                                    struct coll_world *world,
+                                    const struct nf_coll_query *query,
+                                    struct coll_results *results)
+{
+    bool any = false;
+    enum nf_status status = NF_OK;
+
+    if (o->algorithm == NULL)
+        status = measure_one(o, world, query, NULL, results);
+    for (size_t i = 0; nf_coll_table[i] != NULL && status == NF_OK; i++)
+        if (coll_is_wanted(o, nf_coll_table[i], query)) {
+            any = true;
+            status = measure_one(o, world, query, nf_coll_table[i], results);
+        }
+    return status == NF_OK && !any && o->algorithm != NULL
+               ? not_served(o->algorithm, query, world->team.err)
+               : status;
+}
+
+static enum nf_status measure_party(const struct coll_options *o,
+                                    struct coll_world *world, uint32_t ranks,
+                                    struct coll_results *results)
+{
+    const struct bench_request team = { .kind = BENCH_TEAM, .ranks = ranks };
+    enum nf_status status = bench_direct(&world->team, &team, NULL, NULL);
+
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        for (unsigned i = 0; o->ops[op] && status == NF_OK &&
+                             i < size_count(o, (enum nf_coll_op)op);
+             i++) {
+            struct nf_coll_query query =
+                bench_query((enum nf_coll_op)op, ranks,
+                            size_of(o, (enum nf_coll_op)op, i));
+
+            status = measure_query(o, world, &query, results);
+        }
+    return status;
+}
+
+enum nf_status coll_measure_all(const struct coll_options *o,
+                                struct coll_world *world,
+                                struct coll_results *results)
+{
+    enum nf_status status = set_up_choice(o, world, results);
+
+    if (status == NF_OK && o->nslaves == 0)
+        return measure_party(o, world, world->members, results);
+    for (unsigned p = 0; p < o->nslaves && status == NF_OK; p++)
+        status = measure_party(o, world, o->slaves[p], results);
+    return status;
+}

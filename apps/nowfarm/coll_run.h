@@ -1,0 +1,42 @@
+#ifndef NF_APPS_NOWFARM_COLL_RUN_H
+#define NF_APPS_NOWFARM_COLL_RUN_H
+/** @file coll_run.h  The parts of `nowfarm coll-bench`: predicting, measuring,
+ *  tuning. */
+#include "apps/nowfarm/coll_bench.h"
+#include "apps/nowfarm/coll_world.h"
+
+/** Fill @p results by options->model alone. */
+enum nf_status coll_predict_all(const struct coll_options *options,
+                                struct coll_results *results,
+                                struct nf_error *err);
+
+/** Measure all that is asked for.  @retval NF_ERR_VERIFY  a result was wrong
+ *  @retval < 0  world->team.err */
+enum nf_status coll_measure_all(const struct coll_options *options,
+                                struct coll_world *world,
+                                struct coll_results *results);
+
+/** Tune, for P = members and its halves, and write options->out; all that was
+ *  timed is in @p results. */
+enum nf_status coll_tune_all(const struct coll_options *options,
+                             struct coll_world *world,
+                             struct coll_results *results);
+
+/** One timed series, as a row.  @param algorithm  NULL: auto
+ *  @param row_p  us is to be freed or handed to coll_results_add() */
+enum nf_status coll_measure(const struct coll_options *options,
+                            struct coll_world *world, uint64_t least,
+                            const struct nf_coll_query *query,
+                            const struct nf_coll_algorithm *algorithm,
+                            uint32_t segments, const struct nf_model *model,
+                            struct coll_row *row_p);
+
+/** Is @p algorithm asked for, and can it serve @p query? */
+bool coll_is_wanted(const struct coll_options *options,
+                    const struct nf_coll_algorithm *algorithm,
+                    const struct nf_coll_query *query);
+
+/** @param bytes_p  of the text  @return the file, to be nf_free()d; NULL with
+ *  errno */
+char *coll_read_file(const char *path, size_t *bytes_p);
+#endif

@@ -1,0 +1,176 @@
+/* Which algorithms tuning tries, and which one it believes. */
+#include "config.h"
+#include "apps/nowfarm/coll_tune.h"
+#include <math.h>
+#include <string.h>
+
+static bool is_before(const struct coll_candidate *a,
+                      const struct coll_candidate *b)
+{
+    if (a->predicted_us != b->predicted_us)
+        return a->predicted_us < b->predicted_us;
+    return strcmp(a->algorithm->name, b->algorithm->name) < 0;
+}
+
+/* Keep the best ones, in order. */
+static unsigned insert(struct coll_candidate *list, unsigned count,
+                       const struct coll_candidate *candidate)
+{
+    unsigned at = count;
+
+    while (at > 0 && is_before(candidate, &list[at - 1]))
+        at--;
+    if (at == COLL_BEST)
+        return count;
+    if (count == COLL_BEST)
+        count--;
+    memmove(&list[at + 1], &list[at], (count - at) * sizeof(*list));
+    list[at] = *candidate;
+    return count + 1;
+}
+
+unsigned coll_candidates(const struct nf_coll_query *query,
+                         const struct nf_coll_network *network,
+                         const struct nf_coll_choice *usual,
+                         struct coll_candidate *list_p)
+{
+    uint32_t most =
+        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX);
+    struct nf_coll_choice best;
+    unsigned count = 0;
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        struct coll_candidate c = { .algorithm = nf_coll_table[i] };
+
+        if (!nf_coll_serves(c.algorithm, query))
+            continue;
+        c.segments = nf_coll_best_segments(c.algorithm, network, query->ranks,
+                                           (double)query->bytes, most,
+                                           &c.predicted_us);
+        if (isfinite(c.predicted_us))
+            count = insert(list_p, count, &c);
+    }
+    /* of equals the selection has rules of its own */
+    if (nf_coll_select_by_model(query, network, &best))
+        for (unsigned i = 1; i < count; i++)
+            if (list_p[i].algorithm == best.algorithm) {
+                struct coll_candidate c = list_p[i];
+
+                list_p[i] = list_p[0];
+                list_p[0] = c;
+            }
+    if (usual == NULL || usual->algorithm == NULL)
+        return count;
+    for (unsigned i = 0; i < count; i++)
+        if (list_p[i].algorithm == usual->algorithm &&
+            list_p[i].segments == usual->segments)
+            return count;
+    list_p[count++] = (struct coll_candidate){
+        .algorithm = usual->algorithm,
+        .segments = usual->segments,
+        .predicted_us = nf_coll_cost_us(usual->algorithm, network, query->ranks,
+                                        (double)query->bytes, usual->segments),
+    };
+    return count;
+}
+
+unsigned coll_refine(const struct nf_coll_query *query,
+                     const struct nf_coll_network *network,
+                     struct coll_candidate *list, unsigned count,
+                     unsigned winner)
+{
+    struct coll_candidate c = { .algorithm = list[winner].algorithm };
+    uint32_t k = list[winner].segments;
+    const uint64_t tries[] = { k / 2, 2 * (uint64_t)k };
+
+    if (c.algorithm->items != NF_ITEMS_SEGMENTS)
+        return count;
+    for (int i = 0; i < 2 && count < COLL_CANDIDATES_MAX; i++) {
+        c.segments = nf_coll_clamp_segments(query->elements, tries[i]);
+        if (c.segments == k || (i > 0 && c.segments == list[count - 1].segments &&
+                                list[count - 1].algorithm == c.algorithm))
+            continue;
+        c.predicted_us = nf_coll_cost_us(c.algorithm, network, query->ranks,
+                                         (double)query->bytes, c.segments);
+        list[count++] = c;
+    }
+    return count;
+}
+
+unsigned coll_winner(const struct coll_candidate *list, unsigned count,
+                     unsigned current)
+{
+    unsigned best = current;
+
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].us.n > 0 && list[current].us.n > 0 &&
+            list[i].us.median <=
+                (1 - COLL_LEAST_GAIN) * list[current].us.median &&
+            list[i].us.q3 < list[current].us.q1 &&
+            list[i].us.median < list[best].us.median)
+            best = i;
+    return best;
+}
+
+struct nf_coll_rule coll_rule(const struct nf_coll_query *query,
+                              const struct coll_candidate *winner,
+                              bool is_model, uint64_t max_bytes)
+{
+    struct nf_coll_rule rule = {
+        .op = query->op,
+        .operators = nf_coll_class_of(query),
+        .ranks = query->ranks,
+        .max_bytes = max_bytes,
+        .algorithm = winner->algorithm,
+        .k_rule = NF_K_FIXED,
+        .value = 1,
+    };
+
+    if (winner->algorithm->items != NF_ITEMS_SEGMENTS)
+        return rule;
+    if (is_model) {
+        rule.k_rule = NF_K_MODEL;
+        rule.value = 0;
+    } else if (winner->segments > 1) {
+        rule.k_rule = NF_K_SEGMENT;
+        rule.value = query->bytes / winner->segments +
+                     (query->bytes % winner->segments != 0);
+    }
+    return rule;
+}
+
+uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i)
+{
+    if (i + 1 >= count)
+        return UINT64_MAX;
+    return (uint64_t)sqrt((double)sizes[i] * (double)sizes[i + 1]);
+}
+
+static bool says_the_same(const struct nf_coll_rule *a,
+                          const struct nf_coll_rule *b)
+{
+    return a->op == b->op && a->operators == b->operators &&
+           a->ranks == b->ranks && a->algorithm == b->algorithm &&
+           a->k_rule == b->k_rule && a->value == b->value;
+}
+
+void coll_merge_rules(struct nf_coll_rules *rules)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < rules->count; i++)
+        if (i + 1 == rules->count ||
+            !says_the_same(&rules->rules[i], &rules->rules[i + 1]))
+            rules->rules[kept++] = rules->rules[i];
+    rules->count = kept;
+}
+
+void coll_drop_rules(struct nf_coll_rules *rules, enum nf_coll_op op)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < rules->count; i++)
+        if (rules->rules[i].op != op)
+            rules->rules[kept++] = rules->rules[i];
+    rules->count = kept;
+}

@@ -1,0 +1,58 @@
+#ifndef NF_APPS_NOWFARM_COLL_TUNE_H
+#define NF_APPS_NOWFARM_COLL_TUNE_H
+/** @file coll_tune.h  What tuning tries, and what it concludes.  Pure. */
+#include "apps/nowfarm/stats.h"
+#include "common/coll/rules.h"
+
+enum { COLL_BEST = 3, COLL_CANDIDATES_MAX = COLL_BEST + 3 };
+/** The least gain for which the model is not believed. */
+#define COLL_LEAST_GAIN 0.03
+
+struct coll_candidate {
+    const struct nf_coll_algorithm *algorithm;
+    uint32_t segments;
+    double predicted_us;
+    struct stats_summary us; /**< n = 0: not measured yet */
+};
+
+/** The best algorithms by the model, each with its best k, and @p usual, what a
+ *  group takes without a table, if that is another one.
+ *  @param list_p  [COLL_CANDIDATES_MAX]; the first is the model's choice
+ *  @return how many; 0 if the model knows none */
+unsigned coll_candidates(const struct nf_coll_query *query,
+                         const struct nf_coll_network *network,
+                         const struct nf_coll_choice *usual,
+                         struct coll_candidate *list_p);
+
+/** Half and twice the segments of list[winner], where that is something else.
+ *  @param list  [COLL_CANDIDATES_MAX], @p count used
+ *  @return the new count */
+unsigned coll_refine(const struct nf_coll_query *query,
+                     const struct nf_coll_network *network,
+                     struct coll_candidate *list, unsigned count,
+                     unsigned winner);
+
+/** The candidate with the least median, if that is at least COLL_LEAST_GAIN
+ *  less than that of @p current and the middle halves of both do not overlap;
+ *  else @p current.  Those that were not measured do not count. */
+unsigned coll_winner(const struct coll_candidate *list, unsigned count,
+                     unsigned current);
+
+/** The rule for @p winner.  @param is_model  it is what the model says
+ *  @param max_bytes  up to which size it holds */
+struct nf_coll_rule coll_rule(const struct nf_coll_query *query,
+                              const struct coll_candidate *winner,
+                              bool is_model, uint64_t max_bytes);
+
+/** Up to which size does what was measured at size i hold?  To the geometric
+ *  mean with the next; the last one for all above.
+ *  @param sizes  [count] ascending */
+uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i);
+
+/** Take out rules that the next larger size says as well, of one operation,
+ *  class and P. */
+void coll_merge_rules(struct nf_coll_rules *rules);
+
+/** Take out the rules for @p op. */
+void coll_drop_rules(struct nf_coll_rules *rules, enum nf_coll_op op);
+#endif

@@ -1,0 +1,189 @@
+/* coll-bench --tune: time what the model thinks best, and keep what was. */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apps/nowfarm/coll_probe.h"
+#include "apps/nowfarm/coll_run.h"
+#include "apps/nowfarm/coll_tune.h"
+#include "apps/output.h"
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/group/group.h"
+
+enum { TUNE_REPEATS = 10 };
+
+struct tuning {
+    const struct coll_options *options;
+    struct coll_world *world;
+    struct coll_results *results;
+    struct nf_coll_rules rules;
+    uint64_t sizes[COLL_SIZES_MAX]; /* ascending */
+    unsigned nsizes;
+};
+
+static enum nf_status no_memory(struct tuning *t)
+{
+    return nf_fail(t->world->team.err, NF_ERR_NOMEM, "out of memory");
+}
+
+static enum nf_status time_them(struct tuning *t,
+                                const struct nf_coll_query *query,
+                                struct coll_candidate *list, unsigned from,
+                                unsigned to)
+{
+    enum nf_status status = NF_OK;
+
+    for (unsigned i = from; i < to && status == NF_OK; i++) {
+        struct coll_row row;
+
+        status = coll_measure(t->options, t->world, TUNE_REPEATS, query,
+                              list[i].algorithm, list[i].segments,
+                              &t->results->model, &row);
+        if (status != NF_OK)
+            return status;
+        list[i].us = row.summary;
+        if (coll_results_add(t->results, &row) != NF_OK) {
+            nf_free(row.us);
+            status = no_memory(t);
+        }
+    }
+    return status;
+}
+
+/* What a group of this size takes when it has no table. */
+static void find_usual(struct tuning *t, const struct nf_coll_query *query,
+                       struct nf_coll_choice *choice_p)
+{
+    struct nf_choice_query asked = { .coll = *query };
+
+    nf_group_unforce(t->world->team.work);
+    if (nf_group_choose(t->world->team.work, &asked, choice_p, NULL) != NF_OK)
+        choice_p->algorithm = NULL;
+}
+
+static enum nf_status tune_size(struct tuning *t,
+                                const struct nf_coll_query *query,
+                                uint64_t max_bytes)
+{
+    struct nf_coll_network network =
+        nf_coll_network_of(&t->results->model, "double", "sum");
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    struct nf_coll_choice usual = { .algorithm = NULL };
+    struct nf_coll_rule rule;
+    unsigned count, refined, winner;
+    enum nf_status status;
+
+    find_usual(t, query, &usual);
+    count = coll_candidates(query, &network, &usual, list);
+    if (count == 0)
+        return NF_OK;
+    status = time_them(t, query, list, 0, count);
+    if (status != NF_OK)
+        return status;
+    winner = coll_winner(list, count, 0);
+    refined = coll_refine(query, &network, list, count, winner);
+    status = time_them(t, query, list, count, refined);
+    if (status != NF_OK)
+        return status;
+    winner = coll_winner(list, refined, winner);
+    rule = coll_rule(query, &list[winner], winner == 0, max_bytes);
+    return nf_coll_rules_add(&t->rules, &rule) == NF_OK ? NF_OK : no_memory(t);
+}
+
+static enum nf_status tune_party(struct tuning *t, uint32_t ranks)
+{
+    const struct bench_request team = { .kind = BENCH_TEAM, .ranks = ranks };
+    enum nf_status status = bench_direct(&t->world->team, &team, NULL, NULL);
+
+    for (int op = 0; op < NF_COLL_OPS; op++) {
+        bool sizes = op != NF_COLL_BARRIER;
+
+        for (unsigned i = 0; t->options->ops[op] && status == NF_OK &&
+                             i < (sizes ? t->nsizes : 1);
+             i++) {
+            struct nf_coll_query query = bench_query(
+                (enum nf_coll_op)op, ranks, sizes ? t->sizes[i] : 0);
+
+            status = tune_size(t, &query,
+                               sizes ? coll_reach(t->sizes, t->nsizes, i)
+                                     : UINT64_MAX);
+        }
+    }
+    return status;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void sort_sizes(struct tuning *t)
+{
+    memcpy(t->sizes, t->options->sizes, sizeof(t->sizes));
+    qsort(t->sizes, t->options->nsizes, sizeof(t->sizes[0]), compare_sizes);
+    for (unsigned i = 0; i < t->options->nsizes; i++)
+        if (t->nsizes == 0 || t->sizes[i] != t->sizes[t->nsizes - 1])
+            t->sizes[t->nsizes++] = t->sizes[i];
+}
+
+/* Rules of other operations, measured between the same hosts, stay. */
+static void keep_old(struct tuning *t, const char *path)
+{
+    struct nf_error warning, why;
+    size_t bytes = 0;
+    char *text = coll_read_file(path, &bytes);
+
+    if (text != NULL && nf_coll_rules_read(text, bytes, &t->rules, &warning,
+                                           &why) != NF_OK)
+        fprintf(stderr, "nowfarm: %s: %s; written anew\n", path, why.text);
+    nf_free(text);
+    if (t->rules.model.hosts_hash != t->world->hosts_hash)
+        t->rules.count = 0;
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        if (t->options->ops[op])
+            coll_drop_rules(&t->rules, (enum nf_coll_op)op);
+}
+
+static enum nf_status write_table(struct tuning *t, const char *path)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    enum nf_status status;
+
+    coll_merge_rules(&t->rules);
+    t->rules.model = t->results->model;
+    snprintf(t->rules.library, sizeof(t->rules.library), "%s", nf_version());
+    status = nf_coll_rules_write(&t->rules, &text, &bytes, t->world->team.err);
+    if (status == NF_OK)
+        status = nf_output_write_whole(path, text, bytes, t->world->team.err);
+    nf_free(text);
+    return status;
+}
+
+enum nf_status coll_tune_all(const struct coll_options *options,
+                             struct coll_world *world,
+                             struct coll_results *results)
+{
+    struct tuning t = { .options = options,
+                        .world = world,
+                        .results = results };
+    const char *path =
+        options->out != NULL ? options->out : "nowfarm-collectives.table";
+    enum nf_status status;
+
+    nf_coll_rules_init(&t.rules);
+    sort_sizes(&t);
+    keep_old(&t, path);
+    status = coll_probe(world, true, 0, &results->model);
+    results->model_source = "measured";
+    for (uint32_t p = world->members; p >= 2 && status == NF_OK; p /= 2)
+        status = tune_party(&t, p);
+    if (status == NF_OK)
+        status = write_table(&t, path);
+    nf_coll_rules_fini(&t.rules);
+    return status;
+}
