@@ -25,6 +25,8 @@ enum bench_kind {
     BENCH_PING,     /**< rounds of a message there and back, team of two */
     BENCH_EXCHANGE, /**< rounds of messages both ways at once */
     BENCH_SENDS,    /**< rounds of 32 small messages, one way */
+    BENCH_PREFIX,   /**< prefix statistics in the team, see prefix/member.h;
+                         rank 0 does its part after bench_direct() */
 };
 
 /** What is to be done.  Travels as words, so every field is one. */
