@@ -439,15 +439,18 @@ static void pvm_close(struct nf_mesh *mesh)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
     struct nf_pvm_guard guard;
+    int saved;
 
     if (p->space == NULL) {
         nf_mesh_pvm_free(p);
         return;
     }
     nf_pvm_enter(p->space->context, false, &guard);
+    saved = nf_pvm_mute(); /* who closed first may have ended by now */
     for (uint32_t i = 0; i < p->base.ranks; i++)
         if (i != p->base.rank)
             say_bye(p, i);
+    nf_pvm_unmute(saved);
     nf_pvm_return(&guard);
     nf_mesh_space_leave(p);
     nf_mesh_pvm_free(p);
