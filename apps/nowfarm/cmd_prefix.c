@@ -327,7 +327,7 @@ static int tell_json(const struct prefix *p, const struct nf_prefix_figures *f)
         json_number(f->max, type), "verified",
         p->verify ? json_true() : json_null());
 
-    return nf_print_json(o);
+    return nf_print_json_digits(o, 17);
 }
 
 static int tell(struct prefix *p)

@@ -30,7 +30,7 @@ struct member {
     /* pass 2 */
     char *block, *blocks; /* own rows; rank 0: those of a round */
     int64_t (*heads)[3];  /* [ranks] of the round's blocks: first row, bytes,
-                             more to come */
+                             1: more to come, -1: failed */
     size_t *counts;
 };
 
@@ -311,7 +311,7 @@ static enum nf_status allocate(struct member *m)
 }
 
 /* What all have made comes to rank 0, and from there to its place.
- * @param more_p  some rank is not done */
+ * @param more_p  some rank is not done, and none has failed */
 static enum nf_status collect(struct member *m, const int64_t head[3],
                               bool *more_p, enum nf_status *put_p,
                               struct nf_error *why)
@@ -320,11 +320,13 @@ static enum nf_status collect(struct member *m, const int64_t head[3],
     char *from = m->blocks;
     enum nf_status status =
         nf_allgather(m->group, head, m->heads, 3, NF_ELEM_INT64);
+    bool failed = false;
 
     *more_p = false;
     for (uint32_t i = 0; i < ranks && status == NF_OK; i++) {
         m->counts[i] = (size_t)m->heads[i][1];
-        *more_p |= m->heads[i][2] != 0;
+        *more_p |= m->heads[i][2] > 0;
+        failed |= m->heads[i][2] < 0;
         if (m->counts[i] >
             NF_PREFIX_BLOCK_ROWS * nf_prefix_row_bytes(m->job.rows))
             return nf_fail(m->err, NF_ERR_PROTOCOL, "a block too large");
@@ -340,6 +342,7 @@ static enum nf_status collect(struct member *m, const int64_t head[3],
                                   m->counts[i], why);
         from += m->counts[i];
     }
+    *more_p &= !failed;
     return NF_OK;
 }
 
@@ -361,7 +364,7 @@ static enum nf_status make_rows(struct member *m)
             own = row_round(m, &now, &bytes, &why);
         head[0] = (int64_t)first;
         head[1] = (int64_t)bytes;
-        head[2] = own == NF_OK && put == NF_OK;
+        head[2] = own < 0 || put < 0 ? -1 : own == NF_OK;
         status = collect(m, head, &more, &put, &why);
     }
     if (status != NF_OK)
