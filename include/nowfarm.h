@@ -37,6 +37,11 @@ enum nf_status {
     NF_ERR_INTERRUPTED = -7,  /**< stopped by a signal or a cancel */
     NF_ERR_IO = -8,           /**< a file could not be read or written */
     NF_ERR_PROTOCOL = -9,     /**< a message that does not decode */
+    /* collective operations, see nowfarm_group.h */
+    NF_ERR_MISMATCH = -10,    /**< members made different calls */
+    NF_ERR_TIMEDOUT = -11,    /**< a member did not come in time */
+    NF_ERR_DEAD = -12,        /**< a member has ended */
+    NF_ERR_REVOKED = -13,     /**< the group was given up before */
 };
 
 /** Bytes of nf_error.text, its final NUL included. */

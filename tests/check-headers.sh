@@ -28,7 +28,7 @@ for header in $(find include common master slave sim apps tests -name '*.h' \
     # shellcheck disable=SC2086
     alone "$header" $cc -x c -std=c11 -D_GNU_SOURCE $warnings \
         -Wno-unused-function -I. -Iinclude $flags
-    grep -q '^#ifndef NF_\|^#ifndef NOWFARM_H' "$header" ||
+    grep -q '^#ifndef NF_\|^#ifndef NOWFARM_' "$header" ||
         { echo "$header has no include guard"; status=1; }
     if grep -niE '\b(TODO|FIXME|XXX)\b' "$header" /dev/null; then
         echo "$header: write it or leave it out"
@@ -37,17 +37,21 @@ for header in $(find include common master slave sim apps tests -name '*.h' \
 done
 [ $headers -gt 0 ] || { echo "no header found"; status=1; }
 
-public=$top_srcdir/include/nowfarm.h
-# shellcheck disable=SC2086
-alone "$public" $cc -x c -std=c99 $warnings
-# shellcheck disable=SC2086
-alone "$public" $cxx -x c++ -std=c++17 $warnings
+public="$top_srcdir/include/nowfarm.h $top_srcdir/include/nowfarm_group.h"
+for header in $public; do
+    # shellcheck disable=SC2086
+    alone "$header" $cc -x c -std=c99 $warnings
+    # shellcheck disable=SC2086
+    alone "$header" $cxx -x c++ -std=c++17 $warnings
+done
 
-# every function of the header is exported, and nothing else is
-declared=$(sed -n 's/^[a-z].*[ *]\(nf_[a-z_]*\)(.*/\1/p' "$public" | sort)
+# every function of the headers is exported, and nothing else is
+# shellcheck disable=SC2086
+declared=$(sed -n -e /^typedef/d \
+    -e 's/^[a-z].*[ *]\(nf_[a-z_]*\)(.*/\1/p' $public | sort)
 exported=$(sort include/nowfarm.sym)
 if [ "$declared" != "$exported" ]; then
-    echo "include/nowfarm.h and include/nowfarm.sym differ:"
+    echo "public headers and include/nowfarm.sym differ:"
     diff <(echo "$declared") <(echo "$exported")
     status=1
 fi

@@ -1,10 +1,8 @@
 #!/bin/bash
 # check-layers.sh - who includes whom.  doc/architecture.md, rule 4:
-#   base <- {wire, trace} <- policy <- farm <- net <- {master, slave, sim, apps}
-# What is yet to come has its rank already: common/model beside wire, common/coll
-# beside policy, common/tree between policy and farm, common/net/coll_exec* beside
-# the rest of net.
-# pvm3.h belongs to two files, libevent to the event loops, and pure folders do
+#   base <- {model, wire, trace} <- {policy, coll} <- tree <- farm
+#        <- net <- group <- {master, slave, sim, apps}
+# pvm3.h belongs to three files, libevent to the event loops, and pure folders do
 # without clocks, logs, threads and the operating system.  Judged from the
 # #include lines; then the checker itself is tried on trees that are wrong.
 set -u
@@ -16,8 +14,6 @@ layers() {
         2> /dev/null | sort | xargs awk '
 function folder(path,    part, n) {
     n = split(path, part, "/")
-    if (part[1] == "common" && path ~ /^common\/net\/coll_exec/)
-        return "coll_exec"
     return part[1] == "common" && n > 2 ? part[2] : part[1]
 }
 function wrong(text) {
@@ -26,8 +22,8 @@ function wrong(text) {
 }
 BEGIN {
     split("include base model wire trace policy coll tree farm net " \
-        "coll_exec master slave sim apps", name)
-    split("0 1 2 2 2 3 3 4 5 6 6 7 7 7 7", level)
+        "group master slave sim apps", name)
+    split("0 1 2 2 2 3 3 4 5 6 6.5 7 7 7 7", level)
     for (i in name)
         rank[name[i]] = level[i]
     pure = "^(model|wire|policy|coll|tree|farm)$"
@@ -44,8 +40,9 @@ FNR == 1 {
     sub(/[ \t]*(\/\*.*|\/\/.*)?$/, "")
     target = $0
     if (target ~ /^[<"]g?pvm3\.h/ &&
-        FILENAME !~ /^common\/net\/pvm(_message)?\.c$/)
-        wrong("only common/net/pvm.c and pvm_message.c may include pvm3.h")
+        FILENAME !~ /^common\/net\/pvm(_message|_context)?\.c$/)
+        wrong("only pvm.c, pvm_message.c and pvm_context.c of common/net " \
+            "may include pvm3.h")
     if (target ~ /^[<"]ev(ent|dns|http|rpc|util)?(2\/|\.h)/ &&
         FILENAME !~ /^(common\/net|master|slave)\//)
         wrong("libevent belongs to the event loops in common/net, master " \
@@ -88,6 +85,7 @@ tried 1 common/net/net_local.c '#include <pvm3.h>'
 tried 1 master/x.c '# include "pvm3.h" /* why not */'
 tried 0 common/net/pvm.c '#include <pvm3.h>'
 tried 0 common/net/pvm_message.c '#include <pvm3.h>'
+tried 0 common/net/pvm_context.c '#include <pvm3.h>'
 tried 1 common/net/pvm_file.c '#include <pvm3.h>'
 tried 1 common/policy/x.c '#include <event2/event.h>'
 tried 0 master/x.c '#include <event2/event.h>'
@@ -98,9 +96,10 @@ tried 0 common/coll/x.c '#include "common/model/model.h"'
 tried 1 common/coll/x.c '#include "common/tree/tree.h"'
 tried 0 common/tree/x.c '#include "common/coll/coll.h"'
 tried 1 common/tree/x.c '#include "common/farm/farm.h"'
-tried 0 common/net/coll_exec.c '#include "common/tree/tree.h"'
 tried 1 common/base/x.c '#include "common/wire/wire.h"'
 tried 1 common/net/x.c '#include "master/master.h"'
+tried 1 common/net/x.c '#include "common/group/exec.h"'
+tried 0 common/group/x.c '#include "common/net/mesh.h"'
 tried 0 apps/nowfarm/x.c '#include "master/master.h"'
 tried 1 common/farm/x.c '#include <time.h>'
 tried 1 common/farm/x.c '#include "common/base/log.h"'

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands.h"
+#include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/commands_jobs.h"
 #include "common/base/fds.h"
 #include "nowfarm.h"
@@ -22,6 +23,8 @@ static const struct command commands[] = {
     { "sim", nf_cmd_sim, "simulate a job on a platform file" },
     { "gantt", nf_cmd_gantt, "draw who did what when in a recorded run" },
     { "replay", nf_cmd_replay, "find the best policy for a recorded run" },
+    { "plans", nf_cmd_plans, "list the algorithms of collective operations" },
+    { "plan", nf_cmd_plan, "print the messages of one, and check them" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
     { "remove", nf_cmd_remove, "remove a host from it" },
@@ -40,9 +43,10 @@ static void print_help(FILE *to)
     fprintf(to, "usage: nowfarm COMMAND [argument...]\n\n");
     for (int i = 0; i < NCOMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(to, "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
-                "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
-                "unreachable, 4 verification failed, 130 interrupted\n");
+    fprintf(to,
+            "\nnowfarm COMMAND --help tells more; exit status: 0 done, 1 the "
+            "job failed, 2 bad usage\nor input, 3 PVM, a host or the daemon "
+            "unreachable, 4 verification failed, 130 interrupted\n");
 }
 
 static int run_command(const struct command *command, int argc, char **argv)

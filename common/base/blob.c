@@ -59,6 +59,11 @@ struct nf_blob *nf_blob_wrap(void *data, size_t bytes, enum nf_type type,
     return blob;
 }
 
+bool nf_blob_is_borrowed(const struct nf_blob *blob)
+{
+    return blob->release == NULL && blob->data != (const void *)(blob + 1);
+}
+
 struct nf_blob *nf_blob_ref(struct nf_blob *blob)
 {
     if (blob != NULL)

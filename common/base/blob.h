@@ -4,6 +4,7 @@
  *  A blob is written before it is shared and constant afterwards, so threads
  *  may read it together; its count is atomic. */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include "nowfarm.h"
 
 struct nf_blob {
@@ -22,6 +23,8 @@ struct nf_blob *nf_blob_create(size_t bytes, enum nf_type type);
  *  @p data stays the caller's). */
 struct nf_blob *nf_blob_wrap(void *data, size_t bytes, enum nf_type type,
                              void (*release)(void *data));
+/** Are the bytes only lent to it? */
+bool nf_blob_is_borrowed(const struct nf_blob *blob);
 /** @return @p blob with one more reference; NULL is fine. */
 struct nf_blob *nf_blob_ref(struct nf_blob *blob);
 /** Drop one reference; NULL is fine. */

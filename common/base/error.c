@@ -30,6 +30,14 @@ const char *nf_strerror(enum nf_status status)
         return "input or output error";
     case NF_ERR_PROTOCOL:
         return "malformed message";
+    case NF_ERR_MISMATCH:
+        return "members made different calls";
+    case NF_ERR_TIMEDOUT:
+        return "timed out";
+    case NF_ERR_DEAD:
+        return "a member has ended";
+    case NF_ERR_REVOKED:
+        return "the group was given up";
     }
     return "unknown status";
 }
@@ -53,6 +61,10 @@ int nf_exit_status(enum nf_status status)
     case NF_ERR_FAILED:
     case NF_ERR_IO:
     case NF_ERR_PROTOCOL:
+    case NF_ERR_MISMATCH:
+    case NF_ERR_TIMEDOUT:
+    case NF_ERR_DEAD:
+    case NF_ERR_REVOKED:
         return 1;
     }
     return 1;

@@ -7,6 +7,11 @@
  *  the order in which they were sent, whole; a stopped member holds up nobody
  *  but those that wait for it.  One thread at a time uses a mesh.
  *
+ *  A payload goes by reference as far as it can.  Bytes that are only lent to a
+ *  blob (nf_blob_wrap without release) may be overwritten as soon as
+ *  nf_mesh_backlog_bytes() is 0; bytes that a blob owns only when nobody else
+ *  has a reference, since the receiver may be another thread.
+ *
  *  Two meshes: PVM tasks, in a message context of their own (mesh_pvm.c), and
  *  threads of one process (mesh_local.c). */
 #include <stdbool.h>
@@ -15,8 +20,7 @@
 struct nf_mesh;
 
 /** One message.  In send: head and payload are borrowed for the call (the mesh
- *  copies the head and takes its own reference on the payload, whose bytes must
- *  not change until the last reference has gone).  In an event: head is valid
+ *  copies the head and takes its own reference on the payload).  In an event: head is valid
  *  until the next call, the taker owns one reference on the payload. */
 struct nf_mesh_message {
     const uint8_t *head;
@@ -58,7 +62,9 @@ struct nf_mesh {
 };
 
 /** Queue @p message for @p member (not this one) and send what credit allows.
- *  To one that left: does nothing, NF_OK.  @retval NF_ERR_NOMEM */
+ *  To one that left: does nothing, NF_OK.
+ *  @retval NF_ERR_NOMEM  nothing was queued
+ *  @retval NF_ERR_INVAL  no such member, or not such a message as above */
 static inline enum nf_status nf_mesh_send(struct nf_mesh *mesh, uint32_t member,
                                           const struct nf_mesh_message *message)
 {
@@ -76,22 +82,24 @@ static inline enum nf_status nf_mesh_next(struct nf_mesh *mesh,
 }
 
 /** Sleep until something may have happened (NF_OK) or @p timeout_us (< 0: for
- *  ever) has passed (NF_WAIT). */
+ *  ever) has passed (NF_WAIT).  A backlog that goes is something too; look at it
+ *  after nf_mesh_next() said NF_WAIT, and then sleep. */
 static inline enum nf_status nf_mesh_wait(struct nf_mesh *mesh,
                                           int64_t timeout_us)
 {
     return mesh->ops->wait(mesh, timeout_us);
 }
 
-/** File descriptors to watch for reading; the set may change in every call of
- *  nf_mesh_next.  Owned by the mesh, valid until the next call on it. */
+/** File descriptors to watch for reading once nf_mesh_next() has said NF_WAIT;
+ *  the set may change in every call of it.  Owned by the mesh, valid until the next call on it. */
 static inline size_t nf_mesh_fds(struct nf_mesh *mesh, const int **fds_p)
 {
     return mesh->ops->fds(mesh, fds_p);
 }
 
-/** Bytes of messages for @p member that still wait here; 0: payloads sent to it
- *  may be overwritten. */
+/** Bytes of messages for @p member that still wait here (threads: that it has not
+ *  taken, beyond a window); 0: bytes lent to payloads for it may be
+ *  overwritten.  0 if it has left. */
 static inline size_t nf_mesh_backlog_bytes(const struct nf_mesh *mesh,
                                            uint32_t member)
 {
@@ -131,4 +139,17 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
  *  thread that closes its mesh has left */
 enum nf_status nf_mesh_open_local(uint32_t count, struct nf_mesh **meshes_p,
                                   struct nf_error *err);
+
+/* For those who write a mesh. */
+
+/** Is this something that @p mesh may be asked to send? */
+bool nf_mesh_may_send(const struct nf_mesh *mesh, uint32_t member,
+                      const struct nf_mesh_message *message);
+/** Are these members of @p mesh, ascending, with this one among them?
+ *  @param rank_p  its number among them */
+enum nf_status nf_mesh_check_subset(const struct nf_mesh *mesh,
+                                    const uint32_t *members, uint32_t count,
+                                    uint32_t *rank_p, struct nf_error *err);
+/** A time for poll(), rounded up; of what is below 0 nothing is left. */
+int nf_mesh_poll_ms(int64_t timeout_us);
 #endif

@@ -9,8 +9,12 @@
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/net/mesh_pvm.h"
 #include "common/net/net_pvm.h"
 #include "common/net/pvm.h"
+
+/* With a mesh there is a direct route to each of its members. */
+enum { FDS_MOST = 1024 };
 
 struct port_pvm {
     struct nf_port base;
@@ -113,20 +117,26 @@ static enum nf_status pvm_port_receive(struct nf_port *port,
 static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
 {
     struct port_pvm *p = (struct port_pvm *)port;
-    struct pollfd watch[16];
+    struct pollfd watch[FDS_MOST + 1];
     const int *fds;
-    size_t count = nf_pvm_fds(&fds);
+    size_t count;
     int timeout_ms = timeout_us < 0 ? -1 : (int)((timeout_us + 999) / 1000);
     uint64_t told;
 
     if (p->stashed)
         return NF_OK;
-    if (p->base.may_linger) { /* inside libpvm: saves system calls */
+    if (nf_mesh_pvm_is_used()) {
+        /* what a mesh has made libpvm read, no socket tells of */
+        p->stashed = nf_pvm_receive(0, &p->stash) == NF_OK;
+        if (p->stashed || nf_mesh_pvm_is_pending())
+            return NF_OK;
+    } else if (p->base.may_linger) { /* inside libpvm: saves system calls */
         p->stashed = nf_pvm_receive(timeout_us, &p->stash) == NF_OK;
         return p->stashed ? NF_OK : NF_WAIT;
     }
-    if (count > 15)
-        count = 15;
+    count = nf_pvm_fds(&fds);
+    if (count > FDS_MOST)
+        count = FDS_MOST;
     for (size_t i = 0; i < count; i++)
         watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
     watch[count] = (struct pollfd){ .fd = p->wake_fd, .events = POLLIN };

@@ -1,7 +1,7 @@
 #ifndef NF_NET_PVM_H
 #define NF_NET_PVM_H
-/** @file pvm.h  The calls into libpvm, and nothing else: only pvm.c and
- *  pvm_message.c see pvm3.h, and map PVM's error numbers to status codes and
+/** @file pvm.h  The calls into libpvm, and nothing else: only pvm.c,
+ *  pvm_message.c and pvm_context.c see pvm3.h, and map PVM's error numbers to status codes and
  *  texts.
  *
  *  libpvm keeps one connection per process and is not thread-safe: one thread
@@ -10,7 +10,7 @@
  *  keeper.h). */
 #include "common/wire/link.h"
 
-/** Message tags, for pvm.c and pvm_message.c only. */
+/** Message tags, for these files only. */
 enum nf_pvm_tag {
     NF_PVM_TAG_FRAME = 0x4e4601,
     NF_PVM_TAG_EXIT,
@@ -103,6 +103,10 @@ struct nf_pvm_message {
  *  @retval NF_WAIT  none came   @retval NF_ERR_UNREACHABLE  the pvmd is gone */
 enum nf_status nf_pvm_receive(int64_t linger_us,
                               struct nf_pvm_message *message_p);
+/** What is in a buffer of libpvm that has just been received? */
+enum nf_status nf_pvm_classify(int buffer, struct nf_pvm_message *message_p);
+/** Has nf_pvm_receive() ever been called? */
+bool nf_pvm_somebody_receives(void);
 /** Unpack the bytes of the frame just received into place. */
 enum nf_status nf_pvm_take(const struct nf_link_in *in);
 /** Send one frame.  @p convert: pack the payload element by element in XDR. */

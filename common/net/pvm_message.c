@@ -116,7 +116,7 @@ static bool is_pvmd(int tid)
     return tid < 0;
 }
 
-static enum nf_status classify(int buffer, struct nf_pvm_message *m)
+enum nf_status nf_pvm_classify(int buffer, struct nf_pvm_message *m)
 {
     int bytes, tag;
 
@@ -147,6 +147,13 @@ static enum nf_status classify(int buffer, struct nf_pvm_message *m)
     }
 }
 
+static bool somebody_receives;
+
+bool nf_pvm_somebody_receives(void)
+{
+    return somebody_receives;
+}
+
 enum nf_status nf_pvm_receive(int64_t linger_us,
                               struct nf_pvm_message *message_p)
 {
@@ -155,11 +162,12 @@ enum nf_status nf_pvm_receive(int64_t linger_us,
     /* pvm_nrecv would ask the sockets first, even with messages waiting */
     int buffer = pvm_trecv(-1, -1, linger_us < 0 ? NULL : &limit);
 
+    somebody_receives = true;
     if (buffer == 0)
         return NF_WAIT;
     if (buffer < 0)
         return NF_ERR_UNREACHABLE;
-    return classify(buffer, message_p);
+    return nf_pvm_classify(buffer, message_p);
 }
 
 static int unpack_typed(enum nf_type type, void *to, size_t bytes)
@@ -284,15 +292,17 @@ static int send_small(int tid, const struct nf_link_out *out)
     return code < 0 ? code : pvm_send(tid, NF_PVM_TAG_FRAME);
 }
 
-/* In place: what is packed must stay until pvm_send returns, no longer. */
+/* Copied too, but by libpvm, into one fragment.  In place each piece would be a
+ * fragment of its own, and every fragment costs both sides two system calls
+ * more than these bytes take to copy. */
 static int send_large(int tid, const struct nf_link_out *out)
 {
-    static uint8_t header[NF_FRAME_HEADER_BYTES];
+    uint8_t header[NF_FRAME_HEADER_BYTES];
     const struct nf_frame *f = &out->frame;
     int code;
 
     nf_frame_encode(f, header);
-    code = pvm_initsend(PvmDataInPlace);
+    code = pvm_initsend(PvmDataRaw);
     if (code >= 0)
         code = pvm_pkbyte((char *)header, sizeof(header), 1);
     if (code >= 0 && f->body_bytes > 0)

@@ -1,0 +1,273 @@
+/* nowfarm plan: the messages of a collective operation, one a line, and whether
+ * they are right. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apps/nowfarm/cli.h"
+#include "apps/nowfarm/commands_coll.h"
+#include "common/base/error.h"
+#include "common/coll/check.h"
+#include "common/coll/prune.h"
+
+static const char *const action_names[] = { "copy", "left", "right" };
+
+struct request {
+    const struct nf_coll_algorithm *algorithm;
+    struct nf_coll_args args;
+    uint64_t count; /* elements; UINT64_MAX: nothing is empty */
+    int check, json;
+};
+
+/* ---- output ---- */
+
+/* How many parts the data are in, as the column "k" has it. */
+static uint32_t column_k(const struct request *request)
+{
+    switch (request->algorithm->items) {
+    case NF_ITEMS_SEGMENTS:
+        return request->args.segments;
+    case NF_ITEMS_SUBCUBE:
+        return UINT32_C(1) << nf_coll_floor_log2(request->args.ranks);
+    case NF_ITEMS_BLOCKS:
+    case NF_ITEMS_PAIRS:
+        return request->args.ranks;
+    default:
+        return 1;
+    }
+}
+
+static void print_items(const struct nf_schedule *schedule,
+                        const struct nf_coll_message *message)
+{
+    const char *comma = "";
+
+    if (message->nspans == 0)
+        putchar('0');
+    for (uint32_t i = 0; i < message->nspans; i++) {
+        struct nf_coll_span span = schedule->spans[message->first_span + i];
+
+        for (uint32_t j = 0; j < span.count; j++, comma = ",")
+            printf("%s%u", comma, span.first + j);
+    }
+}
+
+static int print_text(const struct request *request,
+                      const struct nf_schedule *schedule)
+{
+    uint32_t k = column_k(request);
+
+    for (size_t i = 0; i < schedule->count; i++) {
+        const struct nf_coll_message *m = &schedule->messages[i];
+
+        printf("%s\t%u\t%u\t%u\t%u\t%u\t%u\t", request->algorithm->name,
+               request->args.ranks, request->args.root, k, m->round, m->src,
+               m->dst);
+        print_items(schedule, m);
+        printf("\t%s%s%s\n", action_names[m->action],
+               m->keep ? "+copy:car" : "", m->from_car ? ",from:car" : "");
+    }
+    return nf_finish_output();
+}
+
+static json_t *message_json(const struct nf_schedule *schedule,
+                            const struct nf_coll_message *message)
+{
+    json_t *items = json_array();
+
+    for (uint32_t i = 0; i < message->nspans; i++) {
+        struct nf_coll_span span = schedule->spans[message->first_span + i];
+
+        for (uint32_t j = 0; j < span.count; j++)
+            json_array_append_new(items,
+                                  json_integer((json_int_t)span.first + j));
+    }
+    return json_pack("{s:I, s:I, s:I, s:o, s:s, s:b, s:b}", "step",
+                     (json_int_t)message->round, "src",
+                     (json_int_t)message->src, "dst", (json_int_t)message->dst,
+                     "items", items, "action", action_names[message->action],
+                     "keep", message->keep, "from_car", message->from_car);
+}
+
+static int print_json(const struct request *request,
+                      const struct nf_schedule *schedule)
+{
+    json_t *messages = json_array();
+
+    for (size_t i = 0; i < schedule->count; i++)
+        json_array_append_new(messages,
+                              message_json(schedule, &schedule->messages[i]));
+    return nf_print_json(json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:o?, s:o}", "algorithm",
+        request->algorithm->name, "ranks", (json_int_t)request->args.ranks,
+        "root", (json_int_t)request->args.root, "segments",
+        (json_int_t)column_k(request), "steps",
+        (json_int_t)nf_schedule_rounds(schedule), "checked",
+        request->check ? json_true() : json_null(), "messages", messages));
+}
+
+/* ---- checking ---- */
+
+/* @return the exit status; if not NF_EXIT_OK, every fault told has a line */
+static int check(const struct request *request,
+                 const struct nf_schedule *schedule)
+{
+    struct nf_coll_claim claim =
+        nf_coll_claim_of(request->algorithm, &request->args);
+    struct nf_coll_faults faults;
+    struct nf_error err;
+    enum nf_status status = nf_coll_check(&claim, schedule, &faults, &err);
+
+    if (status == NF_OK)
+        return NF_EXIT_OK;
+    if (status != NF_ERR_VERIFY)
+        return nf_failure(&err);
+    for (uint64_t i = 0; i < faults.count && i < NF_FAULTS_MAX; i++)
+        nf_usage_error("%s: %s", request->algorithm->name, faults.list[i].text);
+    if (faults.count > NF_FAULTS_MAX)
+        nf_usage_error("%s: and %llu more faults", request->algorithm->name,
+                       (unsigned long long)(faults.count - NF_FAULTS_MAX));
+    return NF_EXIT_FAILED;
+}
+
+static int run(const struct request *request)
+{
+    struct nf_schedule schedule;
+    struct nf_error err;
+    int rc = NF_EXIT_OK;
+
+    if (nf_coll_make(request->algorithm, &request->args, NF_ALL_RANKS,
+                     &schedule, &err) != NF_OK)
+        rc = nf_failure(&err);
+    if (rc == NF_EXIT_OK && request->check)
+        rc = check(request, &schedule);
+    if (rc == NF_EXIT_OK && request->count != UINT64_MAX)
+        nf_coll_prune(&schedule, request->algorithm, &request->args,
+                      request->count);
+    if (rc == NF_EXIT_OK && schedule.failed)
+        rc = nf_memory_error();
+    if (rc == NF_EXIT_OK)
+        rc = request->json ? print_json(request, &schedule)
+                           : print_text(request, &schedule);
+    nf_schedule_fini(&schedule);
+    return rc;
+}
+
+/* ---- arguments ---- */
+
+static bool has_root(enum nf_coll_op op)
+{
+    return op == NF_COLL_BCAST || op == NF_COLL_REDUCE ||
+           op == NF_COLL_GATHER || op == NF_COLL_SCATTER;
+}
+
+static int read_algorithm(const char *op, const char *name,
+                          struct request *request)
+{
+    char full[64];
+    int known = 0;
+
+    if (op == NULL || name == NULL)
+        return nf_usage_error("plan: want an operation and an algorithm (see: "
+                              "nowfarm plans)");
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        known |= strcmp(nf_coll_op_names[nf_coll_table[i]->op], op) == 0;
+    if (!known)
+        return nf_usage_error("plan: no operation \"%s\" (see: nowfarm plans)",
+                              op);
+    snprintf(full, sizeof(full), "%s.%s", op, name);
+    request->algorithm = nf_coll_find(full);
+    if (request->algorithm == NULL)
+        return nf_usage_error("plan: no algorithm \"%s\" for %s (see: nowfarm "
+                              "plans)",
+                              name, op);
+    return NF_EXIT_OK;
+}
+
+/* Texts of options; NULL: not given. */
+struct numbers {
+    char *ranks, *root, *segments, *count;
+};
+
+/* k: what was asked for or the algorithm's own, and no more than elements. */
+static int read_segments(const struct numbers *numbers, struct request *request)
+{
+    const struct nf_coll_algorithm *algorithm = request->algorithm;
+    uint64_t k = 1;
+    int rc = NF_EXIT_OK;
+
+    if (numbers->segments != NULL)
+        rc = nf_read_count("--segments", numbers->segments, 1,
+                           NF_COLL_SEGMENTS_MAX, &k);
+    else if (algorithm->default_segments != NULL)
+        k = algorithm->default_segments(request->args.ranks);
+    if (rc == NF_EXIT_OK && numbers->count != NULL)
+        rc = nf_read_count("--count", numbers->count, 0, UINT64_MAX - 1,
+                           &request->count);
+    if (algorithm->items != NF_ITEMS_SEGMENTS)
+        k = 1;
+    request->args.segments = nf_coll_clamp_segments(request->count, k);
+    return rc;
+}
+
+static int read_numbers(const struct numbers *numbers, struct request *request)
+{
+    uint64_t ranks = 0, root = 0;
+    int rc =
+        nf_read_count("--ranks", numbers->ranks, 1, NF_COLL_RANKS_MAX, &ranks);
+
+    if (rc == NF_EXIT_OK && numbers->root != NULL)
+        rc = nf_read_count("--root", numbers->root, 0, ranks - 1, &root);
+    if (rc == NF_EXIT_OK && root != 0 && !has_root(request->algorithm->op))
+        rc = nf_usage_error("--root %s: %s has no root", numbers->root,
+                            nf_coll_op_names[request->algorithm->op]);
+    request->args.ranks = (uint32_t)ranks;
+    request->args.root = (uint32_t)root;
+    if (rc == NF_EXIT_OK)
+        rc = read_segments(numbers, request);
+    return rc;
+}
+
+int nf_cmd_plan(int argc, const char **argv)
+{
+    struct request request = { .count = UINT64_MAX };
+    struct numbers numbers = { .ranks = NULL };
+    const struct poptOption options[] = {
+        { "ranks", '\0', POPT_ARG_STRING, &numbers.ranks, 0,
+          "how many take part", "P" },
+        { "root", '\0', POPT_ARG_STRING, &numbers.root, 0,
+          "the rank that has or gets the data (0)", "R" },
+        { "segments", '\0', POPT_ARG_STRING, &numbers.segments, 0,
+          "segments of the vector, for algorithms that have them", "K" },
+        { "count", '\0', POPT_ARG_STRING, &numbers.count, 0,
+          "elements of the vector: leave out what is empty", "N" },
+        { "check", '\0', POPT_ARG_NONE, &request.check, 0,
+          "see whether the messages do what they should", NULL },
+        { "json", '\0', POPT_ARG_NONE, &request.json, 0,
+          "print one JSON object", NULL },
+        POPT_AUTOHELP POPT_TABLEEND
+    };
+    poptContext context = poptGetContext(NULL, argc, argv, options, 0);
+    const char *op, *name;
+    int rc;
+
+    poptSetOtherOptionHelp(context, "OPERATION ALGORITHM --ranks P");
+    rc = nf_read_options(context);
+    op = poptGetArg(context);
+    name = poptGetArg(context);
+    if (rc == NF_EXIT_OK)
+        rc = read_algorithm(op, name, &request);
+    if (rc == NF_EXIT_OK && poptPeekArg(context) != NULL)
+        rc = nf_usage_error("plan: unexpected argument \"%s\"",
+                            poptPeekArg(context));
+    if (rc == NF_EXIT_OK)
+        rc = read_numbers(&numbers, &request);
+    if (rc == NF_EXIT_OK)
+        rc = run(&request);
+    poptFreeContext(context);
+    free(numbers.ranks);
+    free(numbers.root);
+    free(numbers.segments);
+    free(numbers.count);
+    return rc;
+}

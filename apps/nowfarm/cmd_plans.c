@@ -1,0 +1,132 @@
+/* nowfarm plans: every algorithm for collective operations, from the table
+ * itself. */
+#include "config.h"
+#include <stdio.h>
+#include "apps/nowfarm/cli.h"
+#include "apps/nowfarm/commands_coll.h"
+#include "common/coll/coll.h"
+
+static const char *ports_name(enum nf_coll_ports ports)
+{
+    switch (ports) {
+    case NF_PORTS_HALF:
+        return "half duplex";
+    case NF_PORTS_FULL:
+        return "full duplex";
+    case NF_PORTS_MANY:
+        return "any number";
+    }
+    return "?";
+}
+
+/* @return NULL if nothing is combined */
+static const char *order_name(const struct nf_coll_algorithm *algorithm)
+{
+    switch (algorithm->op) {
+    case NF_COLL_REDUCE:
+    case NF_COLL_ALLREDUCE:
+    case NF_COLL_REDUCE_SCATTER:
+    case NF_COLL_SCAN:
+    case NF_COLL_EXSCAN:
+        break;
+    default:
+        return NULL;
+    }
+    switch (algorithm->order) {
+    case NF_ORDER_RANKS:
+        return "ranks";
+    case NF_ORDER_ROTATED:
+        return "rotated";
+    case NF_ORDER_COMMUTATIVE:
+        return "commutative";
+    }
+    return "?";
+}
+
+static const char *operators_text(const char *order)
+{
+    if (order[0] == 'c')
+        return "commutative";
+    return order[1] == 'a' ? "any" : "any if the root is 0, else commutative";
+}
+
+static const char *items_name(enum nf_coll_items items)
+{
+    switch (items) {
+    case NF_ITEMS_NONE:
+        return "none";
+    case NF_ITEMS_WHOLE:
+        return "whole";
+    case NF_ITEMS_SEGMENTS:
+        return "k segments";
+    case NF_ITEMS_SUBCUBE:
+        return "H blocks";
+    case NF_ITEMS_BLOCKS:
+        return "P blocks";
+    case NF_ITEMS_PAIRS:
+        return "P^2 blocks";
+    }
+    return "?";
+}
+
+static void print_text(void)
+{
+    puts("Each is an operation, a dot, and the algorithm; see it by `nowfarm "
+         "plan\nOPERATION ALGORITHM --ranks P`.  P ranks; n = floor(log2 P), "
+         "H = 2^n,\nq = ceil(log2 P); k segments; m bytes; a message takes "
+         "T(m) = a + b m,\ncombining takes C(m) = g m; HD, FD: on half-duplex, "
+         "full-duplex ports.\n");
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        const struct nf_coll_algorithm *a = nf_coll_table[i];
+        const char *order = order_name(a);
+
+        printf("%s: %s\n", a->name, a->summary);
+        printf("    cost: %s\n", a->cost);
+        printf("    data: %s; ports: %s%s%s%s\n", items_name(a->items),
+               ports_name(a->ports), order != NULL ? "; operators: " : "",
+               order != NULL ? operators_text(order) : "",
+               a->power_of_two ? "; P = 2^n only" : "");
+        printf("    source: %s\n", a->source);
+    }
+}
+
+static json_t *all_json(void)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        const struct nf_coll_algorithm *a = nf_coll_table[i];
+
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:b, s:i}",
+                            "name", a->name, "op", nf_coll_op_names[a->op],
+                            "summary", a->summary, "cost", a->cost, "items",
+                            items_name(a->items), "ports", ports_name(a->ports),
+                            "order", order_name(a), "power_of_two",
+                            a->power_of_two, "radix", (int)a->radix));
+        json_object_set_new(json_array_get(list, json_array_size(list) - 1),
+                            "source", json_string(a->source));
+    }
+    return json_pack("{s:o}", "algorithms", list);
+}
+
+int nf_cmd_plans(int argc, const char **argv)
+{
+    int json = 0, rc;
+    const struct poptOption options[] = { { "json", '\0', POPT_ARG_NONE, &json,
+                                            0, "print one JSON object", NULL },
+                                          POPT_AUTOHELP POPT_TABLEEND };
+    poptContext context = poptGetContext(NULL, argc, argv, options, 0);
+
+    rc = nf_read_options(context);
+    if (rc == NF_EXIT_OK && poptPeekArg(context) != NULL)
+        rc = nf_usage_error("plans: unexpected argument \"%s\"",
+                            poptPeekArg(context));
+    poptFreeContext(context);
+    if (rc != NF_EXIT_OK)
+        return rc;
+    if (json)
+        return nf_print_json(all_json());
+    print_text();
+    return nf_finish_output();
+}

@@ -1,0 +1,115 @@
+/* Rules in memory: sorted by operation, class, P and size. */
+#include "config.h"
+#include "common/coll/rules.h"
+#include <string.h>
+#include "common/base/alloc.h"
+
+void nf_coll_rules_init(struct nf_coll_rules *rules)
+{
+    *rules = (struct nf_coll_rules){ .count = 0 };
+}
+
+void nf_coll_rules_fini(struct nf_coll_rules *rules)
+{
+    nf_free(rules->rules);
+    nf_coll_rules_init(rules);
+}
+
+enum nf_coll_class nf_coll_class_of(const struct nf_coll_query *query)
+{
+    switch (query->op) {
+    case NF_COLL_REDUCE:
+    case NF_COLL_ALLREDUCE:
+    case NF_COLL_REDUCE_SCATTER:
+    case NF_COLL_SCAN:
+    case NF_COLL_EXSCAN:
+        return query->commutative ? NF_CLASS_COMMUTATIVE : NF_CLASS_ORDERED;
+    default:
+        return NF_CLASS_ANY;
+    }
+}
+
+static int compare(const struct nf_coll_rule *a, const struct nf_coll_rule *b)
+{
+    if (a->op != b->op)
+        return a->op < b->op ? -1 : 1;
+    if (a->operators != b->operators)
+        return a->operators < b->operators ? -1 : 1;
+    if (a->ranks != b->ranks)
+        return a->ranks < b->ranks ? -1 : 1;
+    return a->max_bytes < b->max_bytes ? -1 : a->max_bytes > b->max_bytes;
+}
+
+/* @return the number of rules before @p key */
+static size_t count_before(const struct nf_coll_rules *rules,
+                           const struct nf_coll_rule *key)
+{
+    size_t low = 0, high = rules->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare(&rules->rules[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+enum nf_status nf_coll_rules_add(struct nf_coll_rules *rules,
+                                 const struct nf_coll_rule *rule)
+{
+    size_t at = count_before(rules, rule);
+
+    if (at < rules->count && compare(&rules->rules[at], rule) == 0) {
+        rules->rules[at] = *rule;
+        return NF_OK;
+    }
+    if (rules->count == rules->capacity) {
+        size_t capacity = rules->capacity > 0 ? 2 * rules->capacity : 16;
+        struct nf_coll_rule *grown =
+            nf_realloc(rules->rules, capacity * sizeof(*grown));
+
+        if (grown == NULL)
+            return NF_ERR_NOMEM;
+        rules->rules = grown;
+        rules->capacity = capacity;
+    }
+    memmove(&rules->rules[at + 1], &rules->rules[at],
+            (rules->count - at) * sizeof(*rule));
+    rules->rules[at] = *rule;
+    rules->count++;
+    return NF_OK;
+}
+
+const struct nf_coll_rule *nf_coll_rules_find(const struct nf_coll_rules *rules,
+                                              const struct nf_coll_query *query)
+{
+    struct nf_coll_rule key = {
+        .op = query->op,
+        .operators = nf_coll_class_of(query),
+        .ranks = query->ranks,
+        .max_bytes = UINT64_MAX,
+    };
+    const struct nf_coll_rule *found;
+    size_t at = count_before(rules, &key);
+
+    /* the last rule that is not above (op, class, P, any size) has the greatest
+     * P that may do */
+    if (at < rules->count && compare(&rules->rules[at], &key) == 0)
+        at++;
+    if (at == 0)
+        return NULL;
+    found = &rules->rules[at - 1];
+    if (found->op != key.op || found->operators != key.operators ||
+        2 * (uint64_t)found->ranks < query->ranks)
+        return NULL;
+    key.ranks = found->ranks;
+    key.max_bytes = query->bytes;
+    found = &rules->rules[count_before(rules, &key)];
+    if (found == rules->rules + rules->count || found->op != key.op ||
+        found->operators != key.operators || found->ranks != key.ranks)
+        return NULL; /* longer than anything measured */
+    return nf_coll_serves(found->algorithm, query) ? found : NULL;
+}

@@ -1,0 +1,317 @@
+/* Which algorithm, in how many segments. */
+#include "config.h"
+#include "common/coll/select.h"
+#include <math.h>
+#include <string.h>
+#include "common/base/error.h"
+#include "common/base/units.h"
+#include "common/coll/rules.h"
+
+_Static_assert((int)NF_PRICE_PIECES_MAX >= (int)NF_MODEL_PIECES_MAX,
+               "a price has room for a model");
+
+struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
+                                          const char *type,
+                                          const char *operation)
+{
+    struct nf_coll_network network = { .delta = model->delta };
+
+    network.price.npieces = model->npieces;
+    for (uint32_t i = 0; i < model->npieces; i++) {
+        network.price.pieces[i].from_bytes = model->pieces[i].from_bytes;
+        network.price.pieces[i].start_us = model->pieces[i].start_us;
+        network.price.pieces[i].byte_us = model->pieces[i].byte_us;
+    }
+    if (type != NULL)
+        network.price.combine_byte_us =
+            nf_model_combine_byte_us(model, type, operation);
+    return network;
+}
+
+static bool combines(enum nf_coll_op op)
+{
+    return op == NF_COLL_REDUCE || op == NF_COLL_ALLREDUCE ||
+           op == NF_COLL_REDUCE_SCATTER || op == NF_COLL_SCAN ||
+           op == NF_COLL_EXSCAN;
+}
+
+bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
+                    const struct nf_coll_query *query)
+{
+    const struct nf_coll_args args = { query->ranks, query->root, 1 };
+    /* elsewhere each rank has a block, empty or not */
+    bool of_vector = query->op == NF_COLL_BCAST ||
+                     query->op == NF_COLL_REDUCE ||
+                     query->op == NF_COLL_ALLREDUCE;
+
+    if (algorithm->op != query->op)
+        return false;
+    if (algorithm->power_of_two && (query->ranks & (query->ranks - 1)) != 0)
+        return false;
+    if (combines(query->op) && !query->commutative &&
+        (algorithm->order == NF_ORDER_COMMUTATIVE ||
+         (algorithm->order == NF_ORDER_ROTATED && query->root != 0)))
+        return false;
+    return !of_vector || algorithm->items == NF_ITEMS_WHOLE ||
+           algorithm->items == NF_ITEMS_SEGMENTS ||
+           nf_coll_item_count(algorithm, &args) <= query->elements;
+}
+
+/* ---- what it costs ---- */
+
+/* Where the cost on half-duplex and on full-duplex ports is from. */
+struct formulas {
+    const struct nf_coll_algorithm *half, *full;
+    double half_weight, full_weight;
+    struct nf_coll_price half_price, full_price;
+};
+
+/* "bcast.pipeline.fd" for "bcast.pipeline.hd" and ".fd": the same messages in
+ * another order, which is all the same to ranks that are not in step. */
+static const struct nf_coll_algorithm *
+sibling(const struct nf_coll_algorithm *algorithm, const char *ending)
+{
+    size_t length = strlen(algorithm->name);
+
+    if (length < 3 || algorithm->name[length - 3] != '.')
+        return NULL;
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        if (strncmp(nf_coll_table[i]->name, algorithm->name, length - 3) == 0 &&
+            strcmp(nf_coll_table[i]->name + length - 3, ending) == 0)
+            return nf_coll_table[i];
+    return NULL;
+}
+
+static bool has_formula(const struct nf_coll_algorithm *algorithm,
+                        const struct nf_coll_price *price, uint32_t ranks)
+{
+    return algorithm != NULL &&
+           isfinite(algorithm->cost_us(algorithm, price, ranks, 1, 1));
+}
+
+/* Between the two kinds of ports a missing formula is replaced: by that of the
+ * sibling; else full duplex is no slower than half; else half duplex takes at
+ * most three turns for a round (ranks that send around an odd ring). */
+static struct formulas find_formulas(const struct nf_coll_algorithm *algorithm,
+                                     const struct nf_coll_network *network,
+                                     uint32_t ranks)
+{
+    struct formulas f = {
+        .half = algorithm,
+        .full = algorithm,
+        .half_weight = network->delta - 1,
+        .full_weight = 2 - network->delta,
+        .half_price = network->price,
+        .full_price = network->price,
+    };
+
+    f.half_price.ports = NF_PORTS_HALF;
+    f.full_price.ports = NF_PORTS_FULL;
+    if (f.half_weight <= 0 || f.full_weight <= 0)
+        return f;
+    if (!has_formula(f.full, &f.full_price, ranks)) {
+        f.full = sibling(algorithm, ".fd");
+        if (!has_formula(f.full, &f.full_price, ranks)) {
+            f.full = algorithm;
+            f.full_price = f.half_price;
+        }
+    }
+    if (!has_formula(f.half, &f.half_price, ranks)) {
+        f.half = sibling(algorithm, ".hd");
+        if (!has_formula(f.half, &f.half_price, ranks)) {
+            f.half = algorithm;
+            f.half_price = f.full_price;
+            f.half_weight *= 3;
+        }
+    }
+    return f;
+}
+
+static double cost_by(const struct formulas *f, uint32_t ranks, double bytes,
+                      uint32_t k)
+{
+    double cost = 0;
+
+    if (f->half_weight > 0)
+        cost += f->half_weight *
+                f->half->cost_us(f->half, &f->half_price, ranks, bytes, k);
+    if (f->full_weight > 0)
+        cost += f->full_weight *
+                f->full->cost_us(f->full, &f->full_price, ranks, bytes, k);
+    return cost;
+}
+
+double nf_coll_cost_us(const struct nf_coll_algorithm *algorithm,
+                       const struct nf_coll_network *network, uint32_t ranks,
+                       double bytes, uint32_t segments)
+{
+    struct formulas f = find_formulas(algorithm, network, ranks);
+
+    return cost_by(&f, ranks, bytes, segments);
+}
+
+uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,
+                               const struct nf_coll_network *network,
+                               uint32_t ranks, double bytes, uint32_t most,
+                               double *cost_us_p)
+{
+    struct formulas f = find_formulas(algorithm, network, ranks);
+    double least = cost_by(&f, ranks, bytes, 1);
+    uint32_t best = 1;
+
+    if (algorithm->items != NF_ITEMS_SEGMENTS)
+        most = 1;
+    if (most > NF_COLL_SEGMENTS_MAX)
+        most = NF_COLL_SEGMENTS_MAX;
+    for (uint32_t k = 2; k <= most; k++) {
+        double cost = cost_by(&f, ranks, bytes, k);
+
+        if (cost < least) {
+            least = cost;
+            best = k;
+        }
+    }
+    if (cost_us_p != NULL)
+        *cost_us_p = least;
+    return best;
+}
+
+double nf_coll_real_segments(double alpha, double beta, double start_us,
+                             double byte_us, double bytes)
+{
+    if (beta <= 0)
+        return 0;
+    return sqrt(beta * byte_us * bytes / (alpha * start_us));
+}
+
+/* ---- the choice ---- */
+
+bool nf_coll_select_by_model(const struct nf_coll_query *query,
+                             const struct nf_coll_network *network,
+                             struct nf_coll_choice *choice)
+{
+    /* equal but for rounding is equal: then the first by name */
+    const double less = 1 - 1e-9;
+    struct nf_coll_choice best = { .cost_us = INFINITY };
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        struct nf_coll_choice got = { .algorithm = nf_coll_table[i] };
+
+        if (!nf_coll_serves(got.algorithm, query))
+            continue;
+        got.segments = nf_coll_best_segments(
+            got.algorithm, network, query->ranks, (double)query->bytes,
+            nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX),
+            &got.cost_us);
+        if (!isfinite(got.cost_us))
+            continue;
+        if (best.algorithm == NULL || got.cost_us < best.cost_us * less ||
+            (got.cost_us * less <= best.cost_us &&
+             strcmp(got.algorithm->name, best.algorithm->name) < 0))
+            best = got;
+    }
+    if (best.algorithm == NULL)
+        return false;
+    *choice = best;
+    return true;
+}
+
+/* @param k  what was asked for; 0: what the model says */
+static void choose(const struct nf_coll_algorithm *algorithm, uint64_t k,
+                   const struct nf_coll_query *query,
+                   const struct nf_coll_network *network,
+                   struct nf_coll_choice *choice)
+{
+    uint32_t most =
+        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX);
+
+    choice->algorithm = algorithm;
+    if (k == 0) {
+        choice->segments =
+            nf_coll_best_segments(algorithm, network, query->ranks,
+                                  (double)query->bytes, most, &choice->cost_us);
+        return;
+    }
+    choice->segments = algorithm->items == NF_ITEMS_SEGMENTS
+                           ? nf_coll_clamp_segments(query->elements, k)
+                           : 1;
+    choice->cost_us = nf_coll_cost_us(algorithm, network, query->ranks,
+                                      (double)query->bytes, choice->segments);
+}
+
+static enum nf_status choose_forced(const char *forced,
+                                    const struct nf_coll_query *query,
+                                    const struct nf_coll_network *network,
+                                    struct nf_coll_choice *choice,
+                                    struct nf_error *err)
+{
+    const char *colon = strchr(forced, ':');
+    size_t length = colon != NULL ? (size_t)(colon - forced) : strlen(forced);
+    const struct nf_coll_algorithm *algorithm = NULL;
+    uint64_t k = 0;
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        if (strlen(nf_coll_table[i]->name) == length &&
+            strncmp(nf_coll_table[i]->name, forced, length) == 0)
+            algorithm = nf_coll_table[i];
+    if (algorithm == NULL)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "\"%s\": no such algorithm (see: nowfarm plans)",
+                       forced);
+    if (colon != NULL &&
+        (strncmp(colon, ":k=", 3) != 0 ||
+         nf_parse_count(colon + 3, 1, NF_COLL_SEGMENTS_MAX, &k) != NF_OK))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "\"%s\": want :k= and 1 to %d segments after the name",
+                       forced, NF_COLL_SEGMENTS_MAX);
+    if (!nf_coll_serves(algorithm, query))
+        return nf_fail(
+            err, NF_ERR_INVAL, "%s cannot serve this %s: %u ranks, %s operator",
+            algorithm->name, nf_coll_op_names[query->op], query->ranks,
+            query->commutative ? "commutative" : "ordered");
+    choose(algorithm, k, query, network, choice);
+    return NF_OK;
+}
+
+static void choose_by_rule(const struct nf_coll_rule *rule,
+                           const struct nf_coll_query *query,
+                           const struct nf_coll_network *network,
+                           struct nf_coll_choice *choice)
+{
+    uint64_t k = 0;
+
+    if (rule->k_rule == NF_K_FIXED)
+        k = rule->value;
+    else if (rule->k_rule == NF_K_SEGMENT)
+        k = query->bytes / rule->value + (query->bytes % rule->value != 0);
+    if (rule->k_rule != NF_K_MODEL && k == 0)
+        k = 1;
+    choose(rule->algorithm, k, query, network, choice);
+}
+
+enum nf_status nf_coll_select(const struct nf_coll_query *query,
+                              const struct nf_coll_network *network,
+                              const struct nf_coll_rules *rules,
+                              const char *forced, struct nf_coll_choice *choice,
+                              struct nf_error *err)
+{
+    const struct nf_coll_rule *rule =
+        rules != NULL ? nf_coll_rules_find(rules, query) : NULL;
+
+    if (forced != NULL)
+        return choose_forced(forced, query, network, choice, err);
+    if (rule != NULL) {
+        choose_by_rule(rule, query, network, choice);
+        return NF_OK;
+    }
+    if (nf_coll_select_by_model(query, network, choice))
+        return NF_OK;
+    /* without a formula: whatever serves */
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        if (nf_coll_serves(nf_coll_table[i], query)) {
+            choose(nf_coll_table[i], 1, query, network, choice);
+            return NF_OK;
+        }
+    return nf_fail(err, NF_ERR_FAILED, "no algorithm for %s over %u ranks",
+                   nf_coll_op_names[query->op], query->ranks);
+}

@@ -1,0 +1,80 @@
+#ifndef NF_COLL_SELECT_H
+#define NF_COLL_SELECT_H
+/** @file select.h  Which algorithm, in how many segments: by a name that was
+ *  asked for, by a table of what was measured (rules.h), or by the model.
+ *  The choice is a pure function of values that are equal at all ranks. */
+#include "common/coll/coll.h"
+#include "common/model/model.h"
+
+/** What messages cost, between half (delta = 2) and full duplex (delta = 1):
+ *  costs are interpolated. */
+struct nf_coll_network {
+    struct nf_coll_price price; /**< its ports are ignored */
+    double delta;
+};
+
+/** @param type, operation  what is combined, for nf_model_combine_byte_us();
+ *  NULL: nothing is */
+struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
+                                          const char *type,
+                                          const char *operation);
+
+/** One call. */
+struct nf_coll_query {
+    enum nf_coll_op op;
+    uint32_t ranks; /**< P >= 2 */
+    uint32_t root;
+    uint64_t bytes;    /**< of the vector; gather, scatter, alltoall: a block */
+    uint64_t elements; /**< of these; a segment has at least one */
+    bool commutative;  /**< the operator is; true if nothing is combined */
+};
+
+struct nf_coll_choice {
+    const struct nf_coll_algorithm *algorithm;
+    uint32_t segments;
+    double cost_us; /**< predicted; INFINITY if there is no formula */
+};
+
+/** May this algorithm serve this call?  Operation, P = 2^n, the order of
+ *  operands, and in broadcast, reduce and allreduce no more fixed blocks than
+ *  elements. */
+bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
+                    const struct nf_coll_query *query);
+
+/** The cost of @p algorithm with @p segments on @p network. */
+double nf_coll_cost_us(const struct nf_coll_algorithm *algorithm,
+                       const struct nf_coll_network *network, uint32_t ranks,
+                       double bytes, uint32_t segments);
+
+/** The cheapest k of 1..@p most, the least of equals; 1 if the algorithm has
+ *  no segments to choose.  All k are tried, so pieces of any shape are right.
+ *  @param cost_us_p  may be NULL: the cost with that k */
+uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,
+                               const struct nf_coll_network *network,
+                               uint32_t ranks, double bytes, uint32_t most,
+                               double *cost_us_p);
+
+/** The real k of least cost of (alpha k + beta)(a + b m / k):
+ *  sqrt(beta b m / (alpha a)), 0 if beta <= 0. */
+double nf_coll_real_segments(double alpha, double beta, double start_us,
+                             double byte_us, double bytes);
+
+/** The cheapest of nf_coll_table by the model; of equals the first by name.
+ *  @return false if none serves or none has a finite cost */
+bool nf_coll_select_by_model(const struct nf_coll_query *query,
+                             const struct nf_coll_network *network,
+                             struct nf_coll_choice *choice);
+
+struct nf_coll_rules; /* rules.h */
+
+/** Everything together.
+ *  @param forced  NULL, or "bcast.pipeline.fd" or "bcast.pipeline.fd:k=8"
+ *  @param rules   NULL, or what was measured
+ *  @retval NF_ERR_INVAL  @p forced: no such algorithm, or not for this call
+ *  @retval NF_ERR_FAILED  there is no algorithm for this call */
+enum nf_status nf_coll_select(const struct nf_coll_query *query,
+                              const struct nf_coll_network *network,
+                              const struct nf_coll_rules *rules,
+                              const char *forced, struct nf_coll_choice *choice,
+                              struct nf_error *err);
+#endif

@@ -1,0 +1,209 @@
+/* Which algorithm: select.h decides; here is what a group remembers of it, and
+ * what its user wants.  Equal in all members, as all that it is made from is. */
+#include "config.h"
+#include "common/base/error.h"
+#include "common/group/group.h"
+#include <stdio.h>
+#include <string.h>
+
+/* A switched 100 Mbit/s network of hosts that are not busy: what is believed
+ * as long as nothing was measured. */
+static const struct nf_model builtin = {
+    .npieces = 1,
+    .pieces = { { 0, 90, 0.085 } },
+    .delta = 1.1,
+    .occupancy_us = 20,
+    .ncombines = 1,
+    .combines = { { "double", "sum", 0.0005 } },
+};
+
+static bool combines(enum nf_coll_op op)
+{
+    return op == NF_COLL_REDUCE || op == NF_COLL_ALLREDUCE ||
+           op == NF_COLL_REDUCE_SCATTER || op == NF_COLL_SCAN ||
+           op == NF_COLL_EXSCAN;
+}
+
+/* Blocks that only their rank and the root know the size of must not travel
+ * through others. */
+static const struct nf_coll_algorithm *direct(enum nf_coll_op op)
+{
+    const char *name =
+        op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
+
+    return nf_coll_find(name);
+}
+
+/* Alone, or with nothing to choose: any of the operation. */
+static const struct nf_coll_algorithm *first_of(enum nf_coll_op op)
+{
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        if (nf_coll_table[i]->op == op)
+            return nf_coll_table[i];
+    return NULL;
+}
+
+static enum nf_status choose(const struct nf_group *group,
+                             const struct nf_choice_query *query,
+                             struct nf_coll_choice *choice_p,
+                             struct nf_error *err)
+{
+    bool combined = combines(query->coll.op);
+    struct nf_coll_query coll = query->coll;
+    const char *forced = group->forced[coll.op];
+    const struct nf_model *model =
+        group->has_rules ? &group->rules.model : &builtin;
+    const struct nf_coll_rules *rules =
+        group->has_rules ? &group->rules : NULL;
+    struct nf_coll_network network;
+    enum nf_status status;
+
+    *choice_p = (struct nf_coll_choice){ .segments = 1 };
+    if (query->varies)
+        choice_p->algorithm = direct(coll.op);
+    else if (coll.ranks == 1)
+        choice_p->algorithm = first_of(coll.op);
+    if (choice_p->algorithm != NULL)
+        return NF_OK;
+    if (group->deterministic) {
+        coll.commutative = coll.commutative && !combined;
+        coll.bytes = coll.elements * 8;
+        model = &builtin;
+        rules = NULL;
+    }
+    network = nf_coll_network_of(model, combined ? "double" : NULL,
+                                 combined ? "sum" : NULL);
+    if (forced[0] != '\0') {
+        status = nf_coll_select(&coll, &network, rules, forced, choice_p, NULL);
+        if (status == NF_OK)
+            return NF_OK; /* else it can't serve this call */
+    }
+    return nf_coll_select(&coll, &network, rules, NULL, choice_p, err);
+}
+
+static uint32_t slot_of(const struct nf_choice_query *query)
+{
+    const struct nf_coll_query *coll = &query->coll;
+    uint64_t hash = (uint64_t)coll->op << 32 | coll->root;
+
+    hash = (hash ^ coll->bytes) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ coll->elements) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(hash >> 40) % NF_CHOICES_KEPT;
+}
+
+static bool same(const struct nf_choice_query *a,
+                 const struct nf_choice_query *b)
+{
+    return a->varies == b->varies && a->coll.op == b->coll.op &&
+           a->coll.root == b->coll.root && a->coll.bytes == b->coll.bytes &&
+           a->coll.elements == b->coll.elements &&
+           a->coll.commutative == b->coll.commutative;
+}
+
+enum nf_status nf_group_choose(struct nf_group *group,
+                               const struct nf_choice_query *query,
+                               struct nf_coll_choice *choice_p,
+                               struct nf_error *err)
+{
+    uint32_t slot = slot_of(query);
+    struct nf_coll_choice choice;
+    enum nf_status status;
+
+    if (group->choices[slot].valid &&
+        same(&group->choices[slot].query, query)) {
+        *choice_p = group->choices[slot].choice;
+        return NF_OK;
+    }
+    status = choose(group, query, &choice, err);
+    if (status != NF_OK)
+        return status;
+    if (choice.algorithm->items == NF_ITEMS_SEGMENTS)
+        choice.segments =
+            nf_coll_clamp_segments(query->coll.elements, choice.segments);
+    else
+        choice.segments = 1;
+    group->choices[slot].valid = true;
+    group->choices[slot].query = *query;
+    group->choices[slot].choice = choice;
+    *choice_p = choice;
+    return NF_OK;
+}
+
+static void forget_choices(struct nf_group *group)
+{
+    for (uint32_t i = 0; i < NF_CHOICES_KEPT; i++)
+        group->choices[i].valid = false;
+}
+
+/* One of the list: is there such an algorithm, and does its k make sense? */
+static enum nf_status force_one(struct nf_group *group, const char *text,
+                                size_t length, struct nf_error *err)
+{
+    const struct nf_coll_algorithm *algorithm;
+    char name[64];
+    char *colon;
+    struct nf_coll_query query = { .ranks = 2,
+                                   .bytes = 1 << 20,
+                                   .elements = 1 << 20,
+                                   .commutative = true };
+    struct nf_coll_network network = nf_coll_network_of(&builtin, NULL, NULL);
+    struct nf_coll_choice choice;
+    enum nf_status status;
+
+    if (length >= sizeof(name))
+        return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%.*s\"", 80, text);
+    memcpy(name, text, length);
+    name[length] = '\0';
+    colon = strchr(name, ':');
+    if (colon != NULL)
+        *colon = '\0';
+    algorithm = nf_coll_find(name);
+    if (algorithm == NULL)
+        return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%s\"", name);
+    if (colon != NULL)
+        *colon = ':';
+    query.op = algorithm->op;
+    status = nf_coll_select(&query, &network, NULL, name, &choice, err);
+    if (status == NF_OK)
+        memcpy(group->forced[algorithm->op], name, length + 1);
+    return status;
+}
+
+enum nf_status nf_group_force(struct nf_group *group, const char *text,
+                              struct nf_error *err)
+{
+    forget_choices(group);
+    while (*text != '\0') {
+        size_t length = strcspn(text, ", ");
+
+        if (length > 0) {
+            enum nf_status status = force_one(group, text, length, err);
+
+            if (status != NF_OK)
+                return status;
+        }
+        text += length;
+        text += strspn(text, ", ");
+    }
+    return NF_OK;
+}
+
+enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
+                                  size_t bytes, struct nf_error *err)
+{
+    struct nf_error warning;
+    struct nf_coll_rules rules;
+    enum nf_status status;
+
+    nf_coll_rules_init(&rules);
+    status = nf_coll_rules_read(text, bytes, &rules, &warning, err);
+    if (status != NF_OK) {
+        nf_coll_rules_fini(&rules);
+        return status;
+    }
+    nf_coll_rules_fini(&group->rules);
+    group->rules = rules;
+    group->has_rules = true;
+    forget_choices(group);
+    return NF_OK;
+}

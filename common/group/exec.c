@@ -1,0 +1,677 @@
+/* The executor: readiness of steps, and where values lie.  Work per call is
+ * O(own steps + items), per message O(items carried). */
+#include "config.h"
+#include "common/group/exec.h"
+#include <stdatomic.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+/* Messages below this are copied: cheaper than to watch over their memory. */
+enum { COPY_BYTES = 1024 };
+
+enum { STATE_WAITS, STATE_READY, STATE_DONE };
+
+/* ------------------------------------------------------------------ layout */
+
+static void item_place(const struct nf_exec *exec, uint32_t item,
+                       uint64_t *first_p, uint64_t *count_p)
+{
+    const struct nf_layout *layout = &exec->call.layout;
+
+    if (layout->counts != NULL) {
+        *first_p = layout->offsets[item];
+        *count_p = layout->counts[item];
+    } else if (layout->blocks) {
+        *first_p = layout->elements * item;
+        *count_p = layout->elements;
+    } else {
+        nf_coll_segment(layout->elements, exec->plan->items, item, first_p,
+                        count_p);
+    }
+}
+
+static size_t item_bytes(const struct nf_exec *exec, uint32_t item)
+{
+    uint64_t first, count;
+
+    item_place(exec, item, &first, &count);
+    return (size_t)count * exec->elem_bytes;
+}
+
+/* Where the item is to be in the end, or NULL. */
+static uint8_t *home_of(const struct nf_exec *exec, uint32_t item)
+{
+    uint8_t *home = exec->call.home;
+    uint64_t first, count;
+
+    if (home == NULL || (exec->call.home_own && item != exec->plan->rank))
+        return NULL;
+    if (exec->call.home_own)
+        return home;
+    item_place(exec, item, &first, &count);
+    return home + first * exec->elem_bytes;
+}
+
+static uint64_t step_bytes(const struct nf_exec *exec,
+                           const struct nf_plan_step *step)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t s = 0; s < step->nspans; s++) {
+        const struct nf_coll_span *span =
+            &exec->plan->spans[step->first_span + s];
+
+        for (uint32_t i = 0; i < span->count; i++)
+            bytes += item_bytes(exec, span->first + i);
+    }
+    return bytes;
+}
+
+/* Walks over the items of a step. */
+struct walk {
+    const struct nf_plan *plan;
+    const struct nf_plan_step *step;
+    uint32_t span, index;
+};
+
+static struct walk walk_over(const struct nf_exec *exec, uint32_t self)
+{
+    return (struct walk){ exec->plan, &exec->plan->steps[self], 0, 0 };
+}
+
+static bool walk_next(struct walk *walk, uint32_t *item_p)
+{
+    const struct nf_coll_span *span;
+
+    if (walk->span == walk->step->nspans)
+        return false;
+    span = &walk->plan->spans[walk->step->first_span + walk->span];
+    *item_p = span->first + walk->index;
+    if (++walk->index == span->count) {
+        walk->index = 0;
+        walk->span++;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------- sending */
+
+/* The bytes of a message: one piece, or several to be packed. */
+struct region {
+    const uint8_t *data;
+    uint64_t bytes;
+    struct nf_blob *owner;
+    bool whole;
+};
+
+static struct region find_region(const struct nf_exec *exec, uint32_t self)
+{
+    struct region region = { .whole = true };
+    bool from_car = exec->plan->steps[self].from_car;
+    struct walk walk = walk_over(exec, self);
+    uint32_t i;
+
+    while (walk_next(&walk, &i)) {
+        const struct nf_exec_item *item = &exec->items[i];
+        const uint8_t *value = from_car ? item->car : item->value;
+        struct nf_blob *owner = from_car ? item->car_owner : item->owner;
+        size_t bytes = item_bytes(exec, i);
+
+        if (bytes == 0)
+            continue;
+        if (region.bytes == 0) {
+            region.data = value;
+            region.owner = owner;
+        }
+        if (owner != region.owner || value != region.data + region.bytes)
+            region.whole = false;
+        region.bytes += bytes;
+    }
+    return region;
+}
+
+static struct nf_blob *pack(const struct nf_exec *exec, uint32_t self,
+                            uint64_t bytes)
+{
+    struct nf_blob *blob = nf_blob_create((size_t)bytes, exec->wire);
+    bool from_car = exec->plan->steps[self].from_car;
+    struct walk walk = walk_over(exec, self);
+    uint8_t *to;
+    uint32_t i;
+
+    if (blob == NULL)
+        return NULL;
+    to = blob->data;
+    while (walk_next(&walk, &i)) {
+        const struct nf_exec_item *item = &exec->items[i];
+        size_t item_size = item_bytes(exec, i);
+
+        if (item_size > 0)
+            memcpy(to, from_car ? item->car : item->value, item_size);
+        to += item_size;
+    }
+    return blob;
+}
+
+/* The mesh may keep a pointer to where these values are now. */
+static void lend(struct nf_exec *exec, uint32_t self)
+{
+    struct walk walk = walk_over(exec, self);
+    uint32_t i;
+
+    while (walk_next(&walk, &i)) {
+        struct nf_exec_item *item = &exec->items[i];
+
+        if (item->value != NULL && item->value == home_of(exec, i))
+            item->home_lent = true;
+        item->lent = true;
+    }
+}
+
+/* The payload of a step that sends, one reference. */
+static struct nf_blob *payload_of(struct nf_exec *exec, uint32_t self,
+                                  uint64_t *bytes_p)
+{
+    struct region region = find_region(exec, self);
+    struct nf_blob *blob;
+
+    *bytes_p = region.bytes;
+    if (region.whole && region.owner != NULL &&
+        region.data == region.owner->data &&
+        region.bytes == region.owner->bytes)
+        return nf_blob_ref(region.owner);
+    if (!region.whole || region.bytes < COPY_BYTES)
+        return pack(exec, self, region.bytes);
+    blob = nf_blob_wrap((void *)(uintptr_t)region.data, (size_t)region.bytes,
+                        exec->wire, NULL);
+    if (blob != NULL) {
+        exec->held[exec->nheld++] = nf_blob_ref(blob);
+        lend(exec, self);
+    }
+    return blob;
+}
+
+static enum nf_status send_head(struct nf_exec *exec,
+                                const struct nf_plan_step *step,
+                                struct nf_blob *payload, uint64_t bytes)
+{
+    uint8_t encoded[NF_HEAD_BYTES];
+    struct nf_head head = exec->head;
+    struct nf_mesh_message message = { .head = encoded,
+                                       .head_bytes = sizeof(encoded),
+                                       .payload = payload };
+
+    head.step = step->round;
+    head.segment = step->first_item;
+    head.bytes = bytes;
+    nf_head_encode(&head, encoded);
+    return nf_mesh_send(exec->mesh, step->peer, &message);
+}
+
+static enum nf_status run_send(struct nf_exec *exec, uint32_t self)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+    struct nf_blob *payload;
+    enum nf_status status;
+    uint64_t bytes;
+
+    if (exec->plan->items == 0)
+        return send_head(exec, step, NULL, 0);
+    if (step_bytes(exec, step) == 0)
+        return NF_OK; /* the receiver knows */
+    payload = payload_of(exec, self, &bytes);
+    if (payload == NULL)
+        return NF_ERR_NOMEM;
+    status = send_head(exec, step, payload, bytes);
+    nf_blob_unref(payload);
+    return status;
+}
+
+/* --------------------------------------------------------------- readiness */
+
+/* A receive joins the queue when its turn has come and the message too. */
+static void push(struct nf_exec *exec, uint32_t self)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+
+    exec->states[self] = STATE_READY;
+    if (step->sends)
+        exec->sends[exec->sends_tail++] = self;
+    else if (exec->arrived[self] != NULL ||
+             (exec->plan->items > 0 && step_bytes(exec, step) == 0))
+        exec->queue[exec->queue_tail++] = self;
+}
+
+static void finish_step(struct nf_exec *exec, uint32_t self)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+
+    if (step->sends && exec->gone != NULL && exec->gone[step->peer])
+        exec->lost_peer = step->peer;
+    exec->states[self] = STATE_DONE;
+    exec->ndone++;
+    exec->moved = true;
+    for (uint32_t i = 0; i < step->nnext; i++) {
+        uint32_t next = exec->plan->next[step->first_next + i];
+
+        if (--exec->waits[next] == 0)
+            push(exec, next);
+    }
+}
+
+static enum nf_status run_sends(struct nf_exec *exec)
+{
+    while (exec->sends_head < exec->sends_tail) {
+        uint32_t self = exec->sends[exec->sends_head++];
+        enum nf_status status = run_send(exec, self);
+
+        if (status != NF_OK)
+            return status;
+        finish_step(exec, self);
+    }
+    return NF_OK;
+}
+
+/* --------------------------------------------------------------- receiving */
+
+static void set_value(struct nf_exec_item *item, const uint8_t *value,
+                      struct nf_blob *owner)
+{
+    item->value = value;
+    item->owner = owner;
+    item->lent = false;
+}
+
+/* May the step write its items to their homes? */
+static bool may_go_home(const struct nf_exec *exec, uint32_t self)
+{
+    struct walk walk = walk_over(exec, self);
+    uint32_t i;
+
+    if (exec->call.home == NULL || exec->call.home_late ||
+        !exec->plan->steps[self].last)
+        return false;
+    while (walk_next(&walk, &i))
+        if (exec->items[i].home_lent || home_of(exec, i) == NULL)
+            return false;
+    return true;
+}
+
+/* Values are in the message.  Whatever can be sent on goes before they are
+ * copied home: the next rank waits for it. */
+static enum nf_status receive_copy(struct nf_exec *exec, uint32_t self)
+{
+    struct nf_blob *blob = exec->arrived[self];
+    struct walk walk = walk_over(exec, self);
+    const uint8_t *from = blob->data;
+    bool lent = false;
+    enum nf_status status;
+    uint32_t i;
+
+    while (walk_next(&walk, &i)) {
+        set_value(&exec->items[i], from, blob);
+        from += item_bytes(exec, i);
+    }
+    finish_step(exec, self);
+    status = run_sends(exec);
+    if (status != NF_OK || !may_go_home(exec, self) ||
+        exec->plan->steps[self].keep)
+        return status;
+    walk = walk_over(exec, self);
+    while (walk_next(&walk, &i)) {
+        struct nf_exec_item *item = &exec->items[i];
+
+        memcpy(home_of(exec, i), item->value, item_bytes(exec, i));
+        lent = lent || item->lent;
+        set_value(item, home_of(exec, i), NULL);
+    }
+    if (!lent) {
+        nf_blob_unref(blob);
+        exec->arrived[self] = NULL;
+    }
+    return NF_OK;
+}
+
+/* exscan: what comes in are the sums of lower ranks. */
+static enum nf_status receive_before(struct nf_exec *exec, uint32_t i,
+                                     const uint8_t *in)
+{
+    struct nf_exec_item *item = &exec->items[i];
+    uint64_t first, count;
+    uint8_t *before;
+
+    item_place(exec, i, &first, &count);
+    before = (uint8_t *)exec->call.before + first * exec->elem_bytes;
+    if (item->has_before)
+        return nf_combine(exec->call.codes, exec->call.type, exec->call.op,
+                          before, in, before, (size_t)count);
+    memcpy(before, in, (size_t)count * exec->elem_bytes);
+    item->has_before = true;
+    return NF_OK;
+}
+
+static enum nf_status combine_item(const struct nf_exec *exec, uint32_t i,
+                                   enum nf_coll_action action, uint8_t *out,
+                                   const uint8_t *in)
+{
+    const uint8_t *mine = exec->items[i].value;
+    bool left = action == NF_COLL_LEFT;
+
+    return nf_combine(exec->call.codes, exec->call.type, exec->call.op, out,
+                      left ? in : mine, left ? mine : in,
+                      item_bytes(exec, i) / exec->elem_bytes);
+}
+
+/* A message to combine into: the incoming one if nobody else looks at it. */
+static struct nf_blob *out_blob(struct nf_exec *exec, uint32_t self)
+{
+    struct nf_blob *in = exec->arrived[self], *out;
+
+    if (!exec->plan->steps[self].keep && !nf_blob_is_borrowed(in) &&
+        atomic_load_explicit(&in->refs, memory_order_acquire) == 1)
+        return in;
+    out = nf_blob_create(in->bytes, exec->wire);
+    if (out != NULL)
+        exec->held[exec->nheld++] = out;
+    return out;
+}
+
+static enum nf_status receive_combine(struct nf_exec *exec, uint32_t self)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+    struct nf_blob *in = exec->arrived[self], *owner = NULL;
+    struct walk walk = walk_over(exec, self);
+    const uint8_t *from = in->data;
+    bool home = may_go_home(exec, self);
+    enum nf_status status = NF_OK;
+    uint32_t i;
+
+    if (!home) {
+        owner = out_blob(exec, self);
+        if (owner == NULL)
+            return NF_ERR_NOMEM;
+    }
+    while (walk_next(&walk, &i)) {
+        size_t offset = (size_t)(from - (const uint8_t *)in->data);
+        uint8_t *out = home ? home_of(exec, i)
+                            : (uint8_t *)owner->data + offset;
+
+        if (exec->call.before != NULL)
+            status = receive_before(exec, i, from);
+        /* the last rank of an exscan hands nothing on */
+        if (status == NF_OK && (exec->call.before == NULL || step->nnext > 0))
+            status = combine_item(exec, i, step->action, out, from);
+        if (status != NF_OK)
+            return status;
+        set_value(&exec->items[i], out, owner);
+        from += item_bytes(exec, i);
+    }
+    if (owner != in && !step->keep) {
+        nf_blob_unref(in);
+        exec->arrived[self] = NULL;
+    }
+    finish_step(exec, self);
+    return NF_OK;
+}
+
+static void keep_car(struct nf_exec *exec, uint32_t self)
+{
+    struct nf_blob *blob = exec->arrived[self];
+    struct walk walk = walk_over(exec, self);
+    const uint8_t *from = blob->data;
+    uint32_t i;
+
+    while (walk_next(&walk, &i)) {
+        exec->items[i].car = from;
+        exec->items[i].car_owner = blob;
+        from += item_bytes(exec, i);
+    }
+}
+
+static enum nf_status run_receive(struct nf_exec *exec, uint32_t self)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+
+    if (exec->arrived[self] == NULL || exec->plan->items == 0) {
+        finish_step(exec, self);
+        return NF_OK;
+    }
+    if (step->keep)
+        keep_car(exec, self);
+    if (step->action == NF_COLL_COPY)
+        return receive_copy(exec, self);
+    return receive_combine(exec, self);
+}
+
+/* ------------------------------------------------------------------ public */
+
+static void set_up_items(struct nf_exec *exec)
+{
+    const struct nf_exec_call *call = &exec->call;
+    const uint8_t *src = call->src;
+
+    if (src == NULL)
+        return;
+    for (uint32_t i = 0; i < exec->plan->items; i++) {
+        uint64_t first, count;
+
+        if (call->src_own && i != exec->plan->rank)
+            continue;
+        item_place(exec, i, &first, &count);
+        exec->items[i].value =
+            src + (call->src_own ? 0 : first * exec->elem_bytes);
+    }
+}
+
+/* One block for all arrays: pointers first, then numbers, then bytes. */
+static bool reserve(struct nf_exec *exec)
+{
+    size_t n = exec->plan->nsteps;
+    size_t bytes = exec->plan->items * sizeof(*exec->items) +
+                   3 * n * sizeof(void *) + 3 * n * sizeof(uint32_t) + n;
+    uint8_t *block = nf_calloc(1, bytes);
+
+    if (block == NULL)
+        return false;
+    exec->items = (struct nf_exec_item *)(void *)block;
+    exec->arrived = (struct nf_blob **)(void *)(exec->items +
+                                                exec->plan->items);
+    exec->held = exec->arrived + n;
+    exec->waits = (uint32_t *)(void *)(exec->held + 2 * n);
+    exec->queue = exec->waits + n;
+    exec->sends = exec->queue + n;
+    exec->states = (uint8_t *)(exec->sends + n);
+    return true;
+}
+
+enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
+                            const struct nf_exec_call *call,
+                            const struct nf_head *head, struct nf_mesh *mesh)
+{
+    *exec = (struct nf_exec){
+        .plan = plan,
+        .call = *call,
+        .head = *head,
+        .mesh = mesh,
+        .elem_bytes = nf_elem_bytes(call->codes, call->type),
+        .wire = nf_elem_wire(call->codes, call->type),
+        .lost_peer = NF_PLAN_NONE,
+        .moved = true,
+    };
+    if (!reserve(exec))
+        return NF_ERR_NOMEM;
+    set_up_items(exec);
+    for (uint32_t i = 0; i < plan->nsteps; i++) {
+        exec->waits[i] = plan->steps[i].waits;
+        if (exec->waits[i] == 0)
+            push(exec, i);
+    }
+    return NF_OK;
+}
+
+/* Bytes that were only lent become the message's own. */
+static bool own(struct nf_blob *blob)
+{
+    void *copy;
+
+    if (!nf_blob_is_borrowed(blob) ||
+        atomic_load_explicit(&blob->refs, memory_order_acquire) == 1)
+        return true;
+    copy = nf_malloc(blob->bytes);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, blob->data, blob->bytes);
+    blob->data = copy;
+    blob->release = nf_free;
+    return true;
+}
+
+bool nf_exec_fini(struct nf_exec *exec)
+{
+    bool safe = true;
+
+    if (exec->items == NULL)
+        return true;
+    for (uint32_t i = 0; i < exec->nheld && !exec->done; i++)
+        safe = own(exec->held[i]) && safe;
+    /* lent bytes may lie in other messages: only now may those go */
+    for (uint32_t i = 0; i < exec->nheld; i++)
+        nf_blob_unref(exec->held[i]);
+    for (uint32_t i = 0; i < exec->plan->nsteps; i++)
+        if (exec->plan->items > 0)
+            nf_blob_unref(exec->arrived[i]);
+    nf_free(exec->items);
+    exec->items = NULL;
+    return safe;
+}
+
+/* Has everything that was sent left?  Nobody would push it after the call. */
+static bool is_drained(struct nf_exec *exec)
+{
+    const struct nf_plan *plan = exec->plan;
+
+    while (exec->ndrained < plan->ntargets &&
+           nf_mesh_backlog_bytes(exec->mesh, plan->targets[exec->ndrained]) ==
+               0) {
+        exec->ndrained++;
+        exec->moved = true;
+    }
+    return exec->ndrained == plan->ntargets;
+}
+
+static void bring_home(struct nf_exec *exec)
+{
+    for (uint32_t i = 0; i < exec->plan->items; i++) {
+        struct nf_exec_item *item = &exec->items[i];
+        uint8_t *home = home_of(exec, i);
+
+        if (home == NULL || item->value == NULL || item->value == home)
+            continue;
+        memmove(home, item->value, item_bytes(exec, i));
+        set_value(item, home, NULL);
+    }
+}
+
+enum nf_status nf_exec_run(struct nf_exec *exec)
+{
+    enum nf_status status = run_sends(exec);
+
+    while (status == NF_OK && exec->queue_head < exec->queue_tail) {
+        status = run_receive(exec, exec->queue[exec->queue_head++]);
+        if (status == NF_OK)
+            status = run_sends(exec);
+    }
+    if (status != NF_OK)
+        return status;
+    if (exec->ndone < exec->plan->nsteps || !is_drained(exec))
+        return NF_WAIT;
+    bring_home(exec);
+    exec->done = true;
+    return NF_OK;
+}
+
+/* What the two calls disagree in, or NULL. */
+static const char *difference(const struct nf_head *a, const struct nf_head *b)
+{
+    if (a->op != b->op)
+        return "operation";
+    if (a->root != b->root)
+        return "root";
+    if (a->code != b->code)
+        return "type or operator";
+    if (a->table != b->table)
+        return "table of algorithms";
+    if (a->flags != b->flags)
+        return "count";
+    if (a->algorithm != b->algorithm)
+        return "algorithm";
+    return NULL;
+}
+
+/* A barrier's message has no payload; its arrival must be seen all the same. */
+static char no_payload;
+
+enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
+                            const struct nf_head *head,
+                            struct nf_blob *payload, struct nf_error *err)
+{
+    const char *what = difference(head, &exec->head);
+    uint64_t bytes = payload != NULL ? payload->bytes : 0;
+    uint32_t self = NF_PLAN_NONE;
+
+    if (what == NULL)
+        self = nf_plan_find(exec->plan, from, head->step, head->segment);
+    if (what == NULL && (self == NF_PLAN_NONE || exec->arrived[self] != NULL ||
+                         exec->states[self] == STATE_DONE))
+        what = "number of segments";
+    if (what == NULL &&
+        (bytes != step_bytes(exec, &exec->plan->steps[self]) ||
+         bytes != head->bytes))
+        what = "count";
+    if (what != NULL) {
+        nf_blob_unref(payload);
+        return nf_fail(err, NF_ERR_MISMATCH,
+                       "member %u made a different call: not the same %s",
+                       from, what);
+    }
+    exec->arrived[self] =
+        payload != NULL ? payload : (struct nf_blob *)(void *)&no_payload;
+    exec->moved = true;
+    if (exec->states[self] == STATE_READY)
+        exec->queue[exec->queue_tail++] = self;
+    return NF_OK;
+}
+
+bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p)
+{
+    const struct nf_plan *plan = exec->plan;
+
+    for (uint32_t i = 0; i < plan->nsteps; i++)
+        if (exec->states[i] == STATE_READY && exec->arrived[i] == NULL &&
+            !plan->steps[i].sends) {
+            *member_p = plan->steps[i].peer;
+            return true;
+        }
+    for (uint32_t i = 0; i < plan->ntargets; i++)
+        if (nf_mesh_backlog_bytes(exec->mesh, plan->targets[i]) > 0) {
+            *member_p = plan->targets[i];
+            return true;
+        }
+    return false;
+}
+
+bool nf_exec_needs(const struct nf_exec *exec, uint32_t member)
+{
+    for (uint32_t i = 0; i < exec->plan->nsteps; i++) {
+        const struct nf_plan_step *step = &exec->plan->steps[i];
+
+        if (step->peer != member || exec->states[i] == STATE_DONE)
+            continue;
+        if (!step->sends && exec->arrived[i] != NULL)
+            continue;
+        if (exec->plan->items == 0 || step_bytes(exec, step) > 0)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,98 @@
+#ifndef NF_GROUP_EXEC_H
+#define NF_GROUP_EXEC_H
+/** @file exec.h  The one executor of plans: a state machine that sends what may
+ *  be sent, takes what comes, and never waits.
+ *
+ *  Where data is.  An item has a value, which lies in the user's input, in a
+ *  message that was received (and is kept), or at its home in the user's
+ *  result.  Messages are sent from where the value is; a message that is sent
+ *  on unchanged goes by reference.  What is combined goes into the incoming
+ *  message or a new one as long as it is to be combined again or may still be
+ *  in a queue of the mesh, and to its home the last time. */
+#include "common/group/head.h"
+#include "common/group/plan.h"
+#include "common/group/types.h"
+#include "common/net/mesh.h"
+
+/** Where items lie in a vector. */
+struct nf_layout {
+    uint64_t elements;     /**< segments: of the vector; blocks: of each, or
+                                of all if there are counts */
+    bool blocks;           /**< items are blocks of ranks, not segments */
+    const size_t *counts;  /**< blocks of different sizes: [P] */
+    const size_t *offsets; /**< [P] with counts */
+    bool varies; /**< the sizes of blocks are not known to all members */
+};
+
+struct nf_exec_call {
+    const struct nf_user_codes *codes;
+    int type, op; /**< op < 0: nothing is combined */
+    struct nf_layout layout;
+    const void *src; /**< values at the beginning, or NULL */
+    void *home;      /**< where values are to be in the end, or NULL */
+    void *before;    /**< exscan: where what comes in is combined, or NULL */
+    bool src_own;    /**< src holds this rank's item only */
+    bool home_own;   /**< likewise */
+    bool home_late;  /**< home overlaps src elsewhere: write it at the end */
+};
+
+struct nf_exec_item {
+    const uint8_t *value;   /**< NULL: none yet */
+    struct nf_blob *owner;  /**< of value; NULL: user's memory */
+    const uint8_t *car;
+    struct nf_blob *car_owner;
+    bool lent;      /**< a queue may hold a pointer to the message with value */
+    bool home_lent; /**< a queue may hold a pointer to home */
+    bool has_before;
+};
+
+struct nf_exec {
+    const struct nf_plan *plan;
+    struct nf_exec_call call;
+    struct nf_head head; /**< of all its messages */
+    struct nf_mesh *mesh;
+    size_t elem_bytes;
+    enum nf_type wire;
+    struct nf_exec_item *items;
+    uint32_t *waits;           /**< [nsteps] */
+    uint8_t *states;           /**< [nsteps] */
+    struct nf_blob **arrived;  /**< [nsteps] messages received and kept */
+    struct nf_blob **held;     /**< [2 nsteps] others, freed at the end */
+    uint32_t nheld;
+    uint32_t *queue;           /**< [nsteps] receives to be done */
+    uint32_t queue_head, queue_tail;
+    uint32_t *sends;           /**< [nsteps] sends to be done */
+    uint32_t sends_head, sends_tail;
+    uint32_t ndone, ndrained;
+    bool done;
+    const bool *gone;   /**< [P] or NULL: members that have left; borrowed */
+    uint32_t lost_peer; /**< one of them was to get something: it can't have
+                             made this call; else NF_PLAN_NONE */
+    bool moved; /**< something happened; for who watches over progress */
+};
+
+/** @param plan  borrowed until fini   @param head  op, algorithm, flags, epoch,
+ *  table, root, code   @retval NF_ERR_NOMEM */
+enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
+                            const struct nf_exec_call *call,
+                            const struct nf_head *head, struct nf_mesh *mesh);
+/** Free everything.  If it was not done, what the mesh still has queued is
+ *  copied, as the user's buffers are the user's again.
+ *  @return false if there was no memory for that: close the mesh before the
+ *  user's buffers change */
+bool nf_exec_fini(struct nf_exec *exec);
+/** Do what can be done.  @retval NF_OK done  @retval NF_WAIT
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_exec_run(struct nf_exec *exec);
+/** Take a message of this epoch; run afterwards.
+ *  @param payload  taken over, also on errors; may be NULL
+ *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why */
+enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
+                            const struct nf_head *head,
+                            struct nf_blob *payload, struct nf_error *err);
+/** Whom it waits for: who should send next, or who does not read.
+ *  @return false: nobody */
+bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p);
+/** Does something of @p member still have to come, or to go to it? */
+bool nf_exec_needs(const struct nf_exec *exec, uint32_t member);
+#endif

@@ -1,0 +1,402 @@
+/* Calls under way and the messages for them.
+ *
+ * Calls are numbered by epochs, equal in all members as all make the same calls
+ * in the same order.  A message of a call that has not begun here is kept; one
+ * of a call that is over can only come from a member that made another one. */
+#include "config.h"
+#include "common/group/group.h"
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+int64_t nf_group_now_us(const struct nf_group *group)
+{
+    return group->clock.now_us(group->clock.user);
+}
+
+/* --------------------------------------------------------- early messages */
+
+enum nf_status nf_early_add(struct nf_early_list *list, uint32_t from,
+                            const struct nf_head *head,
+                            const struct nf_control *control,
+                            struct nf_blob *payload)
+{
+    struct nf_early *early = nf_calloc(1, sizeof(*early));
+
+    if (early == NULL) {
+        nf_blob_unref(payload);
+        return NF_ERR_NOMEM;
+    }
+    early->from = from;
+    if (head != NULL)
+        early->head = *head;
+    if (control != NULL)
+        early->control = *control;
+    early->payload = payload;
+    if (list->first == NULL)
+        list->first = early;
+    else
+        list->last->next = early;
+    list->last = early;
+    return NF_OK;
+}
+
+void nf_early_clear(struct nf_early_list *list)
+{
+    while (list->first != NULL) {
+        struct nf_early *early = list->first;
+
+        list->first = early->next;
+        nf_blob_unref(early->payload);
+        nf_free(early);
+    }
+}
+
+/* ------------------------------------------------------------------- plans */
+
+static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)choice->algorithm;
+
+    hash = (hash ^ root) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(hash >> 40) % NF_PLANS_KEPT;
+}
+
+static enum nf_status take_plan(struct nf_group *group,
+                                struct nf_request *request,
+                                const struct nf_coll_choice *choice, uint32_t root)
+{
+    uint32_t slot = plan_slot(choice, root);
+    struct nf_plan *plan = group->plans[slot];
+    struct nf_coll_args args = { group->ranks, root, choice->segments };
+    enum nf_status status;
+
+    if (plan == NULL || plan->algorithm != choice->algorithm ||
+        plan->args.root != root || plan->args.segments != choice->segments) {
+        status = nf_plan_create(choice->algorithm, &args, group->rank, &plan,
+                                &group->error);
+        if (status != NF_OK)
+            return status;
+        request->owns_plan = group->plan_users[slot] > 0;
+        if (!request->owns_plan) {
+            nf_plan_destroy(group->plans[slot]);
+            group->plans[slot] = plan;
+        }
+    }
+    request->plan = plan;
+    request->plan_slot = slot;
+    if (!request->owns_plan)
+        group->plan_users[slot]++;
+    return NF_OK;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+struct nf_request *nf_group_new_request(struct nf_group *group)
+{
+    struct nf_request *request = group->spare;
+
+    group->spare = NULL;
+    if (request == NULL)
+        request = nf_malloc(sizeof(*request));
+    if (request == NULL)
+        return NULL;
+    memset(request, 0, sizeof(*request));
+    request->group = group;
+    request->status = NF_WAIT;
+    return request;
+}
+
+static void unlink_request(struct nf_request *request)
+{
+    struct nf_request **at = &request->group->requests;
+
+    while (*at != NULL && *at != request)
+        at = &(*at)->next;
+    if (*at == request)
+        *at = request->next;
+}
+
+/* It is over: give back all but the status. */
+static void end_request(struct nf_request *request, enum nf_status status)
+{
+    struct nf_group *group = request->group;
+
+    unlink_request(request);
+    request->status = status;
+    if (request->plan != NULL && !nf_exec_fini(&request->exec)) {
+        nf_mesh_close(group->mesh);
+        group->mesh = NULL;
+    }
+    if (request->owns_plan)
+        nf_plan_destroy(request->plan);
+    else if (request->plan != NULL)
+        group->plan_users[request->plan_slot]--;
+    request->plan = NULL;
+    nf_free(request->input);
+    nf_free(request->offsets);
+    request->input = NULL;
+    request->offsets = NULL;
+}
+
+void nf_group_drop_request(struct nf_request *request)
+{
+    struct nf_group *group = request->group;
+
+    if (request->status == NF_WAIT)
+        end_request(request, NF_ERR_INTERRUPTED);
+    nf_free(request->input); /* of a call with nothing to do */
+    nf_free(request->offsets);
+    if (group->spare == NULL)
+        group->spare = request;
+    else
+        nf_free(request);
+}
+
+void nf_group_abandon(struct nf_group *group, enum nf_status status)
+{
+    while (group->requests != NULL)
+        end_request(group->requests, status);
+    for (uint32_t i = 0; i < NF_EARLY_LISTS; i++)
+        nf_early_clear(&group->early[i]);
+}
+
+bool nf_group_awaits(const struct nf_group *group, uint32_t *member_p)
+{
+    return group->requests != NULL &&
+           nf_exec_awaits(&group->requests->exec, member_p);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+static enum nf_status fail_text(struct nf_group *group, enum nf_status reason,
+                                uint32_t culprit, const struct nf_error *err)
+{
+    return nf_group_revoke(group, reason, &culprit, 1, err->text);
+}
+
+static enum nf_status out_of_memory(struct nf_group *group)
+{
+    return nf_group_revoke(group, NF_ERR_NOMEM, NULL, 0, "out of memory");
+}
+
+static enum nf_status run(struct nf_group *group, struct nf_request *request)
+{
+    enum nf_status status = nf_exec_run(&request->exec);
+    uint32_t lost = request->exec.lost_peer;
+
+    if (lost != NF_PLAN_NONE && (status == NF_OK || status == NF_WAIT)) {
+        struct nf_error err;
+
+        nf_fail(&err, NF_ERR_DEAD, "member %u has ended", lost);
+        return fail_text(group, NF_ERR_DEAD, lost, &err);
+    }
+    if (status == NF_WAIT)
+        return NF_OK;
+    if (status != NF_OK)
+        return out_of_memory(group);
+    end_request(request, NF_OK);
+    group->moved_us = nf_group_now_us(group);
+    return NF_OK;
+}
+
+static enum nf_status give(struct nf_group *group, struct nf_request *request,
+                           uint32_t from, const struct nf_head *head,
+                           struct nf_blob *payload)
+{
+    struct nf_error err;
+    enum nf_status status =
+        nf_exec_take(&request->exec, from, head, payload, &err);
+
+    return status == NF_OK ? NF_OK : fail_text(group, status, from, &err);
+}
+
+static enum nf_status take_data(struct nf_group *group, uint32_t from,
+                                const struct nf_head *head,
+                                struct nf_blob *payload)
+{
+    struct nf_request *request = group->requests;
+    struct nf_error err;
+
+    if (group->revoked) {
+        nf_blob_unref(payload);
+        return NF_OK;
+    }
+    if ((int32_t)(head->epoch - group->epoch) >= 0) {
+        enum nf_status status =
+            nf_early_add(&group->early[head->epoch % NF_EARLY_LISTS], from,
+                         head, NULL, payload);
+
+        return status == NF_OK ? NF_OK : out_of_memory(group);
+    }
+    while (request != NULL && request->epoch != head->epoch)
+        request = request->next;
+    if (request != NULL) {
+        enum nf_status status = give(group, request, from, head, payload);
+
+        return status == NF_OK ? run(group, request) : status;
+    }
+    nf_blob_unref(payload);
+    nf_fail(&err, NF_ERR_MISMATCH,
+            "member %u made a different call: call %u is over here", from,
+            head->epoch);
+    return fail_text(group, NF_ERR_MISMATCH, from, &err);
+}
+
+static enum nf_status take_message(struct nf_group *group,
+                                   const struct nf_mesh_event *event)
+{
+    struct nf_head head;
+    struct nf_control control;
+    struct nf_error err;
+    bool is_control;
+    enum nf_status status =
+        nf_head_decode(event->message.head, event->message.head_bytes,
+                       &is_control, &head, &control);
+
+    if (status == NF_OK && is_control)
+        return nf_group_saw_control(group, event->member, &control,
+                                    event->message.payload);
+    if (status == NF_OK)
+        return take_data(group, event->member, &head, event->message.payload);
+    nf_blob_unref(event->message.payload);
+    nf_fail(&err, status, "member %u sent something that does not decode",
+            event->member);
+    return fail_text(group, status, event->member, &err);
+}
+
+enum nf_status nf_group_pump(struct nf_group *group)
+{
+    struct nf_mesh_event event;
+    enum nf_status status = NF_OK;
+
+    while (status == NF_OK && group->mesh != NULL) {
+        status = nf_mesh_next(group->mesh, &event);
+        if (status == NF_WAIT)
+            return NF_OK;
+        if (status != NF_OK)
+            return nf_group_revoke(group, status, NULL, 0,
+                                   status == NF_ERR_NOMEM
+                                       ? "out of memory"
+                                       : "the transport broke");
+        if (event.kind == NF_MESH_LEFT)
+            nf_group_saw_left(group, event.member);
+        else
+            status = take_message(group, &event);
+    }
+    return status;
+}
+
+enum nf_status nf_group_progress(struct nf_group *group)
+{
+    enum nf_status status;
+    bool moved = false;
+    int64_t now_us;
+
+    if (group->revoked)
+        return NF_ERR_REVOKED;
+    status = nf_group_pump(group);
+    for (struct nf_request *r = group->requests, *next;
+         r != NULL && status == NF_OK && !group->revoked; r = next) {
+        next = r->next;
+        status = run(group, r);
+    }
+    if (status != NF_OK || group->requests == NULL)
+        return status;
+    for (struct nf_request *r = group->requests; r != NULL; r = r->next) {
+        moved = moved || r->exec.moved;
+        r->exec.moved = false;
+    }
+    now_us = nf_group_now_us(group);
+    if (moved)
+        nf_group_saw_progress(group, now_us);
+    status = nf_group_watch(group, now_us);
+    return status != NF_OK ? status : NF_WAIT;
+}
+
+/* ------------------------------------------------------------------- begin */
+
+static enum nf_status take_early(struct nf_group *group,
+                                 struct nf_request *request)
+{
+    struct nf_early_list *list = &group->early[request->epoch % NF_EARLY_LISTS];
+    struct nf_early **at = &list->first, *last = NULL;
+    enum nf_status status = NF_OK;
+
+    while (*at != NULL && status == NF_OK) {
+        struct nf_early *early = *at;
+
+        if (early->head.epoch != request->epoch) {
+            last = early;
+            at = &early->next;
+            continue;
+        }
+        *at = early->next;
+        if (early->next == NULL)
+            list->last = last;
+        status = give(group, request, early->from, &early->head,
+                      early->payload);
+        nf_free(early);
+        if (status != NF_OK)
+            return status; /* the lists are gone */
+    }
+    return status;
+}
+
+/* Counts that differ are noticed even where pieces are of one size. */
+static uint16_t digest(const struct nf_exec_call *call,
+                       const struct nf_coll_choice *choice)
+{
+    uint64_t hash = call->layout.varies ? 0 : call->layout.elements;
+
+    hash = (hash + choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint16_t)(hash >> 48);
+}
+
+static struct nf_head head_of(const struct nf_group *group,
+                              const struct nf_exec_call *call,
+                              const struct nf_coll_choice *choice, uint32_t root)
+{
+    uint8_t number = 0;
+
+    while (nf_coll_table[number] != choice->algorithm)
+        number++;
+    return (struct nf_head){
+        .op = (uint8_t)choice->algorithm->op,
+        .algorithm = number,
+        .flags = digest(call, choice),
+        .epoch = group->epoch,
+        .table = group->has_rules ? group->rules.id : 0,
+        .root = root,
+        .code = (uint32_t)call->type |
+                (call->op < 0 ? 0xffff0000u : (uint32_t)call->op << 16),
+    };
+}
+
+enum nf_status nf_group_launch(struct nf_group *group,
+                               struct nf_request *request,
+                               const struct nf_coll_choice *choice,
+                               const struct nf_exec_call *call, uint32_t root)
+{
+    struct nf_head head = head_of(group, call, choice, root);
+    struct nf_request **at = &group->requests;
+    enum nf_status status;
+
+    if (group->requests == NULL)
+        group->moved_us = nf_group_now_us(group);
+    request->epoch = group->epoch++;
+    status = take_plan(group, request, choice, root);
+    if (status == NF_OK)
+        status = nf_exec_init(&request->exec, request->plan, call, &head,
+                              group->mesh);
+    request->exec.gone = group->left;
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = request;
+    request->next = NULL;
+    if (status != NF_OK)
+        return nf_group_revoke(group, NF_ERR_NOMEM, NULL, 0, "out of memory");
+    status = take_early(group, request);
+    return status == NF_OK ? run(group, request) : status;
+}

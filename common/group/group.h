@@ -1,0 +1,190 @@
+#ifndef NF_GROUP_GROUP_H
+#define NF_GROUP_GROUP_H
+/** @file group.h  Inside of a group: calls under way, messages that came early,
+ *  and what is known of members that failed.  nowfarm_group.h is the outside.
+ *
+ *  group.c  calls, messages      watch.c   deaths, silence, giving up
+ *  calls.c  the operations       shrink.c  a group of the survivors
+ *  choose.c which algorithm      open.c    making groups */
+#include "common/coll/rules.h"
+#include "common/coll/select.h"
+#include "common/group/exec.h"
+#include "common/net/mesh.h"
+
+/** Where the time is from; tests have their own. */
+struct nf_group_clock {
+    int64_t (*now_us)(void *user);
+    void *user;
+};
+
+/** What a member that may be silent is given to answer, and what a message
+ *  that was sent before a death is given to come. */
+enum {
+    NF_GRACE_LEAST_US = 50000,
+    NF_GRACE_MOST_US = 400000,
+    NF_LEFT_GRACE_US = 100000,
+};
+
+enum { NF_EARLY_LISTS = 64, NF_PLANS_KEPT = 128, NF_CHOICES_KEPT = 64 };
+
+/** A message for a call that has not begun here, or for a shrink. */
+struct nf_early {
+    struct nf_early *next;
+    uint32_t from;
+    struct nf_head head;
+    struct nf_control control;
+    struct nf_blob *payload;
+};
+struct nf_early_list {
+    struct nf_early *first, *last;
+};
+
+struct nf_request {
+    struct nf_request *next; /**< the one begun after it */
+    struct nf_group *group;
+    struct nf_exec exec;
+    struct nf_plan *plan; /**< borrowed of the group, or owned */
+    bool owns_plan;
+    uint32_t plan_slot;
+    uint32_t epoch;
+    enum nf_status status; /**< NF_WAIT while under way */
+    void *input;           /**< a copy of it, or NULL */
+    size_t *offsets;       /**< if the user gave none */
+};
+
+struct nf_choice_query {
+    struct nf_coll_query coll;
+    bool varies; /**< blocks of sizes that not all members know */
+};
+
+/** Looking for the member that is to blame. */
+struct nf_chase {
+    bool active;
+    uint32_t first, suspect;
+    uint32_t nonce, restarts;
+    int64_t asked_us; /**< the suspect, or when to begin again */
+    bool resting;     /**< until asked_us */
+    bool *asked;      /**< [P] */
+};
+
+struct nf_group {
+    struct nf_mesh *mesh; /**< NULL: given up for want of memory */
+    uint32_t rank, ranks;
+    uint64_t id; /**< of the mesh; that of a shrunken one comes from it */
+    struct nf_group_clock clock;
+    int64_t timeout_us; /**< < 0: none */
+    bool deterministic;
+    char forced[NF_COLL_OPS][64]; /**< "bcast.pipeline.fd:k=16"; "": none */
+    struct nf_coll_rules rules;
+    bool has_rules; /**< the model is theirs */
+    struct nf_user_codes codes;
+
+    uint32_t epoch;              /**< of the next call */
+    struct nf_request *requests; /**< under way, oldest first */
+    struct nf_request *spare;
+    struct nf_early_list early[NF_EARLY_LISTS]; /**< by epoch */
+    struct nf_early_list shrinking; /**< VIEW and DECIDE, in order */
+    struct nf_plan *plans[NF_PLANS_KEPT];
+    uint32_t plan_users[NF_PLANS_KEPT];
+    struct {
+        bool valid;
+        struct nf_choice_query query;
+        struct nf_coll_choice choice;
+    } choices[NF_CHOICES_KEPT];
+
+    bool revoked;
+    bool starting; /**< inside nf_group_start */
+    struct nf_error error;
+    bool *lost;       /**< [P] for whom it was given up */
+    bool *left;       /**< [P] */
+    int64_t *left_us; /**< [P] when */
+    uint32_t nleft;
+    int64_t moved_us; /**< when something last happened in a call */
+    struct nf_chase chase;
+};
+
+/** A group over @p mesh, which it takes over if it succeeds.
+ *  @param clock  NULL: the monotonic clock
+ *  @retval NF_ERR_INVAL  bad option  @retval NF_ERR_NOMEM */
+enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
+                               const struct nf_group_clock *clock,
+                               const struct nf_group_options *options,
+                               struct nf_group **group_p,
+                               struct nf_error *err);
+int64_t nf_group_now_us(const struct nf_group *group);
+
+/* group.c, for calls.c */
+/** Begin a call whose data and algorithm are known.
+ *  @param request  of nf_group_new_request()
+ *  @retval < 0  the group was given up; @p request is to be dropped */
+enum nf_status nf_group_launch(struct nf_group *group,
+                               struct nf_request *request,
+                               const struct nf_coll_choice *choice,
+                               const struct nf_exec_call *call, uint32_t root);
+struct nf_request *nf_group_new_request(struct nf_group *group);
+/** Take every message that has come.  @retval < 0  the group failed */
+enum nf_status nf_group_pump(struct nf_group *group);
+/** The oldest call under way waits for whom?  @return false: nobody */
+bool nf_group_awaits(const struct nf_group *group, uint32_t *member_p);
+/** Forget calls and messages that are under way: their group failed. */
+void nf_group_abandon(struct nf_group *group, enum nf_status status);
+/** @param from  of a message that is kept  @retval NF_ERR_NOMEM */
+enum nf_status nf_early_add(struct nf_early_list *list, uint32_t from,
+                            const struct nf_head *head,
+                            const struct nf_control *control,
+                            struct nf_blob *payload);
+void nf_early_clear(struct nf_early_list *list);
+/** Forget @p request, which may be under way or not. */
+void nf_group_drop_request(struct nf_request *request);
+
+/* watch.c */
+/** Give the group up, tell everybody, and fail its calls.
+ *  @param ranks  [nranks] whom it is lost for  @return @p reason */
+enum nf_status nf_group_revoke(struct nf_group *group, enum nf_status reason,
+                               const uint32_t *ranks, uint32_t nranks,
+                               const char *text);
+void nf_group_saw_left(struct nf_group *group, uint32_t member);
+/** @retval < 0  the group was given up by it */
+enum nf_status nf_group_saw_control(struct nf_group *group, uint32_t from,
+                                    const struct nf_control *control,
+                                    struct nf_blob *payload);
+/** What is due now.  @retval < 0  the group was given up */
+enum nf_status nf_group_watch(struct nf_group *group, int64_t now_us);
+/** Something happened: nobody is silent. */
+void nf_group_saw_progress(struct nf_group *group, int64_t now_us);
+enum nf_status nf_group_send_control(struct nf_group *group, uint32_t member,
+                                     const struct nf_control *control,
+                                     struct nf_blob *payload);
+
+/* choose.c */
+/** @retval NF_ERR_FAILED  there is no algorithm for it */
+enum nf_status nf_group_choose(struct nf_group *group,
+                               const struct nf_choice_query *query,
+                               struct nf_coll_choice *choice_p,
+                               struct nf_error *err);
+/** Choose as @p text says, "bcast.pipeline.fd:k=16,reduce.chain.fd", wherever
+ *  these can serve.  @retval NF_ERR_INVAL  no such algorithm, bad k */
+enum nf_status nf_group_force(struct nf_group *group, const char *text,
+                              struct nf_error *err);
+
+/** Choose by these rules, as text, from now on.
+ *  @retval NF_ERR_INVAL  they are damaged */
+enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
+                                  size_t bytes, struct nf_error *err);
+
+/* shrink.c */
+struct nf_shrink;
+/** Begin to agree; then run until it does not return NF_WAIT.
+ *  @retval NF_ERR_NOMEM  @retval NF_ERR_UNREACHABLE */
+enum nf_status nf_shrink_start(struct nf_group *group,
+                               struct nf_shrink **shrink_p,
+                               struct nf_error *err);
+/** @param group_p  set with NF_OK
+ *  @retval NF_WAIT  @retval NF_ERR_TIMEDOUT, NF_ERR_DEAD, ... */
+enum nf_status nf_shrink_run(struct nf_shrink *shrink,
+                             struct nf_group **group_p, struct nf_error *err);
+/** Microseconds until it is to be run again though nothing came. */
+int64_t nf_shrink_deadline_us(const struct nf_shrink *shrink);
+/** NULL is fine. */
+void nf_shrink_destroy(struct nf_shrink *shrink);
+#endif

@@ -1,0 +1,63 @@
+#ifndef NF_GROUP_HEAD_H
+#define NF_GROUP_HEAD_H
+/** @file head.h  What stands before the data of collective operations, and the
+ *  messages by which a group finds out who is silent and gives itself up.  All
+ *  numbers big-endian.  Pure. */
+#include <stdbool.h>
+#include "nowfarm.h"
+
+enum {
+    NF_GROUP_MAGIC = 0x6e664701, /**< "nfG", version 1 */
+    NF_HEAD_BYTES = 40,
+    NF_CONTROL_BYTES_MAX = 256,
+    NF_CONTROL_RANKS_MAX = 32, /**< that a REVOKE names */
+};
+
+/** Data of one step of a call.  All but step, segment and bytes must be equal
+ *  in all members. */
+struct nf_head {
+    uint8_t op;        /**< enum nf_coll_op */
+    uint8_t algorithm; /**< its place in nf_coll_table */
+    uint16_t flags;    /**< a digest of count and k: wrong counts are noticed
+                            though the bytes of this message are the same */
+    uint32_t epoch;    /**< number of the call on this group */
+    uint32_t table;    /**< id of the table that algorithms are chosen by */
+    uint32_t root, step, segment;
+    uint32_t code;  /**< type, and operator << 16 */
+    uint64_t bytes; /**< of this payload */
+};
+void nf_head_encode(const struct nf_head *head, uint8_t to[NF_HEAD_BYTES]);
+
+enum nf_control_kind {
+    NF_CONTROL_ASK,    /**< whom do you wait for? */
+    NF_CONTROL_ANSWER, /**< in which call I am, and whom I wait for */
+    NF_CONTROL_REVOKE, /**< the group is given up: why, and for whom */
+    NF_CONTROL_VIEW,   /**< shrink: a round; payload: who is lost, a bit each */
+    NF_CONTROL_DECIDE, /**< shrink: the result; payload likewise */
+    NF_CONTROL_KINDS
+};
+
+enum nf_control_state { NF_STATE_IDLE, NF_STATE_BUSY, NF_STATE_WAITING };
+
+struct nf_control {
+    enum nf_control_kind kind;
+    uint32_t nonce; /**< ask, answer: which question; view: the round */
+    uint32_t epoch; /**< answer: of the oldest call under way; idle: of the
+                         next; revoke: of the call that failed */
+    enum nf_control_state state; /**< answer */
+    uint32_t awaits;             /**< answer: a rank, if state is WAITING */
+    enum nf_status reason;       /**< revoke */
+    uint32_t nranks;             /**< revoke */
+    uint32_t ranks[NF_CONTROL_RANKS_MAX];
+};
+/** @return bytes used */
+size_t nf_control_encode(const struct nf_control *control,
+                         uint8_t to[NF_CONTROL_BYTES_MAX]);
+
+/** What came: data or control.
+ *  @param is_control_p  which of the two was filled
+ *  @retval NF_ERR_PROTOCOL  neither */
+enum nf_status nf_head_decode(const uint8_t *from, size_t bytes,
+                              bool *is_control_p, struct nf_head *head_p,
+                              struct nf_control *control_p);
+#endif

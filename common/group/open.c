@@ -1,0 +1,306 @@
+/* Making groups, and what belongs to them as long as they live. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/group/group.h"
+
+enum { TIMEOUT_US = 60000000, TABLE_BYTES_MAX = 16 << 20 };
+
+static int64_t monotonic_us(void *user)
+{
+    (void)user;
+    return nf_now_us();
+}
+
+static void destroy(struct nf_group *group)
+{
+    for (uint32_t i = 0; i < NF_PLANS_KEPT; i++)
+        nf_plan_destroy(group->plans[i]);
+    nf_early_clear(&group->shrinking);
+    nf_coll_rules_fini(&group->rules);
+    nf_free(group->spare);
+    nf_free(group->lost);
+    nf_free(group->left_us);
+    nf_free(group);
+}
+
+enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
+                               const struct nf_group_clock *clock,
+                               const struct nf_group_options *options,
+                               struct nf_group **group_p, struct nf_error *err)
+{
+    struct nf_group *group = nf_calloc(1, sizeof(*group));
+    const char *algorithms = options != NULL ? options->algorithms : NULL;
+    enum nf_status status;
+
+    if (group == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    nf_coll_rules_init(&group->rules);
+    group->rank = mesh->rank;
+    group->ranks = mesh->ranks;
+    group->id = id;
+    group->clock.now_us = monotonic_us;
+    if (clock != NULL)
+        group->clock = *clock;
+    group->timeout_us = TIMEOUT_US;
+    if (options != NULL && options->timeout_us != 0)
+        group->timeout_us = options->timeout_us;
+    group->deterministic = options != NULL && options->deterministic != 0;
+    group->lost = nf_calloc(3, group->ranks);
+    group->left_us = nf_calloc(group->ranks, sizeof(*group->left_us));
+    if (group->lost == NULL || group->left_us == NULL) {
+        destroy(group);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    group->left = group->lost + group->ranks;
+    group->chase.asked = group->left + group->ranks;
+    if (algorithms == NULL)
+        algorithms = getenv("NOWFARM_COLL");
+    status = algorithms == NULL ? NF_OK
+                                : nf_group_force(group, algorithms, err);
+    if (status != NF_OK) {
+        destroy(group);
+        return status;
+    }
+    group->mesh = mesh;
+    *group_p = group;
+    return NF_OK;
+}
+
+void nf_group_close(struct nf_group *group)
+{
+    if (group == NULL)
+        return;
+    while (group->requests != NULL)
+        nf_group_drop_request(group->requests);
+    nf_group_abandon(group, NF_ERR_INTERRUPTED);
+    nf_mesh_close(group->mesh);
+    destroy(group);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* @return NULL: there is none that is of use */
+static char *read_table(const char *path, size_t *bytes_p)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    long size = -1;
+
+    if (file != NULL && fseek(file, 0, SEEK_END) == 0)
+        size = ftell(file);
+    if (size > 0 && size <= TABLE_BYTES_MAX && fseek(file, 0, SEEK_SET) == 0)
+        text = nf_malloc((size_t)size);
+    if (text != NULL && fread(text, 1, (size_t)size, file) != (size_t)size) {
+        nf_free(text);
+        text = NULL;
+    }
+    if (file != NULL)
+        fclose(file);
+    *bytes_p = text != NULL ? (size_t)size : 0;
+    return text;
+}
+
+static char *usable_table(struct nf_group *group, const char *path,
+                          uint64_t *bytes_p)
+{
+    struct nf_error err;
+    size_t bytes = 0;
+    char *text = read_table(path, &bytes);
+
+    if (text == NULL) {
+        nf_log(NF_LOG_WARN, "%s: can't be read, going by the built-in model",
+               path);
+    } else if (nf_group_set_rules(group, text, bytes, &err) != NF_OK) {
+        nf_log(NF_LOG_WARN, "%s: %s, going by the built-in model", path,
+               err.text);
+        nf_free(text);
+        text = NULL;
+    }
+    *bytes_p = text != NULL ? bytes : 0;
+    return text;
+}
+
+/* Rank 0's table becomes everybody's.  It is handed out before rank 0 goes by
+ * it itself. */
+static enum nf_status share_table(struct nf_group *group,
+                                  const struct nf_group_options *options)
+{
+    char *text = NULL;
+    uint64_t bytes = 0;
+    enum nf_status status;
+
+    if (group->rank == 0 && options != NULL && options->table_file != NULL)
+        text = usable_table(group, options->table_file, &bytes);
+    group->has_rules = false;
+    status = nf_bcast(group, &bytes, 1, NF_ELEM_UINT64, 0);
+    if (status == NF_OK && bytes > TABLE_BYTES_MAX)
+        status = NF_ERR_PROTOCOL;
+    if (status == NF_OK && group->rank != 0 && bytes > 0) {
+        text = nf_malloc((size_t)bytes);
+        status = text == NULL ? NF_ERR_NOMEM : NF_OK;
+    }
+    if (status == NF_OK)
+        status = nf_bcast(group, text, (size_t)bytes, NF_ELEM_BYTE, 0);
+    if (status == NF_OK && bytes > 0)
+        status = nf_group_set_rules(group, text, (size_t)bytes, &group->error);
+    nf_free(text);
+    return status;
+}
+
+/* --------------------------------------------------------------------- public */
+
+enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
+                             const struct nf_group_options *options,
+                             struct nf_group **group_p, struct nf_error *err)
+{
+    struct nf_mesh *mesh;
+    struct nf_group *group;
+    int64_t timeout_us = TIMEOUT_US;
+    enum nf_status status;
+
+    if (count < 1 || count > NF_COLL_RANKS_MAX)
+        return nf_fail(err, NF_ERR_INVAL, "%u members: want 1 to %d", count,
+                       NF_COLL_RANKS_MAX);
+    if (options != NULL && options->timeout_us > 0)
+        timeout_us = options->timeout_us;
+    status = nf_mesh_open_pvm(tids, count, id, timeout_us, &mesh, err);
+    if (status != NF_OK)
+        return status;
+    status = nf_group_create(mesh, id, NULL, options, &group, err);
+    if (status != NF_OK) {
+        nf_mesh_close(mesh);
+        return status;
+    }
+    status = share_table(group, options);
+    if (status != NF_OK) {
+        nf_fail(err, status, "%s", group->error.text);
+        nf_group_close(group);
+        return status;
+    }
+    *group_p = group;
+    return NF_OK;
+}
+
+/* All in one thread: nothing needs to be sent. */
+static enum nf_status share_table_here(struct nf_group **groups, uint32_t count,
+                                       const char *path, struct nf_error *err)
+{
+    uint64_t bytes = 0;
+    char *text = usable_table(groups[0], path, &bytes);
+    enum nf_status status = NF_OK;
+
+    for (uint32_t i = 1; i < count && text != NULL && status == NF_OK; i++)
+        status = nf_group_set_rules(groups[i], text, (size_t)bytes, err);
+    nf_free(text);
+    return status;
+}
+
+enum nf_status nf_group_open_threads(uint32_t count,
+                                     const struct nf_group_options *options,
+                                     struct nf_group **groups_p,
+                                     struct nf_error *err)
+{
+    struct nf_mesh **meshes;
+    uint32_t made = 0;
+    enum nf_status status;
+
+    if (count < 1 || count > NF_COLL_RANKS_MAX)
+        return nf_fail(err, NF_ERR_INVAL, "%u members: want 1 to %d", count,
+                       NF_COLL_RANKS_MAX);
+    meshes = nf_calloc(count, sizeof(struct nf_mesh *));
+    if (meshes == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    status = nf_mesh_open_local(count, meshes, err);
+    if (status == NF_OK) {
+        for (; made < count && status == NF_OK; made += status == NF_OK)
+            status = nf_group_create(meshes[made], 0, NULL, options,
+                                     &groups_p[made], err);
+        if (status == NF_OK && options != NULL && options->table_file != NULL)
+            status = share_table_here(groups_p, count, options->table_file,
+                                      err);
+        for (uint32_t i = 0; i < count && status != NF_OK; i++) {
+            if (i < made)
+                nf_group_close(groups_p[i]);
+            else
+                nf_mesh_close(meshes[i]);
+        }
+    }
+    nf_free(meshes);
+    return status;
+}
+
+uint32_t nf_group_rank(const struct nf_group *group)
+{
+    return group->rank;
+}
+
+uint32_t nf_group_size(const struct nf_group *group)
+{
+    return group->ranks;
+}
+
+const struct nf_error *nf_group_error(const struct nf_group *group)
+{
+    return &group->error;
+}
+
+int nf_group_is_lost(const struct nf_group *group, uint32_t rank)
+{
+    return rank < group->ranks && (group->lost[rank] || group->left[rank]);
+}
+
+size_t nf_group_fds(struct nf_group *group, const int **fds_p)
+{
+    return group->mesh == NULL ? 0 : nf_mesh_fds(group->mesh, fds_p);
+}
+
+enum nf_status nf_group_define_type(struct nf_group *group, uint32_t units,
+                                    uint32_t unit_bytes, int *type_p)
+{
+    struct nf_user_codes *codes = &group->codes;
+
+    if (units == 0 || units > UINT32_MAX / 8 ||
+        (unit_bytes != 1 && unit_bytes != 2 && unit_bytes != 4 &&
+         unit_bytes != 8))
+        return nf_fail(&group->error, NF_ERR_RANGE,
+                       "a type of %u units of %u bytes: want 1 or more of 1, "
+                       "2, 4 or 8",
+                       units, unit_bytes);
+    if (codes->ntypes == NF_USER_CODES_MAX)
+        return nf_fail(&group->error, NF_ERR_RANGE, "more than %d types",
+                       NF_USER_CODES_MAX);
+    codes->types[codes->ntypes].units = units;
+    codes->types[codes->ntypes].unit_bytes = unit_bytes;
+    *type_p = NF_ELEM_USER + (int)codes->ntypes++;
+    return NF_OK;
+}
+
+enum nf_status nf_group_define_operator(struct nf_group *group,
+                                        nf_operator_function *function,
+                                        int commutative, void *user,
+                                        int *operator_p)
+{
+    struct nf_user_codes *codes = &group->codes;
+
+    if (function == NULL)
+        return nf_fail(&group->error, NF_ERR_INVAL, "no function");
+    if (codes->noperators == NF_USER_CODES_MAX)
+        return nf_fail(&group->error, NF_ERR_RANGE, "more than %d operators",
+                       NF_USER_CODES_MAX);
+    codes->operators[codes->noperators].function = function;
+    codes->operators[codes->noperators].commutative = commutative != 0;
+    codes->operators[codes->noperators].user = user;
+    *operator_p = NF_OPERATOR_USER + (int)codes->noperators++;
+    return NF_OK;
+}
+
+size_t nf_group_type_bytes(const struct nf_group *group, int type)
+{
+    return nf_elem_bytes(&group->codes, type);
+}

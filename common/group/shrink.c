@@ -1,0 +1,358 @@
+/* Agreement of survivors.  In rounds, each sends all that it does not hold for
+ * lost the set of those that it does, and waits for their sets.  Those that do
+ * not come are lost.  Who sees a round in which everybody it sent to had the
+ * same set as itself decides on it, and says so instead of the next round;
+ * whoever hears of a decision takes it over and passes it on.
+ *
+ * Somebody may have missed a member in the very round in which another one
+ * decided; it then hears of the decision in its next round, since it waits for
+ * the one that decided.  So survivors decide alike as long as nobody is taken
+ * for lost that is not, and such a one learns that it was left out.  P^2 small
+ * messages a round, mostly one or two rounds. */
+#include "config.h"
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/group/group.h"
+
+struct nf_shrink {
+    struct nf_group *group;
+    uint32_t round;
+    uint8_t *lost;    /* [P] in this round's view that was sent */
+    uint8_t *more;    /* [P] found out in this round */
+    uint8_t *heard;   /* [P] */
+    bool alike;       /* all views of this round were as ours */
+    int64_t round_us; /* when it began */
+    int64_t begun_us;
+    bool decided, told;
+};
+
+void nf_shrink_destroy(struct nf_shrink *shrink)
+{
+    if (shrink != NULL)
+        nf_free(shrink->lost);
+    nf_free(shrink);
+}
+
+static int64_t patience_us(const struct nf_group *group)
+{
+    return group->timeout_us < 0 ? 60000000 : group->timeout_us;
+}
+
+/* A bit for each member. */
+static struct nf_blob *set_blob(const struct nf_shrink *shrink)
+{
+    uint32_t ranks = shrink->group->ranks;
+    struct nf_blob *blob = nf_blob_create((ranks + 7) / 8, NF_BYTES);
+    uint8_t *bits;
+
+    if (blob == NULL)
+        return NULL;
+    bits = blob->data;
+    memset(bits, 0, blob->bytes);
+    for (uint32_t i = 0; i < ranks; i++)
+        if (shrink->lost[i])
+            bits[i / 8] |= (uint8_t)(1u << i % 8);
+    return blob;
+}
+
+/* To all that are not lost, or if @p also_lost to all that have not left. */
+static enum nf_status send_set(struct nf_shrink *shrink,
+                               enum nf_control_kind kind, bool also_lost)
+{
+    struct nf_group *group = shrink->group;
+    struct nf_control control = { .kind = kind, .nonce = shrink->round };
+    struct nf_blob *blob = set_blob(shrink);
+    enum nf_status status = blob == NULL ? NF_ERR_NOMEM : NF_OK;
+
+    for (uint32_t i = 0; i < group->ranks && status == NF_OK; i++)
+        if (i != group->rank && !group->left[i] &&
+            (also_lost || !shrink->lost[i]))
+            status = nf_group_send_control(group, i, &control, blob);
+    nf_blob_unref(blob);
+    return status;
+}
+
+static enum nf_status begin_round(struct nf_shrink *shrink, int64_t now_us)
+{
+    uint32_t ranks = shrink->group->ranks;
+
+    memset(shrink->heard, 0, ranks);
+    memset(shrink->more, 0, ranks);
+    shrink->alike = true;
+    shrink->round_us = now_us;
+    return send_set(shrink, NF_CONTROL_VIEW, false);
+}
+
+enum nf_status nf_shrink_start(struct nf_group *group,
+                               struct nf_shrink **shrink_p,
+                               struct nf_error *err)
+{
+    struct nf_shrink *shrink;
+    int64_t now_us = nf_group_now_us(group);
+
+    if (group->mesh == NULL)
+        return nf_fail(err, NF_ERR_NOMEM,
+                       "the group ran out of memory: open a new one");
+    if (!group->revoked)
+        (void)nf_group_revoke(group, NF_ERR_REVOKED, NULL, 0,
+                              "the group is being made smaller");
+    shrink = nf_calloc(1, sizeof(*shrink));
+    if (shrink != NULL)
+        shrink->lost = nf_calloc(3, group->ranks);
+    if (shrink == NULL || shrink->lost == NULL) {
+        nf_shrink_destroy(shrink);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    shrink->group = group;
+    shrink->more = shrink->lost + group->ranks;
+    shrink->heard = shrink->more + group->ranks;
+    shrink->begun_us = now_us;
+    for (uint32_t i = 0; i < group->ranks; i++)
+        shrink->lost[i] = group->lost[i] || group->left[i];
+    shrink->lost[group->rank] = 0;
+    if (begin_round(shrink, now_us) != NF_OK) {
+        nf_shrink_destroy(shrink);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    *shrink_p = shrink;
+    return NF_OK;
+}
+
+static bool has_bit(const struct nf_blob *blob, uint32_t rank)
+{
+    return (((const uint8_t *)blob->data)[rank / 8] >> rank % 8 & 1) != 0;
+}
+
+static void take_view(struct nf_shrink *shrink, const struct nf_early *view)
+{
+    uint32_t ranks = shrink->group->ranks;
+
+    shrink->heard[view->from] = 1;
+    if (has_bit(view->payload, view->from)) /* it goes */
+        shrink->more[view->from] = 1;
+    for (uint32_t i = 0; i < ranks; i++) {
+        bool bit = has_bit(view->payload, i);
+
+        if (bit != (shrink->lost[i] != 0))
+            shrink->alike = false;
+        if (bit && !shrink->lost[i])
+            shrink->more[i] = 1;
+    }
+}
+
+/* Messages of this round, or a decision; what is of the next round stays. */
+static void take_messages(struct nf_shrink *shrink)
+{
+    struct nf_group *group = shrink->group;
+    struct nf_early_list later = { NULL, NULL };
+    struct nf_early *early;
+
+    while ((early = group->shrinking.first) != NULL) {
+        bool usable = early->payload != NULL &&
+                      early->payload->bytes == (group->ranks + 7) / 8;
+
+        group->shrinking.first = early->next;
+        early->next = NULL;
+        if (usable && early->control.kind == NF_CONTROL_DECIDE) {
+            for (uint32_t i = 0; i < group->ranks; i++)
+                shrink->lost[i] = has_bit(early->payload, i);
+            shrink->decided = true;
+        } else if (usable && early->control.nonce > shrink->round) {
+            if (later.first == NULL)
+                later.first = early;
+            else
+                later.last->next = early;
+            later.last = early;
+            continue;
+        } else if (usable && early->control.nonce == shrink->round) {
+            take_view(shrink, early);
+        }
+        nf_blob_unref(early->payload);
+        nf_free(early);
+        if (shrink->decided)
+            break;
+    }
+    if (later.first != NULL) { /* what was not looked at stays behind it */
+        later.last->next = group->shrinking.first;
+        if (group->shrinking.first == NULL)
+            group->shrinking.last = later.last;
+        group->shrinking.first = later.first;
+    }
+}
+
+/* @retval NF_WAIT  some are still missing */
+static enum nf_status end_round(struct nf_shrink *shrink, int64_t now_us)
+{
+    struct nf_group *group = shrink->group;
+    bool late = now_us - shrink->round_us >= patience_us(group);
+    bool complete = true, same = shrink->alike;
+
+    for (uint32_t i = 0; i < group->ranks; i++) {
+        if (i == group->rank || shrink->lost[i] || shrink->heard[i])
+            continue;
+        if (group->left[i] || late || shrink->more[i]) {
+            shrink->more[i] = 1;
+            same = false;
+        } else {
+            complete = false;
+        }
+    }
+    if (!complete)
+        return NF_WAIT;
+    if (same) {
+        shrink->decided = true;
+        return NF_OK;
+    }
+    for (uint32_t i = 0; i < group->ranks; i++)
+        shrink->lost[i] = shrink->lost[i] || shrink->more[i];
+    if (shrink->lost[group->rank])
+        return NF_OK;
+    shrink->round++;
+    return begin_round(shrink, now_us) == NF_OK ? NF_WAIT : NF_ERR_NOMEM;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t x)
+{
+    hash = (hash ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+/* What was chosen, defined and measured stays. */
+static enum nf_status copy_setup(const struct nf_group *from,
+                                 struct nf_group *to, struct nf_error *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    enum nf_status status;
+    struct nf_coll_rules rules = from->rules;
+
+    to->timeout_us = from->timeout_us;
+    to->deterministic = from->deterministic;
+    to->codes = from->codes;
+    memcpy(to->forced, from->forced, sizeof(to->forced));
+    if (!from->has_rules)
+        return NF_OK;
+    status = nf_coll_rules_write(&rules, &text, &bytes, err);
+    if (status == NF_OK)
+        status = nf_group_set_rules(to, text, bytes, err);
+    nf_free(text);
+    return status;
+}
+
+static enum nf_status make_group(struct nf_shrink *shrink,
+                                 struct nf_group **group_p,
+                                 struct nf_error *err)
+{
+    struct nf_group *group = shrink->group;
+    const struct nf_group_options none = { .algorithms = "" };
+    uint32_t *members = nf_calloc(group->ranks, sizeof(*members)), count = 0;
+    uint64_t id = mix(group->id, UINT64_C(0x736872696e6b));
+    struct nf_mesh *mesh;
+    enum nf_status status;
+
+    if (members == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < group->ranks; i++)
+        if (!shrink->lost[i]) {
+            members[count++] = i;
+            id = mix(id, i);
+        }
+    status = nf_mesh_subset(group->mesh, members, count, id, &mesh, err);
+    nf_free(members);
+    if (status != NF_OK)
+        return status;
+    status = nf_group_create(mesh, id, &group->clock, &none, group_p, err);
+    if (status != NF_OK) {
+        nf_mesh_close(mesh);
+        return status;
+    }
+    status = copy_setup(group, *group_p, err);
+    if (status != NF_OK)
+        nf_group_close(*group_p);
+    return status;
+}
+
+static enum nf_status left_out(struct nf_shrink *shrink, struct nf_error *err)
+{
+    shrink->lost[shrink->group->rank] = 1;
+    (void)send_set(shrink, NF_CONTROL_VIEW, false);
+    return nf_fail(err, NF_ERR_DEAD, "the others have left this member out");
+}
+
+static enum nf_status tell(struct nf_shrink *shrink, int64_t now_us)
+{
+    for (uint32_t i = 0; i < shrink->group->ranks; i++)
+        shrink->group->lost[i] = shrink->lost[i] != 0;
+    shrink->told = true;
+    shrink->round_us = now_us;
+    return send_set(shrink, NF_CONTROL_DECIDE, true);
+}
+
+/* Has the decision left for the survivors?  The old group may be closed next,
+ * and forgets what it has queued. */
+static bool is_told(const struct nf_shrink *shrink, int64_t now_us)
+{
+    const struct nf_group *group = shrink->group;
+
+    for (uint32_t i = 0; i < group->ranks; i++)
+        if (i != group->rank && !shrink->lost[i] && !group->left[i] &&
+            nf_mesh_backlog_bytes(group->mesh, i) > 0)
+            return now_us - shrink->round_us >= patience_us(group);
+    return true;
+}
+
+enum nf_status nf_shrink_run(struct nf_shrink *shrink,
+                             struct nf_group **group_p, struct nf_error *err)
+{
+    struct nf_group *group = shrink->group;
+    enum nf_status status = nf_group_pump(group);
+    int64_t now_us = nf_group_now_us(group);
+    uint32_t before;
+
+    if (status < 0 && status != NF_ERR_REVOKED)
+        return nf_fail(err, status, "%s", nf_strerror(status));
+    do {
+        before = shrink->round;
+        take_messages(shrink);
+        status = shrink->decided ? NF_OK : end_round(shrink, now_us);
+    } while (status == NF_WAIT && shrink->round != before);
+    if (status == NF_ERR_NOMEM)
+        return nf_fail(err, status, "out of memory");
+    if (status == NF_WAIT && now_us - shrink->begun_us >= 3 * patience_us(group))
+        return nf_fail(err, NF_ERR_TIMEDOUT,
+                       "the members have come to no agreement in time");
+    if (status == NF_WAIT)
+        return NF_WAIT;
+    if (shrink->lost[group->rank])
+        return left_out(shrink, err);
+    if (!shrink->told)
+        status = tell(shrink, now_us);
+    if (status != NF_OK)
+        return nf_fail(err, status, "out of memory");
+    if (!is_told(shrink, now_us))
+        return NF_WAIT;
+    return make_group(shrink, group_p, err);
+}
+
+int64_t nf_shrink_deadline_us(const struct nf_shrink *shrink)
+{
+    int64_t left = shrink->round_us + patience_us(shrink->group) -
+                   nf_group_now_us(shrink->group);
+
+    return left < 0 ? 0 : left;
+}
+
+enum nf_status nf_group_shrink(struct nf_group *group,
+                               struct nf_group **group_p, struct nf_error *err)
+{
+    struct nf_shrink *shrink;
+    enum nf_status status = nf_shrink_start(group, &shrink, err);
+
+    if (status != NF_OK)
+        return status;
+    while ((status = nf_shrink_run(shrink, group_p, err)) == NF_WAIT)
+        (void)nf_mesh_wait(group->mesh, nf_shrink_deadline_us(shrink));
+    nf_shrink_destroy(shrink);
+    return status;
+}

@@ -1,0 +1,39 @@
+#ifndef NF_GROUP_TYPES_H
+#define NF_GROUP_TYPES_H
+/** @file types.h  Element types and operators of collective operations: what
+ *  may be combined how, and the loops that do it.  Pure. */
+#include <stdbool.h>
+#include "nowfarm_group.h"
+
+/** User types and operators of a group; codes are NF_ELEM_USER + i and
+ *  NF_OPERATOR_USER + i. */
+enum { NF_USER_CODES_MAX = 64 };
+struct nf_user_codes {
+    uint32_t ntypes, noperators;
+    struct {
+        uint32_t units, unit_bytes;
+    } types[NF_USER_CODES_MAX];
+    struct {
+        nf_operator_function *function;
+        bool commutative;
+        void *user;
+    } operators[NF_USER_CODES_MAX];
+};
+
+/** @return bytes of an element of @p type, 0: no such type */
+size_t nf_elem_bytes(const struct nf_user_codes *codes, int type);
+/** @return as what its bytes travel between machines of different formats.
+ *  All formats are IEEE, so numbers of one size differ in byte order only. */
+enum nf_type nf_elem_wire(const struct nf_user_codes *codes, int type);
+/** May elements of @p type be combined by @p op? */
+bool nf_operator_fits(const struct nf_user_codes *codes, int type, int op);
+/** Does x (+) y = y (+) x hold? */
+bool nf_operator_commutes(const struct nf_user_codes *codes, int op);
+
+/** out[i] := left[i] (+) right[i], i < count.  @p out may be @p left or @p
+ *  right; otherwise none overlap.
+ *  @retval NF_ERR_NOMEM  user operators with out = left only */
+enum nf_status nf_combine(const struct nf_user_codes *codes, int type, int op,
+                          void *out, const void *left, const void *right,
+                          size_t count);
+#endif

@@ -1,0 +1,514 @@
+/* Meshes of PVM tasks: a link to each member.
+ *
+ * Frames are taken from within any call into libpvm, also one that sends.  So
+ * taking one only puts it together and notes what is to be done; what frees or
+ * sends is done in nf_mesh_send() and nf_mesh_next(). */
+#include "config.h"
+#include "common/net/mesh_pvm.h"
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/net/net.h"
+#include "common/net/net_pvm.h"
+
+/* Kinds of frames; of the last: its sender has closed its mesh. */
+#define KIND_NORMAL NF_MSG_LEASE
+#define KIND_URGENT NF_MSG_REVOKE
+#define KIND_BYE    NF_MSG_STOP
+
+enum {
+    /* Times that libpvm is asked for more in a call that gives no event. */
+    TURNS_MOST = 256,
+    FDS_MOST = 1024,
+};
+
+/* ----------------------------------------------------------------- notes */
+
+static void push(struct mesh_notes *list, struct mesh_note *note)
+{
+    note->next = NULL;
+    if (list->head == NULL)
+        list->head = note;
+    else
+        list->tail->next = note;
+    list->tail = note;
+}
+
+static struct mesh_note *pop(struct mesh_notes *list)
+{
+    struct mesh_note *note = list->head;
+
+    if (note != NULL)
+        list->head = note->next;
+    return note;
+}
+
+static void free_note(struct mesh_note *note)
+{
+    if (note != NULL)
+        nf_blob_unref(note->payload);
+    nf_free(note);
+}
+
+static void free_notes(struct mesh_notes *list)
+{
+    while (list->head != NULL)
+        free_note(pop(list));
+}
+
+static void signal_sleeper(struct mesh_pvm *p)
+{
+    static const uint64_t one = 1;
+
+    if (!p->signalled && write(p->fd, &one, sizeof(one)) == sizeof(one))
+        p->signalled = true;
+}
+
+static void post(struct mesh_pvm *p, struct mesh_note *note)
+{
+    push(note->urgent ? &p->urgent : &p->normal, note);
+    if (!p->awake)
+        signal_sleeper(p);
+}
+
+/* ---------------------------------------------------------------- frames */
+
+static void touch(struct mesh_pvm *p, uint32_t member)
+{
+    if (p->members[member].touched)
+        return;
+    p->members[member].touched = true;
+    p->touched[p->ntouched++] = member;
+}
+
+static void leave(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_member *m = &p->members[member];
+
+    if (m->left)
+        return;
+    m->left = true;
+    post(p, m->leaving);
+    m->leaving = NULL;
+}
+
+static void take_message(struct mesh_pvm *p, uint32_t member,
+                         const struct nf_msg *msg)
+{
+    struct mesh_note *note;
+
+    if (msg->kind == KIND_BYE) {
+        leave(p, member);
+        return;
+    }
+    if (msg->body_bytes < 1 || msg->body_bytes > NF_MESH_HEAD_BYTES ||
+        (msg->kind != KIND_NORMAL && msg->kind != KIND_URGENT)) {
+        nf_blob_unref(msg->payload);
+        return;
+    }
+    note = nf_malloc(sizeof(*note) + msg->body_bytes);
+    if (note == NULL) {
+        p->failed = NF_ERR_NOMEM;
+        nf_blob_unref(msg->payload);
+        return;
+    }
+    note->kind = NF_MESH_MESSAGE;
+    note->urgent = msg->kind == KIND_URGENT;
+    note->member = member;
+    note->payload = msg->payload;
+    note->head_bytes = msg->body_bytes;
+    memcpy(note->head, msg->body, msg->body_bytes);
+    post(p, note);
+}
+
+static enum nf_status copy_bytes(const struct nf_link_in *in,
+                                 const uint8_t *bytes)
+{
+    if (in->frame.body_bytes > 0)
+        memcpy(in->body, bytes, in->frame.body_bytes);
+    if (in->frame.payload_bytes > 0)
+        memcpy(in->payload, bytes + in->frame.body_bytes,
+               in->frame.payload_bytes);
+    return NF_OK;
+}
+
+void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
+                      const struct nf_frame *frame, const uint8_t *bytes)
+{
+    struct mesh_member *m = &p->members[member];
+    struct nf_link_in in;
+    struct nf_msg msg;
+    enum nf_status status;
+
+    if (m->left)
+        return;
+    status = nf_link_accept(&m->link, frame, &in);
+    if (status == NF_OK)
+        status = bytes != NULL ? copy_bytes(&in, bytes) : nf_pvm_take(&in);
+    if (status == NF_ERR_NOMEM)
+        p->failed = status; /* what follows would continue nothing */
+    if (status != NF_OK) {
+        nf_log(NF_LOG_WARN, "frame of task %x ignored: %s", (unsigned)m->tid,
+               nf_strerror(status));
+        return;
+    }
+    m->heard = true;
+    status = nf_link_finish(&m->link, &in, &msg);
+    touch(p, member);
+    if (status == NF_OK)
+        take_message(p, member, &msg);
+}
+
+void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
+                          const struct nf_link_out *out)
+{
+    struct mesh_member *m = &p->members[member];
+
+    /* The answer may come before pvm_send returns: it is taken after the link
+     * knows what it is the answer to. */
+    p->space->sending = true;
+    /* a failed send says no more than that a notice will come */
+    (void)nf_pvm_send(m->tid, out, m->convert);
+    nf_link_sent(&m->link, out);
+    p->space->sending = false;
+    nf_mesh_space_catch_up(p->space);
+}
+
+void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_member *m = &p->members[member];
+    struct nf_link_out out;
+
+    while (!m->left && !m->exited && nf_link_next(&m->link, &out) == NF_OK)
+        nf_mesh_pvm_transmit(p, member, &out);
+    if (!m->left && !m->exited && nf_link_owes_confirmation(&m->link)) {
+        nf_link_confirm(&m->link, &out);
+        nf_mesh_pvm_transmit(p, member, &out);
+    }
+}
+
+/* ------------------------------------------------------------ operations */
+
+static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
+                                  const struct nf_mesh_message *message)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    struct mesh_member *m;
+    struct nf_msg msg = { .kind = message->urgent ? KIND_URGENT : KIND_NORMAL,
+                          .body = message->head,
+                          .body_bytes = message->head_bytes,
+                          .payload = message->payload };
+    struct nf_pvm_guard guard;
+    enum nf_status status;
+
+    if (!nf_mesh_may_send(mesh, member, message))
+        return NF_ERR_INVAL;
+    m = &p->members[member];
+    if (m->left || m->exited)
+        return NF_OK;
+    status = nf_link_queue(&m->link, &msg);
+    if (status != NF_OK)
+        return status;
+    nf_pvm_enter(p->space->context, false, &guard);
+    nf_mesh_pvm_flush(p, member);
+    nf_pvm_return(&guard);
+    return NF_OK;
+}
+
+/* Read what has come, and send what may go after it. */
+static enum nf_status move(struct mesh_pvm *p)
+{
+    struct nf_pvm_guard guard;
+    enum nf_status status;
+
+    nf_pvm_enter(p->space->context, false, &guard);
+    status = nf_pvm_pump();
+    while (p->ntouched > 0) {
+        uint32_t member = p->touched[--p->ntouched];
+
+        p->members[member].touched = false;
+        nf_mesh_pvm_flush(p, member);
+    }
+    nf_pvm_return(&guard);
+    return status;
+}
+
+/* Word of an end comes through the pvmds and may overtake what the task sent
+ * before: it counts when libpvm has nothing more. */
+static bool declare_ends(struct mesh_pvm *p)
+{
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        if (p->members[i].exited && i != p->base.rank)
+            leave(p, i);
+    return p->normal.head != NULL;
+}
+
+static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
+{
+    struct mesh_note *note = pop(&p->urgent);
+
+    if (note == NULL)
+        note = pop(&p->normal);
+    if (note == NULL)
+        return false;
+    p->current = note;
+    if (note->kind == NF_MESH_LEFT)
+        nf_link_fini(&p->members[note->member].link);
+    event_p->kind = note->kind;
+    event_p->member = note->member;
+    event_p->message = (struct nf_mesh_message){ .head = note->head,
+                                                 .head_bytes = note->head_bytes,
+                                                 .payload = note->payload,
+                                                 .urgent = note->urgent };
+    note->payload = NULL;
+    return true;
+}
+
+static enum nf_status pvm_next(struct nf_mesh *mesh,
+                               struct nf_mesh_event *event_p)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    enum nf_status status = NF_WAIT;
+    uint64_t count;
+
+    free_note(p->current);
+    p->current = NULL;
+    p->awake = true;
+    if (p->signalled && read(p->fd, &count, sizeof(count)) == sizeof(count))
+        p->signalled = false;
+    for (int turn = 0; turn < TURNS_MOST; turn++) {
+        if (take_event(p, event_p)) {
+            status = NF_OK;
+            break;
+        }
+        status = p->failed != NF_OK ? p->failed : move(p);
+        if (status < NF_OK || (status == NF_WAIT && p->normal.head == NULL &&
+                               p->urgent.head == NULL && !declare_ends(p)))
+            break;
+        status = NF_WAIT;
+    }
+    p->awake = false;
+    return status;
+}
+
+static bool is_pending(const struct mesh_pvm *p)
+{
+    return p->urgent.head != NULL || p->normal.head != NULL ||
+           p->failed != NF_OK;
+}
+
+static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    int64_t until_us = timeout_us < 0 ? 0 : nf_now_us() + timeout_us;
+    struct pollfd watch[FDS_MOST];
+    const int *fds;
+    size_t count = nf_pvm_fds(&fds);
+    int code;
+
+    if (is_pending(p))
+        return NF_OK;
+    for (size_t i = 0; i < count && i < FDS_MOST; i++)
+        watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+    do {
+        int64_t left_us = timeout_us > 0 ? until_us - nf_now_us() : 0;
+
+        code = poll(watch, (nfds_t)(count < FDS_MOST ? count : FDS_MOST),
+                    timeout_us < 0 ? -1 : nf_mesh_poll_ms(left_us));
+    } while (code < 0 && errno == EINTR);
+    return code > 0 ? NF_OK : NF_WAIT;
+}
+
+static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    const int *fds;
+    size_t count;
+
+    if (nf_pvm_holds_more())
+        signal_sleeper(p); /* so that the others are asked too */
+    count = nf_pvm_fds(&fds);
+    if (count + 1 > p->fds_capacity) {
+        int *more = nf_realloc(p->fds, (count + 16) * sizeof(*more));
+
+        if (more == NULL) {
+            *fds_p = &p->fd;
+            signal_sleeper(p); /* try again rather than miss something */
+            return 1;
+        }
+        p->fds = more;
+        p->fds_capacity = count + 16;
+    }
+    if (count > 0)
+        memcpy(p->fds, fds, count * sizeof(*fds));
+    p->fds[count] = p->fd;
+    *fds_p = p->fds;
+    return count + 1;
+}
+
+static size_t pvm_backlog_bytes(const struct nf_mesh *mesh, uint32_t member)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+    const struct mesh_member *m = &p->members[member];
+
+    return m->left || m->exited ? 0 : (size_t)m->link.queued_bytes;
+}
+
+/* ------------------------------------------------------------------ life */
+
+enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
+                                  uint32_t rank, struct mesh_pvm **mesh_p,
+                                  struct nf_error *err)
+{
+    struct mesh_pvm *p = nf_calloc(1, sizeof(*p));
+    bool complete;
+
+    if (p == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    p->base = (struct nf_mesh){ &nf_mesh_pvm, rank, ranks };
+    p->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    p->members = nf_calloc(ranks, sizeof(*p->members));
+    p->touched = nf_calloc(ranks, sizeof(*p->touched));
+    complete = p->fd >= 0 && p->members != NULL && p->touched != NULL;
+    for (uint32_t i = 0; i < ranks && complete; i++) {
+        struct mesh_note *note = nf_calloc(1, sizeof(*note));
+
+        p->members[i].tid = tids[i];
+        p->members[i].leaving = note;
+        nf_link_init(&p->members[i].link, 0, nf_message_limit_bytes());
+        complete = note != NULL;
+        if (note == NULL)
+            break;
+        note->kind = NF_MESH_LEFT;
+        note->member = i;
+    }
+    if (!complete) {
+        nf_mesh_pvm_free(p);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    *mesh_p = p;
+    return NF_OK;
+}
+
+void nf_mesh_pvm_free(struct mesh_pvm *p)
+{
+    for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++) {
+        nf_link_fini(&p->members[i].link);
+        free_note(p->members[i].leaving);
+    }
+    free_notes(&p->urgent);
+    free_notes(&p->normal);
+    free_note(p->current);
+    nf_free(p->members);
+    nf_free(p->touched);
+    nf_free(p->fds);
+    if (p->fd >= 0)
+        close(p->fd);
+    nf_free(p);
+}
+
+static void say_bye(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_member *m = &p->members[member];
+    struct nf_msg bye = { .kind = KIND_BYE };
+
+    nf_link_purge(&m->link);
+    if (!m->left && !m->exited && nf_link_queue(&m->link, &bye) == NF_OK)
+        nf_mesh_pvm_flush(p, member);
+}
+
+static void pvm_close(struct nf_mesh *mesh)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    struct nf_pvm_guard guard;
+
+    if (p->space == NULL) {
+        nf_mesh_pvm_free(p);
+        return;
+    }
+    nf_pvm_enter(p->space->context, false, &guard);
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        if (i != p->base.rank)
+            say_bye(p, i);
+    nf_pvm_return(&guard);
+    nf_mesh_space_leave(p);
+    nf_mesh_pvm_free(p);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+/* The same at all members, without a word. */
+static uint64_t subset_cookie(const struct mesh_pvm *p, const uint32_t *members,
+                              uint32_t count, uint64_t id)
+{
+    uint64_t cookie = mix(p->cookie, id);
+
+    for (uint32_t i = 0; i < count; i++)
+        cookie = mix(cookie, members[i]);
+    return cookie;
+}
+
+static enum nf_status pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
+                                 uint32_t count, uint64_t id,
+                                 struct nf_mesh **mesh_p, struct nf_error *err)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh, *sub;
+    uint64_t cookie = subset_cookie(p, members, count, id);
+    uint32_t rank;
+    int *tids;
+    enum nf_status status =
+        nf_mesh_check_subset(mesh, members, count, &rank, err);
+
+    if (status != NF_OK)
+        return status;
+    for (struct mesh_pvm *q = p->space->meshes; q != NULL; q = q->next)
+        if (q->cookie == cookie)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "these members have a mesh with this id already");
+    tids = nf_calloc(count, sizeof(*tids));
+    if (tids == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < count; i++)
+        tids[i] = p->members[members[i]].tid;
+    status = nf_mesh_pvm_create(tids, count, rank, &sub, err);
+    nf_free(tids);
+    if (status != NF_OK)
+        return status;
+    sub->id = id;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct mesh_member *old = &p->members[members[i]];
+
+        sub->members[i].convert = old->convert;
+        sub->members[i].exited = old->exited;
+        nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
+    }
+    status = nf_mesh_pvm_enter(sub, p->space, cookie);
+    if (status != NF_OK) {
+        nf_mesh_space_leave(sub);
+        nf_mesh_pvm_free(sub);
+        return nf_fail(err, status, "out of memory");
+    }
+    *mesh_p = &sub->base;
+    return NF_OK;
+}
+
+const struct nf_mesh_ops nf_mesh_pvm = {
+    .name = "pvm",
+    .send = pvm_send_to,
+    .next = pvm_next,
+    .wait = pvm_wait,
+    .fds = pvm_fds_of,
+    .backlog_bytes = pvm_backlog_bytes,
+    .subset = pvm_subset,
+    .close = pvm_close,
+};

@@ -1,0 +1,116 @@
+#ifndef NF_NET_MESH_PVM_H
+#define NF_NET_MESH_PVM_H
+/** @file mesh_pvm.h  The parts of meshes of PVM tasks.
+ *
+ *  A mesh and its subsets share a space: a message context, in which they are
+ *  told apart by their cookies.  What arrives in a space is handled at once,
+ *  whoever makes libpvm read; messages wait in the mesh until nf_mesh_next().
+ */
+#include "common/net/mesh.h"
+#include "common/net/pvm_context.h"
+
+struct mesh_note {
+    struct mesh_note *next;
+    enum nf_mesh_event_kind kind;
+    bool urgent;
+    uint32_t member;
+    struct nf_blob *payload; /**< one reference, or NULL */
+    size_t head_bytes;
+    uint8_t head[];
+};
+
+struct mesh_notes {
+    struct mesh_note *head, *tail;
+};
+
+struct mesh_member {
+    int tid;
+    bool convert; /**< its host has another data format */
+    bool heard;   /**< of this mesh */
+    bool exited;  /**< its task has ended: what it sent may still come */
+    bool left;    /**< nothing comes any more; its note is in the queue */
+    bool touched; /**< in mesh_pvm.touched */
+    struct mesh_note *leaving; /**< reserved, so that it can't be lost */
+    struct nf_link link;
+};
+
+struct mesh_pvm {
+    struct nf_mesh base;
+    struct mesh_pvm *next; /**< in the space */
+    struct mesh_space *space;
+    uint64_t id, cookie;
+    struct mesh_member *members; /**< [ranks]; the own one is not used */
+    uint32_t *touched;           /**< members that may be sent to again */
+    uint32_t ntouched;
+    struct mesh_notes urgent, normal;
+    struct mesh_note *current; /**< holds the head of the last event */
+    enum nf_status failed;     /**< for good */
+    bool awake;                /**< in nf_mesh_next */
+    bool signalled;            /**< fd was written and not read */
+    int fd;                    /**< eventfd: has something for a sleeper */
+    int *fds;
+    size_t fds_capacity;
+};
+
+/** A frame for a mesh of this space that this task does not have yet, or that
+ *  came while a link was sending. */
+struct mesh_early {
+    struct mesh_early *next;
+    int tid;
+    struct nf_frame frame;
+    uint8_t bytes[]; /**< body, then payload */
+};
+
+struct mesh_space {
+    struct mesh_space *next;
+    int context, watch;
+    bool owned;   /**< this task made the context */
+    bool sending; /**< a link is between two states: keep what comes */
+    bool kept;    /**< something came meanwhile */
+    bool lost;    /**< an early frame could not be kept */
+    struct mesh_pvm *meshes;
+    struct mesh_early *early;
+    uint64_t *closed; /**< cookies of meshes that this task had */
+    size_t nclosed, closed_capacity;
+};
+
+extern const struct nf_mesh_ops nf_mesh_pvm;
+
+/** A mesh with members, queues and descriptors, in no space.
+ *  @param tids  [ranks] */
+enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
+                                  uint32_t rank, struct mesh_pvm **mesh_p,
+                                  struct nf_error *err);
+/** Free a mesh that is in no space. */
+void nf_mesh_pvm_free(struct mesh_pvm *p);
+/** Make it known under @p cookie, and take what has come early for it.
+ *  @retval NF_ERR_NOMEM  a frame for it was lost */
+enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
+                                 uint64_t cookie);
+/** Send to a member what credit allows.  In the context of the mesh. */
+void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member);
+
+/** Send one frame. */
+void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
+                          const struct nf_link_out *out);
+
+/** Take a frame; @p bytes: of its body and payload, or NULL: to be taken from
+ *  libpvm. */
+void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
+                      const struct nf_frame *frame, const uint8_t *bytes);
+
+/** The space of @p context, perhaps new; NULL if out of memory. */
+struct mesh_space *nf_mesh_space_open(int context);
+/** Take what has come while a link was sending. */
+void nf_mesh_space_catch_up(struct mesh_space *space);
+/** Take a mesh out; the last one ends the space. */
+void nf_mesh_space_leave(struct mesh_pvm *p);
+/** End a space that has no mesh. */
+void nf_mesh_space_drop(struct mesh_space *space);
+
+/** Is there any such mesh in this process?  Then who sleeps in libpvm does not
+ *  wake up for it. */
+bool nf_mesh_pvm_is_used(void);
+/** Has any of them something to tell already? */
+bool nf_mesh_pvm_is_pending(void);
+#endif

@@ -1,0 +1,393 @@
+/* How the tasks of a mesh meet.
+ *
+ *     member i                   member 0
+ *     JOIN attempt  ------------>            I am here (any time, any order)
+ *            <------------------ CALL        all were: are you still?
+ *     HERE   ------------------->
+ *            <------------------ START       all are: context, cookie
+ *            <------------------ FAIL        or: this one did not come
+ *
+ * Then each asks the members before it for direct routes.  That waits until the
+ * other one is in a call of PVM, which is why all must be here: nobody may be
+ * made to wait later.  JOINs of attempts that were given up are harmless, since
+ * only who answers CALL is waited for. */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/net/mesh_pvm.h"
+
+enum {
+    JOIN = 1,
+    CALL,
+    HERE,
+    START,
+    FAIL,
+    /* Word of a failure comes after the time is up. */
+    GRACE_US = 500000,
+    /* Members with which direct routes are asked for: a socket each. */
+    ROUTES_MOST = 256,
+};
+#define MAGIC (UINT64_C(0x4e464d53) << 32) /* "NFMS" */
+
+enum word { KIND, ID, TIDS, ATTEMPT, NONCE, CONTEXT, COOKIE, MISSING };
+
+struct meeting {
+    const int *tids;
+    uint32_t count, rank;
+    uint64_t id, hash;
+    int tag;
+    int64_t until_us;
+    uint64_t nonce;
+    struct guest {
+        uint64_t attempt;
+        bool joined, here;
+    } * guests;                  /* [count], of member 0 */
+    uint64_t said[NF_PVM_WORDS]; /* by START */
+};
+
+static uint64_t hash_of(const int *tids, uint32_t count, uint64_t id)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) ^ id;
+
+    for (uint32_t i = 0; i < count; i++)
+        hash = (hash ^ (uint32_t)tids[i]) * UINT64_C(1099511628211);
+    return hash ^ (hash >> 31);
+}
+
+static uint64_t draw(void)
+{
+    uint64_t number = 0;
+
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+        number = (uint64_t)nf_now_us();
+    return number;
+}
+
+static enum nf_status no_pvmd(struct nf_error *err)
+{
+    return nf_fail(err, NF_ERR_UNREACHABLE, "the local pvmd does not answer");
+}
+
+static enum nf_status is_missing(const struct meeting *m, uint32_t rank,
+                                 struct nf_error *err)
+{
+    if (rank >= m->count)
+        rank = 0;
+    return nf_fail(err, NF_ERR_UNREACHABLE,
+                   "member %u of %u, task t%x, did not come in time", rank,
+                   m->count, (unsigned)m->tids[rank]);
+}
+
+/* Say something to a member.  That it may be gone is known by its silence. */
+static void say(struct meeting *m, uint32_t to, int kind, uint64_t attempt)
+{
+    uint64_t words[NF_PVM_WORDS];
+
+    memcpy(words, m->said, sizeof(words));
+    words[KIND] = MAGIC | (uint64_t)kind;
+    words[ID] = m->id;
+    words[TIDS] = m->hash;
+    words[ATTEMPT] = attempt;
+    words[NONCE] = m->nonce;
+    (void)nf_pvm_say(m->tids[to], m->tag, words);
+}
+
+/* What a member says of this meeting; anything else is let pass.
+ *  @retval NF_WAIT  time is up */
+static enum nf_status hear(const struct meeting *m, uint32_t *from_p,
+                           uint64_t words_p[NF_PVM_WORDS])
+{
+    for (;;) {
+        int64_t left_us = m->until_us - nf_now_us();
+        int tid = 0;
+        enum nf_status status =
+            nf_pvm_hear(m->tag, left_us > 0 ? left_us : 0, &tid, words_p);
+
+        if (status != NF_OK && (status != NF_WAIT || left_us <= 0))
+            return status;
+        if (status != NF_OK || words_p[ID] != m->id ||
+            words_p[TIDS] != m->hash || (words_p[KIND] & ~7ULL) != MAGIC)
+            continue;
+        for (uint32_t i = 0; i < m->count; i++) {
+            if (m->tids[i] != tid || i == m->rank)
+                continue;
+            *from_p = i;
+            words_p[KIND] &= 7;
+            return NF_OK;
+        }
+    }
+}
+
+/* ------------------------------------------------------------- member 0 */
+
+/* The first that has not joined, or is not here; count if there is none. */
+static uint32_t first_missing(const struct meeting *m, bool here)
+{
+    uint32_t i = 1;
+
+    while (i < m->count && (here ? m->guests[i].here : m->guests[i].joined))
+        i++;
+    return i;
+}
+
+static void call_all(struct meeting *m)
+{
+    for (uint32_t i = 1; i < m->count; i++)
+        if (!m->guests[i].here)
+            say(m, i, CALL, m->guests[i].attempt);
+}
+
+static enum nf_status gather(struct meeting *m, struct nf_error *err)
+{
+    uint64_t words[NF_PVM_WORDS];
+    bool called = false;
+    uint32_t from;
+
+    while (first_missing(m, true) < m->count) {
+        enum nf_status status;
+
+        if (!called && first_missing(m, false) == m->count) {
+            called = true;
+            call_all(m);
+        }
+        status = hear(m, &from, words);
+        if (status == NF_ERR_UNREACHABLE)
+            return no_pvmd(err);
+        if (status == NF_WAIT)
+            return is_missing(m, first_missing(m, called), err);
+        if (words[KIND] == JOIN) {
+            m->guests[from] = (struct guest){ words[ATTEMPT], true, false };
+            if (called)
+                say(m, from, CALL, words[ATTEMPT]);
+        } else if (words[KIND] == HERE && words[NONCE] == m->nonce &&
+                   words[ATTEMPT] == m->guests[from].attempt) {
+            m->guests[from].here = true;
+        }
+    }
+    return NF_OK;
+}
+
+static enum nf_status host_meeting(struct meeting *m, struct nf_error *err)
+{
+    enum nf_status status;
+    int context;
+
+    m->nonce = draw();
+    m->guests = nf_calloc(m->count, sizeof(*m->guests));
+    if (m->guests == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    status = gather(m, err);
+    context = status == NF_OK ? nf_pvm_context_create() : -1;
+    if (status == NF_OK && context < 0)
+        status = no_pvmd(err);
+    m->said[MISSING] = status == NF_OK ? 0 : first_missing(m, false);
+    if (m->said[MISSING] == m->count)
+        m->said[MISSING] = first_missing(m, true);
+    m->said[CONTEXT] = (uint64_t)context;
+    m->said[COOKIE] = draw();
+    for (uint32_t i = 1; i < m->count; i++)
+        if (m->guests[i].joined)
+            say(m, i, status == NF_OK ? START : FAIL, m->guests[i].attempt);
+    nf_free(m->guests);
+    return status;
+}
+
+/* ----------------------------------------------------------- the others */
+
+static enum nf_status attend_meeting(struct meeting *m, struct nf_error *err)
+{
+    uint64_t words[NF_PVM_WORDS], attempt = draw();
+    uint32_t from;
+
+    m->until_us += GRACE_US;
+    say(m, 0, JOIN, attempt);
+    for (;;) {
+        enum nf_status status = hear(m, &from, words);
+
+        if (status == NF_ERR_UNREACHABLE)
+            return no_pvmd(err);
+        if (status == NF_WAIT)
+            return is_missing(m, 0, err);
+        if (from != 0 || words[ATTEMPT] != attempt)
+            continue;
+        if (words[KIND] == CALL) {
+            m->nonce = words[NONCE];
+            say(m, 0, HERE, attempt);
+        } else if (words[KIND] == FAIL) {
+            return is_missing(m, (uint32_t)words[MISSING], err);
+        } else if (words[KIND] == START && words[NONCE] == m->nonce) {
+            memcpy(m->said, words, sizeof(words));
+            return NF_OK;
+        }
+    }
+}
+
+/* --------------------------------------------------------------- routes */
+
+static void ask_routes(struct mesh_pvm *p)
+{
+    struct nf_pvm_guard guard;
+    struct nf_link_out out;
+
+    nf_pvm_enter(p->space->context, p->base.ranks <= ROUTES_MOST, &guard);
+    for (uint32_t i = 0; i < p->base.rank; i++) {
+        nf_link_confirm(&p->members[i].link, &out);
+        nf_mesh_pvm_transmit(p, i, &out);
+    }
+    nf_pvm_return(&guard);
+}
+
+/* The members behind this one open the routes to it. */
+static enum nf_status await_routes(struct mesh_pvm *p, struct meeting *m,
+                                   struct nf_error *err)
+{
+    uint32_t i = p->base.rank + 1;
+
+    while (i < p->base.ranks) {
+        struct nf_pvm_guard guard;
+        enum nf_status status;
+
+        if (p->members[i].heard || p->members[i].exited) {
+            i++; /* that it has gone is an event of the mesh */
+            continue;
+        }
+        if (nf_now_us() >= m->until_us)
+            return is_missing(m, i, err);
+        nf_pvm_enter(p->space->context, false, &guard);
+        status = nf_pvm_pump();
+        nf_pvm_return(&guard);
+        if (status < NF_OK)
+            return no_pvmd(err);
+        if (p->failed != NF_OK)
+            return nf_fail(err, p->failed, "out of memory");
+        if (status == NF_WAIT)
+            (void)nf_mesh_wait(&p->base, 10000);
+    }
+    return NF_OK;
+}
+
+static void compare_formats(struct mesh_pvm *p)
+{
+    const char *encoding = getenv("NOWFARM_ENCODING");
+    bool always = encoding != NULL && strcmp(encoding, "xdr") == 0;
+    struct nf_pvm_host *hosts = NULL;
+    size_t count = 0;
+    int mine = -1;
+
+    if (!always && nf_pvm_hosts(&hosts, &count) != NF_OK)
+        count = 0;
+    for (size_t h = 0; h < count; h++)
+        if (hosts[h].tid == nf_pvm_host_of(p->members[p->base.rank].tid))
+            mine = hosts[h].format;
+    for (uint32_t i = 0; i < p->base.ranks; i++) {
+        p->members[i].convert = true; /* right for any host */
+        for (size_t h = 0; h < count; h++)
+            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
+                p->members[i].convert = hosts[h].format != mine;
+    }
+    nf_free(hosts);
+}
+
+/* ----------------------------------------------------------------- open */
+
+static enum nf_status meet(struct meeting *m, struct nf_error *err)
+{
+    struct nf_pvm_guard guard;
+    enum nf_status status;
+
+    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
+    status = m->rank == 0 ? host_meeting(m, err) : attend_meeting(m, err);
+    nf_pvm_return(&guard);
+    return status;
+}
+
+static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
+                                  struct nf_error *err)
+{
+    struct mesh_space *space = nf_mesh_space_open((int)m->said[CONTEXT]);
+    struct nf_pvm_guard guard;
+    enum nf_status status;
+
+    if (space == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    space->owned = space->owned || m->rank == 0;
+    if (nf_mesh_pvm_enter(p, space, m->said[COOKIE]) != NF_OK)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    nf_pvm_enter(space->context, false, &guard);
+    for (uint32_t i = 0; i < m->count; i++)
+        if (i != m->rank)
+            nf_pvm_notify_tasks(&m->tids[i], 1);
+    nf_pvm_return(&guard);
+    compare_formats(p);
+    ask_routes(p);
+    m->until_us = nf_now_us() > m->until_us - GRACE_US ? nf_now_us() + GRACE_US
+                                                       : m->until_us;
+    status = await_routes(p, m, err);
+    for (uint32_t i = 0; i < m->count && status == NF_OK; i++)
+        nf_link_set_window(&p->members[i].link, nf_pvm_window_bytes());
+    return status;
+}
+
+static enum nf_status check_tids(const int *tids, uint32_t count, int tid,
+                                 uint32_t *rank_p, struct nf_error *err)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (tids[i] <= 0)
+            return nf_fail(err, NF_ERR_INVAL, "member %u is no task (%d)", i,
+                           tids[i]);
+        for (uint32_t k = 0; k < i; k++)
+            if (tids[k] == tids[i])
+                return nf_fail(err, NF_ERR_INVAL,
+                               "members %u and %u are the same task t%x", k, i,
+                               (unsigned)tids[i]);
+        if (tids[i] == tid) {
+            *rank_p = i;
+            found = true;
+        }
+    }
+    return found ? NF_OK
+                 : nf_fail(err, NF_ERR_INVAL,
+                           "this task, t%x, is not among the members",
+                           (unsigned)tid);
+}
+
+enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
+                                int64_t timeout_us, struct nf_mesh **mesh_p,
+                                struct nf_error *err)
+{
+    struct meeting m = { .tids = tids, .count = count, .id = id };
+    struct mesh_pvm *p;
+    enum nf_status status;
+    int tid;
+
+    if (nf_pvm_is_allowed(err) != NF_OK)
+        return NF_ERR_UNREACHABLE;
+    if (nf_pvm_enroll_quietly(&tid) != NF_OK)
+        return no_pvmd(err);
+    status = check_tids(tids, count, tid, &m.rank, err);
+    if (status == NF_OK)
+        status = nf_mesh_pvm_create(tids, count, m.rank, &p, err);
+    if (status != NF_OK)
+        return status;
+    p->id = id;
+    m.hash = hash_of(tids, count, id);
+    m.tag = (int)(m.hash & 0xffffff);
+    m.until_us = timeout_us < 0 ? INT64_MAX / 2 : nf_now_us() + timeout_us;
+    status = meet(&m, err);
+    if (status != NF_OK) {
+        nf_mesh_pvm_free(p);
+        return status;
+    }
+    status = connect_all(p, &m, err);
+    if (status == NF_OK)
+        *mesh_p = &p->base;
+    else
+        nf_mesh_close(&p->base);
+    return status;
+}

@@ -1,0 +1,176 @@
+/* Contexts of libpvm.  See pvm_context.h. */
+#include "config.h"
+#include "common/net/pvm_context.h"
+#include <pvm3.h>
+#include <string.h>
+#include <sys/time.h>
+
+/* Big enough for a whole frame, so that PVM does not cut it again. */
+enum { FRAGMENT_BYTES = 64 * 1024 };
+
+static nf_pvm_handler *handler_of_all;
+static unsigned long handled;
+
+void nf_pvm_enter(int context, bool ask, struct nf_pvm_guard *guard_p)
+{
+    guard_p->complain = pvm_setopt(PvmAutoErr, 0);
+    guard_p->context = pvm_setcontext(context);
+    guard_p->route =
+        pvm_setopt(PvmRoute, ask ? PvmRouteDirect : PvmAllowDirect);
+    guard_p->fragment = pvm_setopt(PvmFragSize, FRAGMENT_BYTES);
+    /* pvm_initsend and a receive free the buffer that is active */
+    guard_p->send_buffer = pvm_setsbuf(0);
+    guard_p->receive_buffer = pvm_setrbuf(0);
+}
+
+void nf_pvm_return(const struct nf_pvm_guard *guard)
+{
+    int send_buffer = pvm_setsbuf(guard->send_buffer);
+    int receive_buffer = pvm_setrbuf(guard->receive_buffer);
+
+    if (send_buffer > 0)
+        pvm_freebuf(send_buffer);
+    if (receive_buffer > 0)
+        pvm_freebuf(receive_buffer);
+    pvm_setopt(PvmFragSize, guard->fragment);
+    pvm_setopt(PvmRoute, guard->route);
+    pvm_setcontext(guard->context);
+    pvm_setopt(PvmAutoErr, guard->complain);
+}
+
+enum nf_status nf_pvm_enroll_quietly(int *tid_p)
+{
+    int complain = pvm_getopt(PvmAutoErr), fragment = pvm_getopt(PvmFragSize);
+    enum nf_status status = nf_pvm_enroll(tid_p);
+
+    if (complain >= 0)
+        pvm_setopt(PvmAutoErr, complain);
+    if (status == NF_OK && fragment > 0)
+        pvm_setopt(PvmFragSize, fragment);
+    return status;
+}
+
+int nf_pvm_context_create(void)
+{
+    return pvm_newcontext();
+}
+
+void nf_pvm_context_free(int context)
+{
+    pvm_freecontext(context);
+}
+
+/* ------------------------------------------------------------- receiving */
+
+static void handle(int context, int buffer)
+{
+    struct nf_pvm_message message;
+
+    handled++;
+    nf_pvm_classify(buffer, &message);
+    handler_of_all(context, &message);
+}
+
+/* libpvm has made the context and the buffer those of the message. */
+static int on_message(int buffer)
+{
+    handle(pvm_getcontext(), buffer);
+    return 0;
+}
+
+enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
+{
+    struct nf_pvm_guard guard;
+    struct timeval no_time = { 0, 0 };
+    int watch, buffer;
+
+    handler_of_all = handler;
+    nf_pvm_enter(context, false, &guard);
+    /* All that is there before anything is handled on arrival: a receive reads
+     * sockets even if it has a message, which must not be overtaken. */
+    while ((buffer = pvm_trecv(-1, -1, &no_time)) > 0)
+        handle(context, buffer);
+    watch = pvm_addmhf(-1, -1, context, on_message);
+    nf_pvm_return(&guard);
+    if (watch < 0)
+        return NF_ERR_NOMEM;
+    *watch_p = watch;
+    return NF_OK;
+}
+
+void nf_pvm_unwatch(int watch)
+{
+    pvm_delmhf(watch);
+}
+
+enum nf_status nf_pvm_pump(void)
+{
+    struct timeval no_time = { 0, 0 };
+    unsigned long before = handled;
+
+    if (pvm_trecv(-1, -1, &no_time) < 0)
+        return NF_ERR_UNREACHABLE;
+    return handled != before ? NF_OK : NF_WAIT;
+}
+
+bool nf_pvm_holds_more(void)
+{
+    bool holds = false;
+
+    if (nf_pvm_somebody_receives()) {
+        int context = pvm_setcontext(PvmBaseContext);
+
+        holds = pvm_probe(-1, -1) > 0;
+        pvm_setcontext(context);
+    }
+    return holds;
+}
+
+void nf_pvm_notify_tasks(const int *tids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int tid = tids[i], host = pvm_tidtohost(tid);
+
+        pvm_notify(PvmTaskExit, NF_PVM_TAG_EXIT, 1, &tid);
+        for (size_t k = 0; k < i && host != 0; k++)
+            if (pvm_tidtohost(tids[k]) == host)
+                host = 0; /* has been asked for */
+        if (host != 0)
+            pvm_notify(PvmHostDelete, NF_PVM_TAG_HOST_LOST, 1, &host);
+    }
+}
+
+/* --------------------------------------------------------------- meeting */
+
+enum { WORDS_BYTES = NF_PVM_WORDS * 8 };
+
+enum nf_status nf_pvm_say(int tid, int tag, const uint64_t words[NF_PVM_WORDS])
+{
+    uint8_t bytes[WORDS_BYTES];
+
+    for (int i = 0; i < WORDS_BYTES; i++)
+        bytes[i] = (uint8_t)(words[i / 8] >> (8 * (i % 8)));
+    if (pvm_initsend(PvmDataRaw) < 0 ||
+        pvm_pkbyte((char *)bytes, WORDS_BYTES, 1) < 0 || pvm_send(tid, tag) < 0)
+        return NF_ERR_UNREACHABLE;
+    return NF_OK;
+}
+
+enum nf_status nf_pvm_hear(int tag, int64_t timeout_us, int *tid_p,
+                           uint64_t words_p[NF_PVM_WORDS])
+{
+    struct timeval limit = { .tv_sec = (time_t)(timeout_us / 1000000),
+                             .tv_usec = (suseconds_t)(timeout_us % 1000000) };
+    uint8_t bytes[WORDS_BYTES];
+    int buffer = pvm_trecv(-1, tag, &limit), size = 0;
+
+    if (buffer <= 0)
+        return buffer == 0 ? NF_WAIT : NF_ERR_UNREACHABLE;
+    memset(words_p, 0, WORDS_BYTES);
+    if (pvm_bufinfo(buffer, &size, NULL, tid_p) < 0 || size != WORDS_BYTES ||
+        pvm_upkbyte((char *)bytes, WORDS_BYTES, 1) < 0)
+        return NF_OK; /* no words of ours: all zero */
+    for (int i = 0; i < WORDS_BYTES; i++)
+        words_p[i / 8] |= (uint64_t)bytes[i] << (8 * (i % 8));
+    return NF_OK;
+}

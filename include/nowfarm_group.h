@@ -1,0 +1,321 @@
+#ifndef NOWFARM_GROUP_H
+#define NOWFARM_GROUP_H
+/** @file nowfarm_group.h  Collective operations of nowfarm: broadcast, reduce,
+ *  scan, gather and their kin, between PVM tasks or between threads.
+ *
+ *  A group has P members with ranks 0..P-1.  Every member makes the same calls
+ *  on it in the same order, with the same operation, count, type, operator and
+ *  root; what differs is found out and is an error (NF_ERR_MISMATCH), not a
+ *  wrong result.
+ *
+ *      struct nf_group *group;
+ *      nf_group_open(tids, P, 0, NULL, &group, &err);
+ *      nf_allreduce(group, NF_IN_PLACE, sums, 1000, NF_ELEM_FLOAT64, NF_SUM);
+ *      nf_group_close(group);
+ *
+ *  Return means that the buffers of this member may be used again and its
+ *  result is there; it does not mean that others are done.  A call with
+ *  count 0 sends nothing and touches nothing; only a barrier always waits for
+ *  everybody.  Buffers that overlap without being the same: undefined.
+ *
+ *  The same group size, count, type and table (see nf_group_options) give the
+ *  same algorithm, and so the same bits, whatever the timing.
+ *
+ *  **Failures.**  A member that died, or that did not come to a call for
+ *  longer than the time-out, ends the call in every member that still needs
+ *  it, by NF_ERR_DEAD, NF_ERR_TIMEDOUT or NF_ERR_MISMATCH; nf_group_error()
+ *  names the member, nf_group_is_lost() tells it by rank.  The results of that
+ *  call are undefined, inputs are unchanged (in place: undefined).  From then
+ *  on every call fails with NF_ERR_REVOKED at once, until nf_group_shrink()
+ *  makes a group of the survivors.  A member that had all it needed may have
+ *  succeeded in the very call that failed for others.
+ *
+ *  One thread at a time may use a group, and PVM allows one thread a process.
+ *  No function writes to standard output.  All times are microseconds. */
+#include "nowfarm.h"
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nf_group;
+struct nf_request;
+
+/** Element types.  Between machines of different data formats elements are
+ *  converted; for that the type must be true.  16-bit ones too, opaque bytes
+ *  never. */
+enum nf_elem {
+    NF_ELEM_BYTE, /**< moved, and combined bitwise; no arithmetic */
+    NF_ELEM_INT8,
+    NF_ELEM_INT16,
+    NF_ELEM_INT32,
+    NF_ELEM_INT64,
+    NF_ELEM_UINT8,
+    NF_ELEM_UINT16,
+    NF_ELEM_UINT32,
+    NF_ELEM_UINT64,
+    NF_ELEM_FLOAT32,
+    NF_ELEM_FLOAT64,
+    NF_ELEM_COMPLEX64,    /**< two float: real, imaginary */
+    NF_ELEM_COMPLEX128,   /**< two double */
+    NF_ELEM_LOC_INT64,    /**< struct nf_loc_int64, for MINLOC and MAXLOC */
+    NF_ELEM_LOC_FLOAT64,  /**< struct nf_loc_float64 */
+    NF_ELEM_USER = 64     /**< this and more: nf_group_define_type() */
+};
+
+/** A value and where it was. */
+struct nf_loc_int64 {
+    int64_t value, index;
+};
+struct nf_loc_float64 {
+    double value;
+    int64_t index;
+};
+
+/** Operators, all associative.  L* are logical: the result is 0 or 1.  MINLOC
+ *  and MAXLOC keep the least index of equal values; a NaN loses to any number
+ *  in MIN, MAX, MINLOC and MAXLOC. */
+enum nf_operator {
+    NF_SUM,
+    NF_PROD,
+    NF_MIN,
+    NF_MAX,
+    NF_BAND,
+    NF_BOR,
+    NF_BXOR,
+    NF_LAND,
+    NF_LOR,
+    NF_LXOR,
+    NF_MINLOC,
+    NF_MAXLOC,
+    NF_OPERATOR_USER = 64 /**< this and more: nf_group_define_operator() */
+};
+
+/** An operator of your own: inout[i] := in[i] (+) inout[i], i < @p count; in
+ *  is the operand of the lower ranks.  It must be associative, and must not
+ *  call functions of this header. */
+typedef void nf_operator_function(const void *in, void *inout, size_t count,
+                                  int type, void *user);
+
+/** As the send buffer: this member's contribution is where its result will
+ *  be.  For reduce, gather (at the root: its block in the result), allreduce,
+ *  reduce_scatter, scan, exscan, allgather (own block in the result); as the
+ *  receive buffer of scatter at the root: leave its block where it is. */
+#define NF_IN_PLACE ((void *)(intptr_t)-1)
+
+/** How a group behaves; the same in all members.  Zero-initialise it: 0 or
+ *  NULL means the default. */
+struct nf_group_options {
+    /** A call fails when nothing that it waits for has come for so long.
+     *  Default 60 s; < 0: never, only deaths end it. */
+    int64_t timeout_us;
+    /** != 0: choose algorithms by P and count only, not by measurements, and
+     *  only those that keep the operands in the order of ranks. */
+    int deterministic;
+    /** Algorithms to use whatever the model says, for tests and benchmarks:
+     *  names as `nowfarm plans` lists them, with k if they have segments,
+     *  "bcast.pipeline.fd:k=16,reduce.chain".  Default: the environment
+     *  variable NOWFARM_COLL, in the same form.  It must be the same in all
+     *  members. */
+    const char *algorithms;
+    /** File that `nowfarm coll-bench --tune` wrote; read by rank 0 only, which
+     *  hands it to the others.  A damaged file is left aside.  Default: the
+     *  built-in model. */
+    const char *table_file;
+};
+
+/** A group of PVM tasks, which need not have been spawned by nowfarm.  All of
+ *  them call it with the same arguments; this process is one of them.  Enrols
+ *  in PVM if this process has not.  Your own messages and those of other groups
+ *  do not mix with the group's.
+ *  @param tids   [count] in the order of ranks; borrowed for the call
+ *  @param id     any number, the same in all; tells groups of the same members
+ *                apart that live at the same time
+ *  @param options  may be NULL    @param err  may be NULL
+ *  @retval NF_ERR_INVAL  not a member, a task twice, unknown algorithm
+ *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
+                             const struct nf_group_options *options,
+                             struct nf_group **group_p, struct nf_error *err);
+
+/** Groups for @p count threads of this process: groups_p[r] is for the thread
+ *  that is to be rank r, which also closes it. */
+enum nf_status nf_group_open_threads(uint32_t count,
+                                     const struct nf_group_options *options,
+                                     struct nf_group **groups_p,
+                                     struct nf_error *err);
+
+/** Free it, and tell nobody: whoever still waits for this member finds it
+ *  dead.  Requests that are under way are lost.  NULL is fine. */
+void nf_group_close(struct nf_group *group);
+
+uint32_t nf_group_rank(const struct nf_group *group);
+/** P */
+uint32_t nf_group_size(const struct nf_group *group);
+/** Why the last call on @p group that failed did so; status NF_OK: none did. */
+const struct nf_error *nf_group_error(const struct nf_group *group);
+/** Is this member one of those for which the group was given up? */
+int nf_group_is_lost(const struct nf_group *group, uint32_t rank);
+
+/** A group of those members of a revoked group that still answer; ranks keep
+ *  their order.  All survivors call it.  They agree on who belongs to it even
+ *  if they have seen different members die; a member that dies meanwhile is
+ *  left out, and one that does not come within the time-out too (such a member
+ *  finds itself left out, NF_ERR_DEAD).  Also right for a group in which nobody
+ *  died.  The old group can then only be closed.
+ *  @retval NF_ERR_TIMEDOUT  no agreement within three time-outs
+ *  @retval NF_ERR_DEAD  the others have left this member out */
+enum nf_status nf_group_shrink(struct nf_group *group,
+                               struct nf_group **group_p, struct nf_error *err);
+
+/** A type of your own, an array of @p units units of @p unit_bytes (1, 2, 4 or
+ *  8) bytes, each a number: for conversions between machines.  All members
+ *  define the same types in the same order; a group made by shrink keeps them.
+ *  @param type_p  to be used as type
+ *  @retval NF_ERR_RANGE  @retval NF_ERR_NOMEM */
+enum nf_status nf_group_define_type(struct nf_group *group, uint32_t units,
+                                    uint32_t unit_bytes, int *type_p);
+/** An operator of your own.  All members define the same ones in the same
+ *  order; a group made by shrink keeps them.
+ *  @param commutative  0: operands are combined in the order of ranks
+ *  @param user  handed to @p function
+ *  @param operator_p  to be used as operator */
+enum nf_status nf_group_define_operator(struct nf_group *group,
+                                        nf_operator_function *function,
+                                        int commutative, void *user,
+                                        int *operator_p);
+/** @return bytes of an element of @p type; 0: no such type */
+size_t nf_group_type_bytes(const struct nf_group *group, int type);
+
+/* ------------------------------------------------------------ blocking calls
+ *
+ * All return
+ *   NF_OK
+ *   NF_ERR_INVAL    root, type or operator wrong, or a buffer missing: nothing
+ *                   was sent, the call does not count as made
+ *   NF_ERR_NOMEM    the group is given up
+ *   NF_ERR_MISMATCH, NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED  see above
+ *   NF_ERR_UNREACHABLE  the transport itself broke
+ * count is in elements, buffers hold count elements of type unless it says
+ * otherwise. */
+
+/** Everybody gets the root's @p buffer. */
+enum nf_status nf_bcast(struct nf_group *group, void *buffer, size_t count,
+                        int type, uint32_t root);
+/** recv := send_0 (+) ... (+) send_P-1 at the root, elementwise.
+ *  @param recv  used at the root only */
+enum nf_status nf_reduce(struct nf_group *group, const void *send, void *recv,
+                         size_t count, int type, int op, uint32_t root);
+/** The same for everybody. */
+enum nf_status nf_allreduce(struct nf_group *group, const void *send,
+                            void *recv, size_t count, int type, int op);
+/** Rank r gets block r of the sum, counts[r] elements, the blocks standing one
+ *  behind the other.  In place: send is in recv, which then must hold all.
+ *  @param send  sum of counts elements  @param recv  counts[rank] elements
+ *  @param counts  [P], equal in all members */
+enum nf_status nf_reduce_scatter(struct nf_group *group, const void *send,
+                                 void *recv, const size_t *counts, int type,
+                                 int op);
+/** recv at rank r := send_0 (+) ... (+) send_r. */
+enum nf_status nf_scan(struct nf_group *group, const void *send, void *recv,
+                       size_t count, int type, int op);
+/** recv at rank r := send_0 (+) ... (+) send_r-1; untouched at rank 0. */
+enum nf_status nf_exscan(struct nf_group *group, const void *send, void *recv,
+                         size_t count, int type, int op);
+/** recv at everybody := send_0, ..., send_P-1, @p count elements each. */
+enum nf_status nf_allgather(struct nf_group *group, const void *send,
+                            void *recv, size_t count, int type);
+/** The same, rank r giving counts[r] elements, which come to
+ *  recv[offsets[r]].
+ *  @param counts   [P], equal in all members
+ *  @param offsets  [P] in elements; NULL: one behind the other */
+enum nf_status nf_allgatherv(struct nf_group *group, const void *send,
+                             void *recv, const size_t *counts,
+                             const size_t *offsets, int type);
+/** recv at the root := send_0, ..., send_P-1, @p count elements each. */
+enum nf_status nf_gather(struct nf_group *group, const void *send, void *recv,
+                         size_t count, int type, uint32_t root);
+/** The same with different counts.
+ *  @param count  elements of this member, = counts[rank]
+ *  @param counts, offsets  as for allgatherv; used at the root only */
+enum nf_status nf_gatherv(struct nf_group *group, const void *send,
+                          size_t count, void *recv, const size_t *counts,
+                          const size_t *offsets, int type, uint32_t root);
+/** recv at rank r := block r of the root's @p send, @p count elements each. */
+enum nf_status nf_scatter(struct nf_group *group, const void *send, void *recv,
+                          size_t count, int type, uint32_t root);
+/** The same with different counts; parameters as for gatherv. */
+enum nf_status nf_scatterv(struct nf_group *group, const void *send,
+                           const size_t *counts, const size_t *offsets,
+                           void *recv, size_t count, int type, uint32_t root);
+/** Nobody returns before everybody has called it. */
+enum nf_status nf_barrier(struct nf_group *group);
+
+/* -------------------------------------------------------- non-blocking calls
+ *
+ * The same operations, begun now and moved on by any call on the group.  A
+ * member that computes for long between two such calls holds the others up,
+ * and longer than the time-out, counts as silent.  Several may be under way;
+ * all members begin them in the same order. */
+
+enum nf_call_kind {
+    NF_CALL_BCAST,
+    NF_CALL_REDUCE,
+    NF_CALL_ALLREDUCE,
+    NF_CALL_REDUCE_SCATTER,
+    NF_CALL_ALLGATHER,
+    NF_CALL_SCAN,
+    NF_CALL_EXSCAN,
+    NF_CALL_GATHER,
+    NF_CALL_SCATTER,
+    NF_CALL_ALLTOALL, /**< not yet: NF_ERR_INVAL */
+    NF_CALL_BARRIER
+};
+
+/** What to do; the meaning of the fields is that of the parameters above.
+ *  Zero-initialise it and set what the operation has. */
+struct nf_call {
+    enum nf_call_kind kind;
+    const void *send;      /**< bcast: not used */
+    void *recv;            /**< bcast: the buffer */
+    size_t count;          /**< gather, scatter, allgather: of one block;
+                                with counts: this member's own */
+    const size_t *counts;  /**< [P] or NULL: all count; must stay until the
+                                request is done */
+    const size_t *offsets; /**< [P] or NULL: one behind the other; likewise */
+    int varies;            /**< gather, scatter: this is the v-form, also
+                                where counts is NULL because it is not the
+                                root */
+    int type, op;
+    uint32_t root;
+};
+
+/** Begin @p call.  Buffers must stay until it is done.
+ *  @param request_p  to be handed to nf_request_wait or nf_request_free
+ *  @retval as for blocking calls */
+enum nf_status nf_group_start(struct nf_group *group,
+                              const struct nf_call *call,
+                              struct nf_request **request_p);
+/** Move everything on without waiting.  @retval NF_OK
+ *  @retval NF_WAIT  a request is under way  @retval < 0 the group failed */
+enum nf_status nf_group_progress(struct nf_group *group);
+/** @retval NF_OK done  @retval NF_WAIT under way  @retval < 0 it failed */
+enum nf_status nf_request_test(struct nf_request *request);
+/** Wait until it is done, and free it. */
+enum nf_status nf_request_wait(struct nf_request *request);
+/** Free it; if it is under way the group is given up.  NULL is fine. */
+void nf_request_free(struct nf_request *request);
+/** File descriptors to watch for reading: call nf_group_progress() when one is
+ *  readable, and after nf_group_deadline_us().  The set may change with every
+ *  call; owned by the group.  @return how many */
+size_t nf_group_fds(struct nf_group *group, const int **fds_p);
+/** @return microseconds until nf_group_progress() is wanted though nothing
+ *  came; < 0: it is not */
+int64_t nf_group_deadline_us(const struct nf_group *group);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

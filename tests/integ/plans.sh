@@ -1,0 +1,135 @@
+#!/bin/bash
+# `nowfarm plans` and `nowfarm plan`: every schedule of the goldens as it is
+# printed there, all of them checked, and what is turned down.
+. "${0%/*}/lib.sh"
+cd "$work" || exit 99
+golden=$top_srcdir/tests/golden/collectives.tsv
+
+# --- the list
+run plans --json
+same "plans: exit status" "$rc" 0
+check "plans: stdout is one JSON object" only_json
+i=0
+while has_field "algorithms.$i"; do
+    for field in name op summary cost items ports order power_of_two source; do
+        has_field "algorithms.$i.$field" ||
+            fail "plans: algorithm $i has no $field"
+    done
+    json "algorithms.$i.name"
+    i=$((i + 1))
+done > names
+at_least "plans: algorithms" "$(wc -l < names)" 40
+run plans
+same "plans for people: exit status" "$rc" 0
+while read -r plan; do
+    grep -q "^$plan: " out || fail "plans for people: $plan is missing"
+done < names
+
+# --- the goldens, line by line
+# All-to-all has no algorithms yet.
+grep -v '^#\|^alltoall' "$golden" | cut -f 1-4 | uniq > plans
+while IFS=$'\t' read -r plan ranks root k; do
+    timeout 10 "$NF" plan "${plan%%.*}" "${plan#*.}" --ranks "$ranks" \
+        --root "$root" --segments "$k" --check || echo "status $?"
+done < plans > got 2> err < plans
+grep -v '^#\|^alltoall' "$golden" > want
+check "all $(wc -l < plans) plans of the goldens are printed as they are there" \
+    cmp got want
+check "and nothing is said of them" cmp err /dev/null
+
+# --- every algorithm, checked, for some P and k
+while read -r plan; do
+    for ranks in 1 2 7 16 64; do
+        run plan "${plan%%.*}" "${plan#*.}" --ranks $ranks --check --json
+        if [ "$rc" = 2 ] && err_says 'wants 2, 4, 8'; then
+            continue # for P = 2^n only
+        fi
+        [ "$rc" = 0 ] && [ "$(json checked)" = true ] && [ ! -s err ] ||
+            fail "$plan with $ranks ranks: status $rc"
+    done
+done < names
+ok "every algorithm is right with 1, 2, 7, 16 and 64 ranks"
+
+# --- k: the algorithm's own, the user's, no more than elements
+k_of() { # ARGS...
+    run plan "$@" --json
+    json segments
+}
+same "k of nesbt is log2 P" "$(k_of bcast nesbt --ranks 20)" 4
+same "k of kseg is P/2" "$(k_of bcast kseg --ranks 21)" 10
+same "k of others is 1" "$(k_of bcast pipeline.fd --ranks 20)" 1
+same "k as asked for" "$(k_of bcast pipeline.fd --ranks 4 --segments 9)" 9
+same "k is no more than elements" \
+    "$(k_of bcast pipeline.fd --ranks 4 --segments 9 --count 5)" 5
+same "k is fixed for blocks" \
+    "$(k_of allreduce ring --ranks 6 --segments 9)" 6
+
+# --- empty blocks are left out
+run plan allreduce ring --ranks 8 --count 3
+same "3 elements in 8 blocks: exit status" "$rc" 0
+same "3 elements in 8 blocks: the blocks sent" \
+    "$(cut -f 8 out | sort -nu | tr '\n' ' ')" "2 5 7 "
+same "3 elements in 8 blocks: messages" "$(wc -l < out)" $((3 * 14))
+run plan bcast vdg_circ --ranks 8 --count 0 --check
+same "no elements: exit status" "$rc" 0
+check "no elements: no messages" out_empty
+run plan gather binomial --ranks 4 --count 1
+same "one element each: messages" "$(wc -l < out)" 3
+run plan barrier tree --ranks 4 --count 0
+same "a barrier has messages all the same" "$(wc -l < out)" 6
+same "which carry item 0" "$(cut -f 8 out | sort -u)" 0
+
+# --- turned down
+refuse() { # TEXT PATTERN ARGS...
+    local text=$1 pattern=$2
+    shift 2
+    run "$@"
+    refused 2 "$text"
+    check "$text: the line says so" err_says "$pattern"
+}
+refuse "plan of nothing" "operation and an algorithm" plan
+refuse "plan without algorithm" "operation and an algorithm" plan bcast
+refuse "unknown operation" 'no operation "sort"' plan sort quick --ranks 4
+refuse "unknown algorithm" 'no algorithm "magic" for bcast' \
+    plan bcast magic --ranks 4
+refuse "algorithm of another operation" 'no algorithm "ring" for bcast' \
+    plan bcast ring --ranks 4
+refuse "full name as algorithm" 'no algorithm' plan bcast bcast.flat --ranks 4
+refuse "no ranks" "--ranks is missing" plan bcast flat
+for bad in 0 -1 4097 x 1e3 4.5 18446744073709551617 ""; do
+    refuse "$bad ranks" "--ranks" plan bcast flat --ranks "$bad"
+done
+refuse "root beyond the ranks" "--root 4: want a count from 0 to 3" \
+    plan bcast flat --ranks 4 --root 4
+refuse "root where there is none" "scan has no root" \
+    plan scan linear --ranks 4 --root 1
+run plan scan linear --ranks 4 --root 0
+same "root 0 where there is none: exit status" "$rc" 0
+for bad in 0 1025 x; do
+    refuse "$bad segments" "--segments $bad" \
+        plan bcast kseg --ranks 4 --segments $bad
+done
+refuse "a bad count" "--count -1" plan bcast kseg --ranks 4 --count -1
+refuse "P that is not 2\^n" "wants 2, 4, 8" \
+    plan allgather rec_doubling --ranks 6
+refuse "an argument too many" 'unexpected argument "x"' \
+    plan bcast flat x --ranks 4
+refuse "an unknown option" "--rank" plan bcast flat --rank 4
+refuse "an argument of plans" 'unexpected argument "x"' plans x
+refuse "control characters" "no operation" plan $'a\nb' $'c\033d' --ranks 2
+for command in plan plans; do
+    run $command --help
+    same "$command --help: exit status" "$rc" 0
+done
+timeout 60 "$NF" plan bcast flat --ranks 4 > /dev/full 2> err
+same "plan on a full disk: exit status" "$?" 1
+same "plan on a full disk: one line" "$(err_lines)" 1
+
+# --- as many ranks as there may be
+run plan bcast circulant --ranks 4096 --segments 8 --check
+same "4096 ranks: exit status" "$rc" 0
+same "4096 ranks: messages" "$(wc -l < out)" $((4095 * 8))
+run plan allreduce rec_doubling --ranks 4095 --check --json
+same "4095 ranks: exit status" "$rc" 0
+same "4095 ranks: checked" "$(json checked)" true
+finish

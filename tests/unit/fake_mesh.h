@@ -1,0 +1,41 @@
+#ifndef NF_TESTS_FAKE_MESH_H
+#define NF_TESTS_FAKE_MESH_H
+/** @file fake_mesh.h  A world of members in one thread, with a clock of its
+ *  own and delays drawn from a seed.  A message waits in its sender's queue,
+ *  where it is a pointer to the sender's bytes, until it departs; then it is on
+ *  its way, and messages of a pair arrive in order.  Members may be killed, and
+ *  then what has not departed is lost. */
+#include "common/base/rng.h"
+#include "common/net/mesh.h"
+
+enum { FAKE_MEMBERS_MAX = 64 };
+
+struct fake_message;
+struct fake_context;
+
+struct fake_world {
+    uint32_t members;
+    int64_t now_us;
+    int64_t most_delay_us;
+    struct nf_rng rng;
+    struct fake_message *messages; /* in no order */
+    struct fake_context *contexts;
+    bool dead[FAKE_MEMBERS_MAX];
+    int64_t dead_us[FAKE_MEMBERS_MAX];
+    bool mute[FAKE_MEMBERS_MAX]; /* nobody is told of its death */
+    uint64_t sent; /* messages with payload or step, in all contexts */
+    uint32_t kill_member; /* is killed when it sends its kill_at-th message */
+    uint64_t kill_at, kill_count;
+    bool kill_mutely;
+};
+
+void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed);
+/* All meshes are closed. */
+void fake_world_fini(struct fake_world *world);
+struct nf_mesh *fake_mesh_open(struct fake_world *world, uint32_t member);
+void fake_kill(struct fake_world *world, uint32_t member);
+/* When something happens next after now; INT64_MAX: never. */
+int64_t fake_next_us(const struct fake_world *world);
+/* Of nf_group_clock. */
+int64_t fake_now_us(void *world);
+#endif

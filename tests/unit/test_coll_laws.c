@@ -1,0 +1,187 @@
+/* Choosing algorithm and k where the goldens have nothing to compare with: what
+ * must hold for all operations, P, sizes, ports and prices. */
+#include "config.h"
+#include <math.h>
+#include "common/coll/select.h"
+#include "tests/unit/nf_unit.h"
+
+static struct nf_coll_network cluster(double delta)
+{
+    return (struct nf_coll_network){
+        .price = { .npieces = 1,
+                   .pieces = { { 0, 176, 0.105 } },
+                   .combine_byte_us = 0.01 },
+        .delta = delta,
+    };
+}
+
+/* The cost between both kinds of ports is between both costs, and has no gap
+ * where an algorithm has a formula for one of them only. */
+static void test_between(void)
+{
+    unsigned tried = 0, gaps = 0;
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        for (uint32_t ranks = 2; ranks <= 33; ranks++) {
+            const struct nf_coll_algorithm *a = nf_coll_table[i];
+            const struct nf_coll_network half = cluster(2), full = cluster(1);
+            const struct nf_coll_network both = cluster(1.25);
+            double hd = nf_coll_cost_us(a, &half, ranks, 1e5, 2);
+            double fd = nf_coll_cost_us(a, &full, ranks, 1e5, 2);
+            double got = nf_coll_cost_us(a, &both, ranks, 1e5, 2);
+
+            if (!isfinite(hd) && !isfinite(fd))
+                continue;
+            tried++;
+            CU_ASSERT(isfinite(got));
+            if (isfinite(hd) && isfinite(fd)) {
+                CU_ASSERT(fabs(got - (0.75 * fd + 0.25 * hd)) <= 1e-9 * got);
+            } else {
+                gaps++;
+            }
+            if (isfinite(fd))
+                CU_ASSERT(got >= fd * (1 - 1e-9));
+            if (!isfinite(fd))
+                CU_ASSERT(got <= hd * (1 + 1e-9));
+        }
+    CU_ASSERT(tried > 500);
+    CU_ASSERT(gaps > 50);
+}
+
+static bool chosen_is_best(const struct nf_coll_query *query,
+                           const struct nf_coll_network *network)
+{
+    struct nf_coll_choice choice;
+
+    if (!nf_coll_select_by_model(query, network, &choice))
+        return false;
+    if (!nf_coll_serves(choice.algorithm, query))
+        return false;
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        uint32_t most = nf_coll_clamp_segments(query->elements, 1024);
+
+        if (!nf_coll_serves(nf_coll_table[i], query))
+            continue;
+        for (uint32_t k = 1; k <= most; k += k < 16 ? 1 : k / 4)
+            if (nf_coll_cost_us(nf_coll_table[i], network, query->ranks,
+                                (double)query->bytes,
+                                k) < choice.cost_us * (1 - 1e-8))
+                return false;
+    }
+    return true;
+}
+
+/* Whatever the operation, P, size, ports and pieces. */
+static void test_best(void)
+{
+    static const double deltas[] = { 1, 1.3, 2 };
+    unsigned wrong = 0;
+
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        for (uint32_t ranks = 2; ranks <= 20; ranks += 3)
+            for (uint64_t bytes = 8; bytes < 1 << 26; bytes *= 32)
+                for (int i = 0; i < 6; i++) {
+                    const struct nf_coll_query query = {
+                        (enum nf_coll_op)op, ranks,     i % 2, bytes,
+                        bytes / 8,           i % 2 == 0
+                    };
+                    struct nf_coll_network network = cluster(deltas[i / 2]);
+
+                    if (op == NF_COLL_ALLTOALL)
+                        continue; /* has no algorithms yet */
+                    if (i % 2 == 1) {
+                        network.price.npieces = 2;
+                        network.price.pieces[1].from_bytes = 8192;
+                        network.price.pieces[1].start_us = 100;
+                        network.price.pieces[1].byte_us = 0.2;
+                    }
+                    if (!chosen_is_best(&query, &network) && wrong++ < 10)
+                        printf("\n    %s P=%u %u bytes, case %d",
+                               nf_coll_op_names[op], ranks, (unsigned)bytes, i);
+                }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+/* A network that is slow for messages above 8 KiB: the segments stay below. */
+static void test_pieces(void)
+{
+    struct nf_coll_network network = cluster(1);
+    const struct nf_coll_algorithm *pipeline =
+        nf_coll_find("bcast.pipeline.fd");
+    uint32_t linear, pieces;
+
+    linear = nf_coll_best_segments(pipeline, &network, 4, 65536, 1024, NULL);
+    network.price.npieces = 2;
+    network.price.pieces[1].from_bytes = 8192.5;
+    network.price.pieces[1].start_us = 5000;
+    network.price.pieces[1].byte_us = 0.105;
+    pieces = nf_coll_best_segments(pipeline, &network, 4, 65536, 1024, NULL);
+    CU_ASSERT(linear > 8);
+    CU_ASSERT_EQUAL(pieces, linear);
+    network.price.pieces[0].start_us = 3000;
+    linear = nf_coll_best_segments(
+        pipeline,
+        &(struct nf_coll_network){
+            .price = { .npieces = 1, .pieces = { { 0, 3000, 0.105 } } },
+            .delta = 1 },
+        4, 65536, 1024, NULL);
+    network.price.pieces[1].start_us = 50000;
+    pieces = nf_coll_best_segments(pipeline, &network, 4, 65536, 1024, NULL);
+    CU_ASSERT(linear < 8);
+    CU_ASSERT_EQUAL(pieces, 8);
+    /* no more than asked for */
+    CU_ASSERT_EQUAL(
+        nf_coll_best_segments(pipeline, &network, 4, 65536, 5, NULL), 1);
+    /* nothing to choose */
+    CU_ASSERT_EQUAL(nf_coll_best_segments(nf_coll_find("bcast.binomial"),
+                                          &network, 4, 65536, 1024, NULL),
+                    1);
+}
+
+static bool serves(const char *name, uint32_t ranks, uint32_t root,
+                   uint64_t elements, bool commutative)
+{
+    const struct nf_coll_algorithm *algorithm = nf_coll_find(name);
+    const struct nf_coll_query query = { algorithm->op, ranks,    root,
+                                         8 * elements,  elements, commutative };
+
+    return nf_coll_serves(algorithm, &query);
+}
+
+static void test_serves(void)
+{
+    CU_ASSERT(serves("bcast.flat", 5, 3, 1, true));
+    /* P = 2^n */
+    CU_ASSERT(serves("allgather.rec_doubling", 8, 0, 64, true));
+    CU_ASSERT(!serves("allgather.rec_doubling", 6, 0, 64, true));
+    /* operators */
+    CU_ASSERT(serves("reduce.circulant", 5, 0, 9, true));
+    CU_ASSERT(!serves("reduce.circulant", 5, 0, 9, false));
+    CU_ASSERT(serves("reduce.binomial", 5, 0, 9, false));
+    CU_ASSERT(serves("reduce.binomial", 5, 2, 9, true));
+    CU_ASSERT(!serves("reduce.binomial", 5, 2, 9, false));
+    CU_ASSERT(serves("reduce.binomial_ordered", 5, 2, 9, false));
+    /* blocks */
+    CU_ASSERT(serves("allreduce.ring", 8, 0, 8, true));
+    CU_ASSERT(!serves("allreduce.ring", 8, 0, 7, true));
+    CU_ASSERT(serves("allreduce.seg_doubling", 9, 0, 8, true));
+    CU_ASSERT(serves("bcast.pipeline.fd", 9, 0, 1, true));
+    CU_ASSERT(serves("gather.binomial", 9, 0, 1, true));
+}
+
+int main(void)
+{
+    CU_TestInfo laws[] = {
+        { "between half and full duplex", test_between },
+        { "nothing is cheaper than the choice", test_best },
+        { "prices in pieces", test_pieces },
+        { "which calls an algorithm serves", test_serves },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "laws", NULL, NULL, NULL, NULL, laws },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}

@@ -1,0 +1,325 @@
+/* Groups whose members all live: right results, whatever the timing, and
+ * members that do not call the same. */
+#include "config.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+
+/* ------------------------------------------------------- rounds without barrier */
+
+/* Each member goes through all rounds at its own pace.
+ * @return rounds that were wrong; prints what */
+static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
+{
+    struct group_sim sim;
+    struct round round[FAKE_MEMBERS_MAX];
+    uint64_t number[FAKE_MEMBERS_MAX] = { 0 };
+    struct nf_rng rng = { seed };
+    char algorithms[400];
+    struct nf_group_options options = { .algorithms = algorithms };
+    uint64_t steps = 0;
+    unsigned bad = 0;
+    uint32_t left = ranks;
+
+    draw_algorithms(&rng, algorithms, sizeof(algorithms));
+    if (!sim_open(&sim, ranks, seed, &options))
+        return 1;
+    while (left > 0 && bad == 0 && steps++ < rounds * 5000) {
+        uint32_t r = (uint32_t)nf_rng_below(&rng, ranks);
+
+        if (nf_rng_below(&rng, 2) == 0 &&
+            fake_next_us(&sim.world) != INT64_MAX)
+            sim.world.now_us = fake_next_us(&sim.world);
+        if (number[r] == rounds)
+            continue;
+        if (sim.requests[r] == NULL) {
+            round_make(&round[r], r, ranks, seed * 100000 + number[r]);
+            sim_start(&sim, r, &round[r].call);
+        }
+        if (sim.requests[r] != NULL)
+            sim.statuses[r] = nf_request_test(sim.requests[r]);
+        if (sim.statuses[r] == NF_WAIT)
+            continue;
+        if (sim.statuses[r] != NF_OK || !round_is_right(&round[r])) {
+            printf("%s: P %u seed %llu round %llu rank %u kind %d: %s\n",
+                   algorithms, ranks, (unsigned long long)seed,
+                   (unsigned long long)number[r], r, (int)round[r].call.kind,
+                   sim.statuses[r] == NF_OK
+                       ? "wrong result"
+                       : nf_group_error(sim.groups[r])->text);
+            bad++;
+        }
+        nf_request_free(sim.requests[r]);
+        sim.requests[r] = NULL;
+        round_fini(&round[r]);
+        left -= ++number[r] == rounds;
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        if (sim.requests[r] != NULL) {
+            nf_request_free(sim.requests[r]);
+            round_fini(&round[r]);
+        }
+    if (bad == 0 && left > 0)
+        printf("%s: P %u seed %llu does not end\n", algorithms, ranks,
+               (unsigned long long)seed);
+    sim_close(&sim);
+    return bad + left;
+}
+
+static void a_thousand_mixed_rounds_are_right(void)
+{
+    CU_ASSERT_EQUAL(go_through(5, 1, 1000), 0);
+    for (uint64_t seed = 2; seed < 42; seed++)
+        CU_ASSERT_EQUAL(go_through((uint32_t)(1 + seed % 9), seed, 40), 0);
+    CU_ASSERT_EQUAL(go_through(16, 99, 50), 0);
+}
+
+/* ------------------------------------------------------------------- threads */
+
+struct member {
+    struct nf_group *group;
+    uint64_t rounds;
+    unsigned bad;
+};
+
+static void *run_member(void *user)
+{
+    struct member *member = user;
+    uint32_t rank = nf_group_rank(member->group);
+    uint32_t ranks = nf_group_size(member->group);
+
+    for (uint64_t i = 0; i < member->rounds && member->bad == 0; i++) {
+        struct nf_request *request;
+        struct round round;
+        enum nf_status status;
+
+        round_make(&round, rank, ranks, 700000 + i);
+        status = nf_group_start(member->group, &round.call, &request);
+        if (status == NF_OK)
+            status = nf_request_wait(request);
+        if (status != NF_OK || !round_is_right(&round)) {
+            printf("round %u rank %u kind %d: %s\n", (unsigned)i, rank,
+                   (int)round.call.kind, nf_group_error(member->group)->text);
+            member->bad++;
+        }
+        round_fini(&round);
+    }
+    if (nf_barrier(member->group) != NF_OK)
+        member->bad++;
+    nf_group_close(member->group);
+    return NULL;
+}
+
+static void threads_get_right_results(void)
+{
+    enum { THREADS = 4 };
+    struct nf_group *groups[THREADS];
+    struct member members[THREADS];
+    pthread_t threads[THREADS];
+    struct nf_error err;
+
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(THREADS, NULL, groups, &err),
+                          NF_OK);
+    for (int i = 0; i < THREADS; i++) {
+        members[i] = (struct member){ groups[i], 1000, 0 };
+        CU_ASSERT(round_define(groups[i]));
+        pthread_create(&threads[i], NULL, run_member, &members[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        CU_ASSERT_EQUAL(members[i].bad, 0);
+    }
+}
+
+/* ---------------------------------------------------------- different calls */
+
+/* One member's call is changed.  Whoever waits for one that went on with other
+ * things must take it for silent.  @return whether that was an error */
+static bool is_noticed(void (*change)(struct round *round), uint32_t odd,
+                       enum nf_call_kind kind, uint64_t seed)
+{
+    const struct nf_group_options options = { .timeout_us = 2000000 };
+    const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
+    struct group_sim sim;
+    struct round round[5];
+    bool noticed = false, ended;
+
+    if (!sim_open(&sim, 5, seed, &options))
+        return false;
+    for (uint32_t r = 0; r < 5; r++) {
+        round_make_kind(&round[r], r, 5, 4, kind, 30);
+        if (r == odd)
+            change(&round[r]);
+        sim_start(&sim, r, &round[r].call);
+    }
+    ended = sim_run(&sim);
+    for (int calls = 0; calls < 2 && ended; calls++) {
+        for (uint32_t r = 0; r < 5; r++)
+            noticed = noticed || sim.statuses[r] == NF_ERR_MISMATCH ||
+                      sim.statuses[r] == NF_ERR_TIMEDOUT;
+        if (noticed)
+            break;
+        for (uint32_t r = 0; r < 5; r++)
+            sim_start(&sim, r, &barrier);
+        ended = sim_run(&sim);
+    }
+    for (int calls = 0; calls < 2 && ended; calls++) {
+        for (uint32_t r = 0; r < 5; r++)
+            sim_start(&sim, r, &barrier); /* some hear of it in this one */
+        ended = sim_run(&sim);
+    }
+    for (uint32_t r = 0; r < 5; r++)
+        noticed = noticed && sim.statuses[r] == NF_ERR_REVOKED;
+    sim_close(&sim);
+    for (uint32_t r = 0; r < 5; r++)
+        round_fini(&round[r]);
+    return noticed && ended;
+}
+
+static void other_root(struct round *round)
+{
+    round->call.root = (round->call.root + 1) % 5;
+}
+
+static void other_operator(struct round *round)
+{
+    round->call.type = NF_ELEM_LOC_INT64;
+    round->call.op = NF_MINLOC;
+}
+
+static void other_type(struct round *round)
+{
+    round->call.type = NF_ELEM_COMPLEX128;
+}
+
+static void smaller_count(struct round *round)
+{
+    round->call.count--;
+}
+
+static void other_operation(struct round *round)
+{
+    round->call.kind = NF_CALL_SCAN;
+}
+
+static void different_calls_are_errors(void)
+{
+    for (uint32_t odd = 0; odd < 5; odd++) {
+        CU_ASSERT(is_noticed(other_root, odd, NF_CALL_BCAST, odd));
+        CU_ASSERT(is_noticed(other_root, odd, NF_CALL_REDUCE, odd));
+        CU_ASSERT(is_noticed(other_type, odd, NF_CALL_BCAST, odd));
+        CU_ASSERT(is_noticed(other_operator, odd, NF_CALL_ALLREDUCE, odd));
+        CU_ASSERT(is_noticed(smaller_count, odd, NF_CALL_ALLREDUCE, odd));
+        CU_ASSERT(is_noticed(smaller_count, odd, NF_CALL_BCAST, odd));
+        CU_ASSERT(is_noticed(smaller_count, odd, NF_CALL_GATHER, odd));
+        CU_ASSERT(is_noticed(other_operation, odd, NF_CALL_ALLREDUCE, odd));
+    }
+}
+
+/* ------------------------------------------------------------- arguments */
+
+static void bad_arguments_are_refused_and_cost_nothing(void)
+{
+    struct nf_group *group, *groups[2];
+    struct nf_error err;
+    double x[4] = { 1, 2, 3, 4 }, y[4] = { 0 };
+    const struct nf_group_options wrong = { .algorithms = "bcast.nothing" };
+
+    CU_ASSERT_EQUAL(nf_group_open_threads(2, &wrong, groups, &err),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_group_open_threads(0, NULL, groups, &err),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(1, NULL, &group, &err), NF_OK);
+    CU_ASSERT_EQUAL(nf_bcast(group, x, 4, NF_ELEM_FLOAT64, 1), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_bcast(group, x, 4, 99, 0), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_bcast(group, NULL, 4, NF_ELEM_BYTE, 0), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_bcast(group, NULL, 0, NF_ELEM_BYTE, 0), NF_OK);
+    CU_ASSERT_EQUAL(nf_bcast(group, x, SIZE_MAX / 4, NF_ELEM_FLOAT64, 0),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_allreduce(group, x, y, 4, NF_ELEM_FLOAT64, NF_BAND),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_allreduce(group, x, y, 4, NF_ELEM_BYTE, NF_SUM),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_allreduce(group, x, y, 2, NF_ELEM_COMPLEX128, NF_MIN),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_allreduce(group, x, NULL, 4, NF_ELEM_FLOAT64, NF_SUM),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_scatter(group, NULL, y, 4, NF_ELEM_FLOAT64, 0),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_allreduce(group, x, y, 4, NF_ELEM_FLOAT64, NF_SUM),
+                    NF_OK);
+    CU_ASSERT_EQUAL(memcmp(x, y, sizeof(x)), 0);
+    CU_ASSERT_EQUAL(nf_exscan(group, x, NULL, 0, NF_ELEM_FLOAT64, NF_SUM),
+                    NF_OK);
+    CU_ASSERT_EQUAL(nf_barrier(group), NF_OK);
+    CU_ASSERT_EQUAL(nf_group_type_bytes(group, NF_ELEM_LOC_FLOAT64), 16);
+    nf_group_close(group);
+    nf_group_close(NULL);
+}
+
+/* ---------------------------------------------------------------- operators */
+
+static void combine2(int type, int op, void *out, const void *left,
+                     const void *right)
+{
+    const struct nf_user_codes codes = { 0 };
+
+    CU_ASSERT_EQUAL(nf_combine(&codes, type, op, out, left, right, 1), NF_OK);
+}
+
+#define CHECK_OP(ctype, type, op, x, y, z)                                     \
+    do {                                                                       \
+        ctype left_ = (x), right_ = (y), out_;                                 \
+                                                                               \
+        combine2(type, op, &out_, &left_, &right_);                            \
+        CU_ASSERT_EQUAL(out_, (ctype)(z));                                     \
+    } while (0)
+
+static void operators_compute_what_they_say(void)
+{
+    struct nf_loc_float64 a = { 2.5, 7 }, b = { 2.5, 3 }, c = { -1, 9 }, out;
+    struct nf_loc_float64 nan = { 0.0 / 0.0, 1 };
+
+    CHECK_OP(int8_t, NF_ELEM_INT8, NF_SUM, 100, 100, -56);
+    CHECK_OP(int64_t, NF_ELEM_INT64, NF_PROD, INT64_MAX, 2, -2);
+    CHECK_OP(uint16_t, NF_ELEM_UINT16, NF_MAX, 65535, 1, 65535);
+    CHECK_OP(int16_t, NF_ELEM_INT16, NF_MAX, -1, 1, 1);
+    CHECK_OP(uint8_t, NF_ELEM_BYTE, NF_BXOR, 0xf0, 0xff, 0x0f);
+    CHECK_OP(int32_t, NF_ELEM_INT32, NF_LAND, 8, 4, 1);
+    CHECK_OP(int32_t, NF_ELEM_INT32, NF_LXOR, 8, 4, 0);
+    CHECK_OP(float, NF_ELEM_FLOAT32, NF_MIN, 0.5f, -2, -2);
+    CHECK_OP(double, NF_ELEM_FLOAT64, NF_MAX, 0.0 / 0.0, 3, 3);
+    CHECK_OP(double, NF_ELEM_FLOAT64, NF_MIN, 3, 0.0 / 0.0, 3);
+    CHECK_OP(double, NF_ELEM_FLOAT64, NF_LOR, 0, 0, 0);
+    combine2(NF_ELEM_LOC_FLOAT64, NF_MINLOC, &out, &a, &b);
+    CU_ASSERT_EQUAL(out.index, 3);
+    combine2(NF_ELEM_LOC_FLOAT64, NF_MAXLOC, &out, &c, &a);
+    CU_ASSERT_EQUAL(out.index, 7);
+    combine2(NF_ELEM_LOC_FLOAT64, NF_MINLOC, &out, &nan, &a);
+    CU_ASSERT_EQUAL(out.index, 7);
+    combine2(NF_ELEM_LOC_FLOAT64, NF_MAXLOC, &out, &a, &nan);
+    CU_ASSERT_EQUAL(out.index, 7);
+}
+
+int main(void)
+{
+    CU_TestInfo alive[] = {
+        { "a thousand mixed rounds are right",
+          a_thousand_mixed_rounds_are_right },
+        { "threads get right results", threads_get_right_results },
+        { "different calls are errors", different_calls_are_errors },
+        { "bad arguments are refused and cost nothing",
+          bad_arguments_are_refused_and_cost_nothing },
+        { "operators compute what they say", operators_compute_what_they_say },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "groups", NULL, NULL, NULL, NULL, alive },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}

@@ -1,0 +1,331 @@
+/* Members that end or fall silent in the middle of calls: nobody hangs, the
+ * right one is named, the group is given up, and shrink makes a new one. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+
+enum { RANKS = 5, TIMEOUT_US = 2000000, SECOND_US = 1000000 };
+
+struct scene {
+    struct group_sim sim;
+    struct round rounds[RANKS];
+    uint32_t victim;
+    char what[160];
+    unsigned bad;
+};
+
+static void complain(struct scene *scene, const char *why, uint32_t rank)
+{
+    if (scene->bad++ < 3)
+        printf("%s: %s (rank %u: %s)\n", scene->what, why, rank,
+               scene->sim.groups[rank] != NULL
+                   ? nf_group_error(scene->sim.groups[rank])->text
+                   : "");
+}
+
+/* Everybody that lives makes a call of that kind. */
+static void call_all(struct scene *scene, enum nf_call_kind kind,
+                     uint64_t number, size_t count)
+{
+    for (uint32_t r = 0; r < RANKS; r++) {
+        if (!sim_runs(&scene->sim, r))
+            continue;
+        round_fini(&scene->rounds[r]);
+        round_make_kind(&scene->rounds[r], r, RANKS, number, kind, count);
+        sim_start(&scene->sim, r, &scene->rounds[r].call);
+    }
+    if (!sim_run(&scene->sim))
+        complain(scene, "hangs", 0);
+}
+
+static void check_statuses(struct scene *scene, int64_t since_us)
+{
+    bool any_left = scene->sim.world.dead[scene->victim] ||
+                    scene->sim.frozen[scene->victim];
+
+    for (uint32_t r = 0; r < RANKS; r++) {
+        enum nf_status status = scene->sim.statuses[r];
+
+        if (!sim_runs(&scene->sim, r))
+            continue;
+        if (scene->sim.ended_us[r] > since_us + TIMEOUT_US + SECOND_US)
+            complain(scene, "too late", r);
+        if (status == NF_OK && !round_is_right(&scene->rounds[r]))
+            complain(scene, "success with a wrong result", r);
+        if (status == NF_OK)
+            continue;
+        if (!any_left)
+            complain(scene, "fails though all live", r);
+        if (status != NF_ERR_DEAD && status != NF_ERR_TIMEDOUT &&
+            status != NF_ERR_REVOKED)
+            complain(scene, nf_strerror(status), r);
+        for (uint32_t other = 0; other < RANKS; other++)
+            if ((scene->sim.groups[r]->lost[other] != 0) !=
+                (other == scene->victim))
+                complain(scene, "the wrong member is named", r);
+    }
+}
+
+static void check_revoked(struct scene *scene)
+{
+    int64_t since_us = scene->sim.world.now_us;
+
+    /* whoever had all it needed hears of it now */
+    call_all(scene, NF_CALL_BARRIER, 0, 0);
+    check_statuses(scene, since_us);
+    for (uint32_t r = 0; r < RANKS; r++)
+        if (sim_runs(&scene->sim, r) && scene->sim.statuses[r] == NF_OK)
+            complain(scene, "a barrier without a member", r);
+    call_all(scene, NF_CALL_BARRIER, 0, 0);
+    for (uint32_t r = 0; r < RANKS; r++)
+        if (sim_runs(&scene->sim, r) &&
+            scene->sim.statuses[r] != NF_ERR_REVOKED)
+            complain(scene, "not revoked", r);
+}
+
+/* @param expected  survivors */
+static void check_shrunk(struct scene *scene, uint32_t expected)
+{
+    enum nf_status results[RANKS];
+    struct group_sim *sim = &scene->sim;
+
+    if (!sim_shrink(sim, results))
+        complain(scene, "shrink hangs", 0);
+    for (uint32_t r = 0; r < RANKS; r++) {
+        if (!sim_runs(sim, r))
+            continue;
+        if (results[r] != NF_OK || sim->groups[r]->ranks != expected) {
+            complain(scene, "no good group of the survivors", r);
+            return;
+        }
+    }
+    for (uint32_t r = 0; r < RANKS; r++) {
+        if (!sim_runs(sim, r))
+            continue;
+        round_fini(&scene->rounds[r]);
+        round_make_kind(&scene->rounds[r], sim->groups[r]->rank, expected, 8,
+                        NF_CALL_ALLREDUCE, 50);
+        sim_start(sim, r, &scene->rounds[r].call);
+    }
+    if (!sim_run(sim))
+        complain(scene, "the new group hangs", 0);
+    for (uint32_t r = 0; r < RANKS; r++)
+        if (sim_runs(sim, r) && (sim->statuses[r] != NF_OK ||
+                                 !round_is_right(&scene->rounds[r])))
+            complain(scene, "the new group computes wrongly", r);
+}
+
+static bool begin(struct scene *scene, const char *algorithm, uint64_t seed)
+{
+    const struct nf_group_options options = { .timeout_us = TIMEOUT_US,
+                                              .algorithms = algorithm };
+
+    memset(scene, 0, sizeof(*scene));
+    for (uint32_t r = 0; r < RANKS; r++)
+        round_make_kind(&scene->rounds[r], r, RANKS, 0, NF_CALL_BARRIER, 0);
+    return sim_open(&scene->sim, RANKS, seed, &options);
+}
+
+static void end(struct scene *scene)
+{
+    for (uint32_t r = 0; r < RANKS; r++)
+        round_fini(&scene->rounds[r]);
+    sim_close(&scene->sim);
+}
+
+/* The victim ends when it sends its at-th message; at < 0: before the call.
+ * @return whether it came to that */
+static bool kill_at(const struct nf_coll_algorithm *algorithm, uint32_t victim,
+                    int at, bool mutely, unsigned *bad)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    enum nf_call_kind kind = (enum nf_call_kind)algorithm->op;
+    uint64_t number = algorithm->order == NF_ORDER_RANKS ? 4 : 7;
+    char forced[80];
+    bool killed;
+    int64_t since_us;
+
+    snprintf(forced, sizeof(forced), "%s%s", algorithm->name,
+             algorithm->items == NF_ITEMS_SEGMENTS ? ":k=3" : "");
+    if (!begin(scene, forced, victim * 100 + (uint64_t)(at + 1))) {
+        (*bad)++;
+        free(scene);
+        return false;
+    }
+    snprintf(scene->what, sizeof(scene->what), "%s victim %u at %d%s", forced,
+             victim, at, mutely ? " mutely" : "");
+    scene->victim = victim;
+    scene->sim.world.kill_member = victim;
+    scene->sim.world.kill_at = (uint64_t)(at < 0 ? 0 : at);
+    scene->sim.world.kill_mutely = mutely;
+    if (at < 0)
+        fake_kill(&scene->sim.world, victim);
+    call_all(scene, kind, number, 40);
+    killed = scene->sim.world.dead[victim];
+    since_us = scene->sim.world.dead_us[victim];
+    if (killed) {
+        check_statuses(scene, since_us);
+        check_revoked(scene);
+        check_shrunk(scene, RANKS - 1);
+    }
+    *bad += scene->bad;
+    end(scene);
+    free(scene);
+    return killed;
+}
+
+static unsigned kill_everywhere(bool mutely)
+{
+    unsigned bad = 0, kills = 0;
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        if (nf_coll_table[i]->power_of_two)
+            continue;
+        for (uint32_t victim = 0; victim < RANKS; victim++) {
+            int at = -1;
+
+            while (at < 40 &&
+                   kill_at(nf_coll_table[i], victim, at, mutely, &bad))
+                at++;
+            kills += (unsigned)(at + 1);
+        }
+    }
+    CU_ASSERT(kills > 500);
+    return bad;
+}
+
+static void a_member_killed_at_any_step_is_named(void)
+{
+    CU_ASSERT_EQUAL(kill_everywhere(false), 0);
+}
+
+static void a_member_silent_from_any_step_is_named(void)
+{
+    CU_ASSERT_EQUAL(kill_everywhere(true), 0);
+}
+
+/* It lives, but does not come; later it finds itself left out. */
+static void a_member_that_does_not_come_is_left_out(void)
+{
+    for (uint32_t victim = 0; victim < RANKS; victim++) {
+        struct scene *scene = calloc(1, sizeof(*scene));
+        enum nf_status results[RANKS];
+
+        CU_ASSERT(begin(scene, "allreduce.ring", victim));
+        snprintf(scene->what, sizeof(scene->what), "frozen %u", victim);
+        scene->victim = victim;
+        scene->sim.frozen[victim] = true;
+        call_all(scene, NF_CALL_ALLREDUCE, 7, 40);
+        check_statuses(scene, 1000);
+        check_revoked(scene);
+        scene->sim.frozen[victim] = false; /* too late */
+        sim_start(&scene->sim, victim, &scene->rounds[victim].call);
+        CU_ASSERT(scene->sim.statuses[victim] < 0);
+        CU_ASSERT(sim_shrink(&scene->sim, results));
+        for (uint32_t r = 0; r < RANKS; r++)
+            CU_ASSERT_EQUAL(results[r], r == victim ? NF_ERR_DEAD : NF_OK);
+        CU_ASSERT_EQUAL(scene->bad, 0);
+        end(scene);
+        free(scene);
+    }
+}
+
+/* More members end while the survivors agree. */
+static void members_may_end_during_shrink(void)
+{
+    for (uint64_t at = 0; at < 60; at++)
+        for (int mutely = 0; mutely < 2; mutely++) {
+            struct scene *scene = calloc(1, sizeof(*scene));
+            enum nf_status results[RANKS];
+            uint32_t second = (uint32_t)(at % 4), size = 0;
+
+            CU_ASSERT(begin(scene, "allreduce.ring", at));
+            scene->victim = 4;
+            fake_kill(&scene->sim.world, 4);
+            call_all(scene, NF_CALL_ALLREDUCE, 7, 40);
+            scene->sim.world.kill_member = second;
+            scene->sim.world.kill_count = 0;
+            scene->sim.world.kill_at = at / 4;
+            scene->sim.world.kill_mutely = mutely != 0;
+            CU_ASSERT(sim_shrink(&scene->sim, results));
+            for (uint32_t r = 0; r < RANKS; r++) {
+                if (!sim_runs(&scene->sim, r))
+                    continue;
+                CU_ASSERT_EQUAL(results[r], NF_OK);
+                if (results[r] != NF_OK)
+                    continue;
+                if (size == 0)
+                    size = scene->sim.groups[r]->ranks;
+                CU_ASSERT_EQUAL(scene->sim.groups[r]->ranks, size);
+            }
+            CU_ASSERT(size == 4 || size == 3);
+            CU_ASSERT_EQUAL(scene->bad, 0);
+            end(scene);
+            free(scene);
+        }
+}
+
+/* A call in which memory runs out at any moment ends everywhere. */
+static void without_memory_nobody_hangs(void)
+{
+    static const enum nf_call_kind kinds[] = { NF_CALL_ALLREDUCE,
+                                               NF_CALL_BCAST, NF_CALL_SCAN,
+                                               NF_CALL_EXSCAN,
+                                               NF_CALL_ALLGATHER };
+
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+        unsigned failures = 0;
+
+        for (long successes = 0; successes < 400; successes++) {
+            struct scene *scene = calloc(1, sizeof(*scene));
+            bool failed = false;
+
+            CU_ASSERT(begin(scene, "", 5));
+            for (uint32_t r = 0; r < RANKS; r++) {
+                round_fini(&scene->rounds[r]);
+                round_make_kind(&scene->rounds[r], r, RANKS, 6, kinds[k], 300);
+            }
+            nf_alloc_fail_after(successes);
+            for (uint32_t r = 0; r < RANKS; r++)
+                sim_start(&scene->sim, r, &scene->rounds[r].call);
+            CU_ASSERT(sim_run(&scene->sim));
+            nf_alloc_fail_after(-1);
+            for (uint32_t r = 0; r < RANKS; r++) {
+                failed = failed || scene->sim.statuses[r] != NF_OK;
+                if (scene->sim.statuses[r] == NF_OK)
+                    CU_ASSERT(round_is_right(&scene->rounds[r]));
+            }
+            failures += failed;
+            end(scene);
+            free(scene);
+            if (!failed)
+                break;
+        }
+        CU_ASSERT(failures > 10 && failures < 400);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo failures[] = {
+        { "a member killed at any step is named",
+          a_member_killed_at_any_step_is_named },
+        { "a member silent from any step is named",
+          a_member_silent_from_any_step_is_named },
+        { "a member that does not come is left out",
+          a_member_that_does_not_come_is_left_out },
+        { "members may end during shrink", members_may_end_during_shrink },
+        { "without memory nobody hangs", without_memory_nobody_hangs },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "failures", NULL, NULL, NULL, NULL, failures },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}

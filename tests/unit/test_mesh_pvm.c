@@ -1,0 +1,690 @@
+/* Meshes of real PVM tasks, none of which nowfarm has spawned.
+ *
+ * For each test this program starts itself some times.  Each such task says its
+ * tid, is told all, plays its part of the scene, and ends with status 0 if all
+ * was right. */
+#include "config.h"
+#include <pvm3.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/rng.h"
+#include "common/net/mesh.h"
+#include "common/wire/link.h"
+#include "tests/unit/link_pipe.h"
+#include "tests/unit/nf_unit.h"
+#include "tests/unit/own_pvm.h"
+
+enum { TASKS_MOST = 8, PATIENCE_US = 10 * 1000000, MESSAGES = 40 };
+
+/* ================================================== the part of a task === */
+
+static int tids[TASKS_MOST];
+static uint32_t ntasks, me;
+static const char *scene_name;
+
+static void check(bool right, int line, const char *text)
+{
+    if (right)
+        return;
+    fprintf(stderr, "%s, task %u, line %d: %s\n", scene_name, me, line, text);
+    exit(1);
+}
+#define CHECK(condition) check(condition, __LINE__, #condition)
+
+static struct nf_mesh *open_mesh(uint64_t id)
+{
+    struct nf_error err = { NF_OK, "" };
+    struct nf_mesh *mesh = NULL;
+
+    if (nf_mesh_open_pvm(tids, ntasks, id, PATIENCE_US, &mesh, &err) != NF_OK)
+        fprintf(stderr, "task %u: %s\n", me, err.text);
+    CHECK(mesh != NULL && mesh->rank == me && mesh->ranks == ntasks);
+    return mesh;
+}
+
+static void say(struct nf_mesh *mesh, uint32_t to, uint32_t word,
+                struct nf_blob *payload)
+{
+    struct nf_mesh_message m = { (const uint8_t *)&word, sizeof(word), payload,
+                                 false };
+
+    CHECK(nf_mesh_send(mesh, to, &m) == NF_OK);
+}
+
+static uint32_t word_of(const struct nf_mesh_event *event)
+{
+    uint32_t word = UINT32_MAX;
+
+    CHECK(event->kind == NF_MESH_MESSAGE &&
+          event->message.head_bytes == sizeof(word));
+    memcpy(&word, event->message.head, sizeof(word));
+    return word;
+}
+
+static struct nf_mesh_event next(struct nf_mesh *mesh)
+{
+    int64_t until_us = nf_now_us() + PATIENCE_US;
+    struct nf_mesh_event event;
+    enum nf_status status;
+
+    while ((status = nf_mesh_next(mesh, &event)) == NF_WAIT) {
+        CHECK(nf_now_us() < until_us);
+        nf_mesh_wait(mesh, 1000000);
+    }
+    CHECK(status == NF_OK);
+    return event;
+}
+
+static void hear(struct nf_mesh *mesh, uint32_t from, uint32_t word)
+{
+    struct nf_mesh_event event = next(mesh);
+
+    CHECK(event.kind == NF_MESH_MESSAGE);
+    CHECK(event.member == from);
+    CHECK(word_of(&event) == word);
+    nf_blob_unref(event.message.payload);
+}
+
+/* Until what was sent has gone. */
+static void drain(struct nf_mesh *mesh, uint32_t to)
+{
+    struct nf_mesh_event event;
+
+    while (nf_mesh_backlog_bytes(mesh, to) > 0) {
+        enum nf_status status = nf_mesh_next(mesh, &event);
+
+        CHECK(status == NF_WAIT || event.kind == NF_MESH_LEFT);
+        if (nf_mesh_backlog_bytes(mesh, to) > 0)
+            CHECK(nf_mesh_wait(mesh, PATIENCE_US) == NF_OK);
+    }
+}
+
+/* All wait for all; who is ahead may have said its next word already. */
+static void meet(struct nf_mesh *mesh, uint32_t word)
+{
+    static uint32_t ahead[TASKS_MOST];
+    uint32_t got = 1;
+
+    for (uint32_t i = 0; i < mesh->ranks; i++) {
+        if (i == mesh->rank)
+            continue;
+        say(mesh, i, word, NULL);
+        got += ahead[i] == word + 1;
+        ahead[i] = 0;
+    }
+    while (got < mesh->ranks) {
+        struct nf_mesh_event event = next(mesh);
+
+        if (event.kind == NF_MESH_LEFT)
+            continue; /* who has met all may go */
+        if (word_of(&event) == word) {
+            got++;
+            continue;
+        }
+        CHECK(ahead[event.member] == 0);
+        ahead[event.member] = word_of(&event) + 1;
+    }
+}
+
+static uint64_t seed_of(uint32_t from, uint32_t to, uint32_t i)
+{
+    return 1 + (from * 8 + to) * UINT64_C(1000) + i;
+}
+
+static enum nf_type type_of(uint64_t seed)
+{
+    return (enum nf_type)(seed % (NF_FLOAT64 + 1));
+}
+
+static size_t bytes_of(uint64_t seed)
+{
+    struct nf_rng rng = { .state = seed };
+    bool large = nf_rng_below(&rng, 3) == 0;
+    size_t bytes = (size_t)nf_rng_below(&rng, large ? (1 << 20) + 1 : 5000);
+
+    return seed % 10 == 0 ? 0 : bytes - bytes % 8;
+}
+
+static void say_seeded(struct nf_mesh *mesh, uint32_t to, uint32_t i)
+{
+    uint64_t seed = seed_of(mesh->rank, to, i);
+    struct nf_blob *payload = pipe_payload(seed, bytes_of(seed), type_of(seed));
+
+    say(mesh, to, i, bytes_of(seed) > 0 ? payload : NULL);
+    nf_blob_unref(payload);
+}
+
+static bool hear_seeded(struct nf_mesh *mesh, uint32_t *got)
+{
+    struct nf_mesh_event event;
+    enum nf_status status = nf_mesh_next(mesh, &event);
+    uint64_t seed;
+
+    if (status == NF_WAIT)
+        return false;
+    CHECK(status == NF_OK);
+    if (event.kind == NF_MESH_LEFT) {
+        CHECK(got[event.member] == MESSAGES);
+        return false;
+    }
+    seed = seed_of(event.member, mesh->rank, got[event.member]);
+    CHECK(word_of(&event) == got[event.member]);
+    CHECK(pipe_payload_is(event.message.payload, seed, bytes_of(seed),
+                          type_of(seed)));
+    nf_blob_unref(event.message.payload);
+    got[event.member]++;
+    return true;
+}
+
+static void play_exchange(void)
+{
+    struct nf_mesh *mesh = open_mesh(1);
+    uint32_t sent[TASKS_MOST] = { 0 }, got[TASKS_MOST] = { 0 }, all = 0;
+    struct nf_rng rng = { .state = me + 1 };
+
+    for (uint32_t n = 0; n < (ntasks - 1) * MESSAGES; n++) {
+        uint32_t to = (uint32_t)nf_rng_below(&rng, ntasks);
+
+        while (to == me || sent[to] == MESSAGES)
+            to = (to + 1) % ntasks;
+        say_seeded(mesh, to, sent[to]++);
+        while (nf_rng_below(&rng, 3) == 0 && hear_seeded(mesh, got))
+            all++;
+    }
+    while (all < (ntasks - 1) * MESSAGES)
+        if (hear_seeded(mesh, got))
+            all++;
+        else
+            CHECK(nf_mesh_wait(mesh, PATIENCE_US) == NF_OK);
+    for (uint32_t i = 0; i < ntasks; i++)
+        drain(mesh, i);
+    nf_mesh_close(mesh);
+}
+
+/* Task 2 stops; the others neither block nor lose what is for it. */
+static void play_stopped(void)
+{
+    enum { BYTES = 8 << 20, TURNS = 200 };
+    struct nf_mesh *mesh = open_mesh(1);
+    struct nf_blob *payload = pipe_payload(5, BYTES, NF_BYTES);
+
+    if (me == 2) {
+        say(mesh, 0, (uint32_t)getpid(), NULL);
+        raise(SIGSTOP);
+        for (int i = 0; i < 2; i++) {
+            struct nf_mesh_event event = next(mesh);
+
+            CHECK(pipe_payload_is(event.message.payload, 5, BYTES, NF_BYTES));
+            nf_blob_unref(event.message.payload);
+        }
+    } else {
+        struct nf_mesh_event event;
+        uint32_t pid = 0;
+
+        if (me == 0) {
+            event = next(mesh);
+            pid = word_of(&event);
+            usleep(50000);
+            say(mesh, 1, 4, NULL);
+        } else {
+            hear(mesh, 0, 4);
+        }
+        alarm(60); /* a send that blocks never returns */
+        say(mesh, 2, 1, payload);
+        for (uint32_t i = 0; i < TURNS; i++) {
+            say(mesh, 1 - me, i, NULL);
+            hear(mesh, 1 - me, i);
+        }
+        CHECK(me == 1 || nf_mesh_backlog_bytes(mesh, 2) >
+                             BYTES - 2 * NF_LINK_WINDOW_MAX_BYTES);
+        if (me == 0)
+            kill((pid_t)pid, SIGCONT);
+    }
+    meet(mesh, 5);
+    CHECK(atomic_load(&payload->refs) == 1);
+    nf_blob_unref(payload);
+    nf_mesh_close(mesh);
+}
+
+static void play_killed(void)
+{
+    const uint32_t rest[] = { 0, 2 };
+    struct nf_mesh *mesh = open_mesh(1), *sub = NULL, *more;
+    struct nf_mesh_event event;
+    int64_t start_us;
+
+    if (me == 1) {
+        say(mesh, 0, 9, NULL);
+        say(mesh, 2, 9, NULL);
+        raise(SIGKILL);
+    }
+    hear(mesh, 1, 9);
+    start_us = nf_now_us();
+    do
+        event = next(mesh);
+    while (event.kind == NF_MESH_MESSAGE && word_of(&event) == 55);
+    CHECK(event.kind == NF_MESH_LEFT && event.member == 1);
+    CHECK(nf_now_us() - start_us < 1000000);
+    say(mesh, 1, 3, NULL); /* to nobody */
+    CHECK(nf_mesh_backlog_bytes(mesh, 1) == 0);
+    say(mesh, 2 - me, 55, NULL); /* a leftover */
+    if (me == 2)
+        usleep(100000); /* the other one sends to what we do not have yet */
+    CHECK(nf_mesh_subset(mesh, rest, 2, 7, &sub, NULL) == NF_OK);
+    CHECK(sub->rank == me / 2 && sub->ranks == 2);
+    CHECK(nf_mesh_subset(mesh, rest, 2, 7, &more, NULL) == NF_ERR_INVAL);
+    say(sub, 1 - sub->rank, 100, NULL);
+    nf_mesh_close(mesh);
+    hear(sub, 1 - sub->rank, 100);
+    for (uint32_t i = 0; i < MESSAGES; i++)
+        say_seeded(sub, 1 - sub->rank, i);
+    for (uint32_t i = 0, got[2] = { 0 }; i < MESSAGES;)
+        if (hear_seeded(sub, got))
+            i++;
+        else
+            CHECK(nf_mesh_wait(sub, PATIENCE_US) == NF_OK);
+    meet(sub, 8);
+    if (sub->rank == 0) {
+        nf_mesh_close(sub);
+        return;
+    }
+    event = next(sub); /* who closes its mesh has left */
+    CHECK(event.kind == NF_MESH_LEFT && event.member == 0);
+    nf_mesh_close(sub);
+}
+
+static void send_garbage(int to, int tag, struct nf_rng *rng)
+{
+    static uint8_t data[4096];
+    int bytes = (int)nf_rng_below(rng, sizeof(data));
+
+    for (int k = 0; k < bytes; k++)
+        data[k] = (uint8_t)nf_rng_next(rng);
+    if (bytes >= NF_FRAME_HEADER_BYTES && bytes % 3 > 0) {
+        struct nf_frame f = {
+            .kind = (enum nf_msg_kind)nf_rng_below(rng, NF_MSG_KINDS),
+            .cookie = nf_rng_next(rng),
+            .body_total_bytes = (uint32_t)bytes - NF_FRAME_HEADER_BYTES,
+            .body_bytes = (uint32_t)bytes - NF_FRAME_HEADER_BYTES,
+        };
+
+        nf_frame_encode(&f, data);
+    }
+    pvm_initsend(PvmDataRaw);
+    pvm_pkbyte((char *)data, bytes, 1);
+    pvm_send(to, tag);
+}
+
+/* The last task is a stranger, who also guesses the contexts. */
+static void play_stranger(void)
+{
+    enum { TAG_FRAME = 0x4e4601, TAG_EXIT, TURNS = 300 };
+    struct nf_rng rng = { .state = 3 };
+    int victim = tids[1], context;
+    struct nf_mesh *mesh;
+
+    ntasks--;
+    if (me < ntasks) {
+        mesh = open_mesh(1);
+        usleep(20000);
+        for (uint32_t i = 0; i < TURNS; i++) {
+            meet(mesh, i);
+            usleep(500);
+        }
+        nf_mesh_close(mesh);
+        return;
+    }
+    usleep(20000);
+    context = pvm_newcontext();
+    for (int i = 0; i < 3000; i++) {
+        const int contexts[] = { 0, 0x24e46, context - 1, context - 2,
+                                 context };
+
+        pvm_setcontext(contexts[i % 5]);
+        if (i % 50 == 1) { /* "that one has died" */
+            pvm_initsend(PvmDataRaw);
+            pvm_pkint(&victim, 1, 1);
+            pvm_send(tids[0], TAG_EXIT);
+        }
+        send_garbage(tids[(uint32_t)i % ntasks], i % 7 == 0 ? i : TAG_FRAME,
+                     &rng);
+    }
+}
+
+/* A program that uses PVM for itself before, between and after. */
+static void play_foreign(void)
+{
+    int context, buffer, value = 0, other = tids[1 - me], packed, from;
+    struct nf_mesh *mesh;
+
+    pvm_setopt(PvmRoute, PvmDontRoute);
+    pvm_setopt(PvmFragSize, 5000);
+    pvm_setopt(PvmAutoErr, 1);
+    pvm_initsend(PvmDataDefault);
+    value = 1;
+    pvm_pkint(&value, 1, 1);
+    pvm_send(other, 11);
+    mesh = open_mesh(1);
+    buffer = pvm_recv(-1, -1); /* waits since before the mesh was there */
+    CHECK(buffer > 0 && pvm_upkint(&value, 1, 1) == 0 && value == 1);
+    for (uint32_t i = 0; i < 200; i++) {
+        int numbers[2] = { (int)i, (int)i + 1 };
+
+        pvm_initsend(PvmDataDefault);
+        packed = pvm_getsbuf();
+        pvm_pkint(&numbers[0], 1, 1);
+        say_seeded(mesh, 1 - me, i); /* in the middle of packing */
+        pvm_pkint(&numbers[1], 1, 1);
+        CHECK(pvm_getsbuf() == packed);
+        pvm_send(other, 12);
+        say(mesh, 1 - me, 1000 + i, NULL);
+        buffer = pvm_recv(-1, -1);
+        CHECK(pvm_bufinfo(buffer, NULL, NULL, &from) == 0 && from == other);
+        CHECK(pvm_upkint(&numbers[0], 1, 1) == 0);
+        {
+            struct nf_mesh_event event = next(mesh);
+
+            nf_blob_unref(event.message.payload);
+        }
+        hear(mesh, 1 - me, 1000 + i);
+        CHECK(pvm_getrbuf() == buffer); /* and of unpacking */
+        CHECK(pvm_upkint(&numbers[1], 1, 1) == 0);
+        CHECK(numbers[0] == (int)i && numbers[1] == (int)i + 1);
+    }
+    context = pvm_newcontext();
+    pvm_setcontext(context);
+    meet(mesh, 4);
+    CHECK(pvm_getcontext() == context);
+    pvm_setcontext(0);
+    meet(mesh, 5);
+    nf_mesh_close(mesh);
+    CHECK(pvm_getopt(PvmRoute) == PvmDontRoute);
+    CHECK(pvm_getopt(PvmFragSize) == 5000);
+    CHECK(pvm_getopt(PvmAutoErr) == 1);
+    CHECK(pvm_nrecv(-1, -1) == 0);
+}
+
+static void play_two(void)
+{
+    struct nf_mesh *a = open_mesh(1), *b = open_mesh(2);
+
+    for (uint32_t i = 0; i < 300; i++) {
+        say(a, 1 - me, i, NULL);
+        say(b, 1 - me, 1000 + i, NULL);
+    }
+    for (uint32_t i = 0; i < 300; i++)
+        hear(b, 1 - me, 1000 + i);
+    CHECK(nf_mesh_wait(a, 0) == NF_OK); /* no socket tells of them */
+    for (uint32_t i = 0; i < 300; i++)
+        hear(a, 1 - me, i);
+    meet(a, 1);
+    nf_mesh_close(a);
+    meet(b, 2);
+    nf_mesh_close(b);
+}
+
+static void expect_refusal(const int *list, uint32_t count, int64_t timeout_us,
+                           enum nf_status status, const char *text)
+{
+    struct nf_error err = { NF_OK, "" };
+    struct nf_mesh *mesh = NULL;
+
+    CHECK(nf_mesh_open_pvm(list, count, 9, timeout_us, &mesh, &err) == status);
+    if (strstr(err.text, text) == NULL)
+        fprintf(stderr, "said: %s\n", err.text);
+    CHECK(strstr(err.text, text) != NULL && mesh == NULL);
+}
+
+/* The last of three does not come, and later all do. */
+static void play_missing(void)
+{
+    const int twice[] = { tids[0], tids[1], tids[1] };
+    const int others[] = { tids[(me + 1) % 3], tids[(me + 2) % 3] };
+    const int none[] = { tids[0], 0 };
+    struct nf_mesh *mesh;
+    char text[64];
+
+    expect_refusal(twice, 3, 1000000, NF_ERR_INVAL, "1 and 2 are the same");
+    expect_refusal(others, 2, 1000000, NF_ERR_INVAL, "not among the members");
+    expect_refusal(none, 2, 1000000, NF_ERR_INVAL, "member 1 is no task");
+    snprintf(text, sizeof(text), "member 2 of 3, task t%x, did not come",
+             (unsigned)tids[2]);
+    if (me < 2)
+        expect_refusal(tids, 3, 700000, NF_ERR_UNREACHABLE, text);
+    else
+        usleep(1500000);
+    snprintf(text, sizeof(text), "member 0 of 3, task t%x, did not come",
+             (unsigned)tids[0]);
+    if (me == 1)
+        expect_refusal(tids, 3, 300000, NF_ERR_UNREACHABLE, text);
+    mesh = open_mesh(9); /* in spite of the words of those who gave up */
+    meet(mesh, 1);
+    nf_mesh_close(mesh);
+}
+
+static void play_no_memory(void)
+{
+    const uint32_t both[] = { 0, 1 };
+    struct nf_mesh *mesh = NULL, *sub = NULL;
+    struct nf_blob *payload = pipe_payload(1, 3000, NF_BYTES);
+    struct nf_mesh_message m = { (const uint8_t *)"x", 1, payload, false };
+    enum nf_status status = NF_ERR_NOMEM;
+    long n;
+
+    for (n = 0; n < 8; n++) { /* before anybody is told */
+        nf_alloc_fail_after(n);
+        CHECK(nf_mesh_open_pvm(tids, 2, 3, 100, &mesh, NULL) != NF_OK);
+        nf_alloc_fail_after(-1);
+    }
+    mesh = open_mesh(1);
+    nf_alloc_fail_after(0);
+    status = nf_mesh_send(mesh, 1 - me, &m);
+    nf_alloc_fail_after(-1);
+    CHECK(status == NF_ERR_NOMEM);
+    meet(mesh, 2); /* as if it had never been asked for */
+    for (n = 0, status = NF_ERR_NOMEM; status == NF_ERR_NOMEM; n++) {
+        nf_alloc_fail_after(n);
+        status = nf_mesh_subset(mesh, both, 2, 4, &sub, NULL);
+        nf_alloc_fail_after(-1);
+        CHECK(n < 100);
+    }
+    CHECK(status == NF_OK && n > 5);
+    meet(sub, 3);
+    CHECK(nf_mesh_send(sub, 1 - me, &m) == NF_OK);
+    nf_alloc_fail_after(0);
+    do {
+        struct nf_mesh_event event;
+
+        status = nf_mesh_next(sub, &event);
+        if (status == NF_WAIT)
+            nf_mesh_wait(sub, 1000000);
+    } while (status == NF_WAIT);
+    nf_alloc_fail_after(-1);
+    CHECK(status == NF_ERR_NOMEM);
+    nf_mesh_close(sub);
+    meet(mesh, 6);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
+
+static const struct {
+    const char *name;
+    void (*play)(void);
+} scenes[] = {
+    { "exchange", play_exchange }, { "stopped", play_stopped },
+    { "killed", play_killed },     { "stranger", play_stranger },
+    { "foreign", play_foreign },   { "two", play_two },
+    { "missing", play_missing },   { "no-memory", play_no_memory },
+};
+
+/* "SCENE RANK TASKS"; the tids are read from standard input. */
+static int play(char **args)
+{
+    me = (uint32_t)strtoul(args[1], NULL, 10);
+    ntasks = (uint32_t)strtoul(args[2], NULL, 10);
+    scene_name = args[0];
+    printf("%d\n", pvm_mytid());
+    fflush(stdout);
+    for (uint32_t i = 0; i < ntasks; i++)
+        CHECK(scanf("%d", &tids[i]) == 1 && tids[i] > 0);
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++)
+        if (strcmp(scenes[i].name, args[0]) == 0) {
+            scenes[i].play();
+            pvm_setopt(PvmAutoErr, 0);
+            pvm_exit();
+            return 0;
+        }
+    return 2;
+}
+
+/* ======================================================== the test === */
+
+struct task {
+    pid_t pid;
+    FILE *to, *from;
+};
+
+static void start(struct task *task, const char *scene, uint32_t rank,
+                  uint32_t count)
+{
+    int in[2], out[2];
+    char number[16], tasks[16];
+
+    if (pipe(in) != 0 || pipe(out) != 0)
+        exit(99);
+    snprintf(number, sizeof(number), "%u", rank);
+    snprintf(tasks, sizeof(tasks), "%u", count);
+    task->pid = fork();
+    if (task->pid == 0) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        for (int fd = 3; fd < 64; fd++)
+            close(fd);
+        execl("/proc/self/exe", "test_mesh_pvm", scene, number, tasks,
+              (char *)NULL);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    task->to = fdopen(in[1], "w");
+    task->from = fdopen(out[0], "r");
+}
+
+/* @param dies  the task that is to be killed, or -1 */
+static void run(const char *scene, uint32_t count, int dies)
+{
+    struct task all[TASKS_MOST];
+    int numbers[TASKS_MOST];
+
+    for (uint32_t i = 0; i < count; i++)
+        start(&all[i], scene, i, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (fscanf(all[i].from, "%d", &numbers[i]) != 1)
+            numbers[i] = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < count; k++)
+            fprintf(all[i].to, "%d\n", numbers[k]);
+        fclose(all[i].to);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int status = -1;
+
+        waitpid(all[i].pid, &status, 0);
+        if ((int)i == dies)
+            CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        else
+            CU_ASSERT_EQUAL(status, 0);
+        fclose(all[i].from);
+    }
+}
+
+static void test_exchange(void)
+{
+    run("exchange", 5, -1);
+}
+
+static void test_exchange_xdr(void)
+{
+    setenv("NOWFARM_ENCODING", "xdr", 1);
+    run("exchange", 3, -1);
+    unsetenv("NOWFARM_ENCODING");
+}
+
+static void test_one(void)
+{
+    run("exchange", 1, -1);
+}
+
+static void test_stopped(void)
+{
+    run("stopped", 3, -1);
+}
+
+static void test_killed(void)
+{
+    run("killed", 3, 1);
+}
+
+static void test_stranger(void)
+{
+    run("stranger", 4, -1);
+}
+
+static void test_foreign(void)
+{
+    run("foreign", 2, -1);
+}
+
+static void test_two(void)
+{
+    run("two", 2, -1);
+}
+
+static void test_missing(void)
+{
+    run("missing", 3, -1);
+}
+
+static void test_no_memory(void)
+{
+    run("no-memory", 2, -1);
+}
+
+static CU_TestInfo tests[] = {
+    { "all exchange messages of all sizes and types", test_exchange },
+    { "the same in XDR", test_exchange_xdr },
+    { "a mesh of one", test_one },
+    { "a stopped member stops nobody", test_stopped },
+    { "a killed member has left, the rest go on", test_killed },
+    { "a stranger does no harm", test_stranger },
+    { "the program's own use of PVM is not disturbed", test_foreign },
+    { "two meshes at once", test_two },
+    { "who does not come is named", test_missing },
+    { "out of memory", test_no_memory },
+    CU_TEST_INFO_NULL,
+};
+
+int main(int argc, char **argv)
+{
+    CU_SuiteInfo suites[] = {
+        { "mesh of PVM tasks", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+    int status;
+
+    if (argc == 4)
+        return play(argv + 1);
+    signal(SIGPIPE, SIG_IGN);
+    status = own_pvm_begin();
+    if (status != 0)
+        return status;
+    status = nf_unit_main(suites);
+    own_pvm_end();
+    return status;
+}
