@@ -226,6 +226,9 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
         case NF_ACT_LOST:
             nf_members_silent(e, a->slave);
             break;
+        case NF_ACT_GATHER:
+        case NF_ACT_ABANDON:
+            break; /* nothing is held yet */
         case NF_ACT_DONE:
             e->done = true;
             e->done_us = now_us;

@@ -50,7 +50,7 @@ FNR == 1 {
     if (from ~ pure && (target ~ impure ||
         target ~ /common\/base\/(log|clock)\.h/))
         wrong(from " is pure and may not include " target)
-    if (target !~ /^"/ || target ~ /^"(config|nowfarm)\.h"$/)
+    if (target !~ /^"/ || target ~ /^"(config|nowfarm(_group)?)\.h"$/)
         next
     gsub(/"/, "", target)
     to = folder(target)
