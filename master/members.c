@@ -273,6 +273,8 @@ static void send_job(struct engine *e, uint32_t peer)
         .master_silence_us = MASTER_SILENCE_US,
         .unit_timeout_us = e->options->unit_timeout_us,
         .has_shared = e->shared != NULL,
+        .hold = e->hold,
+        .combine = e->combine,
     };
     struct nf_msg msg = { .kind = NF_MSG_JOB };
 
@@ -394,6 +396,7 @@ void nf_members_begin(struct engine *e, int64_t now_us)
         .max_attempts = e->options->max_attempts,
         .silence_limit_us = e->options->heartbeat_timeout_us,
         .seed = e->options->seed,
+        .hold = e->hold,
     };
     enum nf_status status;
 
