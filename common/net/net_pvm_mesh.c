@@ -6,7 +6,11 @@
 #include "common/net/net_pvm_parts.h"
 #include "common/net/pvm_context.h"
 
-enum { ROUTES_MOST = 64 }; /* a socket each, and a moment to open */
+/* Who opens a route waits for the other one, also if that is stopped, and its
+ * master takes both for silent.  So routes between slaves are for shared data, at
+ * the begin; results go to the master on the route that there is, and between
+ * slaves by the pvmds. */
+enum { ROUTES_MOST = 64 };
 
 static uint64_t draw(const struct net_pvm *n, uint64_t id)
 {
@@ -58,7 +62,9 @@ enum nf_status nf_port_pvm_mesh(struct nf_port *port,
         tids[i] = nf_group_tid(msg, i);
     status = nf_mesh_join_pvm(tids, msg->count, msg->cookie,
                               (int)msg->context, false,
-                              msg->count <= ROUTES_MOST, mesh_p, err);
+                              msg->purpose == NF_GROUP_SHARED &&
+                                  msg->count <= ROUTES_MOST,
+                              mesh_p, err);
     nf_free(tids);
     if (status == NF_OK && (*mesh_p)->rank != msg->rank) {
         nf_mesh_close(*mesh_p);
