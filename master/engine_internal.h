@@ -44,6 +44,11 @@ struct slave {
     bool joined, timed_out;
     bool asked;   /**< SILENT: heard again, and asked to get ready */
     bool counted; /**< one of its host's `alive` */
+    bool awaits_shared;   /**< to be in the broadcast */
+    bool giving;          /**< its shared data to another slave */
+    uint64_t share_id;    /**< group that brings it shared data; 0: none */
+    uint32_t source;      /**< who gives, or NF_NO_PEER: the broadcast */
+    uint32_t share_tries; /**< groups that did not bring it */
     uint32_t host, nslots, farm_id, spawn_id;
     int64_t heard_us, spoken_us;
     char label[96];
@@ -97,6 +102,8 @@ struct gather {
     /** The broadcast of shared data, or NULL */
     struct nf_group *sharing;
     struct nf_request *share_request;
+    bool share_wanted; /**< some slave waits for it */
+    bool shared_once;  /**< it has begun, or there was no need */
 };
 
 struct engine {
@@ -256,6 +263,10 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     struct nf_error *err);
 
 /* share.c */
+/** Get the shared data to a slave that has just got the job. */
+void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us);
+/** It has it, or is gone. */
+void nf_share_end(struct engine *e, uint32_t peer);
 /** Was this the end of a group that brings shared data?  Then it is seen to. */
 bool nf_gather_shared_failed(struct engine *e, uint32_t peer,
                              const struct nf_group_end_msg *m, int64_t now_us);

@@ -126,6 +126,39 @@ await 60
 job_verified "reduce, killed in mid-gather"
 unset NOWFARM_LOG
 
+# ------------------------------------------------------------------ shared data
+says() { grep -q "$1" "$work/err"; }
+export NOWFARM_LOG=info
+shared=(synth --units 200 --cost 10ms --shared 64MiB --slaves 4 --slots 1
+    --heartbeat-timeout 1s --verify --json)
+start run "${shared[@]}"
+check "four slaves are there" list_slaves 4
+check "the slaves get shared data by a broadcast" \
+    wait_until 10 says 'shared data to 4 slaves by bcast'
+kill -9 "${slaves[1]}"
+await 60
+job_verified "killed in the broadcast"
+
+start run "${shared[@]}"
+check "four slaves are there" list_slaves 4
+wait_until 10 says 'shared data to'
+sleep 0.02
+kill -STOP "${slaves[2]}"
+await 60
+kill -9 "${slaves[2]}" 2> /dev/null
+job_verified "stopped in the broadcast"
+
+start run "${shared[@]}"
+check "four slaves are there" list_slaves 4
+wait_until 10 says 'shared data to'
+sleep 0.6
+kill -9 "${slaves[0]}"
+await 60
+job_verified "a new slave gets shared data"
+check "a new slave gets shared data: of another one" \
+    err_says 'slave 4 .*gets the shared data of slave'
+unset NOWFARM_LOG
+
 # -------------------------------------------------------------------- at random
 RANDOM=$$
 echo "# seed $$"
