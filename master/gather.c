@@ -5,8 +5,8 @@
  *              how many bytes that is (HOLDING)
  *     MOVING   a group of master and holders does a gatherv or a reduce
  *
- * A holder that is lost ends it (the farm abandons it), and so does a group that
- * fails; then the farm asks again.  Nothing here waits. */
+ * A holder that is lost ends it (the farm abandons it), and so does a group
+ * that fails; then the farm asks again.  Nothing here waits. */
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -220,8 +220,7 @@ static void fail(struct engine *e, const char *why, uint32_t blamed_peer,
         return;
     }
     for (uint32_t i = 0; i < g->nmembers && g->group != NULL; i++)
-        blamed[g->members[i].peer] =
-            nf_group_is_lost(g->group, i + 1) != 0;
+        blamed[g->members[i].peer] = nf_group_is_lost(g->group, i + 1) != 0;
     if (blamed_peer != NF_NO_PEER)
         blamed[blamed_peer] = true;
     nf_engine_notice(e, "gathering failed: %s", text);
@@ -256,9 +255,8 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     struct nf_group **group_p,
                                     struct nf_error *err)
 {
-    struct nf_group_options options = {
-        .timeout_us = e->options->heartbeat_timeout_us
-    };
+    struct nf_group_options options = { .timeout_us =
+                                            e->options->heartbeat_timeout_us };
     struct nf_mesh *mesh = NULL;
     int *tids = nf_calloc(count, sizeof(*tids));
     enum nf_status status;
@@ -411,8 +409,8 @@ void nf_gather_holding(struct engine *e, const struct nf_net_event *ev,
                                          h.bytes == g->result_bytes)
                        : nf_layout_fits(&h.layout, h.count, h.bytes));
     if (!fits) {
-        nf_engine_end(e, NF_ERR_FAILED,
-                      "results of %s: %s", e->slaves[ev->peer].label,
+        nf_engine_end(e, NF_ERR_FAILED, "results of %s: %s",
+                      e->slaves[ev->peer].label,
                       e->combine ? "not of one size, so they can't be combined"
                                  : "not what it said");
         return;
@@ -461,8 +459,9 @@ static enum nf_status collect_member(struct engine *e,
             status = e->app->collect(e->app->user, unit, data, bytes);
             data += bytes;
             if (status != NF_OK)
-                nf_engine_end(e, NF_ERR_FAILED, "result of unit %" PRIu64 ": %s",
-                              unit, nf_strerror(status));
+                nf_engine_end(e, NF_ERR_FAILED,
+                              "result of unit %" PRIu64 ": %s", unit,
+                              nf_strerror(status));
         }
     return status;
 }

@@ -99,7 +99,8 @@ enum nf_status nf_gather_check(const struct nf_app *app,
 
     if (o->gather == NULL)
         return NF_OK;
-    while (i < sizeof(ways) / sizeof(ways[0]) && strcmp(o->gather, ways[i]) != 0)
+    while (i < sizeof(ways) / sizeof(ways[0]) &&
+           strcmp(o->gather, ways[i]) != 0)
         i++;
     if (i == sizeof(ways) / sizeof(ways[0]))
         return nf_fail(err, NF_ERR_INVAL,

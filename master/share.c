@@ -1,7 +1,8 @@
-/* Shared data to slaves: those that are there at the begin get it by a broadcast
- * of a group of master and slaves; who comes later, or was in a broadcast that
- * failed, gets it from one slave that has it, of its own host if there is one, or
- * from the master.  A slave whose group fails says so, so nobody goes without.
+/* Shared data to slaves: those that are there at the begin get it by a
+ * broadcast of a group of master and slaves; who comes later, or was in a
+ * broadcast that failed, gets it from one slave that has it, of its own host if
+ * there is one, or from the master.  A slave whose group fails says so, so
+ * nobody goes without.
  *
  * Where payloads go by reference all that would be more work than it saves. */
 #include "config.h"
@@ -12,7 +13,8 @@
 #include "common/group/over_mesh.h"
 #include "master/engine_internal.h"
 
-/* After the first hello the others may take this long to be in the broadcast. */
+/* After the first hello the others may take this long to be in the broadcast.
+ */
 static const int64_t GRACE_US = 200 * 1000LL;
 /* Groups that a slave tries before it gets the data from the master. */
 enum { TRIES_MOST = 2 };
@@ -46,7 +48,8 @@ static void send_directly(struct engine *e, uint32_t peer)
     e->report.bytes_out += e->shared->bytes;
 }
 
-/* ------------------------------------------------------------- the broadcast */
+/* ------------------------------------------------------------- the broadcast
+ */
 
 void nf_gather_close_shared(struct engine *e)
 {
@@ -157,7 +160,8 @@ void nf_gather_shared_turn(struct engine *e)
     g->share_request = NULL;
 }
 
-/* ---------------------------------------------------------------- one by one */
+/* ---------------------------------------------------------------- one by one
+ */
 
 /* A slave that has the data and gives it to nobody, heard of just now, on the
  * host of @p peer if possible.  @return NF_NO_PEER: none */

@@ -1,9 +1,9 @@
 /* Groups: results that were kept go home, shared data comes.
  *
  * The master says when: GATHER, to which we answer what we have, and GROUP, to
- * meet the others.  A group goes on in the turns of the communicator; its end is
- * of no interest to anybody but the root, so only failures are told.  It stays
- * open when our part is done, since others may not be done. */
+ * meet the others.  A group goes on in the turns of the communicator; its end
+ * is of no interest to anybody but the root, so only failures are told.  It
+ * stays open when our part is done, since others may not be done. */
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,8 +73,7 @@ static struct nf_blob *join_units(const struct nf_slave *s,
                                   const struct nf_held_unit *units,
                                   uint64_t count, size_t bytes)
 {
-    struct nf_blob *blob =
-        nf_blob_create(bytes, s->kernel.app->result_type);
+    struct nf_blob *blob = nf_blob_create(bytes, s->kernel.app->result_type);
     uint8_t *to = blob != NULL ? blob->data : NULL;
 
     for (uint64_t i = 0; i < count && blob != NULL; i++) {

@@ -1,7 +1,7 @@
 #ifndef NF_SLAVE_HELD_H
 #define NF_SLAVE_HELD_H
-/** @file held.h  Results that stay with the slave until the master says which of
- *  them count.  A unit may be there twice; both are results of it. */
+/** @file held.h  Results that stay with the slave until the master says which
+ * of them count.  A unit may be there twice; both are results of it. */
 #include "common/base/blob.h"
 #include "common/wire/wire.h"
 

@@ -259,7 +259,8 @@ json_t *report_json(const char *app, const struct nf_report *r,
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, s:f, "
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, "
+        "s:f, "
         "s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
         "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,

@@ -99,8 +99,7 @@ static struct nf_chunk *skip_taken(struct nf_pool *pool,
         uint32_t index = list->head;
         struct nf_chunk *chunk = nf_chunks_at(&pool->chunks, index);
 
-        while (chunk->count > 0 &&
-               nf_pool_state(pool, chunk->first) != state) {
+        while (chunk->count > 0 && nf_pool_state(pool, chunk->first) != state) {
             chunk->first++;
             chunk->count--;
         }

@@ -16,8 +16,7 @@ struct nf_group_clock {
 enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                const struct nf_group_clock *clock,
                                const struct nf_group_options *options,
-                               struct nf_group **group_p,
-                               struct nf_error *err);
+                               struct nf_group **group_p, struct nf_error *err);
 /** @return the name of the algorithm of a call that has begun, "" if it needs
  *  none */
 const char *nf_request_algorithm(const struct nf_request *request);

@@ -14,9 +14,10 @@ enum nf_status nf_reducer_check(const struct nf_app *app, struct nf_error *err)
 {
     if (app->combine_by == NF_COMBINE_NONE ||
         (app->combine_by == NF_COMBINE_OWN && app->combine == NULL))
-        return nf_fail(err, NF_ERR_INVAL,
-                       "gather reduce: %s does not say how results are combined",
-                       app->name);
+        return nf_fail(
+            err, NF_ERR_INVAL,
+            "gather reduce: %s does not say how results are combined",
+            app->name);
     if (app->combine_by != NF_COMBINE_OWN && app->result_type == NF_BYTES)
         return nf_fail(err, NF_ERR_INVAL,
                        "gather reduce: results of %s are bytes, no numbers",
@@ -57,7 +58,7 @@ enum nf_status nf_reducer_init(struct nf_reducer *r, const struct nf_app *app,
             x = y;                                                             \
         memcpy((uint8_t *)inout + i * sizeof(T), &x, sizeof(T));               \
     }
-#define LESS(a, b)       ((a) < (b))
+#define LESS(a, b) ((a) < (b))
 
 static void combine_int32(enum nf_combine by, void *inout, const void *in,
                           size_t bytes)
@@ -75,8 +76,7 @@ static void combine_int64(enum nf_combine by, void *inout, const void *in,
 static void combine_float32(enum nf_combine by, void *inout, const void *in,
                             size_t bytes)
 {
-#define LESS32(a, b)                                                           \
-    ((a) < (b) || (by == NF_COMBINE_MIN ? isnan(b) : isnan(a)))
+#define LESS32(a, b) ((a) < (b) || (by == NF_COMBINE_MIN ? isnan(b) : isnan(a)))
     COMBINE(float, float, LESS32)
 }
 
@@ -145,8 +145,8 @@ void nf_reducer_pack(const struct nf_reducer *r, const void *result,
         uint8_t *elem = vector_p + i * elem_bytes(r);
 
         elem[0] = 1; /* wherever that ends up in another byte order */
-        memcpy(elem + HEAD_BYTES,
-               (const uint8_t *)result + i * r->block_bytes, used_bytes(r, i));
+        memcpy(elem + HEAD_BYTES, (const uint8_t *)result + i * r->block_bytes,
+               used_bytes(r, i));
     }
 }
 
@@ -179,8 +179,8 @@ static void combine_elements(const void *in, void *inout, size_t count,
         if (!is_set(from))
             continue;
         if (is_set(to))
-            nf_reducer_combine(r->app, to + HEAD_BYTES,
-                               from + HEAD_BYTES, r->block_bytes);
+            nf_reducer_combine(r->app, to + HEAD_BYTES, from + HEAD_BYTES,
+                               r->block_bytes);
         else
             memcpy(to, from, elem_bytes(r));
     }
@@ -197,7 +197,6 @@ enum nf_status nf_reducer_define(struct nf_reducer *r, struct nf_group *group,
     status = nf_group_define_type(group, (uint32_t)units,
                                   (uint32_t)r->unit_bytes, type_p);
     if (status == NF_OK)
-        status =
-            nf_group_define_operator(group, combine_elements, 1, r, op_p);
+        status = nf_group_define_operator(group, combine_elements, 1, r, op_p);
     return status;
 }

@@ -7,9 +7,9 @@
 #include "common/net/pvm_context.h"
 
 /* Who opens a route waits for the other one, also if that is stopped, and its
- * master takes both for silent.  So routes between slaves are for shared data, at
- * the begin; results go to the master on the route that there is, and between
- * slaves by the pvmds. */
+ * master takes both for silent.  So routes between slaves are for shared data,
+ * at the begin; results go to the master on the route that there is, and
+ * between slaves by the pvmds. */
 enum { ROUTES_MOST = 64 };
 
 static uint64_t draw(const struct net_pvm *n, uint64_t id)
@@ -60,11 +60,10 @@ enum nf_status nf_port_pvm_mesh(struct nf_port *port,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     for (uint32_t i = 0; i < msg->count; i++)
         tids[i] = nf_group_tid(msg, i);
-    status = nf_mesh_join_pvm(tids, msg->count, msg->cookie,
-                              (int)msg->context, false,
-                              msg->purpose == NF_GROUP_SHARED &&
-                                  msg->count <= ROUTES_MOST,
-                              mesh_p, err);
+    status = nf_mesh_join_pvm(
+        tids, msg->count, msg->cookie, (int)msg->context, false,
+        msg->purpose == NF_GROUP_SHARED && msg->count <= ROUTES_MOST, mesh_p,
+        err);
     nf_free(tids);
     if (status == NF_OK && (*mesh_p)->rank != msg->rank) {
         nf_mesh_close(*mesh_p);

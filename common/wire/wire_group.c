@@ -4,7 +4,8 @@
 
 enum { RANGE_BYTES = 16, TID_BYTES = 4 };
 
-enum nf_status nf_put_gather(struct nf_body *body, const struct nf_gather_msg *m,
+enum nf_status nf_put_gather(struct nf_body *body,
+                             const struct nf_gather_msg *m,
                              const uint64_t *ranges)
 {
     if (m->nranges > (SIZE_MAX - 1024) / RANGE_BYTES)

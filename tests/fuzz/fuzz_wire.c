@@ -136,8 +136,8 @@ CYCLE(group_end, nf_group_end_msg, nf_put_group_end(&one, &m),
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static void (*const cycles[])(const uint8_t *data, size_t bytes) = {
-        cycle_hello, cycle_job,    cycle_ready,       cycle_text,
-        cycle_lease, cycle_result, cycle_unit_failed, cycle_cancel,
+        cycle_hello,   cycle_job,    cycle_ready,       cycle_text,
+        cycle_lease,   cycle_result, cycle_unit_failed, cycle_cancel,
         cycle_holding, cycle_gather, cycle_group,       cycle_group_end,
     };
 

@@ -89,7 +89,8 @@ static struct lease *find_original(struct script *s, const struct nf_action *a)
                                  a->first + a->count != l->first + l->count))
             continue; /* of several that have it, another one */
         require(s, !l->twin, "there are at most two copies");
-        require(s, !l->spoilt || is_muddled(s, l), "what a copy failed on is not copied again");
+        require(s, !l->spoilt || is_muddled(s, l),
+                "what a copy failed on is not copied again");
         require(s, l->slave != a->slave, "copies are with two slaves");
         require(s, a->first + a->count == l->first + l->count,
                 "a copy goes to the end of the lease");
@@ -187,8 +188,8 @@ struct due {
     uint64_t first, count; /* these pending ones are to be accepted */
     uint32_t slave;        /* who has them */
     uint64_t give_up;      /* this one is to be given up, or MAX_UNITS */
-    struct lease *loser; /* this one is to be cancelled, if it has become
-                            useless and is not being computed; or NULL */
+    struct lease *loser;   /* this one is to be cancelled, if it has become
+                              useless and is not being computed; or NULL */
 };
 
 static bool all_settled(const struct script *s)
@@ -211,8 +212,9 @@ static void check_cancel(struct script *s, const struct nf_action *a,
     for (uint32_t i = 0; i < s->nleases; i++)
         if (s->leases[i].id == a->lease && is_muddled(s, &s->leases[i]))
             l = &s->leases[i];
-    require(s, l && l->live && l->id == a->lease && l->slave == a->slave &&
-                   l->slot == a->slot,
+    require(s,
+            l && l->live && l->id == a->lease && l->slave == a->slave &&
+                l->slot == a->slot,
             "only the slower copy is cancelled");
     if (s->wrong)
         return;
@@ -434,8 +436,7 @@ static void check(struct script *s, enum nf_status status,
     for (uint64_t u = due.first; u < due.first + due.count; u++)
         require(s, s->units[u].fate != PENDING || s->over,
                 "every unit that was answered is settled");
-    require(s,
-            due.give_up == MAX_UNITS || s->units[due.give_up].was_lost,
+    require(s, due.give_up == MAX_UNITS || s->units[due.give_up].was_lost,
             "a unit at fault is given up");
     require(s,
             !due.loser || !is_useless(s, due.loser) ||
@@ -492,8 +493,8 @@ void do_join(struct script *s, uint32_t slave, uint32_t nslots)
 }
 
 /* The n-th oldest live lease of a slot. */
-static struct lease *nth_oldest(struct script *s, uint32_t slave,
-                                uint32_t slot, uint32_t n)
+static struct lease *nth_oldest(struct script *s, uint32_t slave, uint32_t slot,
+                                uint32_t n)
 {
     for (uint32_t i = 0; i < s->nleases; i++)
         if (s->leases[i].live && s->leases[i].slave == slave &&

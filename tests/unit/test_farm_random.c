@@ -322,10 +322,9 @@ static void check_honest_end(struct script *s)
         const struct unit *unit = &s->units[u];
 
         if (!unit->fails && !unit->kills)
-            require(s,
-                    unit->fate == DONE ||
-                        unit->silences > NF_FARM_FREE_SILENCES,
-                    "no innocent unit is given up");
+            require(
+                s, unit->fate == DONE || unit->silences > NF_FARM_FREE_SILENCES,
+                "no innocent unit is given up");
         else
             require(s, unit->fate == GIVEN_UP, "bad units are given up");
     }
@@ -381,8 +380,8 @@ static void setup(struct script *s, uint64_t seed, bool trace)
           "seed %" PRIu64 ": %s, %s%s, %" PRIu64 " units, %u..%u slots, %u "
           "attempts, silence %" PRId64 "\n",
           seed, s->spec, s->honest ? "honest" : "wild",
-          s->config.hold ? ", hold" : "", s->config.units,
-          s->config.slots, s->config.max_slots, s->config.max_attempts,
+          s->config.hold ? ", hold" : "", s->config.units, s->config.slots,
+          s->config.max_slots, s->config.max_attempts,
           s->config.silence_limit_us);
 }
 

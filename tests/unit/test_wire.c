@@ -20,9 +20,9 @@ static const uint64_t equal[3] = { 7, 7, 7 };
 
 static const struct nf_hello hello = { NF_WIRE_VERSION, "1.2.3", 4, 5, 6,
                                        "host.example" };
-static const struct nf_job_msg job = { "matmul",  3,    2,     1000000, 6000000,
-                                       250000000, true, true, true, 33000,
-                                       250000 };
+static const struct nf_job_msg job = { "matmul", 3,         2,     1000000,
+                                       6000000,  250000000, true,  true,
+                                       true,     33000,     250000 };
 static const struct nf_lease_msg lease = { 11, UINT64_C(1) << 60,        3, 2,
                                            1,  { NF_LAYOUT_TABLE, NULL } };
 static const struct nf_result_msg result = {
