@@ -157,6 +157,24 @@ void report_print_parts(FILE *to, const struct nf_report *r)
                "slots free while others finished the last units");
 }
 
+static void print_gather(FILE *to, const struct nf_report *r)
+{
+    char time[32], bytes[32];
+
+    if (r->gathers == 0)
+        return;
+    fprintf(to, "gathered by %s: %s of %u slaves in %s", r->gather,
+            nf_format_bytes(r->gather_bytes, bytes, sizeof(bytes)),
+            r->gather_slaves, seconds(r->gather_s, time, sizeof(time)));
+    if (r->gather_algorithm[0] != '\0')
+        fprintf(to, " (%s)", r->gather_algorithm);
+    if (r->gathers > 1)
+        fprintf(to, ", in %u tries", r->gathers);
+    if (r->recomputed > 0)
+        fprintf(to, "; %" PRIu64 " units computed again", r->recomputed);
+    fputc('\n', to);
+}
+
 void report_print(FILE *to, const char *app, const struct nf_report *r,
                   enum verified verified, const char *note)
 {
@@ -181,6 +199,7 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
             r->duplicates, r->lost_slaves);
     if (r->copies > 0)
         fprintf(to, "%" PRIu64 " chunks copied in the end\n", r->copies);
+    print_gather(to, r);
     print_learnt(to, r);
     print_failures(to, r);
     print_remark(to, r);
@@ -224,12 +243,25 @@ static json_t *failures_json(const struct nf_report *r)
     return list;
 }
 
+/* null: results came as a stream. */
+static json_t *gather_json(const struct nf_report *r)
+{
+    if (r->gather[0] == '\0' || strcmp(r->gather, "stream") == 0)
+        return json_null();
+    return json_pack("{s:s, s:s, s:f, s:I, s:i, s:i, s:I}", "how", r->gather,
+                     "algorithm", r->gather_algorithm, "time_s", r->gather_s,
+                     "bytes", (json_int_t)r->gather_bytes, "slaves",
+                     (int)r->gather_slaves, "tries", (int)r->gathers,
+                     "recomputed", (json_int_t)r->recomputed);
+}
+
 json_t *report_json(const char *app, const struct nf_report *r,
                     enum verified verified)
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, s:f, "
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, "
+        "s:f, "
         "s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
         "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,
@@ -240,7 +272,7 @@ json_t *report_json(const char *app, const struct nf_report *r,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
         (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
         "failures", failures_json(r), "auto", learnt_json(r), "emulate",
-        emulate_json(r), "verified",
+        emulate_json(r), "gather", gather_json(r), "verified",
         verified == NOT_VERIFIED ? json_null()
                                  : json_boolean(verified == VERIFIED_RIGHT),
         "copies", (json_int_t)r->copies, "breakdown_s", "compute",

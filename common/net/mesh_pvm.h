@@ -46,6 +46,9 @@ struct mesh_pvm {
     struct mesh_note *current; /**< holds the head of the last event */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
+    bool shy; /**< opened without a meeting: nothing goes to a member behind
+                   this one before that has spoken, since what goes by the pvmds
+                   could be overtaken on the route that it opens */
     bool signalled;            /**< fd was written and not read */
     int fd;                    /**< eventfd: has something for a sleeper */
     int *fds;
