@@ -154,9 +154,26 @@ static int compute(const struct nf_work *work)
     return 0;
 }
 
+/* What does not decode makes the outcome such that it does not decode either,
+ * and the master finds that. */
+static void combine(void *inout, const void *in, size_t bytes)
+{
+    int64_t a[NF_MOMENTS_WORDS] = { -1 }, b[NF_MOMENTS_WORDS];
+
+    if (bytes != sizeof(a))
+        return;
+    memcpy(b, inout, sizeof(b));
+    memcpy(a, in, sizeof(a));
+    if (nf_montecarlo_combine(a, b) != NF_OK)
+        b[0] = -1;
+    memcpy(inout, b, sizeof(b));
+}
+
 static const struct nf_app montecarlo_kernel = {
     .name = "montecarlo",
     .compute = compute,
+    .combine_by = NF_COMBINE_OWN,
+    .combine = combine,
     .result_type = NF_INT64,
     .shared_type = NF_INT64,
 };
@@ -210,6 +227,24 @@ static enum nf_status montecarlo_collect(void *user, uint64_t unit,
             m->kept[i] = true;
         }
     }
+    return NF_OK;
+}
+
+static enum nf_status montecarlo_collect_combined(void *user,
+                                                  const void *result,
+                                                  size_t bytes, uint64_t units)
+{
+    struct montecarlo *m = user;
+    struct nf_moments moments;
+    int64_t words[NF_MOMENTS_WORDS];
+
+    if (bytes != sizeof(words))
+        return NF_ERR_PROTOCOL;
+    memcpy(words, result, sizeof(words));
+    if (nf_moments_decode(words, &moments) != NF_OK ||
+        (units == m->units && moments.count != m->params.samples))
+        return NF_ERR_PROTOCOL;
+    nf_moments_merge(&m->total, &moments);
     return NF_OK;
 }
 
@@ -269,6 +304,7 @@ static enum nf_status montecarlo_open(void *state,
     app_p->user = m;
     app_p->share = montecarlo_share;
     app_p->collect = montecarlo_collect;
+    app_p->collect_combined = montecarlo_collect_combined;
     return NF_OK;
 }
 
@@ -321,7 +357,8 @@ static uint32_t montecarlo_figures(void *state, struct nf_app_figure *figures_p)
     return n;
 }
 
-/* Do the units that were kept have the bits that this process computes? */
+/* Do the units that were kept have the bits that this process computes?  If
+ * results came combined none was kept. */
 static enum nf_status verify_units(const struct montecarlo *m, uint32_t *done_p,
                                    struct nf_error *err)
 {

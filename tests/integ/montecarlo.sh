@@ -36,6 +36,10 @@ for policy in send:g=7 presend:td=2ms presend-round:td=2ms auto fixed+window:w=3
     integrate "policy $policy" --chunk 4000 --slaves 2 --policy "$policy"
 done
 
+for gather in tree reduce; do
+    integrate "gather $gather" --chunk 4000 --slaves 3 --gather $gather
+done
+
 start run montecarlo --integrand gaussian --dims 3 --samples 40000000 \
     --seed 5 --chunk 20000 --slaves 4 --slots 1 --out killed.txt --verify --json
 check "four slaves are there" wait_until 10 some_slaves 4
@@ -48,6 +52,17 @@ run run montecarlo --integrand gaussian --dims 3 --samples 40000000 --seed 5 \
     --chunk 1000000 --transport local --out whole.txt --verify --json
 job_verified "the same without"
 check "a slave killed: the same bits" cmp -s killed.txt whole.txt
+
+start run montecarlo --integrand gaussian --dims 3 --samples 40000000 \
+    --seed 5 --chunk 20000 --slaves 4 --slots 1 --gather reduce \
+    --out reduced.txt --verify --json
+check "four slaves are there" wait_until 10 some_slaves 4
+sleep 0.3
+kill -9 "$(slave_pids | head -n 1)"
+await 60
+job_verified "a slave killed before its sums are combined"
+same "a slave killed before that: lost slaves" "$(json lost_slaves)" 1
+check "a slave killed before that: the same bits" cmp -s reduced.txt whole.txt
 
 run run montecarlo --samples 100000 --transport local --out pi.json
 same "JSON: exit status" "$rc" 0
