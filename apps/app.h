@@ -3,6 +3,7 @@
 /** @file app.h  The applications that `nowfarm run APP` and nowfarm-slave know.
  *  An application is one folder under apps/ and one line in NF_APP_LIST. */
 #include <stdbool.h>
+#include "apps/figures.h"
 #include "nowfarm.h"
 
 /** One option of an application, "--name ARG" on the command line. */
@@ -45,11 +46,17 @@ struct nf_app_kind {
      *  directory, renamed into place).  What units that were given up would have
      *  filled is NaN (float) or 0.  NULL: nothing to write. */
     enum nf_status (*save)(void *state, struct nf_error *err);
+    /** The job is over: the numbers that the report is to show as its result.
+     *  NULL: the result is no handful of numbers.
+     *  @param figures_p  [NF_APP_FIGURES]; texts stay valid until destroy
+     *  @return how many, 0 if there is no result */
+    uint32_t (*figures)(void *state, struct nf_app_figure *figures_p);
 };
 
 /* clang-format off */
 #define NF_APP_LIST(X) \
     X(matmul) \
+    X(montecarlo) \
     X(synth)
 /* clang-format on */
 

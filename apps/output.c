@@ -174,7 +174,7 @@ static int create_temporary(struct nf_output *output)
         }
         atomic_store(&slot->owner, (int)getpid());
         output->fd =
-            open(slot->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            open(slot->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (output->fd < 0 && (errno == EEXIST || errno == EINTR));
     if (output->fd >= 0 && stat(output->path, &info) == 0)
         (void)fchmod(output->fd, info.st_mode & 07777); /* as far as we may */
@@ -276,6 +276,49 @@ enum nf_status nf_output_write(struct nf_output *output, const void *data,
         }
         from += written;
         bytes -= (size_t)written;
+    }
+    return NF_OK;
+}
+
+enum nf_status nf_output_write_at(struct nf_output *output, uint64_t offset,
+                                  const void *data, size_t bytes,
+                                  struct nf_error *err)
+{
+    const char *from = data;
+
+    while (bytes > 0) {
+        ssize_t written = pwrite(output->fd, from, bytes, (off_t)offset);
+
+        if (written < 0) {
+            if (errno == EINTR)
+                continue;
+            return nf_fail(err, NF_ERR_IO, "%s: cannot write: %s", output->name,
+                           strerror(errno));
+        }
+        from += written;
+        offset += (uint64_t)written;
+        bytes -= (size_t)written;
+    }
+    return NF_OK;
+}
+
+enum nf_status nf_output_read_at(struct nf_output *output, uint64_t offset,
+                                 void *data, size_t bytes, struct nf_error *err)
+{
+    char *to = data;
+
+    while (bytes > 0) {
+        ssize_t got = pread(output->fd, to, bytes, (off_t)offset);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return nf_fail(err, NF_ERR_IO, "%s: cannot read back: %s",
+                           output->name,
+                           got < 0 ? strerror(errno) : "it is too short");
+        to += got;
+        offset += (uint64_t)got;
+        bytes -= (size_t)got;
     }
     return NF_OK;
 }

@@ -9,6 +9,7 @@
  *  handler calls nf_output_cleanup(), leaves nothing behind. */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "nowfarm.h"
 
 struct nf_output;
@@ -34,6 +35,19 @@ enum nf_status nf_output_open(const char *path, struct nf_output **output_p,
  *  @retval NF_ERR_IO  err: "C.npy: cannot write: No space left on device" */
 enum nf_status nf_output_write(struct nf_output *output, const void *data,
                                size_t bytes, struct nf_error *err);
+
+/** Write data[0..bytes) at @p offset, in any order; what is never written
+ *  reads as zeros.  Does not mix with nf_output_write().
+ *  @retval NF_ERR_IO  as nf_output_write() */
+enum nf_status nf_output_write_at(struct nf_output *output, uint64_t offset,
+                                  const void *data, size_t bytes,
+                                  struct nf_error *err);
+
+/** Read back what was written, all of data[0..bytes).
+ *  @retval NF_ERR_IO  also if there is less */
+enum nf_status nf_output_read_at(struct nf_output *output, uint64_t offset,
+                                 void *data, size_t bytes,
+                                 struct nf_error *err);
 
 /** Make the file appear under its name and free @p output, also on failure:
  *  then the old file, if any, is as before and the temporary one is gone.

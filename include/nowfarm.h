@@ -92,6 +92,16 @@ enum nf_status nf_buf_append(struct nf_buf *buf, const void *data,
 enum nf_status nf_buf_borrow(struct nf_buf *buf, const void *data,
                              size_t bytes);
 
+/** How two results become one, for nf_options.gather "reduce". */
+enum nf_combine {
+    NF_COMBINE_NONE, /**< they don't */
+    NF_COMBINE_SUM,  /**< element by element; integers modulo 2^32 or 2^64, so
+                          this is right for unsigned ones, as of histograms */
+    NF_COMBINE_MIN,  /**< element by element; a NaN loses to any number */
+    NF_COMBINE_MAX,  /**< likewise */
+    NF_COMBINE_OWN,  /**< nf_app.combine */
+};
+
 /** What compute() gets: the units [first, first + count) and where to put
  *  their results. */
 struct nf_work {
@@ -133,6 +143,19 @@ struct nf_app {
     enum nf_status (*share)(void *user, struct nf_buf *shared);
 
     enum nf_type input_type, result_type, shared_type;
+    /** For nf_options.gather "reduce": all results, which must be of one size and
+     *  for the built-in ways have an element type, are combined on the way home,
+     *  in any grouping and order: so the operation must be associative and
+     *  commutative.  With integers the outcome does not depend on who computed
+     *  what; sums of floats do, in their last bits. */
+    enum nf_combine combine_by;
+    /** NF_COMBINE_OWN: inout := inout combined with in, both of @p bytes bytes.
+     *  Called in the slaves and in the master, by one thread at a time. */
+    void (*combine)(void *inout, const void *in, size_t bytes);
+    /** Take what the results of @p units units were combined to, instead of
+     *  collect(); once, in the master, unless there is none. */
+    enum nf_status (*collect_combined)(void *user, const void *result,
+                                       size_t bytes, uint64_t units);
     /** The most units that one call of compute() may get; 0 means 1.  With 1,
      *  nowfarm times, limits and retries every unit by itself. */
     uint64_t batch_units;
@@ -178,6 +201,10 @@ struct nf_options {
     /** Sleep as in a slower world, "unit=33ms,send=0.9ms,wire=1ms": see
      *  nowfarm(1).  Default: no. */
     const char *emulate;
+    /** How results come home: "stream" (default), each when it is there; "tree",
+     *  all at the end, collected over a tree of slaves, which keep them so long;
+     *  "reduce", likewise, combined on the way (see nf_app.combine_by). */
+    const char *gather;
 };
 
 /** A unit that was given up. */
@@ -230,6 +257,15 @@ struct nf_report {
     uint32_t nlearnt;        /**< 0 with other policies than auto */
     struct nf_report_slot learnt[NF_REPORT_SLOTS];
     char emulate[512]; /**< nf_options.emulate; "": times are real */
+    char gather[16];         /**< nf_options.gather */
+    char gather_algorithm[48]; /**< of the last gather; "": none was needed */
+    double gather_s;         /**< in gathers, also those that failed; part of
+                                  makespan_s and part_transfer_s */
+    uint64_t gather_bytes;   /**< that came home by gathers */
+    uint32_t gathers;        /**< tried */
+    uint32_t gather_slaves;  /**< that gave results in the last one */
+    uint64_t recomputed;     /**< units done again, as their results were lost
+                                  with slaves */
 };
 
 /** Run a job.  In the master: starts the slaves, hands out all units, returns

@@ -2,9 +2,9 @@
  *
  * A slot's time from the begin of the job to its end is split in five: compute
  * (in kernels), master (free while the master worked on the answer), idle (free
- * because the pacer held back), tail (free after its last answer until the job
- * ended) and the rest, transfer: shared data, leases and results on their way,
- * and waiting for them.  The report gives the means over the slots. */
+ * because the pacer held back), tail (free after its last answer until the job,
+ * or what is before the last gather, ended) and the rest, transfer: shared data, leases and results on their way,
+ * gathering them, and waiting for them.  The report gives the means over the slots. */
 #include "config.h"
 #include <string.h>
 #include "common/base/alloc.h"
@@ -103,7 +103,7 @@ void nf_account_settle(struct slave *slave)
 }
 
 /* What the slots of one slave add to the parts. */
-static void add_parts(const struct slave *slave, int64_t done_us,
+static void add_parts(const struct slave *slave, int64_t computed_us,
                       struct nf_report *r)
 {
     for (uint32_t k = 0; k < slave->nslots; k++) {
@@ -113,8 +113,8 @@ static void add_parts(const struct slave *slave, int64_t done_us,
         r->part_master_s += (double)s->master_us * 1e-6;
         r->part_idle_s += (double)s->policy_us * 1e-6;
         if (slave->state == SLAVE_READY && s->count == 0 &&
-            s->free_since_us < done_us)
-            r->part_tail_s += (double)(done_us - s->free_since_us) * 1e-6;
+            s->free_since_us < computed_us)
+            r->part_tail_s += (double)(computed_us - s->free_since_us) * 1e-6;
     }
 }
 
@@ -164,11 +164,14 @@ void nf_account_report(struct engine *e)
 {
     struct nf_report *r = &e->report;
     double slots = r->slots > 0 ? r->slots : 1;
+    /* the last gather is transfer, and no tail */
+    int64_t computed_us =
+        e->gather.began_us > 0 ? e->gather.began_us : e->done_us;
 
     for (uint32_t i = 0; i < e->nslaves; i++) {
         if (!e->slaves[i].joined)
             continue;
-        add_parts(&e->slaves[i], e->done_us, r);
+        add_parts(&e->slaves[i], computed_us, r);
         add_learnt(e, i);
     }
     r->compute_s = r->part_compute_s;

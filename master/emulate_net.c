@@ -340,6 +340,15 @@ static bool emulated_settled(const struct nf_net *net)
     return nf_net_settled(((const struct nf_emulated *)net)->inner);
 }
 
+static enum nf_status emulated_mesh(struct nf_net *net, const uint32_t *members,
+                                    uint32_t count, struct nf_group_msg *msg_p,
+                                    int *tids_p, struct nf_mesh **mesh_p,
+                                    struct nf_error *err)
+{
+    return nf_net_mesh(emulated_of(net)->inner, members, count, msg_p, tids_p,
+                       mesh_p, err);
+}
+
 static void emulated_close(struct nf_net *net)
 {
     struct nf_emulated *m = emulated_of(net);
@@ -365,6 +374,7 @@ static const struct nf_net_ops emulated_ops = {
     .backlog_bytes = emulated_backlog_bytes,
     .settled = emulated_settled,
     .drop = emulated_drop,
+    .mesh = emulated_mesh,
     .close = emulated_close,
 };
 

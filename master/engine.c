@@ -93,6 +93,12 @@ static void handle_message(struct engine *e, const struct nf_net_event *ev,
     case NF_MSG_RESULT:
         nf_traffic_result(e, ev, now_us);
         break;
+    case NF_MSG_HOLDING:
+        nf_gather_holding(e, ev, now_us);
+        break;
+    case NF_MSG_GROUP_END:
+        nf_gather_group_end(e, ev, now_us);
+        break;
     case NF_MSG_UNIT_FAILED:
         nf_traffic_unit_failed(e, ev, now_us);
         break;
@@ -152,11 +158,45 @@ static void handle(struct engine *e, const struct nf_net_event *ev,
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 
-/* Watch what the transport wants watched now; the set changes with routes. */
+/* What the transport and a group want watched now, each once.
+ * @param fds_p  valid until the next call
+ * @return how many; 0 if out of memory */
+static size_t list_fds(struct engine *e, const int **fds_p)
+{
+    const int *group, *net;
+    size_t count = 0, ngroup = nf_gather_fds(e, &group), nnet;
+    int *all;
+
+    if (ngroup == 0)
+        return nf_net_fds(e->net, fds_p);
+    all = nf_realloc(e->group_fds, ngroup * sizeof(*all));
+    if (all == NULL)
+        return 0;
+    e->group_fds = all;
+    memcpy(all, group, ngroup * sizeof(*all));
+    nnet = nf_net_fds(e->net, &net);
+    all = nf_realloc(e->group_fds, (ngroup + nnet) * sizeof(*all));
+    if (all == NULL)
+        return 0;
+    e->group_fds = all;
+    count = ngroup;
+    for (size_t i = 0; i < nnet; i++) {
+        size_t k = 0;
+
+        while (k < ngroup && all[k] != net[i])
+            k++;
+        if (k == ngroup)
+            all[count++] = net[i];
+    }
+    *fds_p = all;
+    return count;
+}
+
+/* Watch what is to be watched now; the set changes with routes. */
 static void watch(struct engine *e)
 {
     const int *fds;
-    size_t count = nf_net_fds(e->net, &fds);
+    size_t count = list_fds(e, &fds);
 
     if (count == e->nwatches &&
         (count == 0 || memcmp(fds, e->watched, count * sizeof(*fds)) == 0))
@@ -223,6 +263,8 @@ static void drain(struct engine *e)
         if (status == NF_OK)
             handle(e, &ev, nf_now_us());
     }
+    if (!e->done && e->status == NF_OK)
+        nf_gather_turn(e);
     if (status == NF_ERR_NOMEM)
         nf_engine_end(e, status, "out of memory for a message");
     else if (status < 0)
@@ -480,6 +522,7 @@ static void fill_report(struct engine *e)
     r->retries = stats.retries;
     r->duplicates = stats.duplicates;
     r->copies = stats.copies;
+    r->recomputed = stats.recomputed;
     r->lost_slaves = stats.lost_slaves;
     if (e->began_us > 0) {
         r->startup_s = (double)(e->began_us - e->opened_us) * 1e-6;
@@ -507,6 +550,7 @@ static void free_engine(struct engine *e)
         event_free(e->watches[i]);
     nf_free(e->watches);
     nf_free(e->watched);
+    nf_free(e->group_fds);
     if (e->tick != NULL)
         event_free(e->tick);
     if (e->wake != NULL)
@@ -555,6 +599,11 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
 
     nf_buf_init(&e.input);
     nf_body_init(&e.body);
+    if (config->options->gather != NULL)
+        snprintf(e.report.gather, sizeof(e.report.gather), "%s",
+                 config->options->gather);
+    e.combine = strcmp(e.report.gather, "reduce") == 0;
+    e.hold = e.combine || strcmp(e.report.gather, "tree") == 0;
     snprintf(e.report.policy, sizeof(e.report.policy), "%s",
              config->policy->spec);
     snprintf(e.report.emulate, sizeof(e.report.emulate), "%s",
@@ -585,6 +634,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     nf_members_check_speeds(&e);
     run_loop(&e);
     nf_members_name_missing(&e);
+    nf_gather_fini(&e);
     stop_slaves(&e);
     let_settle(&e);
     nf_net_close(e.net);

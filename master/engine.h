@@ -17,6 +17,12 @@ struct nf_engine_config {
     const struct nf_emulate *emulate; /**< NULL: times are real */
 };
 
+/** Can results of @p app come home as o->gather says?  NULL: as a stream.
+ *  @retval NF_ERR_INVAL */
+enum nf_status nf_gather_check(const struct nf_app *app,
+                               const struct nf_options *o,
+                               struct nf_error *err);
+
 /** Run one job to its end; see nf_run(). */
 enum nf_status nf_engine_run(const struct nf_engine_config *config,
                              struct nf_report *report_p, struct nf_error *err);

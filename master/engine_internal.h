@@ -6,10 +6,13 @@
  *  losses.c   slaves end, fall silent, come back
  *  watch.c    what is due by the clock
  *  traffic.c  leases out, results in
+ *  gather.c   results that slaves keep, when they come home
+ *  share.c    shared data to slaves
  *  account.c  where the time went
  *  record.c   what goes into the trace */
 #include <event2/event.h>
 #include "common/farm/farm.h"
+#include "common/group/reducer.h"
 #include "common/trace/trace.h"
 #include "master/engine.h"
 
@@ -41,6 +44,11 @@ struct slave {
     bool joined, timed_out;
     bool asked;   /**< SILENT: heard again, and asked to get ready */
     bool counted; /**< one of its host's `alive` */
+    bool awaits_shared;   /**< to be in the broadcast */
+    bool giving;          /**< its shared data to another slave */
+    uint64_t share_id;    /**< group that brings it shared data; 0: none */
+    uint32_t source;      /**< who gives, or NF_NO_PEER: the broadcast */
+    uint32_t share_tries; /**< groups that did not bring it */
     uint32_t host, nslots, farm_id, spawn_id;
     int64_t heard_us, spoken_us;
     char label[96];
@@ -62,6 +70,42 @@ struct spawn {
     int64_t since_us;
 };
 
+enum gather_state { GATHER_NONE, GATHER_ASKING, GATHER_MOVING };
+
+/** A slave that holds results; rank i + 1 of the group for members[i]. */
+struct gather_member {
+    uint32_t peer;
+    bool answered;
+    uint64_t *ranges; /**< first, count of each */
+    uint64_t nranges, capacity, units;
+    uint64_t bytes;      /**< that it gives */
+    uint64_t unit_bytes; /**< NF_LAYOUT_TABLE: see sizes */
+    uint8_t *sizes;
+};
+
+/** Groups of the master and slaves. */
+struct gather {
+    enum gather_state state;
+    uint64_t round, groups; /**< so many there have been */
+    int64_t began_us;
+    uint32_t failures; /**< since a holder was lost */
+    struct gather_member *members;
+    uint32_t nmembers, awaited;
+    uint64_t id; /**< of the group */
+    struct nf_group *group;
+    struct nf_request *request;
+    size_t *counts;
+    uint8_t *data;
+    size_t bytes;
+    uint64_t result_bytes;
+    struct nf_reducer reducer;
+    /** The broadcast of shared data, or NULL */
+    struct nf_group *sharing;
+    struct nf_request *share_request;
+    bool share_wanted; /**< some slave waits for it */
+    bool shared_once;  /**< it has begun, or there was no need */
+};
+
 struct engine {
     const struct nf_engine_config *config;
     const struct nf_app *app;
@@ -75,6 +119,7 @@ struct engine {
     struct event *tick, *wake, *more;
     struct event **watches;
     int *watched;
+    int *group_fds; /**< room for list_fds() in engine.c */
     size_t nwatches, watches_capacity;
 
     struct slave *slaves; /**< by peer number */
@@ -90,6 +135,8 @@ struct engine {
     uint32_t live_slaves, live_slots;
     uint32_t max_slaves, max_slots;
 
+    bool hold, combine; /**< results stay with slaves; ... and are combined */
+    struct gather gather;
     struct nf_blob *shared;
     struct nf_buf input;
     struct nf_body body;
@@ -193,6 +240,38 @@ struct cause {
 /** Carry out what the farm said. */
 void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
                     const struct cause *cause, int64_t now_us);
+
+/* gather.c */
+/** The farm wants what is held. */
+void nf_gather_begin(struct engine *e, int64_t now_us);
+/** It does not any more. */
+void nf_gather_abandon(struct engine *e, int64_t now_us);
+void nf_gather_holding(struct engine *e, const struct nf_net_event *ev,
+                       int64_t now_us);
+void nf_gather_group_end(struct engine *e, const struct nf_net_event *ev,
+                         int64_t now_us);
+/** Go on with the groups. */
+void nf_gather_turn(struct engine *e);
+size_t nf_gather_fds(struct engine *e, const int **fds_p);
+void nf_gather_fini(struct engine *e);
+/** A group of members[count], NF_NO_PEER being the master: tells the slaves.
+ *  @param m  purpose, round, bytes are set; gets the rest
+ *  @param group_p  the master's end; NULL if it is not a member */
+enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
+                                    uint32_t count, struct nf_group_msg *m,
+                                    struct nf_group **group_p,
+                                    struct nf_error *err);
+
+/* share.c */
+/** Get the shared data to a slave that has just got the job. */
+void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us);
+/** It has it, or is gone. */
+void nf_share_end(struct engine *e, uint32_t peer);
+/** Was this the end of a group that brings shared data?  Then it is seen to. */
+bool nf_gather_shared_failed(struct engine *e, uint32_t peer,
+                             const struct nf_group_end_msg *m, int64_t now_us);
+void nf_gather_shared_turn(struct engine *e);
+void nf_gather_close_shared(struct engine *e);
 
 /* account.c */
 void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,

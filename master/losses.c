@@ -63,6 +63,7 @@ void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
     if (before == SLAVE_GONE)
         return;
     slave->state = SLAVE_GONE;
+    nf_share_end(e, peer);
     nf_members_count_out(e, slave);
     host->deaths++;
     if (before == SLAVE_READY && slave->joined) {

@@ -262,7 +262,7 @@ static bool same_version(struct engine *e, uint32_t peer,
     return false;
 }
 
-static void send_job(struct engine *e, uint32_t peer)
+static void send_job(struct engine *e, uint32_t peer, int64_t now_us)
 {
     const struct host *host = &e->hosts[e->slaves[peer].host];
     int64_t silence_us = e->options->heartbeat_timeout_us;
@@ -273,6 +273,8 @@ static void send_job(struct engine *e, uint32_t peer)
         .master_silence_us = MASTER_SILENCE_US,
         .unit_timeout_us = e->options->unit_timeout_us,
         .has_shared = e->shared != NULL,
+        .hold = e->hold,
+        .combine = e->combine,
     };
     struct nf_msg msg = { .kind = NF_MSG_JOB };
 
@@ -288,11 +290,8 @@ static void send_job(struct engine *e, uint32_t peer)
     msg.body = e->body.data;
     msg.body_bytes = e->body.bytes;
     nf_engine_send(e, peer, &msg);
-    if (e->shared == NULL)
-        return;
-    msg = (struct nf_msg){ .kind = NF_MSG_SHARED, .payload = e->shared };
-    nf_engine_send(e, peer, &msg);
-    e->report.bytes_out += e->shared->bytes;
+    if (e->shared != NULL)
+        nf_share_to(e, peer, now_us);
 }
 
 /* Make room for the peer's record; peers are numbered in order. */
@@ -346,7 +345,7 @@ void nf_members_hello(struct engine *e, const struct nf_net_event *ev,
                        .host = host->name,
                        .bytes = e->shared != NULL ? e->shared->bytes : 0,
                    });
-    send_job(e, ev->peer);
+    send_job(e, ev->peer, now_us);
 }
 
 void nf_members_join(struct engine *e, uint32_t peer, int64_t now_us)
@@ -394,6 +393,7 @@ void nf_members_begin(struct engine *e, int64_t now_us)
         .max_attempts = e->options->max_attempts,
         .silence_limit_us = e->options->heartbeat_timeout_us,
         .seed = e->options->seed,
+        .hold = e->hold,
     };
     enum nf_status status;
 
@@ -475,6 +475,7 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
         return;
     }
     slave->nslots = ready.slots;
+    nf_share_end(e, ev->peer);
     if (e->next_farm_id == e->peer_of_capacity &&
         !nf_members_grow((void **)&e->peer_of, &e->peer_of_capacity,
                          sizeof(*e->peer_of))) {

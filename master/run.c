@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "common/base/error.h"
 #include "common/farm/farm.h"
+#include "common/group/reducer.h"
 #include "master/engine.h"
 #include "slave/slave.h"
 
@@ -18,6 +19,7 @@ static const struct nf_options defaults = {
     .max_attempts = 3,
     .heartbeat_timeout_us = 4 * 1000000LL,
     .progress_every_us = 200 * 1000LL,
+    .gather = "stream",
 };
 
 static struct nf_options with_defaults(const struct nf_options *given)
@@ -34,6 +36,8 @@ static struct nf_options with_defaults(const struct nf_options *given)
         o.heartbeat_timeout_us = defaults.heartbeat_timeout_us;
     if (o.progress_every_us == 0)
         o.progress_every_us = defaults.progress_every_us;
+    if (o.gather == NULL)
+        o.gather = defaults.gather;
     if (o.emulate != NULL && o.slots == 0)
         o.slots = 1; /* an emulated workstation has one processor */
     return o;
@@ -85,6 +89,27 @@ static enum nf_status check_options(const struct nf_options *o,
                        "%u slaves of %u slots: want at most 65536 of 4096",
                        o->slaves, o->slots);
     return NF_OK;
+}
+
+enum nf_status nf_gather_check(const struct nf_app *app,
+                               const struct nf_options *o, struct nf_error *err)
+{
+    static const char *const ways[] = { "stream", "tree", "reduce" };
+    size_t i = 0;
+
+    if (o->gather == NULL)
+        return NF_OK;
+    while (i < sizeof(ways) / sizeof(ways[0]) &&
+           strcmp(o->gather, ways[i]) != 0)
+        i++;
+    if (i == sizeof(ways) / sizeof(ways[0]))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "gather \"%.60s\": want stream, tree or reduce",
+                       o->gather);
+    if (i > 0 && o->emulate != NULL)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "gather %s: emulated worlds know stream only", ways[i]);
+    return i == 2 ? nf_reducer_check(app, err) : NF_OK;
 }
 
 static enum nf_status check_emulate(const struct nf_options *o,
@@ -199,6 +224,8 @@ static enum nf_status run_master(const struct nf_app *app,
 
     if (status == NF_OK)
         status = check_options(o, err);
+    if (status == NF_OK)
+        status = nf_gather_check(app, o, err);
     if (status == NF_OK)
         status = nf_policy_parse(o->policy, &policy, err);
     if (status == NF_OK && o->emulate != NULL) {

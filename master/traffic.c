@@ -138,7 +138,7 @@ static void merge(struct engine *e, const struct nf_action *a,
     const uint8_t *data = cause->data;
     enum nf_status status = NF_OK;
 
-    if (app->collect == NULL || m == NULL)
+    if (app->collect == NULL || m == NULL || e->hold)
         return;
     for (uint64_t i = m->first; i < a->first; i++)
         data += nf_layout_unit_bytes(&m->layout, i - m->first);
@@ -226,6 +226,12 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
         case NF_ACT_LOST:
             nf_members_silent(e, a->slave);
             break;
+        case NF_ACT_GATHER:
+            nf_gather_begin(e, now_us);
+            break;
+        case NF_ACT_ABANDON:
+            nf_gather_abandon(e, now_us);
+            break;
         case NF_ACT_DONE:
             e->done = true;
             e->done_us = now_us;
@@ -248,7 +254,7 @@ void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
 
     if (!slave->joined || e->farm == NULL ||
         nf_get_result(ev->msg.body, ev->msg.body_bytes, &m) != NF_OK ||
-        !nf_layout_fits(&m.layout, m.count, bytes)) {
+        (e->hold ? bytes > 0 : !nf_layout_fits(&m.layout, m.count, bytes))) {
         nf_log(NF_LOG_WARN, "malformed result of %s ignored", slave->label);
         return;
     }

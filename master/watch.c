@@ -28,6 +28,7 @@ static void check_new(struct engine *e, uint32_t peer, int64_t now_us)
         e->ready_slots -= slave->nslots;
     }
     slave->state = SLAVE_GONE;
+    nf_share_end(e, peer);
     nf_members_count_out(e, slave);
     nf_net_drop(e->net, peer, true);
 }

@@ -130,6 +130,7 @@ static uint64_t release_list(struct nf_slave *s, struct nf_slave_lease *list)
 /* Forget every lease that nobody computes, and say that we are here. */
 static enum nf_status on_revoke(struct nf_slave *s)
 {
+    nf_groups_forget(s); /* what we have counts no more */
     release_list(s, s->comm.head);
     s->comm.head = s->comm.unstamped = NULL;
     for (uint32_t i = 0; s->comm.ready && i < s->nslots; i++)
@@ -177,6 +178,10 @@ static enum nf_status on_message(struct nf_slave *s, struct nf_msg *msg)
         return on_revoke(s);
     case NF_MSG_CANCEL:
         return on_cancel(s, msg);
+    case NF_MSG_GATHER:
+        return nf_groups_asked(s, msg);
+    case NF_MSG_GROUP:
+        return nf_groups_meet(s, msg);
     case NF_MSG_STOP:
         return NF_WAIT;
     case NF_MSG_REFUSE:
@@ -217,7 +222,10 @@ static enum nf_status send_answers(struct nf_slave *s,
     enum nf_status status = lease->nomem ? NF_ERR_NOMEM : NF_OK;
 
     for (size_t i = 0; i < lease->nanswers && status == NF_OK; i++) {
-        status = nf_comm_send(s, answer->kind, &answer->body, answer->payload);
+        if (s->job.hold && answer->kind == NF_MSG_RESULT)
+            status = nf_groups_keep(s, answer);
+        if (status == NF_OK)
+            status = nf_comm_send(s, answer->kind, &answer->body, answer->payload);
         answer = answer->next;
     }
     /* what sleeps is not to be done by the communicator */
@@ -454,7 +462,7 @@ static void sleep_or_not(struct nf_slave *s)
     if (!sleeps)
         return;
     s->port->may_linger = s->comm.with_slots == 0;
-    nf_port_wait(s->port, sleep_us(s));
+    nf_port_wait(s->port, nf_groups_sleep_us(s, sleep_us(s)));
     pthread_mutex_lock(&s->done_lock);
     s->comm_sleeps = false;
     pthread_mutex_unlock(&s->done_lock);
@@ -473,6 +481,7 @@ static void end(struct nf_slave *s, enum nf_status status)
     pthread_mutex_lock(&s->done_lock);
     s->done_closed = true;
     pthread_mutex_unlock(&s->done_lock);
+    nf_groups_end(s);
     nf_port_close(s->port);
     pthread_mutex_lock(&s->end_lock);
     s->closed = true;
@@ -494,11 +503,13 @@ static enum nf_status turn(struct nf_worker *w,
      * much as the lease */
     if (is_lingering(s)) {
         s->port->may_linger = true;
-        nf_port_wait(s->port, sleep_us(s));
+        nf_port_wait(s->port, nf_groups_sleep_us(s, sleep_us(s)));
         status = receive(s, 1);
     } else if (s->comm.head == NULL || ++s->comm.turns % TURNS_UNHEARD == 0) {
         status = receive(s, UINT_MAX);
     }
+    if (status == NF_OK)
+        status = nf_groups_turn(s);
     if (status == NF_OK)
         status = send_done(s);
     settle_sends(s);

@@ -11,6 +11,8 @@
  *  over, and the communicator, when its lease is done, finds itself serving
  *  that slot.  Both decide by one compare-and-swap on `inline_run`. */
 #include <pthread.h>
+#include "common/group/reducer.h"
+#include "slave/held.h"
 #include "slave/kernel.h"
 #include "slave/slave.h"
 
@@ -75,6 +77,21 @@ struct nf_comm {
     bool hung;            /**< a kernel is over its limit */
 };
 
+/** Results that are kept, and the group that they, or shared data, travel in;
+ *  touched by the one who has the communicator's role. */
+struct nf_groups {
+    struct nf_held held;
+    uint64_t round;        /**< of `out`; 0: none */
+    struct nf_blob *out;   /**< what the master was told that we have */
+    uint64_t id;           /**< of the group */
+    enum nf_group_purpose purpose;
+    struct nf_group *group;
+    struct nf_request *request; /**< NULL: our part is done */
+    struct nf_reducer reducer;
+    uint8_t *vector;        /**< `out`, for the reducer */
+    struct nf_blob *coming; /**< shared data on its way */
+};
+
 struct nf_slave {
     const struct nf_slave_config *config;
     struct nf_port *port;
@@ -86,6 +103,7 @@ struct nf_slave {
     struct nf_slot *slots;
     struct nf_worker first; /**< the first communicator */
     struct nf_comm comm;
+    struct nf_groups groups;
     /** (number of the run << 21) | (slot << 1) | (1 while it runs) */
     _Atomic uint64_t inline_run;
     atomic_bool ending; /**< slots: take no more leases */
@@ -168,4 +186,21 @@ enum nf_status nf_greet_ready(struct nf_slave *s);
 enum nf_status nf_greet_job(struct nf_slave *s, const struct nf_msg *msg);
 /** Takes over the payload of @p msg. */
 enum nf_status nf_greet_shared(struct nf_slave *s, const struct nf_msg *msg);
+
+/* groups.c: likewise */
+/** Keep the results of an answer, instead of sending them with it. */
+enum nf_status nf_groups_keep(struct nf_slave *s, struct nf_answer *answer);
+/** GATHER has come.  Ends as on_message in comm.c, as do the next two. */
+enum nf_status nf_groups_asked(struct nf_slave *s, const struct nf_msg *msg);
+/** GROUP has come. */
+enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg);
+/** Go on with the group, if there is one. */
+enum nf_status nf_groups_turn(struct nf_slave *s);
+/** How long to sleep at most. */
+int64_t nf_groups_sleep_us(struct nf_slave *s, int64_t sleep_us);
+/** Forget all results: the master has given us up. */
+void nf_groups_forget(struct nf_slave *s);
+/** Before the port is closed. */
+void nf_groups_end(struct nf_slave *s);
+void nf_groups_fini(struct nf_slave *s);
 #endif

@@ -50,6 +50,7 @@ static void slave_unref(struct nf_slave *s)
     nf_lease_pool_fini(&s->comm.pool);
     nf_slots_destroy(s);
     nf_body_fini(&s->comm.body);
+    nf_groups_fini(s);
     nf_blob_unref(s->shared);
     pthread_mutex_destroy(&s->done_lock);
     pthread_cond_destroy(&s->sent_cond);

@@ -3,6 +3,7 @@
 #include "apps/collbench/team.h"
 #include <math.h>
 #include <time.h>
+#include "apps/prefix/member.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/group/group.h"
@@ -201,6 +202,10 @@ static enum nf_status carry_out(struct bench_team *team,
     case BENCH_SENDS:
     case BENCH_STREAM:
         return team->work == NULL ? NF_OK : bench_ping(team, request, result_p);
+    case BENCH_PREFIX:
+        return team->work == NULL || nf_group_rank(team->all) == 0
+                   ? NF_OK
+                   : nf_prefix_follow(team->work, team->err);
     }
     return nf_fail(team->err, NF_ERR_PROTOCOL, "a request of unknown kind");
 }

@@ -28,6 +28,8 @@ enum bench_kind {
     BENCH_SENDS,    /**< rounds of 32 small messages, one way: of one, until
                          all are handed over */
     BENCH_STREAM,   /**< the same: of one, until all have come */
+    BENCH_PREFIX,   /**< prefix statistics in the team, see prefix/member.h;
+                         rank 0 does its part after bench_direct() */
 };
 
 /** What is to be done.  Travels as words, so every field is one. */

@@ -74,11 +74,16 @@ int nf_read_count(const char *option, const char *text, uint64_t lo,
 
 int nf_print_json(json_t *object)
 {
+    return nf_print_json_digits(object, 12);
+}
+
+int nf_print_json_digits(json_t *object, unsigned digits)
+{
     int rc;
 
     if (object == NULL)
         return nf_memory_error();
-    rc = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
+    rc = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(digits));
     json_decref(object);
     putchar('\n');
     if (rc != 0 && !ferror(stdout))

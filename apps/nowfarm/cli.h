@@ -49,6 +49,10 @@ int nf_read_count(const char *option, const char *text, uint64_t lo,
  *  @return NF_EXIT_OK, or NF_EXIT_FAILED if it could not be written */
 int nf_print_json(json_t *object);
 
+/** The same with @p digits significant digits: 17 give the same double when
+ *  read; nf_print_json() has 12. */
+int nf_print_json_digits(json_t *object, unsigned digits);
+
 /** Flush standard output.  @return NF_EXIT_OK, or NF_EXIT_FAILED with a line on
  *  standard error if something could not be written */
 int nf_finish_output(void);

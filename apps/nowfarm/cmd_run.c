@@ -133,13 +133,20 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
                            enum verified verified, const char *note,
                            struct nf_error *err)
 {
-    const char *app = s->o.kind->name;
+    const struct nf_app_kind *kind = s->o.kind;
+    struct nf_app_figure figures[NF_APP_FIGURES];
+    uint32_t nfigures = 0;
     enum nf_status status = NF_OK;
 
-    if (s->o.json)
-        status = report_print_json(s->out, app, report, verified);
-    else
-        report_print(s->out, app, report, verified, note);
+    if (kind->figures != NULL)
+        nfigures = kind->figures(s->o.state, figures);
+    if (s->o.json) {
+        status = report_print_json(s->out, kind->name, report, verified,
+                                   figures, nfigures);
+    } else {
+        report_print(s->out, kind->name, report, verified, note);
+        report_print_figures(s->out, figures, nfigures);
+    }
     if (status == NF_ERR_NOMEM)
         return nf_fail(err, status, "out of memory for the report");
     if (status != NF_OK || fflush(s->out) != 0 || ferror(s->out))

@@ -7,6 +7,7 @@
 struct coll_world_config {
     bool local;               /**< threads instead of tasks */
     uint32_t members;         /**< P; 0: one a host */
+    uint32_t members_alone;   /**< and if there is one host only; 0: refuse */
     const char *hosts_file;   /**< NULL: all hosts of the virtual machine */
     int64_t timeout_us;       /**< of calls */
     bool group_server;        /**< tasks: start that of PVM's group library */

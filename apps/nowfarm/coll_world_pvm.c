@@ -328,11 +328,13 @@ static enum nf_status start_server(struct coll_tasks *tasks,
 }
 
 static enum nf_status make_room(struct coll_world *world, uint32_t members,
-                                struct nf_error *err)
+                                uint32_t members_alone, struct nf_error *err)
 {
     struct coll_tasks *tasks = world->tasks;
 
     world->members = members > 0 ? members : (uint32_t)tasks->nhosts;
+    if (world->members == 1 && members == 0 && members_alone > 0)
+        world->members = members_alone;
     if (world->members < 2)
         return nf_fail(err, NF_ERR_INVAL,
                        "the virtual machine has one host: say how many members "
@@ -392,7 +394,7 @@ enum nf_status coll_tasks_open(const struct coll_world_config *config,
     tasks->here = nf_pvm_host_of(tid);
     status = find_hosts(tasks, config->hosts_file, err);
     if (status == NF_OK)
-        status = make_room(world, config->members, err);
+        status = make_room(world, config->members, config->members_alone, err);
     if (status == NF_OK)
         status = spawn_all(world, tid, err);
     if (status == NF_OK && config->group_server)

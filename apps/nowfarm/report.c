@@ -3,6 +3,7 @@
 #include "apps/nowfarm/report.h"
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 #include "common/base/text.h"
 #include "common/base/units.h"
@@ -156,6 +157,24 @@ void report_print_parts(FILE *to, const struct nf_report *r)
                "slots free while others finished the last units");
 }
 
+static void print_gather(FILE *to, const struct nf_report *r)
+{
+    char time[32], bytes[32];
+
+    if (r->gathers == 0)
+        return;
+    fprintf(to, "gathered by %s: %s of %u slaves in %s", r->gather,
+            nf_format_bytes(r->gather_bytes, bytes, sizeof(bytes)),
+            r->gather_slaves, seconds(r->gather_s, time, sizeof(time)));
+    if (r->gather_algorithm[0] != '\0')
+        fprintf(to, " (%s)", r->gather_algorithm);
+    if (r->gathers > 1)
+        fprintf(to, ", in %u tries", r->gathers);
+    if (r->recomputed > 0)
+        fprintf(to, "; %" PRIu64 " units computed again", r->recomputed);
+    fputc('\n', to);
+}
+
 void report_print(FILE *to, const char *app, const struct nf_report *r,
                   enum verified verified, const char *note)
 {
@@ -180,6 +199,7 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
             r->duplicates, r->lost_slaves);
     if (r->copies > 0)
         fprintf(to, "%" PRIu64 " chunks copied in the end\n", r->copies);
+    print_gather(to, r);
     print_learnt(to, r);
     print_failures(to, r);
     print_remark(to, r);
@@ -223,12 +243,25 @@ static json_t *failures_json(const struct nf_report *r)
     return list;
 }
 
+/* null: results came as a stream. */
+static json_t *gather_json(const struct nf_report *r)
+{
+    if (r->gather[0] == '\0' || strcmp(r->gather, "stream") == 0)
+        return json_null();
+    return json_pack("{s:s, s:s, s:f, s:I, s:i, s:i, s:I}", "how", r->gather,
+                     "algorithm", r->gather_algorithm, "time_s", r->gather_s,
+                     "bytes", (json_int_t)r->gather_bytes, "slaves",
+                     (int)r->gather_slaves, "tries", (int)r->gathers,
+                     "recomputed", (json_int_t)r->recomputed);
+}
+
 json_t *report_json(const char *app, const struct nf_report *r,
                     enum verified verified)
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, s:f, "
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, "
+        "s:f, "
         "s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
         "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,
@@ -239,7 +272,7 @@ json_t *report_json(const char *app, const struct nf_report *r,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
         (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
         "failures", failures_json(r), "auto", learnt_json(r), "emulate",
-        emulate_json(r), "verified",
+        emulate_json(r), "gather", gather_json(r), "verified",
         verified == NOT_VERIFIED ? json_null()
                                  : json_boolean(verified == VERIFIED_RIGHT),
         "copies", (json_int_t)r->copies, "breakdown_s", "compute",
@@ -247,16 +280,60 @@ json_t *report_json(const char *app, const struct nf_report *r,
         r->part_master_s, "idle", r->part_idle_s, "tail", r->part_tail_s);
 }
 
+void report_print_figures(FILE *to, const struct nf_app_figure *figures,
+                          uint32_t count)
+{
+    char value[NF_FIGURE_BYTES];
+
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(to, "%-18s %s\n", figures[i].name,
+                nf_figure_print(&figures[i], value));
+}
+
+static json_t *figure_json(const struct nf_app_figure *figure)
+{
+    char text[NF_FIGURE_BYTES];
+
+    switch (figure->kind) {
+    case NF_FIGURE_REAL:
+        return isfinite(figure->real) ? json_real(figure->real) : json_null();
+    case NF_FIGURE_COUNT: /* our library's integers end at 2^63 */
+        return figure->count <= INT64_MAX
+                   ? json_integer((json_int_t)figure->count)
+                   : json_string(nf_figure_print(figure, text));
+    case NF_FIGURE_TEXT:
+        break;
+    }
+    return json_string(figure->text);
+}
+
+static json_t *figures_json(const struct nf_app_figure *figures, uint32_t count)
+{
+    json_t *object = json_object();
+
+    for (uint32_t i = 0; i < count; i++)
+        json_object_set_new(object, figures[i].name, figure_json(&figures[i]));
+    return object;
+}
+
+/* A result is the same double when it is read again. */
+enum { REPORT_DIGITS = 9, RESULT_DIGITS = 17 };
+
 enum nf_status report_print_json(FILE *to, const char *app,
                                  const struct nf_report *r,
-                                 enum verified verified)
+                                 enum verified verified,
+                                 const struct nf_app_figure *figures,
+                                 uint32_t nfigures)
 {
     json_t *o = report_json(app, r, verified);
+    size_t digits = nfigures > 0 ? RESULT_DIGITS : REPORT_DIGITS;
     int failed;
 
     if (o == NULL)
         return NF_ERR_NOMEM;
-    failed = json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    if (nfigures > 0)
+        json_object_set_new(o, "result", figures_json(figures, nfigures));
+    failed = json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
     json_decref(o);
     if (failed || fputc('\n', to) == EOF || fflush(to) != 0)
         return NF_ERR_IO;

@@ -4,6 +4,7 @@
  *  for people or as JSON when it is over. */
 #include <jansson.h>
 #include <stdio.h>
+#include "apps/figures.h"
 #include "nowfarm.h"
 
 enum verified { NOT_VERIFIED = -1, VERIFIED_WRONG, VERIFIED_RIGHT };
@@ -11,16 +12,22 @@ enum verified { NOT_VERIFIED = -1, VERIFIED_WRONG, VERIFIED_RIGHT };
 /** The report for people. @p note (or NULL) says what was verified. */
 void report_print(FILE *to, const char *app, const struct nf_report *r,
                   enum verified verified, const char *note);
-/** Of that, the lines on where the time went. */
+/** Below it, what the application made: a line a figure. */
+void report_print_figures(FILE *to, const struct nf_app_figure *figures,
+                          uint32_t count);
+/** Of the report, the lines on where the time went. */
 void report_print_parts(FILE *to, const struct nf_report *r);
 /** The report as a JSON object; NULL if out of memory. */
 json_t *report_json(const char *app, const struct nf_report *r,
                     enum verified verified);
 /** The report as one JSON object and a newline.
+ *  @param figures  [nfigures]: they make an object "result" in it, if any
  *  @retval NF_ERR_NOMEM   @retval NF_ERR_IO */
 enum nf_status report_print_json(FILE *to, const char *app,
                                  const struct nf_report *r,
-                                 enum verified verified);
+                                 enum verified verified,
+                                 const struct nf_app_figure *figures,
+                                 uint32_t nfigures);
 
 /** A bar on standard error, redrawn in place. */
 void progress_draw(const struct nf_progress *p);

@@ -16,6 +16,7 @@
 #include "common/base/units.h"
 #include "common/policy/policy.h"
 #include "master/emulate.h"
+#include "master/engine.h"
 
 enum option {
     OPT_POLICY = 1,
@@ -35,6 +36,7 @@ enum option {
     OPT_SLAVE_PROGRAM,
     OPT_PROGRESS_FD,
     OPT_EMULATE,
+    OPT_GATHER,
     OPT_APP, /* and up: the application's, by index */
 };
 
@@ -47,6 +49,7 @@ static const struct poptOption common[] = {
     { "slots", '\0', POPT_ARG_STRING, NULL, OPT_SLOTS, "compute threads a slave; default cores / slaves on its host", "K" },
     { "hosts", '\0', POPT_ARG_STRING, NULL, OPT_HOSTS, "hosts to use, one a line; default those of the virtual machine", "FILE" },
     { "transport", '\0', POPT_ARG_STRING, NULL, OPT_TRANSPORT, "pvm (default) or local (threads of this process)", "NAME" },
+    { "gather", '\0', POPT_ARG_STRING, NULL, OPT_GATHER, "how results come home: stream (default), tree (kept by the slaves till the end) or reduce (and combined)", "HOW" },
     { "out", 'o', POPT_ARG_STRING, NULL, OPT_OUT, "write the result to FILE", "FILE" },
     { "trace", '\0', POPT_ARG_STRING, NULL, OPT_TRACE, "record what happens in FILE (see: gantt, replay)", "FILE" },
     { "verify", '\0', POPT_ARG_NONE, NULL, OPT_VERIFY, "check the result", NULL },
@@ -159,6 +162,9 @@ static enum nf_status set(struct run_options *o, int option, const char *text,
         return NF_OK;
     case OPT_EMULATE:
         o->job.emulate = text;
+        return NF_OK;
+    case OPT_GATHER:
+        o->job.gather = text;
         return NF_OK;
     case OPT_OUT:
         o->request.out = text;
@@ -326,6 +332,8 @@ static enum nf_status check(const struct run_options *o, struct nf_error *err)
         emulate.nspeeds > o->job.slaves)
         return nf_fail(err, NF_ERR_INVAL, "emulate: %u speeds for --slaves %u",
                        emulate.nspeeds, o->job.slaves);
+    if (nf_gather_check(o->kind->kernel, &o->job, err) != NF_OK)
+        return NF_ERR_INVAL;
     if (o->request.verify && o->kind->verify == NULL)
         return nf_fail(err, NF_ERR_INVAL, "--verify: %s can't be verified",
                        o->kind->name);

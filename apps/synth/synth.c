@@ -33,6 +33,8 @@ struct synth {
     size_t wrong_at;
     char *out;       /* --out, or NULL: then values is NULL as well */
     uint8_t *values; /* the first 8 bytes of each result */
+    uint8_t *sum;    /* --gather reduce: of all results, byte by byte */
+    uint64_t summed; /* units */
 };
 
 static const struct nf_app_option synth_options[] = {
@@ -74,6 +76,7 @@ static void synth_destroy(void *state)
     nf_free(synth->out);
     nf_free(synth->seen);
     nf_free(synth->values);
+    nf_free(synth->sum);
     nf_free(synth);
 }
 
@@ -219,6 +222,21 @@ static enum nf_status synth_collect(void *user, uint64_t unit,
     return NF_OK;
 }
 
+static enum nf_status synth_collect_combined(void *user, const void *result,
+                                             size_t bytes, uint64_t units)
+{
+    struct synth *synth = user;
+
+    if (synth->sum != NULL || bytes != synth->params.result_bytes)
+        return NF_ERR_FAILED;
+    synth->sum = nf_malloc(bytes);
+    if (synth->sum == NULL)
+        return NF_ERR_NOMEM;
+    memcpy(synth->sum, result, bytes);
+    synth->summed = units;
+    return NF_OK;
+}
+
 static enum nf_status check_faults(const struct synth *synth,
                                    struct nf_error *err)
 {
@@ -276,6 +294,38 @@ static enum nf_status synth_open(void *state,
     app_p->split = synth->params.in_bytes > 0 ? synth_split : NULL;
     app_p->collect = synth_collect;
     app_p->share = synth_share;
+    app_p->collect_combined = synth_collect_combined;
+    return NF_OK;
+}
+
+/* A unit that is missing, or there twice, changes nearly every byte. */
+static enum nf_status verify_sum(const struct synth *synth, char *note_p,
+                                 size_t note_bytes, struct nf_error *err)
+{
+    size_t bytes = (size_t)synth->params.result_bytes, wrong = 0;
+    uint8_t *sum = nf_calloc(bytes, 1), *one = nf_malloc(bytes);
+
+    for (uint64_t u = 0; u < synth->units && sum != NULL && one != NULL; u++) {
+        nf_synth_fill(synth->params.seed, NF_SYNTH_RESULT, u, one, bytes);
+        nf_synth_add(sum, one, bytes);
+    }
+    for (size_t i = 0; i < bytes && sum != NULL && one != NULL; i++)
+        wrong += sum[i] != synth->sum[i];
+    nf_free(one);
+    nf_free(sum);
+    if (one == NULL || sum == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "synth: out of memory");
+    if (wrong > 0)
+        return nf_fail(err, NF_ERR_VERIFY,
+                       "%zu of %zu bytes of the sum of all results are wrong",
+                       wrong, bytes);
+    if (synth->summed != synth->units)
+        return nf_fail(err, NF_ERR_VERIFY,
+                       "only %" PRIu64 " of %" PRIu64 " units are in the sum",
+                       synth->summed, synth->units);
+    snprintf(note_p, note_bytes,
+             "the sum of %" PRIu64 " results, every byte as expected",
+             synth->units);
     return NF_OK;
 }
 
@@ -284,6 +334,8 @@ static enum nf_status synth_verify(void *state, char *note_p, size_t note_bytes,
 {
     const struct synth *synth = state;
 
+    if (synth->sum != NULL)
+        return verify_sum(synth, note_p, note_bytes, err);
     if (synth->wrong > 0)
         return nf_fail(err, NF_ERR_VERIFY,
                        "unit %" PRIu64 ": byte %zu of its result is wrong "
@@ -315,8 +367,12 @@ static enum nf_status synth_save(void *state, struct nf_error *err)
     status = nf_output_open(synth->out, &output, err);
     if (status != NF_OK)
         return status;
-    status = nf_output_write(output, synth->values,
-                             VALUE_BYTES * (size_t)synth->units, err);
+    if (synth->sum != NULL)
+        status = nf_output_write(output, synth->sum,
+                                 (size_t)synth->params.result_bytes, err);
+    else
+        status = nf_output_write(output, synth->values,
+                                 VALUE_BYTES * (size_t)synth->units, err);
     if (status == NF_OK)
         return nf_output_commit(output, err);
     nf_output_abort(output);
@@ -329,6 +385,8 @@ static const struct nf_app synth_kernel = {
     .input_type = NF_BYTES,
     .result_type = NF_BYTES,
     .shared_type = NF_BYTES,
+    .combine_by = NF_COMBINE_OWN,
+    .combine = nf_synth_add,
 };
 
 const struct nf_app_kind nf_app_synth = {

@@ -172,3 +172,12 @@ int nf_synth_compute(const struct nf_work *work)
             return 1;
     return 0;
 }
+
+void nf_synth_add(void *inout, const void *in, size_t bytes)
+{
+    const uint8_t *from = in;
+    uint8_t *to = inout;
+
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (uint8_t)(to[i] + from[i]);
+}

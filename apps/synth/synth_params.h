@@ -83,4 +83,7 @@ enum nf_status nf_synth_decode(const void *data, size_t bytes,
 
 /** The kernel: compute() of apps/app.h's "synth". */
 int nf_synth_compute(const struct nf_work *work);
+
+/** inout[i] := inout[i] + in[i] modulo 256: how results are combined. */
+void nf_synth_add(void *inout, const void *in, size_t bytes);
 #endif

@@ -53,6 +53,11 @@ static enum nf_status init_tables(struct nf_farm *farm, uint32_t max_slots)
     return nf_pool_init(&farm->pool, farm->env.units);
 }
 
+static bool is_holding(const struct nf_farm *farm)
+{
+    return farm->pool.holders != NULL;
+}
+
 enum nf_status nf_farm_create(const struct nf_farm_config *config,
                               struct nf_farm **farm_p, struct nf_error *err)
 {
@@ -70,6 +75,8 @@ enum nf_status nf_farm_create(const struct nf_farm_config *config,
     if (status)
         goto err_destroy;
     status = init_tables(farm, config->max_slots);
+    if (!status && config->hold)
+        status = nf_pool_hold(&farm->pool);
     if (status) {
         nf_fail(err, status, "out of memory");
         goto err_destroy;
@@ -118,17 +125,29 @@ static void begin(struct nf_farm *farm, uint32_t slave, int64_t now_us)
     farm->oom = false;
 }
 
-static enum nf_status finish(struct nf_farm *farm, struct nf_actions *actions_p)
+/* Every unit is settled: what is held has to come home first. */
+static void end_or_gather(struct nf_farm *farm)
 {
-    if (!farm->over && farm->pool.counts[NF_UNIT_SETTLED] == farm->pool.units) {
+    if (farm->over || farm->gathering ||
+        farm->pool.counts[NF_UNIT_SETTLED] < farm->pool.units)
+        return;
+    if (farm->pool.held == 0) {
         farm->over = true;
         nf_farm_act(farm, NF_ACT_DONE);
+    } else if (nf_farm_act(farm, NF_ACT_GATHER)) {
+        farm->gathering = true;
+        farm->stats.gathers++;
     }
-    if (farm->over) {
-        farm->wake_us = INT64_MAX;
-        farm->deaf = false;
-    } else {
-        nf_farm_dispatch(farm);
+}
+
+static enum nf_status finish(struct nf_farm *farm, struct nf_actions *actions_p)
+{
+    end_or_gather(farm);
+    farm->wake_us = INT64_MAX;
+    farm->deaf = false;
+    if (!farm->over) {
+        if (!farm->gathering)
+            nf_farm_dispatch(farm);
         if (farm->silence_limit_us > 0 && farm->stats.live_slaves > 0 &&
             farm->next_tick_us < farm->wake_us)
             farm->wake_us = farm->next_tick_us;
@@ -294,6 +313,24 @@ static bool had_one_unit(const struct nf_farm *farm,
     }
 }
 
+/* The results that a lost slave had are lost too.  They were computed well
+ * once, so nothing is held against their units.  @return units */
+static uint64_t lose_held(struct nf_farm *farm, uint32_t slave)
+{
+    uint64_t lost;
+
+    if (!is_holding(farm) || farm->over)
+        return 0;
+    lost = nf_pool_lose_holder(&farm->pool, slave);
+    farm->stats.done -= lost;
+    farm->stats.recomputed += lost;
+    if (lost > 0 && farm->gathering) {
+        farm->gathering = false;
+        nf_farm_act(farm, NF_ACT_ABANDON);
+    }
+    return lost;
+}
+
 static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
 {
     struct nf_farm_slave *s = &farm->slaves[slave];
@@ -313,6 +350,7 @@ static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
         farm->refused -= farm->slots[k].sizer_refused;
         farm->slots[k].sizer_refused = false;
     }
+    returned += lose_held(farm, slave);
     farm->stats.live_slaves--;
     farm->stats.live_slots -= s->live_slots;
     farm->stats.lost_slaves += loss != NF_LOSS_LEFT;
@@ -342,13 +380,17 @@ enum nf_status nf_farm_lost(struct nf_farm *farm, uint32_t slave,
 
 /* ---- answers ---- */
 
-/* Settle the units that nobody has answered: runs of them are accepted. */
-static void accept_units(struct nf_farm *farm, uint64_t first, uint64_t count)
+/* Settle the units that nobody has answered: runs of them are accepted.
+ * @param slave  who has their results
+ * @param late   it may have thrown them away when its lease was lost */
+static void accept_units(struct nf_farm *farm, uint32_t slave, uint64_t first,
+                         uint64_t count, bool late)
 {
     struct nf_action *run = NULL;
     bool in_run = false;
 
-    if (farm->over) { /* cancelled, or they are all settled */
+    /* over: cancelled, or they are all settled */
+    if (farm->over || (late && is_holding(farm))) {
         for (uint64_t unit = first; unit < first + count; unit++)
             farm->stats.duplicates +=
                 nf_pool_state(&farm->pool, unit) == NF_UNIT_SETTLED;
@@ -362,6 +404,8 @@ static void accept_units(struct nf_farm *farm, uint64_t first, uint64_t count)
         }
         nf_pool_move(&farm->pool, unit, NF_UNIT_SETTLED);
         farm->stats.done++;
+        if (is_holding(farm))
+            nf_pool_held_by(&farm->pool, unit, slave);
         if (!in_run) {
             run = nf_farm_act(farm, NF_ACT_ACCEPT);
             in_run = true;
@@ -435,7 +479,7 @@ enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
     if (age == NF_LEASE_UNKNOWN)
         return reject(farm, NF_ERR_PROTOCOL, actions_p);
     nf_farm_heard(farm, slave, now_us);
-    accept_units(farm, first, count);
+    accept_units(farm, slave, first, count, age != NF_LEASE_LIVE);
     nf_farm_update_view(farm);
     if (age == NF_LEASE_LIVE) {
         struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);
@@ -545,10 +589,56 @@ enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
 {
     begin(farm, NF_SLAVE_NONE, now_us);
     if (!farm->over) {
+        if (farm->gathering)
+            nf_farm_act(farm, NF_ACT_ABANDON);
+        farm->gathering = false;
         farm->over = true;
         nf_farm_act(farm, NF_ACT_DONE);
     }
     return finish(farm, actions_p);
+}
+
+/* ---- bringing home what is held ---- */
+
+enum nf_status nf_farm_gathered(struct nf_farm *farm, int64_t now_us,
+                                struct nf_actions *actions_p)
+{
+    begin(farm, NF_SLAVE_NONE, now_us);
+    if (!farm->gathering)
+        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+    farm->gathering = false;
+    nf_pool_release_held(&farm->pool);
+    return finish(farm, actions_p);
+}
+
+enum nf_status nf_farm_gather_failed(struct nf_farm *farm, int64_t now_us,
+                                     struct nf_actions *actions_p)
+{
+    begin(farm, NF_SLAVE_NONE, now_us);
+    if (!farm->gathering)
+        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+    farm->gathering = false;
+    return finish(farm, actions_p);
+}
+
+bool nf_farm_next_held(const struct nf_farm *farm, uint64_t from,
+                       struct nf_held_range *range_p)
+{
+    const uint32_t *holders = farm->pool.holders;
+    uint64_t units = farm->pool.units, end;
+
+    if (!is_holding(farm) || farm->pool.held == 0)
+        return false;
+    while (from < units && holders[from] >= NF_HOLDER_LOST)
+        from++;
+    if (from >= units)
+        return false;
+    for (end = from + 1; end < units && holders[end] == holders[from];)
+        end++;
+    *range_p = (struct nf_held_range){ .slave = holders[from],
+                                       .first = from,
+                                       .count = end - from };
+    return true;
 }
 
 bool nf_farm_is_deaf(const struct nf_farm *farm)
@@ -565,6 +655,7 @@ void nf_farm_get_stats(const struct nf_farm *farm,
     stats_p->fresh = nf_pool_fresh(pool);
     stats_p->returned = nf_pool_returned(pool) + pool->counts[NF_UNIT_ALONE];
     stats_p->leased = pool->counts[NF_UNIT_LEASED];
+    stats_p->held = pool->held;
 }
 
 bool nf_farm_get_estimate(const struct nf_farm *farm, uint32_t slave,

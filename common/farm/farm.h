@@ -25,7 +25,16 @@
  *  while the next is computed): these units are retried one at a time, and the
  *  last attempt of each runs on a slave that has nothing else.  So a unit is
  *  only given up for a loss if it was certainly the one: with max_attempts 1,
- *  and after errors of the kernel, that may take an attempt more. */
+ *  and after errors of the kernel, that may take an attempt more.
+ *
+ *  With `hold`, results stay with the slaves that computed them.  A unit is done
+ *  then, but at risk: if its holder is lost it is handed out again, as one that
+ *  nobody ever tried.  When every unit is done or given up the farm says GATHER:
+ *  the driver tells each holder which of its results count (one holder a unit)
+ *  and brings them home.  It may fail as often as it likes, and holders may be
+ *  lost: then it is called off (ABANDON), what was lost is computed again, and
+ *  there is another GATHER.  Only answers to live leases are accepted: a slave
+ *  that was lost may have thrown away what it had.  It costs 4 bytes a unit. */
 #include "common/policy/policy.h"
 
 struct nf_farm;
@@ -44,6 +53,7 @@ struct nf_farm_config {
     int64_t silence_limit_us; /**< a slave not heard of for longer is lost;
                                   0: never */
     uint64_t seed;
+    bool hold; /**< results stay with the slaves until they are gathered */
 };
 
 /** Why a lease or a slave was lost. */
@@ -61,11 +71,18 @@ enum nf_action_kind {
     NF_ACT_CANCEL,  /**< slave, slot, lease: it is of no use any more, and
                          forgotten; the slave should drop it, unless it has
                          begun it (then its answers are late) */
-    NF_ACT_ACCEPT,  /**< first, count: merge these results of the event */
+    NF_ACT_ACCEPT,  /**< first, count: these results of the event count: merge
+                         them or, with hold, know that they are there */
     NF_ACT_GIVE_UP, /**< first (count 1), attempts: unit failed for good */
     NF_ACT_LOST,    /**< slave: silent beyond the limit; the farm has already
                          taken it as lost, do not report it */
-    NF_ACT_DONE,    /**< every unit is done or given up, or cancelled; once */
+    NF_ACT_GATHER,  /**< hold: bring home what is held now, see
+                         nf_farm_next_held(); answered by nf_farm_gathered() or
+                         nf_farm_gather_failed(), unless ABANDON comes before */
+    NF_ACT_ABANDON, /**< the gather under way is off: a holder was lost, or the
+                         job was cancelled */
+    NF_ACT_DONE,    /**< every unit is done (and home) or given up, or
+                         cancelled; once */
 };
 
 struct nf_action {
@@ -138,6 +155,27 @@ enum nf_status nf_farm_timer(struct nf_farm *farm, int64_t now_us,
 enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
                               struct nf_actions *actions_p);
 
+/** The gather that was asked for has brought home everything.
+ *  @retval NF_ERR_PROTOCOL  none is under way: one was abandoned */
+enum nf_status nf_farm_gathered(struct nf_farm *farm, int64_t now_us,
+                                struct nf_actions *actions_p);
+/** It has brought home nothing, but every holder is still there as far as the
+ *  driver knows (others it reports as lost): there is another GATHER at once.
+ *  @retval NF_ERR_PROTOCOL  none is under way */
+enum nf_status nf_farm_gather_failed(struct nf_farm *farm, int64_t now_us,
+                                     struct nf_actions *actions_p);
+
+/** Neighbouring units that one slave holds. */
+struct nf_held_range {
+    uint32_t slave;
+    uint64_t first, count;
+};
+/** The first such range at or behind unit @p from.  All of them, each with
+ *  `from` the end of the one before: O(units).
+ *  @return false: there is none */
+bool nf_farm_next_held(const struct nf_farm *farm, uint64_t from,
+                       struct nf_held_range *range_p);
+
 /** Anything was heard of @p slave.  O(1), no actions. */
 void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us);
 
@@ -152,6 +190,7 @@ struct nf_farm_stats {
     uint64_t units, done, given_up;
     uint64_t fresh, returned, leased;
     uint64_t leases_sent;
+    uint64_t held;       /**< of those done: at a slave, to be gathered */
     uint64_t retries;    /**< units handed out again */
     uint64_t duplicates; /**< units answered again */
     uint64_t copies;     /**< leases sent as a copy of another */
@@ -159,6 +198,8 @@ struct nf_farm_stats {
     uint32_t live_slaves, live_slots;
     uint32_t lost_slaves; /**< losses other than NF_LOSS_LEFT */
     uint32_t max_queue;   /**< most leases waiting at one slot */
+    uint32_t gathers;     /**< NF_ACT_GATHER */
+    uint64_t recomputed;  /**< units that were lost with their holder */
 };
 void nf_farm_get_stats(const struct nf_farm *farm,
                        struct nf_farm_stats *stats_p);

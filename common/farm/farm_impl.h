@@ -53,6 +53,7 @@ struct nf_farm {
 
     struct nf_farm_stats stats;
     bool over; /* DONE was emitted */
+    bool gathering; /* GATHER was emitted, and is not answered */
     bool deaf;
     bool oom; /* in this event */
     int64_t now_us;

@@ -25,6 +25,8 @@ enum nf_status nf_pool_init(struct nf_pool *pool, uint64_t units)
 void nf_pool_fini(struct nf_pool *pool)
 {
     nf_chunks_fini(&pool->chunks);
+    nf_free(pool->holders);
+    pool->holders = NULL;
     nf_free(pool->states);
     pool->states = NULL;
 }
@@ -87,16 +89,17 @@ uint32_t nf_pool_take_fresh(struct nf_pool *pool, uint64_t count)
     return index;
 }
 
-/* Drop the settled units at the front of the queue. */
-static struct nf_chunk *skip_settled(struct nf_pool *pool,
-                                     struct nf_chunk_list *list)
+/* Drop the units at the front of the queue that do not wait in it any more.
+ * @return the first range, or NULL */
+static struct nf_chunk *skip_taken(struct nf_pool *pool,
+                                   struct nf_chunk_list *list,
+                                   enum nf_unit_state state)
 {
-    for (;;) {
+    while (list->head != NF_CHUNK_NONE) {
         uint32_t index = list->head;
         struct nf_chunk *chunk = nf_chunks_at(&pool->chunks, index);
 
-        while (chunk->count > 0 &&
-               nf_pool_state(pool, chunk->first) == NF_UNIT_SETTLED) {
+        while (chunk->count > 0 && nf_pool_state(pool, chunk->first) != state) {
             chunk->first++;
             chunk->count--;
         }
@@ -105,15 +108,48 @@ static struct nf_chunk *skip_settled(struct nf_pool *pool,
         nf_chunk_list_remove(&pool->chunks, list, index);
         nf_chunks_free(&pool->chunks, index);
     }
+    return NULL;
+}
+
+static void lease_unit(struct nf_pool *pool, uint64_t unit)
+{
+    nf_pool_move(pool, unit, NF_UNIT_LEASED);
+    if (pool->holders == NULL || pool->holders[unit] != NF_HOLDER_LOST)
+        return;
+    pool->holders[unit] = NF_HOLDER_NONE;
+    pool->lost--;
+}
+
+/* Units that were lost with their holders, into an empty record. */
+static void take_lost(struct nf_pool *pool, struct nf_chunk *chunk,
+                      uint64_t count)
+{
+    uint64_t unit = pool->lost_first;
+
+    assert(pool->lost > 0);
+    while (pool->holders[unit] != NF_HOLDER_LOST)
+        unit++;
+    chunk->first = unit;
+    while (chunk->count < count && unit < pool->units &&
+           pool->holders[unit] == NF_HOLDER_LOST) {
+        lease_unit(pool, unit++);
+        chunk->count++;
+    }
+    pool->lost_first = unit;
 }
 
 uint32_t nf_pool_take_returned(struct nf_pool *pool, bool alone, uint64_t count)
 {
     struct nf_chunk_list *list = alone ? &pool->alone : &pool->returned;
-    struct nf_chunk *range = skip_settled(pool, list), *chunk;
+    enum nf_unit_state state = alone ? NF_UNIT_ALONE : NF_UNIT_WAITING;
+    struct nf_chunk *range = skip_taken(pool, list, state), *chunk;
     uint32_t index = nf_chunks_new(&pool->chunks), range_index = list->head;
 
     chunk = nf_chunks_at(&pool->chunks, index);
+    if (range == NULL) {
+        take_lost(pool, chunk, count);
+        return index;
+    }
     chunk->first = range->first;
     chunk->attempts = range->attempts;
     chunk->silences = range->silences;
@@ -122,8 +158,8 @@ uint32_t nf_pool_take_returned(struct nf_pool *pool, bool alone, uint64_t count)
     if (range->single)
         count = 1;
     while (chunk->count < count && range->count > 0 &&
-           nf_pool_state(pool, range->first) != NF_UNIT_SETTLED) {
-        nf_pool_move(pool, range->first, NF_UNIT_LEASED);
+           nf_pool_state(pool, range->first) == state) {
+        lease_unit(pool, range->first);
         chunk->count++;
         range->first++;
         range->count--;
@@ -133,6 +169,54 @@ uint32_t nf_pool_take_returned(struct nf_pool *pool, bool alone, uint64_t count)
         nf_chunks_free(&pool->chunks, range_index);
     }
     return index;
+}
+
+enum nf_status nf_pool_hold(struct nf_pool *pool)
+{
+    if (pool->units > SIZE_MAX / sizeof(pool->holders[0]) - 1)
+        return NF_ERR_NOMEM;
+    pool->holders = nf_malloc(((size_t)pool->units + 1) * sizeof(uint32_t));
+    if (pool->holders == NULL)
+        return NF_ERR_NOMEM;
+    for (uint64_t unit = 0; unit < pool->units; unit++)
+        pool->holders[unit] = NF_HOLDER_NONE;
+    pool->lost_first = pool->units;
+    return NF_OK;
+}
+
+void nf_pool_held_by(struct nf_pool *pool, uint64_t unit, uint32_t holder)
+{
+    if (pool->holders[unit] == NF_HOLDER_LOST)
+        pool->lost--; /* it came from a lease that its loss left live */
+    pool->holders[unit] = holder;
+    pool->held++;
+}
+
+uint64_t nf_pool_lose_holder(struct nf_pool *pool, uint32_t holder)
+{
+    uint64_t count = 0;
+
+    for (uint64_t unit = 0; unit < pool->units && pool->held > 0; unit++) {
+        if (pool->holders[unit] != holder)
+            continue;
+        pool->holders[unit] = NF_HOLDER_LOST;
+        pool->held--;
+        nf_pool_move(pool, unit, NF_UNIT_WAITING);
+        if (count++ == 0 && unit < pool->lost_first)
+            pool->lost_first = unit;
+    }
+    pool->lost += count;
+    return count;
+}
+
+void nf_pool_release_held(struct nf_pool *pool)
+{
+    for (uint64_t unit = 0; unit < pool->units && pool->held > 0; unit++) {
+        if (pool->holders[unit] >= NF_HOLDER_LOST)
+            continue;
+        pool->holders[unit] = NF_HOLDER_NONE;
+        pool->held--;
+    }
 }
 
 enum nf_status nf_pool_return_fresh(struct nf_pool *pool)

@@ -6,7 +6,12 @@
  *  A waiting unit that is not fresh is in exactly one returned range; a leased
  *  one is in exactly one live lease.  A late answer settles a unit where it
  *  is: the range or lease that holds it then skips it.  Ranges of different
- *  origin are never merged, as each carries its own count of attempts. */
+ *  origin are never merged, as each carries its own count of attempts.
+ *
+ *  With nf_pool_hold() it is known who holds the result of a settled unit.  What
+ *  a lost holder had waits again, marked, without being in a range: so losing
+ *  one needs no memory.  Such a unit may be in a live lease too, or come into a
+ *  range when that lease is lost; a range skips what does not wait any more. */
 #include "common/farm/chunk.h"
 
 enum nf_unit_state {
@@ -16,6 +21,10 @@ enum nf_unit_state {
     NF_UNIT_ALONE,   /**< in a range of `alone`: waits for a slave for itself */
 };
 
+/** In nf_pool.holders. */
+#define NF_HOLDER_NONE UINT32_MAX
+#define NF_HOLDER_LOST (UINT32_MAX - 1)
+
 struct nf_pool {
     uint64_t units;
     uint64_t fresh_first; /**< fresh: [fresh_first, units) */
@@ -23,6 +32,10 @@ struct nf_pool {
     uint64_t *states;     /**< 32 units a word */
     struct nf_chunk_list returned, alone;
     struct nf_chunks chunks;
+    uint32_t *holders;   /**< by unit: a slave, NONE or LOST; NULL: no hold */
+    uint64_t held;       /**< units that a slave holds */
+    uint64_t lost;       /**< units marked LOST: they wait */
+    uint64_t lost_first; /**< no unit below is LOST */
 };
 
 /** @retval NF_ERR_NOMEM */
@@ -53,11 +66,22 @@ uint64_t nf_pool_return(struct nf_pool *pool, uint32_t index);
  *  nf_chunks_reserve(); 1 <= count <= fresh.  @return its index */
 uint32_t nf_pool_take_fresh(struct nf_pool *pool, uint64_t count);
 /** Take up to @p count units off the head of `returned`, or `alone`, into a
- *  new unlinked record, leased; 1 if the range is `single`.  After a
+ *  new unlinked record, leased; 1 if the range is `single`; of `returned`, what
+ *  was lost with a holder comes after the ranges.  After a
  *  nf_chunks_reserve(); the queue must hold a unit.  Amortised O(1) a unit.
  *  @return its index */
 uint32_t nf_pool_take_returned(struct nf_pool *pool, bool alone,
                                uint64_t count);
+/** Keep holders from now on.  @retval NF_ERR_NOMEM */
+enum nf_status nf_pool_hold(struct nf_pool *pool);
+/** Slave @p holder has the result of @p unit, which has just been settled. */
+void nf_pool_held_by(struct nf_pool *pool, uint64_t unit, uint32_t holder);
+/** Holder @p holder was lost: what it had waits again.  O(units) if it had any.
+ *  @return units */
+uint64_t nf_pool_lose_holder(struct nf_pool *pool, uint32_t holder);
+/** All that is held is home. */
+void nf_pool_release_held(struct nf_pool *pool);
+
 /** Make the fresh units a returned range.
  *  @retval NF_ERR_NOMEM  nothing changed */
 enum nf_status nf_pool_return_fresh(struct nf_pool *pool);

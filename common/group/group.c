@@ -392,3 +392,10 @@ enum nf_status nf_group_launch(struct nf_group *group,
     status = take_early(group, request);
     return status == NF_OK ? run(group, request) : status;
 }
+
+const char *nf_request_algorithm(const struct nf_request *request)
+{
+    return request->plan == NULL
+               ? ""
+               : nf_coll_table[request->exec.head.algorithm]->name;
+}

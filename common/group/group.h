@@ -10,13 +10,8 @@
 #include "common/coll/rules.h"
 #include "common/coll/select.h"
 #include "common/group/exec.h"
+#include "common/group/over_mesh.h"
 #include "common/net/mesh.h"
-
-/** Where the time is from; tests have their own. */
-struct nf_group_clock {
-    int64_t (*now_us)(void *user);
-    void *user;
-};
 
 /** What a member that may be silent is given to answer, and what a message
  *  that was sent before a death is given to come. */
@@ -112,13 +107,6 @@ struct nf_group {
     struct nf_chase chase;
 };
 
-/** A group over @p mesh, which it takes over if it succeeds.
- *  @param clock  NULL: the monotonic clock
- *  @retval NF_ERR_INVAL  bad option  @retval NF_ERR_NOMEM */
-enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
-                               const struct nf_group_clock *clock,
-                               const struct nf_group_options *options,
-                               struct nf_group **group_p, struct nf_error *err);
 int64_t nf_group_now_us(const struct nf_group *group);
 
 /* group.c, for calls.c */

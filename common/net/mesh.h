@@ -155,6 +155,20 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
                                 int64_t timeout_us, struct nf_mesh **mesh_p,
                                 struct nf_error *err);
 
+/** The same when somebody has told all of them where: this waits for nobody but,
+ *  for a moment, the members with lower ranks, if direct routes to these are to
+ *  be opened.  A member is sent nothing before it has spoken to those before it.
+ *  @param context  of messages, that no other task uses: nf_mesh_context_pvm()
+ *  @param owned    this task has made the context, and frees it with the last
+ *                  mesh in it
+ *  @param cookie   no other mesh in this context has it
+ *  @param routes   open direct routes, where there is none yet
+ *  Errors: as nf_mesh_open_pvm() */
+enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
+                                uint64_t cookie, int context, bool owned,
+                                bool routes, struct nf_mesh **mesh_p,
+                                struct nf_error *err);
+
 /** Meshes for @p count threads of this process.
  *  @param meshes_p  [count]; each may be used and closed by its own thread; a
  *  thread that closes its mesh has left */

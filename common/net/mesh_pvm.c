@@ -198,6 +198,8 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
                nf_strerror(status));
         return;
     }
+    if (p->shy && !m->heard) /* there is a route now */
+        nf_link_set_window(&m->link, nf_pvm_window_bytes());
     m->heard = true;
     status = nf_link_finish(&m->link, &in, &msg);
     touch(p, member);
@@ -225,6 +227,8 @@ static void flush(struct mesh_pvm *p, uint32_t member)
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
+    if (p->shy && member > p->base.rank && !m->heard)
+        return;
     while (!m->left && !m->exited && nf_link_next(&m->link, &out) == NF_OK)
         nf_mesh_pvm_transmit(p, member, &out);
 }
@@ -645,11 +649,13 @@ static enum nf_status pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
     if (status != NF_OK)
         return status;
     sub->id = id;
+    sub->shy = p->shy;
     for (uint32_t i = 0; i < count; i++) {
         const struct mesh_member *old = &p->members[members[i]];
 
         sub->members[i].convert = old->convert;
         sub->members[i].exited = old->exited;
+        sub->members[i].heard = old->heard;
         nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
     }
     status = nf_mesh_pvm_enter(sub, p->space, cookie);

@@ -53,6 +53,9 @@ struct mesh_pvm {
     bool awake;                /**< in nf_mesh_next */
     bool drained;              /**< no socket had more when last asked, and
                                     nobody has slept since */
+    bool shy; /**< opened without a meeting: nothing goes to a member behind
+                   this one before that has spoken, since what goes by the pvmds
+                   could be overtaken on the route that it opens */
     bool signalled;            /**< fd was written and not read */
     int fd;                    /**< eventfd: has something for a sleeper */
     int *fds;

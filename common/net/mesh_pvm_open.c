@@ -228,12 +228,14 @@ static enum nf_status attend_meeting(struct meeting *m, struct nf_error *err)
 
 /* --------------------------------------------------------------- routes */
 
-static void ask_routes(struct mesh_pvm *p)
+/* Say something to those before this one, and so open routes to them. */
+static void ask_routes(struct mesh_pvm *p, bool routes)
 {
     struct nf_pvm_guard guard;
     struct nf_link_out out;
 
-    nf_pvm_enter(p->space->context, p->base.ranks <= ROUTES_MOST, &guard);
+    nf_pvm_enter(p->space->context, routes && p->base.ranks <= ROUTES_MOST,
+                 &guard);
     for (uint32_t i = 0; i < p->base.rank; i++) {
         nf_link_confirm(&p->members[i].link, &out);
         nf_mesh_pvm_transmit(p, i, &out);
@@ -305,25 +307,36 @@ static enum nf_status meet(struct meeting *m, struct nf_error *err)
     return status;
 }
 
-static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
-                                  struct nf_error *err)
+/* The mesh enters its space, and speaks to those before it. */
+static enum nf_status enter(struct mesh_pvm *p, int context, bool owned,
+                            uint64_t cookie, bool routes, struct nf_error *err)
 {
-    struct mesh_space *space = nf_mesh_space_open((int)m->said[CONTEXT]);
+    struct mesh_space *space = nf_mesh_space_open(context);
     struct nf_pvm_guard guard;
-    enum nf_status status;
 
     if (space == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    space->owned = space->owned || m->rank == 0;
-    if (nf_mesh_pvm_enter(p, space, m->said[COOKIE]) != NF_OK)
+    space->owned = space->owned || owned;
+    compare_formats(p); /* before anything is sent */
+    if (nf_mesh_pvm_enter(p, space, cookie) != NF_OK)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     nf_pvm_enter(space->context, false, &guard);
-    for (uint32_t i = 0; i < m->count; i++)
-        if (i != m->rank)
-            nf_pvm_notify_tasks(&m->tids[i], 1);
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        if (i != p->base.rank)
+            nf_pvm_notify_tasks(&p->members[i].tid, 1);
     nf_pvm_return(&guard);
-    compare_formats(p);
-    ask_routes(p);
+    ask_routes(p, routes);
+    return NF_OK;
+}
+
+static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
+                                  struct nf_error *err)
+{
+    enum nf_status status = enter(p, (int)m->said[CONTEXT], m->rank == 0,
+                                  m->said[COOKIE], true, err);
+
+    if (status != NF_OK)
+        return status;
     m->until_us = nf_now_us() > m->until_us - GRACE_US ? nf_now_us() + GRACE_US
                                                        : m->until_us;
     status = await_routes(p, m, err);
@@ -385,6 +398,35 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
         return status;
     }
     status = connect_all(p, &m, err);
+    if (status == NF_OK)
+        *mesh_p = &p->base;
+    else
+        nf_mesh_close(&p->base);
+    return status;
+}
+
+enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
+                                uint64_t cookie, int context, bool owned,
+                                bool routes, struct nf_mesh **mesh_p,
+                                struct nf_error *err)
+{
+    struct mesh_pvm *p;
+    uint32_t rank = 0;
+    int tid;
+    enum nf_status status;
+
+    if (nf_pvm_enroll_quietly(&tid) != NF_OK)
+        return no_pvmd(err);
+    status = check_tids(tids, count, tid, &rank, err);
+    if (status == NF_OK)
+        status = nf_mesh_pvm_create(tids, count, rank, &p, err);
+    if (status != NF_OK)
+        return status;
+    p->id = cookie;
+    p->shy = true;
+    status = enter(p, context, owned, cookie, routes, err);
+    for (uint32_t i = 0; i < rank && status == NF_OK; i++)
+        nf_link_set_window(&p->members[i].link, nf_pvm_window_bytes());
     if (status == NF_OK)
         *mesh_p = &p->base;
     else

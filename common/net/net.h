@@ -10,6 +10,7 @@
  *  Two transports: "pvm" (PVM tasks; net_pvm.c) and "local" (slaves are
  *  threads of this process; payloads go by reference; net_local.c). */
 #include "common/base/blob.h"
+#include "common/net/mesh.h"
 #include "common/wire/wire.h"
 
 struct nf_net;
@@ -52,6 +53,7 @@ struct nf_net_event {
 
 struct nf_net_ops {
     const char *name, *summary;
+    bool by_reference; /**< a payload costs no more for many slaves */
     enum nf_status (*open)(const struct nf_net_config *config,
                            struct nf_net **net_p, struct nf_error *err);
     enum nf_status (*spawn)(struct nf_net *net, const char *host,
@@ -62,6 +64,10 @@ struct nf_net_ops {
     size_t (*fds)(struct nf_net *net, const int **fds_p);
     size_t (*backlog_bytes)(struct nf_net *net, uint32_t peer);
     bool (*settled)(const struct nf_net *net); /* NULL: always */
+    enum nf_status (*mesh)(struct nf_net *net, const uint32_t *members,
+                           uint32_t count, struct nf_group_msg *msg_p,
+                           int *tids_p, struct nf_mesh **mesh_p,
+                           struct nf_error *err);
     void (*drop)(struct nf_net *net, uint32_t peer, bool kill);
     void (*close)(struct nf_net *net);
 };
@@ -126,6 +132,24 @@ static inline bool nf_net_settled(const struct nf_net *net)
     return net->ops->settled == NULL || net->ops->settled(net);
 }
 
+/** Prepare a mesh of slaves, and of the master where a member is NF_NO_PEER; it
+ *  waits for nobody.  Each slave is then to be sent GROUP with what is set here
+ *  and its rank, for nf_port_mesh(); one that never gets it is one that never
+ *  comes.
+ *  @param members  [count] in the order of ranks, NF_NO_PEER at most once
+ *  @param msg_p    id: a number that no other mesh of this net has; count,
+ *                  context and cookie are set
+ *  @param tids_p   [count] set
+ *  @param mesh_p   the master's own; NULL if it is not a member
+ *  @retval NF_ERR_NOMEM  @retval NF_ERR_UNREACHABLE */
+static inline enum nf_status
+nf_net_mesh(struct nf_net *net, const uint32_t *members, uint32_t count,
+            struct nf_group_msg *msg_p, int *tids_p, struct nf_mesh **mesh_p,
+            struct nf_error *err)
+{
+    return net->ops->mesh(net, members, count, msg_p, tids_p, mesh_p, err);
+}
+
 /** Throw away what is queued for @p peer.  It stays known: if it speaks again
  *  its messages are delivered.  With @p kill its task is killed, in the
  *  background, and it is forgotten. */
@@ -150,6 +174,10 @@ struct nf_port_ops {
     enum nf_status (*wait)(struct nf_port *port, int64_t timeout_us);
     void (*wake)(struct nf_port *port);
     size_t (*backlog_bytes)(const struct nf_port *port); /* NULL: always 0 */
+    enum nf_status (*mesh)(struct nf_port *port, const struct nf_group_msg *msg,
+                           struct nf_mesh **mesh_p, struct nf_error *err);
+    bool deaf_to_meshes; /**< nf_port_wait does not end when a mesh has
+                              something */
     void (*close)(struct nf_port *port);
 };
 
@@ -198,6 +226,18 @@ static inline size_t nf_port_backlog_bytes(const struct nf_port *port)
 {
     return port->ops->backlog_bytes != NULL ? port->ops->backlog_bytes(port)
                                             : 0;
+}
+
+/** The mesh that the master wants this slave to be a member of; it may wait for
+ *  members with lower ranks to answer, which the master has just heard.  Close it
+ *  before the port.
+ *  @retval NF_ERR_INVAL  this slave is not that member, or it is twice one */
+static inline enum nf_status nf_port_mesh(struct nf_port *port,
+                                          const struct nf_group_msg *msg,
+                                          struct nf_mesh **mesh_p,
+                                          struct nf_error *err)
+{
+    return port->ops->mesh(port, msg, mesh_p, err);
 }
 
 static inline void nf_port_close(struct nf_port *port)

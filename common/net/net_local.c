@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/net/mesh_offer.h"
 #include "common/net/queue.h"
 
 extern const struct nf_net_ops nf_net_local;
@@ -60,6 +61,7 @@ struct local_net {
     uint32_t npeers;
     size_t peers_capacity;
     char text[96];
+    struct nf_mesh_offers offers; /* that slaves have still to take */
     pthread_mutex_t end_lock;
     pthread_cond_t end_cond;
 };
@@ -171,6 +173,14 @@ static void port_wake(struct nf_port *port)
     pthread_mutex_unlock(&slave->outbox.lock);
 }
 
+static enum nf_status port_mesh(struct nf_port *port,
+                                const struct nf_group_msg *msg,
+                                struct nf_mesh **mesh_p, struct nf_error *err)
+{
+    return nf_mesh_offers_take(&slave_of(port)->net->offers, msg->id, msg->rank,
+                               mesh_p, err);
+}
+
 /* The end of a slave is the end of its thread: nothing to do before. */
 static void port_close(struct nf_port *port)
 {
@@ -182,6 +192,8 @@ static const struct nf_port_ops port_ops = {
     .receive = port_receive,
     .wait = port_wait,
     .wake = port_wake,
+    .mesh = port_mesh,
+    .deaf_to_meshes = true,
     .close = port_close,
 };
 
@@ -205,6 +217,7 @@ static void net_unref(struct local_net *net)
         net->slaves = slave->next;
         slave_free(slave);
     }
+    nf_mesh_offers_fini(&net->offers);
     nf_queue_fini(&net->inbox);
     pthread_mutex_destroy(&net->end_lock);
     pthread_cond_destroy(&net->end_cond);
@@ -324,6 +337,7 @@ static enum nf_status local_open(const struct nf_net_config *config,
     net->config = *config;
     atomic_init(&net->refs, 1);
     nf_queue_init(&net->inbox);
+    nf_mesh_offers_init(&net->offers);
     pthread_mutex_init(&net->end_lock, NULL);
     cond_init_monotonic(&net->end_cond);
     net->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -428,6 +442,25 @@ static void local_drop(struct nf_net *base, uint32_t peer, bool kill)
         slave->killed = true;
         hang_up(slave);
     }
+}
+
+static enum nf_status local_mesh(struct nf_net *base, const uint32_t *members,
+                                 uint32_t count, struct nf_group_msg *msg_p,
+                                 int *tids_p, struct nf_mesh **mesh_p,
+                                 struct nf_error *err)
+{
+    uint32_t own = count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        tids_p[i] = (int)members[i];
+        if (members[i] == NF_NO_PEER)
+            own = i;
+    }
+    msg_p->count = count;
+    msg_p->context = 0;
+    msg_p->cookie = 0;
+    return nf_mesh_offers_make(&net_of(base)->offers, msg_p->id, count, own,
+                               mesh_p, err);
 }
 
 static size_t local_fds(struct nf_net *base, const int **fds_p)
@@ -535,6 +568,7 @@ static enum nf_status local_next(struct nf_net *base,
 const struct nf_net_ops nf_net_local = {
     .name = "local",
     .summary = "threads of this process, payloads by reference",
+    .by_reference = true,
     .open = local_open,
     .spawn = local_spawn,
     .send = local_send,
@@ -542,5 +576,6 @@ const struct nf_net_ops nf_net_local = {
     .fds = local_fds,
     .backlog_bytes = local_backlog_bytes,
     .drop = local_drop,
+    .mesh = local_mesh,
     .close = local_close,
 };

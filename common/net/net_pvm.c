@@ -585,5 +585,6 @@ const struct nf_net_ops nf_net_pvm = {
     .backlog_bytes = pvm_net_backlog_bytes,
     .settled = pvm_net_settled,
     .drop = pvm_net_drop,
+    .mesh = nf_net_pvm_mesh,
     .close = pvm_net_close,
 };

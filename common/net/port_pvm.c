@@ -178,6 +178,7 @@ static const struct nf_port_ops pvm_port = {
     .wait = pvm_port_wait,
     .wake = pvm_port_wake,
     .backlog_bytes = pvm_port_backlog_bytes,
+    .mesh = nf_port_pvm_mesh,
     .close = pvm_port_close,
 };
 

@@ -49,9 +49,7 @@ static const char *pvm_text(int code)
     }
 }
 
-/* libpvm complains on standard error when there is no pvmd, whatever
- * PvmAutoErr says: take standard error away from it. */
-static int mute(void)
+int nf_pvm_mute(void)
 {
     int saved = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY);
 
@@ -62,7 +60,7 @@ static int mute(void)
     return saved;
 }
 
-static void unmute(int saved)
+void nf_pvm_unmute(int saved)
 {
     if (saved >= 0) {
         dup2(saved, STDERR_FILENO);
@@ -79,10 +77,10 @@ enum nf_status nf_pvm_enroll(int *tid_p)
 
     if (!nf_pvm_answers()) /* with a stale file libpvm would try for 12 s */
         return NF_ERR_UNREACHABLE;
-    saved = mute();
+    saved = nf_pvm_mute();
     pvm_setopt(PvmAutoErr, 0);
     tid = pvm_mytid();
-    unmute(saved);
+    nf_pvm_unmute(saved);
     if (tid < 0)
         return NF_ERR_UNREACHABLE;
     pvm_setopt(PvmFragSize, FRAGMENT_BYTES);
@@ -93,10 +91,10 @@ enum nf_status nf_pvm_enroll(int *tid_p)
 
 void nf_pvm_leave(void)
 {
-    int saved = mute();
+    int saved = nf_pvm_mute();
 
     pvm_exit();
-    unmute(saved);
+    nf_pvm_unmute(saved);
     nf_pipe_signal_unblock();
 }
 
@@ -113,10 +111,10 @@ enum nf_status nf_pvm_start(struct nf_error *err)
 {
     int saved, code, tid;
 
-    saved = mute();
+    saved = nf_pvm_mute();
     pvm_setopt(PvmAutoErr, 0);
     code = pvm_start_pvmd(0, NULL, 1);
-    unmute(saved);
+    nf_pvm_unmute(saved);
     if (code < 0 && code != PvmDupHost)
         return nf_fail(err, NF_ERR_UNREACHABLE,
                        "no pvmd can be started here (%s): is PVM installed, "
@@ -297,8 +295,8 @@ void nf_pvm_kill_ours(bool everywhere)
 
 void nf_pvm_halt(void)
 {
-    int saved = mute();
+    int saved = nf_pvm_mute();
 
     pvm_halt();
-    unmute(saved);
+    nf_pvm_unmute(saved);
 }

@@ -24,6 +24,11 @@ bool nf_pvm_answers(void);
 /** Connect this process to the local pvmd.
  *  @retval NF_ERR_UNREACHABLE  no pvmd answers; nothing was printed */
 enum nf_status nf_pvm_enroll(int *tid_p);
+/** libpvm complains on standard error when there is no pvmd, or when a task that
+ *  it writes to has ended, whatever PvmAutoErr says: take standard error away
+ *  from it, for a moment.  @return for nf_pvm_unmute() */
+int nf_pvm_mute(void);
+void nf_pvm_unmute(int saved);
 /** Disconnect.  Harmless when not connected. */
 void nf_pvm_leave(void);
 /** The file by which tasks find the local pvmd, "/tmp/pvmd.1000". */

@@ -22,12 +22,22 @@
  *                                              begun; in order behind it, and
  *                                              never answered
  *             <---------------------- STOP     (or REFUSE)
+ *
+ *  A job may want results to stay where they are: then a RESULT has no payload,
+ *  and in the end
+ *             <---------------------- GATHER   these of your results count
+ *      HOLDING -------------------->           here they are, so many bytes
+ *             <---------------------- GROUP    meet the others: see common/group
+ *      GROUP_END ------------------>           it failed, or could not be opened
+ *  GROUP is also how the slaves that are there at the begin, or one that comes
+ *  late, get the shared data, instead of SHARED.  A new GATHER or GROUP ends the
+ *  group before.
  */
 #include <stdbool.h>
 #include "nowfarm.h"
 
 /** Raised by every change of the messages; checked in HELLO. */
-#define NF_WIRE_VERSION 2u
+#define NF_WIRE_VERSION 3u
 
 enum nf_msg_kind {
     NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
@@ -44,6 +54,10 @@ enum nf_msg_kind {
     NF_MSG_REVOKE,
     NF_MSG_STOP,
     NF_MSG_CANCEL,
+    NF_MSG_GATHER,
+    NF_MSG_HOLDING,
+    NF_MSG_GROUP,
+    NF_MSG_GROUP_END,
     NF_MSG_KINDS
 };
 
@@ -73,7 +87,9 @@ struct nf_job_msg {
     int64_t heartbeat_us;    /**< speak at least this often */
     int64_t master_silence_us; /**< die when the master is silent this long */
     int64_t unit_timeout_us; /**< 0: none */
-    bool has_shared;         /**< a SHARED message follows */
+    bool has_shared;         /**< a SHARED message follows, or a GROUP */
+    bool hold;               /**< results stay with the slave: see GATHER */
+    bool combine;            /**< hold: ... and are combined before they go */
     /** > 0: units take no less than this at speed 1, by sleeping.  A chunk of
      *  k units takes k emulated_unit_us / (emulated_speed / 10^6), rounded. */
     int64_t emulated_unit_us;
@@ -123,6 +139,48 @@ struct nf_cancel_msg {
     uint64_t lease;
 };
 
+/** Which results of a slave count.  It may forget the others. */
+struct nf_gather_msg {
+    uint64_t round;          /**< of this job, 1, 2, ... */
+    uint64_t nranges;        /**< >= 1 */
+    const uint8_t *ranges;   /**< first, count of each: u64 little endian;
+                                  ascending, apart; borrowed from the body */
+};
+
+/** What a slave is ready to give in this round: all units of GATHER in order,
+ *  or what they were combined to. */
+struct nf_holding_msg {
+    uint64_t round;
+    uint64_t count;          /**< units */
+    uint64_t bytes;          /**< in all */
+    struct nf_layout layout; /**< of the units; combined: unit_bytes = bytes */
+};
+
+enum nf_group_purpose {
+    NF_GROUP_GATHER, /**< gatherv to rank 0, or reduce if results are combined */
+    NF_GROUP_SHARED, /**< broadcast of the shared data by rank 0 */
+    NF_GROUP_PURPOSES
+};
+
+/** Be member @p rank of a group.  How members find each other is the
+ *  transport's: for PVM a context, a cookie, and their tids. */
+struct nf_group_msg {
+    enum nf_group_purpose purpose;
+    uint64_t id;             /**< no two groups of a job have the same */
+    uint64_t round;          /**< GATHER: of it */
+    uint64_t bytes;          /**< SHARED: of the data */
+    int64_t timeout_us;      /**< silence that ends it */
+    uint64_t cookie;
+    uint32_t context;
+    uint32_t rank, count;    /**< rank < count, count >= 2 */
+    const uint8_t *tids;     /**< [count] u32 little endian; borrowed */
+};
+
+struct nf_group_end_msg {
+    uint64_t id;             /**< of the group */
+    char reason[120];
+};
+
 /** A growing body under construction; keep one and reuse it. */
 struct nf_body {
     uint8_t *data;
@@ -150,6 +208,19 @@ enum nf_status nf_put_unit_failed(struct nf_body *body,
 enum nf_status nf_put_cancel(struct nf_body *body,
                              const struct nf_cancel_msg *m);
 
+/** @param ranges  [2 * nranges] first, count of each; m->ranges is not used */
+enum nf_status nf_put_gather(struct nf_body *body, const struct nf_gather_msg *m,
+                             const uint64_t *ranges);
+/** Sizes as for nf_put_result(). */
+enum nf_status nf_put_holding(struct nf_body *body,
+                              const struct nf_holding_msg *m,
+                              const uint64_t *sizes_bytes);
+/** @param tids  [m->count]; m->tids is not used */
+enum nf_status nf_put_group(struct nf_body *body, const struct nf_group_msg *m,
+                            const int *tids);
+enum nf_status nf_put_group_end(struct nf_body *body,
+                                const struct nf_group_end_msg *m);
+
 /* Decoders: NF_ERR_PROTOCOL (and *m_p unspecified) if data[0..bytes) is not
  * exactly such a message, a count is 0 or overflows, or a text has no end.
  * nf_get_hello accepts longer bodies of later versions. */
@@ -169,6 +240,21 @@ enum nf_status nf_get_unit_failed(const uint8_t *data, size_t bytes,
                                   struct nf_unit_failed_msg *m_p);
 enum nf_status nf_get_cancel(const uint8_t *data, size_t bytes,
                              struct nf_cancel_msg *m_p);
+
+enum nf_status nf_get_gather(const uint8_t *data, size_t bytes,
+                             struct nf_gather_msg *m_p);
+enum nf_status nf_get_holding(const uint8_t *data, size_t bytes,
+                              struct nf_holding_msg *m_p);
+enum nf_status nf_get_group(const uint8_t *data, size_t bytes,
+                            struct nf_group_msg *m_p);
+enum nf_status nf_get_group_end(const uint8_t *data, size_t bytes,
+                                struct nf_group_end_msg *m_p);
+
+/** Range @p i < m->nranges. */
+void nf_gather_range(const struct nf_gather_msg *m, uint64_t i,
+                     uint64_t *first_p, uint64_t *count_p);
+/** Task of member @p i < m->count. */
+int nf_group_tid(const struct nf_group_msg *m, uint32_t i);
 
 /** Size of unit @p i, 0 <= i < count, of a payload. */
 uint64_t nf_layout_unit_bytes(const struct nf_layout *layout, uint64_t i);

@@ -77,6 +77,44 @@ static enum nf_status put_result(struct nf_body *body,
     return status;
 }
 
+static enum nf_status put_holding(struct nf_body *body,
+                                  const struct nf_holding_msg *m)
+{
+    uint64_t *sizes = sizes_of(&m->layout, m->count);
+    enum nf_status status = nf_put_holding(body, m, sizes);
+
+    free(sizes);
+    return status;
+}
+
+static enum nf_status put_gather(struct nf_body *body,
+                                 const struct nf_gather_msg *m)
+{
+    uint64_t *ranges = malloc((size_t)m->nranges * 16);
+    enum nf_status status;
+
+    must(ranges != NULL, "out of memory");
+    for (uint64_t i = 0; i < m->nranges; i++)
+        nf_gather_range(m, i, &ranges[2 * i], &ranges[2 * i + 1]);
+    status = nf_put_gather(body, m, ranges);
+    free(ranges);
+    return status;
+}
+
+static enum nf_status put_group(struct nf_body *body,
+                                const struct nf_group_msg *m)
+{
+    int *tids = malloc(m->count * sizeof(*tids));
+    enum nf_status status;
+
+    must(tids != NULL, "out of memory");
+    for (uint32_t i = 0; i < m->count; i++)
+        tids[i] = nf_group_tid(m, i);
+    status = nf_put_group(body, m, tids);
+    free(tids);
+    return status;
+}
+
 CYCLE(hello, nf_hello, nf_put_hello(&one, &m), nf_put_hello(&two, &again))
 CYCLE(job, nf_job_msg, nf_put_job(&one, &m), nf_put_job(&two, &again))
 CYCLE(ready, nf_ready_msg, nf_put_ready(&one, &m), nf_put_ready(&two, &again))
@@ -88,17 +126,23 @@ CYCLE(unit_failed, nf_unit_failed_msg, nf_put_unit_failed(&one, &m),
       nf_put_unit_failed(&two, &again))
 CYCLE(cancel, nf_cancel_msg, nf_put_cancel(&one, &m),
       nf_put_cancel(&two, &again))
+CYCLE(holding, nf_holding_msg, put_holding(&one, &m), put_holding(&two, &again))
+CYCLE(gather, nf_gather_msg, put_gather(&one, &m), put_gather(&two, &again))
+CYCLE(group, nf_group_msg, put_group(&one, &m), put_group(&two, &again))
+CYCLE(group_end, nf_group_end_msg, nf_put_group_end(&one, &m),
+      nf_put_group_end(&two, &again))
 
 /* The first byte says which decoder. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static void (*const cycles[])(const uint8_t *data, size_t bytes) = {
-        cycle_hello, cycle_job,    cycle_ready,       cycle_text,
-        cycle_lease, cycle_result, cycle_unit_failed, cycle_cancel,
+        cycle_hello,   cycle_job,    cycle_ready,       cycle_text,
+        cycle_lease,   cycle_result, cycle_unit_failed, cycle_cancel,
+        cycle_holding, cycle_gather, cycle_group,       cycle_group_end,
     };
 
     if (bytes > 0)
-        cycles[data[0] % 8](data + 1, bytes - 1);
+        cycles[data[0] % 12](data + 1, bytes - 1);
     return 0;
 }
 

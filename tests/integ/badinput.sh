@@ -56,6 +56,20 @@ bad "spread NaN" nan run synth --spread nan
 bad "fault of no unit" 7 run synth --units 5 --fault 7:kill
 bad "unknown fault" sneeze run synth --fault 1:sneeze
 
+bad "negative dims" '-3' run montecarlo --dims -3 --out $out
+bad "zero dims" dims run montecarlo --integrand ball --dims 0
+bad "dims that the integrand has not" 'pi wants 2' run montecarlo --dims 3
+bad "zero samples" samples run montecarlo --samples 0 --out $out
+bad "one sample" samples run montecarlo --samples 1
+bad "absurd samples" 99999999999999999999 run montecarlo \
+    --samples 99999999999999999999
+bad "samples in too many units" chunk run montecarlo --samples 1000000000000 \
+    --chunk 3
+bad "zero chunk" chunk run montecarlo --chunk 0
+bad "unknown integrand" nosuch run montecarlo --integrand nosuch
+bad "too few samples to verify" verify run montecarlo --samples 999 --verify
+bad "output into no directory" nowhere run montecarlo --out nowhere/x.json
+
 printf '%s\n' '%%MatrixMarket matrix array real general' '2 2' 1 2 3 4 > ok.mtx
 mtx() { # TEXT PATTERN FILE: as --a, beside a good --b
     bad "$1" "$2" run matmul --a "$3" --b ok.mtx --out $out

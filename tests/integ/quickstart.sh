@@ -46,6 +46,29 @@ check "primes below 10^6: 78498" grep -qw 78498 "$work/out"
 check "no process is left" wait_until 5 eval '[ -z "$(our_pids primes)" ]'
 check "no pvmd is left" wait_until 5 no_pvmd
 
+# a group of PVM tasks of one's own
+cp "$top_srcdir/apps/quickstart/running.c" "$work/user/"
+pvm_flags="$(sed -n 's/^PVM_CPPFLAGS = //p; s/^PVM_LDFLAGS = //p' \
+    "$top_builddir/Makefile" | tr '\n' ' ')"
+# shellcheck disable=SC2046,SC2086
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $sanitize running.c \
+    -o running $pvm_flags $(pkg-config --cflags --libs nowfarm) -lpvm3 -lm \
+    -pthread -Wl,-rpath,"$libdir" > "$work/out" 2> "$work/err"
+same "the group program builds without a warning" "$?" 0
+echo quit | timeout 20 pvm > "$work/console" 2>&1
+check "a pvmd was started by hand" wait_until 5 eval '[ -n "$(pvmd_pids)" ]'
+for ranks in 2 3 7; do
+    timeout -k 5 $((60 * slow)) ./running $ranks > "$work/out" 2> "$work/err" \
+        < /dev/null
+    same "the group program, $ranks tasks: exit status" "$?" 0
+    n=$((ranks * 1000))
+    same "the group program, $ranks tasks: right" "$(cat "$work/out")" \
+        "sum of the first $n squares: $((n * (n + 1) * (2 * n + 1) / 6))"
+done
+check "no task is left" wait_until 5 eval '[ -z "$(our_pids running)" ]'
+echo halt | timeout 20 pvm > "$work/console" 2>&1
+wait_until 5 no_pvmd
+
 unit=$(find "${NF_PREFIX:-$work/root}" -name nowfarmd.service | head -n 1)
 daemon=$(sed -n 's/^ExecStart=//p' "${unit:-/dev/null}")
 check "the service unit names a program that is installed" \

@@ -340,7 +340,7 @@ static enum nf_status short_life(struct rig *rig)
 
     if (nf_policy_parse("fixed+window:w=0", &rig->policy, NULL))
         return NF_ERR_NOMEM;
-    rig->config = (struct nf_farm_config){ 2000, &rig->policy, 2, 8, 3, 0, 1 };
+    rig->config = (struct nf_farm_config){ 2000, &rig->policy, 2, 8, 3, 0, 1, true };
     rig->wake_us = INT64_MAX;
     if (nf_farm_create(&rig->config, &rig->farm, NULL))
         return NF_ERR_NOMEM;
@@ -484,7 +484,12 @@ static void bench(uint64_t units)
 {
     enum { SLAVES = 8, WINDOW = 2 };
     struct nf_policy policy;
-    struct nf_farm_config config = { units, &policy, SLAVES, SLAVES, 3, 0, 1 };
+    struct nf_farm_config config = { .units = units,
+                                     .policy = &policy,
+                                     .slots = SLAVES,
+                                     .max_slots = SLAVES,
+                                     .max_attempts = 3,
+                                     .seed = 1 };
     struct nf_action out[SLAVES * WINDOW];
     struct nf_actions acts;
     struct nf_farm *farm;

@@ -32,7 +32,8 @@ static bool has_live_lease(const struct script *s, uint32_t slave, bool *alone)
         if (!l->live || l->slave != slave)
             continue;
         any = true;
-        if (s->units[l->first + l->answered].alone)
+        if (s->units[l->first + l->answered].alone &&
+            !s->units[l->first + l->answered].was_lost)
             *alone = true;
     }
     return any;
@@ -50,6 +51,20 @@ static bool is_leased(const struct script *s, uint64_t unit)
         if (has_unit(&s->leases[i], unit))
             return true;
     return false;
+}
+
+static bool any_was_lost(const struct script *s, uint64_t first, uint64_t count)
+{
+    for (uint64_t u = first; u < first + count; u++)
+        if (s->units[u].was_lost)
+            return true;
+    return false;
+}
+
+/* Some of its units were lost with a holder: see was_lost. */
+static bool is_muddled(const struct script *s, const struct lease *l)
+{
+    return any_was_lost(s, l->first, l->count);
 }
 
 /* Nobody waits for any unit of it. */
@@ -70,17 +85,21 @@ static struct lease *find_original(struct script *s, const struct nf_action *a)
 
         if (!has_unit(l, a->first))
             continue;
+        if (is_muddled(s, l) && (l->twin || l->slave == a->slave ||
+                                 a->first + a->count != l->first + l->count))
+            continue; /* of several that have it, another one */
         require(s, !l->twin, "there are at most two copies");
-        require(s, !l->spoilt, "what a copy failed on is not copied again");
+        require(s, !l->spoilt || is_muddled(s, l),
+                "what a copy failed on is not copied again");
         require(s, l->slave != a->slave, "copies are with two slaves");
         require(s, a->first + a->count == l->first + l->count,
                 "a copy goes to the end of the lease");
         for (uint64_t u = l->first + l->answered; u < a->first; u++)
-            require(s, s->units[u].fate != PENDING,
+            require(s, s->units[u].fate != PENDING || s->units[u].was_lost,
                     "a copy has all that is wanted");
         return l;
     }
-    require(s, false, "a copy is of a lease");
+    require(s, any_was_lost(s, a->first, a->count), "a copy is of a lease");
     return NULL;
 }
 
@@ -93,7 +112,9 @@ static struct lease *check_copy(struct script *s, const struct nf_action *a)
     require(s, s->units[a->first].fate == PENDING, "a copy is wanted");
     require(s, a->attempts == 0, "attempts are told");
     for (uint64_t u = a->first; u < a->first + a->count; u++)
-        require(s, s->units[u].attempts + s->units[u].silences == 0,
+        require(s,
+                s->units[u].attempts + s->units[u].silences == 0 ||
+                    any_was_lost(s, a->first, a->count),
                 "units that ended badly are not copied");
     s->copies++;
     return find_original(s, a);
@@ -106,10 +127,13 @@ static void check_handed_out(struct script *s, const struct nf_action *a,
         struct unit *unit = &s->units[u];
 
         require(s, unit->fate == PENDING, "settled units are not sent");
-        require(s, !is_leased(s, u), "leased units are not sent");
-        require(s, unit->attempts == a->attempts, "attempts are told");
-        require(s, !unit->suspect || a->count == 1, "suspects go one by one");
-        require(s, !unit->alone || !busy, "alone is on an idle slave");
+        if (!unit->was_lost) {
+            require(s, !is_leased(s, u), "leased units are not sent");
+            require(s, unit->attempts == a->attempts, "attempts are told");
+            require(s, !unit->suspect || a->count == 1,
+                    "suspects go one by one");
+            require(s, !unit->alone || !busy, "alone is on an idle slave");
+        }
         require(s, unit->handed_out == (u < s->next_fresh),
                 "fresh units go in order");
         unit->handed_out = true;
@@ -162,9 +186,10 @@ static void check_send(struct script *s, const struct nf_action *a)
 /* What an event may settle; the model's part of it is done before. */
 struct due {
     uint64_t first, count; /* these pending ones are to be accepted */
+    uint32_t slave;        /* who has them */
     uint64_t give_up;      /* this one is to be given up, or MAX_UNITS */
-    struct lease *loser; /* this one is to be cancelled, if it has become
-                            useless and is not being computed; or NULL */
+    struct lease *loser;   /* this one is to be cancelled, if it has become
+                              useless and is not being computed; or NULL */
 };
 
 static bool all_settled(const struct script *s)
@@ -184,12 +209,17 @@ static void check_cancel(struct script *s, const struct nf_action *a,
     struct lease *l = due->loser;
     struct slave *m;
 
-    require(s, l && l->live && l->id == a->lease && l->slave == a->slave &&
-                   l->slot == a->slot,
+    for (uint32_t i = 0; i < s->nleases; i++)
+        if (s->leases[i].id == a->lease && is_muddled(s, &s->leases[i]))
+            l = &s->leases[i];
+    require(s,
+            l && l->live && l->id == a->lease && l->slave == a->slave &&
+                l->slot == a->slot,
             "only the slower copy is cancelled");
     if (s->wrong)
         return;
-    require(s, is_useless(s, l), "what is cancelled is of no use");
+    require(s, is_useless(s, l) || is_muddled(s, l),
+            "what is cancelled is of no use");
     require(s, l != oldest(s, l->slave, l->slot),
             "what is being computed is not cancelled");
     m = &s->slaves[l->slave];
@@ -212,6 +242,50 @@ static void check_lost(struct script *s, const struct nf_action *a,
             "only silent slaves are declared lost");
     if (!s->wrong)
         take_back(s, a->slave, NF_LOSS_SILENT, due);
+}
+
+static bool any_held(const struct script *s)
+{
+    for (uint64_t u = 0; u < s->config.units; u++)
+        if (s->units[u].held)
+            return true;
+    return false;
+}
+
+/* What is to be gathered is what the slaves have: each unit once. */
+static void check_held(struct script *s)
+{
+    struct nf_held_range range;
+    uint64_t from = 0;
+
+    for (uint64_t end = 0; nf_farm_next_held(s->farm, from, &range);
+         from = end) {
+        require(s, range.count > 0 && range.first >= from,
+                "held ranges are in order");
+        end = range.first + range.count;
+        require(s, end <= s->config.units, "held ranges are of units");
+        if (s->wrong)
+            return;
+        for (uint64_t u = from; u < end; u++)
+            require(s,
+                    s->units[u].held == (u >= range.first) &&
+                        (u < range.first || s->units[u].holder == range.slave),
+                    "each unit is gathered from its holder");
+        require(s, s->slaves[range.slave].live, "holders are there");
+    }
+    for (uint64_t u = from; u < s->config.units; u++)
+        require(s, !s->units[u].held, "all that is held is gathered");
+}
+
+static void check_gather(struct script *s)
+{
+    require(s, s->config.hold && !s->over && !s->gathering,
+            "one gather at a time");
+    require(s, all_settled(s) && any_held(s),
+            "a gather comes when all units are settled");
+    s->gathering = true;
+    s->gathers++;
+    check_held(s);
 }
 
 static void check_action(struct script *s, const struct nf_action *a,
@@ -241,18 +315,23 @@ static void check_action(struct script *s, const struct nf_action *a,
         for (uint64_t u = a->first; !s->wrong && u < a->first + a->count; u++) {
             require(s, s->units[u].fate == PENDING, "a unit is settled once");
             s->units[u].fate = DONE;
+            s->units[u].held = s->config.hold;
+            s->units[u].holder = due->slave;
         }
         break;
     case NF_ACT_GIVE_UP:
         TRACE(s, "    give up %" PRIu64 " after %u\n", a->first, a->attempts);
-        require(s, a->first == due->give_up && a->count == 1,
+        require(s,
+                (a->first == due->give_up || s->units[a->first].was_lost) &&
+                    a->count == 1,
                 "units are given up only for their own fault");
         if (s->wrong)
             break;
         require(s, s->units[a->first].fate == PENDING,
                 "a unit is settled once");
         require(s,
-                a->attempts == s->units[a->first].attempts &&
+                (a->attempts == s->units[a->first].attempts ||
+                 s->units[a->first].was_lost) &&
                     a->attempts >= s->config.max_attempts,
                 "a unit has all its attempts");
         s->units[a->first].fate = GIVEN_UP;
@@ -266,7 +345,18 @@ static void check_action(struct script *s, const struct nf_action *a,
         TRACE(s, "    done\n");
         require(s, !s->over, "DONE comes once");
         require(s, all_settled(s), "DONE comes when all units are settled");
+        require(s, !any_held(s), "DONE comes when all results are home");
         s->over = true;
+        break;
+    case NF_ACT_GATHER:
+        TRACE(s, "    gather\n");
+        check_gather(s);
+        break;
+    case NF_ACT_ABANDON:
+        TRACE(s, "    abandon\n");
+        require(s, s->gathering && !all_settled(s),
+                "a gather is abandoned when a holder was lost");
+        s->gathering = false;
         break;
     }
 }
@@ -274,7 +364,7 @@ static void check_action(struct script *s, const struct nf_action *a,
 static void check_stats(struct script *s)
 {
     struct nf_farm_stats st;
-    uint64_t done = 0, given_up = 0, leased = 0;
+    uint64_t done = 0, given_up = 0, leased = 0, muddled = 0, held = 0;
     uint32_t slaves = 0, slots = 0;
 
     nf_farm_get_stats(s->farm, &st);
@@ -282,6 +372,8 @@ static void check_stats(struct script *s)
         done += s->units[u].fate == DONE;
         given_up += s->units[u].fate == GIVEN_UP;
         leased += s->units[u].fate == PENDING && is_leased(s, u);
+        muddled += s->units[u].was_lost;
+        held += s->units[u].held;
     }
     for (uint32_t i = 0; i < MAX_SLAVES; i++) {
         slaves += s->slaves[i].live;
@@ -293,8 +385,14 @@ static void check_stats(struct script *s)
             "units are conserved");
     require(s, st.done == done && st.given_up == given_up,
             "the farm counts what is settled");
-    require(s, st.leased == leased || s->cancelled,
+    require(s,
+            (st.leased <= leased && st.leased + muddled >= leased) ||
+                s->cancelled,
             "the farm counts what is leased");
+    require(s,
+            st.held == held && st.recomputed == s->recomputed &&
+                st.gathers == s->gathers,
+            "the farm counts what is held");
     require(s,
             st.fresh == s->config.units - s->next_fresh ||
                 (st.fresh == 0 && st.returned > 0),
@@ -314,7 +412,7 @@ static void check_progress(struct script *s)
 {
     bool waiting = false, alone;
 
-    if (s->over || s->wake_us != INT64_MAX)
+    if (s->over || s->gathering || s->wake_us != INT64_MAX)
         return;
     for (uint32_t i = 0; i < MAX_SLAVES; i++) {
         if (!s->slaves[i].live)
@@ -338,12 +436,15 @@ static void check(struct script *s, enum nf_status status,
     for (uint64_t u = due.first; u < due.first + due.count; u++)
         require(s, s->units[u].fate != PENDING || s->over,
                 "every unit that was answered is settled");
-    require(s, due.give_up == MAX_UNITS, "a unit at fault is given up");
+    require(s, due.give_up == MAX_UNITS || s->units[due.give_up].was_lost,
+            "a unit at fault is given up");
     require(s,
             !due.loser || !is_useless(s, due.loser) ||
+                is_muddled(s, due.loser) ||
                 due.loser == oldest(s, due.loser->slave, due.loser->slot),
             "the slower copy is cancelled");
-    require(s, s->over || !all_settled(s), "the end is told at once");
+    require(s, s->over || s->gathering || !all_settled(s),
+            "the end is told at once");
     check_stats(s);
     check_progress(s);
 }
@@ -356,7 +457,7 @@ void check_refused(struct script *s, enum nf_status status,
     check_stats(s);
 }
 
-static const struct due nothing = { 0, 0, MAX_UNITS, NULL };
+static const struct due nothing = { 0, 0, 0, MAX_UNITS, NULL };
 
 /* ---- events ---- */
 
@@ -392,8 +493,8 @@ void do_join(struct script *s, uint32_t slave, uint32_t nslots)
 }
 
 /* The n-th oldest live lease of a slot. */
-static struct lease *nth_oldest(struct script *s, uint32_t slave,
-                                uint32_t slot, uint32_t n)
+static struct lease *nth_oldest(struct script *s, uint32_t slave, uint32_t slot,
+                                uint32_t n)
 {
     for (uint32_t i = 0; i < s->nleases; i++)
         if (s->leases[i].live && s->leases[i].slave == slave &&
@@ -436,7 +537,7 @@ static bool is_suspect(struct script *s, struct lease *l, enum nf_loss loss)
     if (loss != NF_LOSS_SILENT)
         return loss == NF_LOSS_EXITED;
     for (uint64_t u = l->first + l->answered; u < l->first + l->count; u++)
-        if (++s->units[u].silences > most)
+        if (++s->units[u].silences > most && !s->units[u].was_lost)
             most = s->units[u].silences;
     for (uint64_t u = 0; l->twin && u < l->twin->count; u++)
         s->units[l->twin->first + u].silences = most;
@@ -462,6 +563,27 @@ static void blame(struct script *s, struct lease *l, bool certain,
         l->twin->spoilt = true;
 }
 
+/* What shares a lease with a unit that was lost with its holder counts as such
+ * too. */
+static void spread_lost(struct script *s)
+{
+    bool more = true;
+
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < s->nleases; i++) {
+            const struct lease *l = &s->leases[i];
+
+            if (!l->live || !is_muddled(s, l))
+                continue;
+            for (uint64_t u = l->first; u < l->first + l->count; u++) {
+                more |= !s->units[u].was_lost;
+                s->units[u].was_lost = true;
+            }
+        }
+    }
+}
+
 /* The model of losing a slave: who is blamed for it. */
 static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
                       struct due *due)
@@ -483,6 +605,18 @@ static void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
     }
     m->live = false;
     s->lost_slaves += loss != NF_LOSS_LEFT;
+    for (uint64_t u = 0; !s->over && u < s->config.units; u++) {
+        struct unit *unit = &s->units[u];
+
+        if (!unit->held || unit->holder != slave)
+            continue;
+        unit->held = false;
+        unit->was_lost = true;
+        unit->fate = PENDING;
+        s->recomputed++;
+    }
+    if (s->config.hold)
+        spread_lost(s);
 }
 
 void do_lost(struct script *s, uint32_t slave, enum nf_loss loss)
@@ -530,7 +664,7 @@ void do_result(struct script *s, struct lease *l, uint64_t first,
                                                  .wait_us = -1 };
     struct nf_actions acts;
     enum nf_status status;
-    struct due due = { first, count, MAX_UNITS, NULL };
+    struct due due = { first, count, l->slave, MAX_UNITS, NULL };
 
     TRACE(s,
           "%6" PRId64 " result [%" PRIu64 "+%" PRIu64 ") of %u lease %" PRIx64
@@ -539,6 +673,8 @@ void do_result(struct script *s, struct lease *l, uint64_t first,
     count_duplicates(s, first, count);
     if (s->slaves[l->slave].live)
         s->slaves[l->slave].heard_us = s->now_us;
+    if (s->config.hold && !l->live)
+        due.count = 0; /* its slave may have thrown them away */
     if (l->live)
         answer(s, l, count, &due);
     status = nf_farm_result(s->farm, l->slave, l->id, first, count,
@@ -591,10 +727,38 @@ void do_cancel(struct script *s)
     require(s, nf_farm_cancel(s->farm, s->now_us, &acts) == NF_OK,
             "a cancel is taken");
     require(s,
-            acts.count == !s->over &&
-                (s->over || acts.list[0].kind == NF_ACT_DONE),
+            acts.count == (s->over ? 0 : 1 + (size_t)s->gathering) &&
+                (s->over || acts.list[acts.count - 1].kind == NF_ACT_DONE),
             "a cancel ends it at once");
+    require(s, !s->gathering || acts.list[0].kind == NF_ACT_ABANDON,
+            "a cancel abandons a gather");
     s->cancelled |= !s->over;
     s->over = true;
+    s->gathering = false;
     check_stats(s);
+}
+
+void do_gather_end(struct script *s, bool good)
+{
+    struct nf_actions acts;
+    enum nf_status status;
+    bool under_way = s->gathering;
+
+    TRACE(s, "%6" PRId64 " gather %s\n", s->now_us, good ? "done" : "failed");
+    for (uint64_t u = 0; good && under_way && u < s->config.units; u++) {
+        struct unit *unit = &s->units[u];
+
+        if (!unit->held)
+            continue;
+        unit->held = false;
+        unit->delivered++;
+        require(s, unit->delivered == 1, "a result comes home once");
+    }
+    s->gathering = false;
+    status = good ? nf_farm_gathered(s->farm, s->now_us, &acts)
+                  : nf_farm_gather_failed(s->farm, s->now_us, &acts);
+    if (under_way)
+        check(s, status, &acts, nothing);
+    else
+        check_refused(s, status, NF_ERR_PROTOCOL, &acts);
 }

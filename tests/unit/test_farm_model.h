@@ -25,6 +25,12 @@ struct unit {
     bool alone; /* must run alone */
     bool fails; /* its kernel returns an error */
     bool kills; /* its slave exits */
+    bool held;  /* its result is at slave `holder`, and not home */
+    uint32_t holder, delivered;
+    /* It was lost with its holder, or leased together with such a unit then.  It
+     * is as new for the farm, while leases of old may still have it: what it was
+     * blamed for, and who has copies of it, is not looked at any more. */
+    bool was_lost;
 };
 
 struct lease {
@@ -66,6 +72,9 @@ struct script {
     uint32_t lost_slaves;
     uint64_t killer; /* the unit that kills, or MAX_UNITS */
     bool over, cancelled;
+    bool gathering;
+    uint64_t recomputed;
+    uint32_t gathers;
     const char *wrong; /* the first law that was broken */
     uint64_t hash;     /* of all actions */
 };
@@ -94,6 +103,8 @@ void do_result(struct script *s, struct lease *l, uint64_t first,
 void do_failed(struct script *s, struct lease *l);
 void do_timer(struct script *s);
 void do_cancel(struct script *s);
+/** A gather ends; nonsense if none is under way. */
+void do_gather_end(struct script *s, bool good);
 /** The farm was told nonsense: that must have had no effect. */
 void check_refused(struct script *s, enum nf_status status,
                    enum nf_status expected, const struct nf_actions *acts);

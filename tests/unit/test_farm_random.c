@@ -227,6 +227,10 @@ static void do_something(struct script *s)
     struct lease *l;
 
     s->now_us += (int64_t)draw(s, 4);
+    if (s->config.hold && draw(s, 8) == 0) {
+        do_gather_end(s, draw(s, 2));
+        return;
+    }
     switch (draw(s, 20)) {
     case 0:
     case 1:
@@ -296,7 +300,9 @@ static void finish(struct script *s)
                 nf_farm_heard(s->farm, i, s->now_us);
             s->slaves[i].heard_us = s->now_us;
         }
-        if (!m->live && (m->nslots > 0 || slave == 0))
+        if (s->gathering)
+            do_gather_end(s, draw(s, 4) > 0);
+        else if (!m->live && (m->nslots > 0 || slave == 0))
             do_join(s, slave, m->nslots ? m->nslots : 1);
         else if (s->wake_us <= s->now_us)
             do_timer(s);
@@ -316,10 +322,9 @@ static void check_honest_end(struct script *s)
         const struct unit *unit = &s->units[u];
 
         if (!unit->fails && !unit->kills)
-            require(s,
-                    unit->fate == DONE ||
-                        unit->silences > NF_FARM_FREE_SILENCES,
-                    "no innocent unit is given up");
+            require(
+                s, unit->fate == DONE || unit->silences > NF_FARM_FREE_SILENCES,
+                "no innocent unit is given up");
         else
             require(s, unit->fate == GIVEN_UP, "bad units are given up");
     }
@@ -328,6 +333,16 @@ static void check_honest_end(struct script *s)
                 s->kills + s->units[s->killer].silences >= max &&
                     s->kills <= (max == 1 ? 2 : max) + s->unsure_kills,
                 "a unit kills as many slaves as it has attempts");
+}
+
+/* Whatever died, and whenever: what is done has come home, once. */
+static void check_home(struct script *s)
+{
+    for (uint64_t u = 0; u < s->config.units && s->config.hold; u++)
+        require(s,
+                s->units[u].delivered == (s->units[u].fate == DONE) ||
+                    s->cancelled,
+                "every result that counts has come home");
 }
 
 static void setup(struct script *s, uint64_t seed, bool trace)
@@ -352,6 +367,7 @@ static void setup(struct script *s, uint64_t seed, bool trace)
     };
     s->config.max_slots =
         s->config.slots + (uint32_t)draw(s, MAX_SLOTS - s->config.slots + 1);
+    s->config.hold = draw(s, 2);
     s->killer = MAX_UNITS;
     if (s->honest && s->config.units > 0 && draw(s, 2)) {
         s->killer = draw(s, s->config.units);
@@ -361,10 +377,11 @@ static void setup(struct script *s, uint64_t seed, bool trace)
     for (uint64_t u = 0; s->killer == MAX_UNITS && u < s->config.units; u++)
         s->units[u].fails = draw(s, 12) == 0;
     TRACE(s,
-          "seed %" PRIu64 ": %s, %s, %" PRIu64 " units, %u..%u slots, %u "
+          "seed %" PRIu64 ": %s, %s%s, %" PRIu64 " units, %u..%u slots, %u "
           "attempts, silence %" PRId64 "\n",
-          seed, s->spec, s->honest ? "honest" : "wild", s->config.units,
-          s->config.slots, s->config.max_slots, s->config.max_attempts,
+          seed, s->spec, s->honest ? "honest" : "wild",
+          s->config.hold ? ", hold" : "", s->config.units, s->config.slots,
+          s->config.max_slots, s->config.max_attempts,
           s->config.silence_limit_us);
 }
 
@@ -383,6 +400,8 @@ static const char *run_script(uint64_t seed, bool trace, uint64_t *hash_p)
     finish(&s);
     if (!s.wrong && s.honest)
         check_honest_end(&s);
+    if (!s.wrong)
+        check_home(&s);
     for (int i = 0; i < 5 && !s.wrong; i++) /* nothing comes after the end */
         do_late(&s);
     nf_farm_destroy(s.farm);

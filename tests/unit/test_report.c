@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "apps/nowfarm/report.h"
 #include "tests/unit/nf_unit.h"
 
@@ -55,8 +56,8 @@ static void everything_is_in_the_json(void)
     FILE *file = tmpfile();
     json_t *o;
 
-    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, VERIFIED_WRONG),
-                    NF_OK);
+    CU_ASSERT_EQUAL(
+        report_print_json(file, "synth", &r, VERIFIED_WRONG, NULL, 0), NF_OK);
     rewind(file);
     o = json_loadf(file, 0, NULL);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -76,7 +77,8 @@ static void a_reason_may_hold_any_byte(void)
     FILE *file = tmpfile();
     json_t *o, *failure;
 
-    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED), NF_OK);
+    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED, NULL, 0),
+                    NF_OK);
     rewind(file);
     o = json_loadf(file, 0, NULL);
     CU_ASSERT(json_is_null(json_object_get(o, "verified")));
@@ -112,6 +114,44 @@ static void people_read_the_same(void)
     fclose(file);
 }
 
+static void a_result_is_shown_with_all_its_digits(void)
+{
+    const struct nf_app_figure figures[] = {
+        { "name", NF_FIGURE_TEXT, 0, 0, "pi" },
+        { "points", NF_FIGURE_COUNT, 0, UINT64_C(9000000000), NULL },
+        { "seed", NF_FIGURE_COUNT, 0, UINT64_MAX, NULL },
+        { "value", NF_FIGURE_REAL, 1.0 / 3, 0, NULL },
+    };
+    struct nf_report r = sample();
+    char text[1000] = "";
+    FILE *file = tmpfile();
+    json_t *o, *result;
+
+    CU_ASSERT_EQUAL(
+        report_print_json(file, "synth", &r, NOT_VERIFIED, figures, 4), NF_OK);
+    rewind(file);
+    o = json_loadf(file, 0, NULL);
+    result = json_object_get(o, "result");
+    CU_ASSERT_EQUAL(json_real_value(json_object_get(result, "value")), 1.0 / 3);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(result, "points")),
+                    9000000000);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(result, "seed")),
+                           "18446744073709551615");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(result, "name")),
+                           "pi");
+    json_decref(o);
+    rewind(file);
+    CU_ASSERT_EQUAL(ftruncate(fileno(file), 0), 0);
+    report_print_figures(file, figures, 4);
+    rewind(file);
+    CU_ASSERT(fread(text, 1, sizeof(text) - 1, file) > 0);
+    CU_ASSERT_STRING_EQUAL(text, "name               pi\n"
+                                 "points             9000000000\n"
+                                 "seed               18446744073709551615\n"
+                                 "value              0.33333333333333331\n");
+    fclose(file);
+}
+
 static void a_full_disk_is_an_error(void)
 {
     struct nf_report r = sample();
@@ -119,7 +159,7 @@ static void a_full_disk_is_an_error(void)
 
     if (file == NULL)
         return; /* not on Linux */
-    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED),
+    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED, NULL, 0),
                     NF_ERR_IO);
     fclose(file);
 }
@@ -130,6 +170,8 @@ int main(void)
         { "everything is in the JSON", everything_is_in_the_json },
         { "a reason may hold any byte", a_reason_may_hold_any_byte },
         { "people read the same", people_read_the_same },
+        { "a result is shown with all its digits",
+          a_result_is_shown_with_all_its_digits },
         { "a full disk is an error", a_full_disk_is_an_error },
         CU_TEST_INFO_NULL,
     };

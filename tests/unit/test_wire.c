@@ -7,7 +7,7 @@
 #include "tests/unit/nf_unit.h"
 
 /* One of each message, encoded, with its decoder behind one signature. */
-enum { SAMPLES = 10 };
+enum { SAMPLES = 14 };
 
 struct sample {
     const char *name;
@@ -20,13 +20,30 @@ static const uint64_t equal[3] = { 7, 7, 7 };
 
 static const struct nf_hello hello = { NF_WIRE_VERSION, "1.2.3", 4, 5, 6,
                                        "host.example" };
-static const struct nf_job_msg job = { "matmul",  3,    2,     1000000, 6000000,
-                                       250000000, true, 33000, 250000 };
+static const struct nf_job_msg job = { "matmul", 3,         2,     1000000,
+                                       6000000,  250000000, true,  true,
+                                       true,     33000,     250000 };
 static const struct nf_lease_msg lease = { 11, UINT64_C(1) << 60,        3, 2,
                                            1,  { NF_LAYOUT_TABLE, NULL } };
 static const struct nf_result_msg result = {
     11, 12, 3, true, 13, -1, 15, 1.5, 2.25, { NF_LAYOUT_TABLE, NULL }
 };
+static const uint64_t ranges[] = { 0, 3, 4, 1, UINT64_C(1) << 40, 9 };
+static const int tids[] = { 0x40001, 0x80002, 0xc0003 };
+static const struct nf_gather_msg gather = { .round = 5, .nranges = 3 };
+static const struct nf_holding_msg holding = {
+    .round = 5, .count = 3, .bytes = 77, .layout = { NF_LAYOUT_TABLE, NULL }
+};
+static const struct nf_group_msg group = { .purpose = NF_GROUP_SHARED,
+                                           .id = 6,
+                                           .round = 7,
+                                           .bytes = 8,
+                                           .timeout_us = 9,
+                                           .cookie = 10,
+                                           .context = 11,
+                                           .rank = 2,
+                                           .count = 3 };
+static const struct nf_group_end_msg group_end = { 6, "alone" };
 static const struct nf_unit_failed_msg failed = { 11,   12,    -13,
                                                   true, false, "no licence" };
 
@@ -50,6 +67,7 @@ DECODER(ready, nf_ready_msg)
 DECODER(text, nf_text_msg)
 DECODER(unit_failed, nf_unit_failed_msg)
 DECODER(cancel, nf_cancel_msg)
+DECODER(group_end, nf_group_end_msg)
 
 /* These two also read every size that they have been promised. */
 #define LAYOUT_DECODER(noun, type)                                             \
@@ -68,6 +86,36 @@ DECODER(cancel, nf_cancel_msg)
     }
 LAYOUT_DECODER(lease, nf_lease_msg)
 LAYOUT_DECODER(result, nf_result_msg)
+LAYOUT_DECODER(holding, nf_holding_msg)
+
+static enum nf_status decode_gather(const uint8_t *data, size_t bytes)
+{
+    uint8_t *copy = nf_malloc(bytes);
+    struct nf_gather_msg m;
+    uint64_t first, count;
+    enum nf_status status;
+
+    memcpy(copy, data, bytes);
+    status = nf_get_gather(copy, bytes, &m);
+    for (uint64_t i = 0; status == NF_OK && i < m.nranges; i++)
+        nf_gather_range(&m, i, &first, &count);
+    nf_free(copy);
+    return status;
+}
+
+static enum nf_status decode_group(const uint8_t *data, size_t bytes)
+{
+    uint8_t *copy = nf_malloc(bytes);
+    struct nf_group_msg m;
+    enum nf_status status;
+
+    memcpy(copy, data, bytes);
+    status = nf_get_group(copy, bytes, &m);
+    for (uint32_t i = 0; status == NF_OK && i < m.count; i++)
+        (void)nf_group_tid(&m, i);
+    nf_free(copy);
+    return status;
+}
 
 static void make_samples(struct sample *samples)
 {
@@ -86,6 +134,10 @@ static void make_samples(struct sample *samples)
     *s++ = (struct sample){ "result, equal", { 0 }, decode_result };
     *s++ = (struct sample){ "unit failed", { 0 }, decode_unit_failed };
     *s++ = (struct sample){ "cancel", { 0 }, decode_cancel };
+    *s++ = (struct sample){ "gather", { 0 }, decode_gather };
+    *s++ = (struct sample){ "holding", { 0 }, decode_holding };
+    *s++ = (struct sample){ "group", { 0 }, decode_group };
+    *s++ = (struct sample){ "group end", { 0 }, decode_group_end };
     CU_ASSERT_EQUAL(nf_put_hello(&samples[0].body, &hello), NF_OK);
     CU_ASSERT_EQUAL(nf_put_job(&samples[1].body, &job), NF_OK);
     CU_ASSERT_EQUAL(nf_put_ready(&samples[2].body, &ready), NF_OK);
@@ -96,6 +148,10 @@ static void make_samples(struct sample *samples)
     CU_ASSERT_EQUAL(nf_put_result(&samples[7].body, &result, equal), NF_OK);
     CU_ASSERT_EQUAL(nf_put_unit_failed(&samples[8].body, &failed), NF_OK);
     CU_ASSERT_EQUAL(nf_put_cancel(&samples[9].body, &cancel), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_gather(&samples[10].body, &gather, ranges), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_holding(&samples[11].body, &holding, ragged), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_group(&samples[12].body, &group, tids), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_group_end(&samples[13].body, &group_end), NF_OK);
 }
 
 static void free_samples(struct sample *samples)
@@ -125,6 +181,7 @@ static void test_round_trips(void)
     CU_ASSERT_EQUAL(j.emulated_speed, 250000);
     CU_ASSERT_STRING_EQUAL(j.app, "matmul");
     CU_ASSERT_TRUE(j.slots == 3 && j.host_slaves == 2 && j.has_shared);
+    CU_ASSERT_TRUE(j.hold && j.combine);
     CU_ASSERT_EQUAL(j.heartbeat_us, 1000000);
     CU_ASSERT_EQUAL(j.master_silence_us, 6000000);
     CU_ASSERT_EQUAL(j.unit_timeout_us, 250000000);
@@ -140,6 +197,68 @@ static void test_round_trips(void)
     CU_ASSERT_EQUAL(nf_get_cancel(s[9].body.data, s[9].body.bytes, &c), NF_OK);
     CU_ASSERT_EQUAL(c.lease, UINT64_C(0x123456789abcdef0));
     free_samples(s);
+}
+
+static void test_groups_round_trip(void)
+{
+    struct sample s[SAMPLES];
+    struct nf_gather_msg g;
+    struct nf_holding_msg h;
+    struct nf_group_msg m;
+    struct nf_group_end_msg e;
+    uint64_t first, count;
+
+    make_samples(s);
+    CU_ASSERT_EQUAL(nf_get_gather(s[10].body.data, s[10].body.bytes, &g),
+                    NF_OK);
+    CU_ASSERT_TRUE(g.round == 5 && g.nranges == 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        nf_gather_range(&g, i, &first, &count);
+        CU_ASSERT_TRUE(first == ranges[2 * i] && count == ranges[2 * i + 1]);
+    }
+    CU_ASSERT_EQUAL(nf_get_holding(s[11].body.data, s[11].body.bytes, &h),
+                    NF_OK);
+    CU_ASSERT_TRUE(h.round == 5 && h.count == 3 && h.bytes == 77);
+    CU_ASSERT_EQUAL(nf_layout_unit_bytes(&h.layout, 2), ragged[2]);
+    CU_ASSERT_EQUAL(nf_get_group(s[12].body.data, s[12].body.bytes, &m), NF_OK);
+    CU_ASSERT_TRUE(m.purpose == NF_GROUP_SHARED && m.id == 6 && m.round == 7);
+    CU_ASSERT_TRUE(m.bytes == 8 && m.timeout_us == 9 && m.cookie == 10);
+    CU_ASSERT_TRUE(m.context == 11 && m.rank == 2 && m.count == 3);
+    for (uint32_t i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(nf_group_tid(&m, i), tids[i]);
+    CU_ASSERT_EQUAL(nf_get_group_end(s[13].body.data, s[13].body.bytes, &e),
+                    NF_OK);
+    CU_ASSERT_EQUAL(e.id, 6);
+    CU_ASSERT_STRING_EQUAL(e.reason, "alone");
+    free_samples(s);
+}
+
+/* Ranges that overlap, or touch, or are empty; a rank that is none. */
+static void test_nonsense_about_groups_is_refused(void)
+{
+    static const uint64_t bad[][4] = { { 0, 3, 2, 4 },
+                                       { 0, 3, 3, 4 },
+                                       { 5, 1, 0, 1 },
+                                       { 0, 0, 2, 1 },
+                                       { UINT64_MAX, 2, 4, 1 } };
+    struct nf_gather_msg g = { .round = 1, .nranges = 2 };
+    struct nf_group_msg m = group;
+    struct nf_body body;
+
+    nf_body_init(&body);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CU_ASSERT_EQUAL(nf_put_gather(&body, &g, bad[i]), NF_OK);
+        CU_ASSERT_EQUAL(nf_get_gather(body.data, body.bytes, &g),
+                        NF_ERR_PROTOCOL);
+    }
+    m.rank = 3;
+    CU_ASSERT_EQUAL(nf_put_group(&body, &m, tids), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_group(body.data, body.bytes, &m), NF_ERR_PROTOCOL);
+    m = group;
+    m.timeout_us = 0;
+    CU_ASSERT_EQUAL(nf_put_group(&body, &m, tids), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_group(body.data, body.bytes, &m), NF_ERR_PROTOCOL);
+    nf_body_fini(&body);
 }
 
 static void test_layouts(void)
@@ -352,6 +471,9 @@ static void test_out_of_memory_is_said(void)
 
 static CU_TestInfo tests[] = {
     { "every message survives a round trip", test_round_trips },
+    { "messages about groups come back as they were", test_groups_round_trip },
+    { "nonsense about groups is refused",
+      test_nonsense_about_groups_is_refused },
     { "sizes travel as one number or as a table", test_layouts },
     { "sizes like the mark of a table stay a table",
       test_sizes_like_the_mark_of_a_table_stay_a_table },

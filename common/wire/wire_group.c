@@ -1,0 +1,159 @@
+/* The messages by which groups are made and results are gathered. */
+#include "config.h"
+#include "common/wire/codec.h"
+
+enum { RANGE_BYTES = 16, TID_BYTES = 4 };
+
+enum nf_status nf_put_gather(struct nf_body *body,
+                             const struct nf_gather_msg *m,
+                             const uint64_t *ranges)
+{
+    if (m->nranges > (SIZE_MAX - 1024) / RANGE_BYTES)
+        return NF_ERR_NOMEM;
+    body_start(body, 16 + RANGE_BYTES * (size_t)m->nranges);
+    put_u64(body, m->round);
+    put_u64(body, m->nranges);
+    for (uint64_t i = 0; i < 2 * m->nranges; i++)
+        put_u64(body, ranges[i]);
+    return body_end(body);
+}
+
+void nf_gather_range(const struct nf_gather_msg *m, uint64_t i,
+                     uint64_t *first_p, uint64_t *count_p)
+{
+    *first_p = load_u64(m->ranges + RANGE_BYTES * i);
+    *count_p = load_u64(m->ranges + RANGE_BYTES * i + 8);
+}
+
+/* Ascending, and apart. */
+static bool are_in_order(const struct nf_gather_msg *m)
+{
+    uint64_t end = 0;
+
+    for (uint64_t i = 0; i < m->nranges; i++) {
+        uint64_t first, count;
+
+        nf_gather_range(m, i, &first, &count);
+        if (count == 0 || first > UINT64_MAX - count || (i > 0 && first <= end))
+            return false;
+        end = first + count;
+    }
+    return true;
+}
+
+enum nf_status nf_get_gather(const uint8_t *data, size_t bytes,
+                             struct nf_gather_msg *m_p)
+{
+    struct cursor in = { data, bytes, false };
+
+    m_p->round = get_u64(&in);
+    m_p->nranges = get_u64(&in);
+    m_p->ranges = NULL;
+    if (m_p->nranges == 0 || m_p->nranges > in.left / RANGE_BYTES)
+        in.bad = true;
+    else
+        m_p->ranges = get_bytes(&in, RANGE_BYTES * (size_t)m_p->nranges);
+    if (!in.bad && !are_in_order(m_p))
+        in.bad = true;
+    return get_end(&in);
+}
+
+enum nf_status nf_put_holding(struct nf_body *body,
+                              const struct nf_holding_msg *m,
+                              const uint64_t *sizes_bytes)
+{
+    bool table;
+    size_t layout = layout_bytes(&m->layout, m->count, sizes_bytes, &table);
+
+    if (layout == SIZE_MAX)
+        return NF_ERR_NOMEM;
+    body_start(body, 24 + layout);
+    put_u64(body, m->round);
+    put_u64(body, m->count);
+    put_u64(body, m->bytes);
+    put_layout(body, &m->layout, m->count, sizes_bytes, table);
+    return body_end(body);
+}
+
+enum nf_status nf_get_holding(const uint8_t *data, size_t bytes,
+                              struct nf_holding_msg *m_p)
+{
+    struct cursor in = { data, bytes, false };
+
+    m_p->round = get_u64(&in);
+    m_p->count = get_u64(&in);
+    m_p->bytes = get_u64(&in);
+    if (m_p->count == 0 || m_p->bytes > SIZE_MAX / 4)
+        in.bad = true;
+    get_layout(&in, m_p->count, &m_p->layout);
+    return get_end(&in);
+}
+
+enum nf_status nf_put_group(struct nf_body *body, const struct nf_group_msg *m,
+                            const int *tids)
+{
+    body_start(body, 60 + TID_BYTES * (size_t)m->count);
+    put_u32(body, (uint32_t)m->purpose);
+    put_u64(body, m->id);
+    put_u64(body, m->round);
+    put_u64(body, m->bytes);
+    put_i64(body, m->timeout_us);
+    put_u64(body, m->cookie);
+    put_u32(body, m->context);
+    put_u32(body, m->rank);
+    put_u32(body, m->count);
+    for (uint32_t i = 0; i < m->count; i++)
+        put_u32(body, (uint32_t)tids[i]);
+    return body_end(body);
+}
+
+enum nf_status nf_get_group(const uint8_t *data, size_t bytes,
+                            struct nf_group_msg *m_p)
+{
+    struct cursor in = { data, bytes, false };
+    uint32_t purpose = get_u32(&in);
+
+    m_p->purpose = (enum nf_group_purpose)purpose;
+    m_p->id = get_u64(&in);
+    m_p->round = get_u64(&in);
+    m_p->bytes = get_u64(&in);
+    m_p->timeout_us = get_time(&in, 1);
+    m_p->cookie = get_u64(&in);
+    m_p->context = get_u32(&in);
+    m_p->rank = get_u32(&in);
+    m_p->count = get_u32(&in);
+    m_p->tids = NULL;
+    if (purpose >= NF_GROUP_PURPOSES || m_p->count < 2 ||
+        m_p->rank >= m_p->count || m_p->count > in.left / TID_BYTES ||
+        m_p->bytes > SIZE_MAX / 4 || m_p->context > INT32_MAX)
+        in.bad = true;
+    else
+        m_p->tids = get_bytes(&in, TID_BYTES * (size_t)m_p->count);
+    return get_end(&in);
+}
+
+int nf_group_tid(const struct nf_group_msg *m, uint32_t i)
+{
+    struct cursor in = { m->tids + TID_BYTES * (size_t)i, TID_BYTES, false };
+
+    return (int)get_u32(&in);
+}
+
+enum nf_status nf_put_group_end(struct nf_body *body,
+                                const struct nf_group_end_msg *m)
+{
+    body_start(body, 8 + sizeof(m->reason));
+    put_u64(body, m->id);
+    put_text(body, m->reason, sizeof(m->reason));
+    return body_end(body);
+}
+
+enum nf_status nf_get_group_end(const uint8_t *data, size_t bytes,
+                                struct nf_group_end_msg *m_p)
+{
+    struct cursor in = { data, bytes, false };
+
+    m_p->id = get_u64(&in);
+    get_text(&in, m_p->reason, sizeof(m_p->reason));
+    return get_end(&in);
+}

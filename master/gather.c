@@ -1,0 +1,540 @@
+/* Bringing home results that slaves keep.  The farm says when, and for which
+ * units; here is only carried out:
+ *
+ *     ASKING   each holder is told which of its units count (GATHER), and says
+ *              how many bytes that is (HOLDING)
+ *     MOVING   a group of master and holders does a gatherv or a reduce
+ *
+ * A holder that is lost ends it (the farm abandons it), and so does a group
+ * that fails; then the farm asks again.  Nothing here waits. */
+#include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/group/over_mesh.h"
+#include "master/engine_internal.h"
+
+/* Failures with the same holders, before the ones to blame are put out. */
+enum { FAILURES_MOST = 3 };
+
+/* ------------------------------------------------------------- the holders */
+
+static void free_members(struct gather *g)
+{
+    for (uint32_t i = 0; i < g->nmembers; i++) {
+        nf_free(g->members[i].ranges);
+        nf_free(g->members[i].sizes);
+    }
+    nf_free(g->members);
+    g->members = NULL;
+    g->nmembers = 0;
+}
+
+static void close_group(struct gather *g)
+{
+    nf_request_free(g->request);
+    nf_group_close(g->group);
+    g->request = NULL;
+    g->group = NULL;
+    nf_free(g->counts);
+    nf_free(g->data);
+    g->counts = NULL;
+    g->data = NULL;
+}
+
+/* Whatever becomes of it, it is not under way any more. */
+static void end(struct engine *e, int64_t now_us)
+{
+    struct gather *g = &e->gather;
+
+    if (g->state == GATHER_NONE)
+        return;
+    close_group(g);
+    free_members(g);
+    g->state = GATHER_NONE;
+    if (now_us > g->began_us)
+        e->report.gather_s += (double)(now_us - g->began_us) * 1e-6;
+}
+
+static struct gather_member *find_member(struct gather *g, uint32_t peer)
+{
+    for (uint32_t i = 0; i < g->nmembers; i++)
+        if (g->members[i].peer == peer)
+            return &g->members[i];
+    return NULL;
+}
+
+static struct gather_member *add_member(struct gather *g, uint32_t peer)
+{
+    struct gather_member *m;
+
+    if ((g->nmembers & (g->nmembers - 1)) == 0) { /* 0, 1, 2, 4, ... */
+        size_t capacity = g->nmembers == 0 ? 1 : 2 * (size_t)g->nmembers;
+
+        m = nf_realloc(g->members, capacity * sizeof(*m));
+        if (m == NULL)
+            return NULL;
+        g->members = m;
+    }
+    m = &g->members[g->nmembers++];
+    *m = (struct gather_member){ .peer = peer };
+    return m;
+}
+
+static bool add_range(struct gather_member *m,
+                      const struct nf_held_range *range)
+{
+    if (m->nranges == m->capacity) {
+        uint64_t capacity = m->capacity == 0 ? 16 : 2 * m->capacity;
+        uint64_t *ranges =
+            capacity > SIZE_MAX / 16
+                ? NULL
+                : nf_realloc(m->ranges, (size_t)capacity * 2 * sizeof(*ranges));
+
+        if (ranges == NULL)
+            return false;
+        m->ranges = ranges;
+        m->capacity = capacity;
+    }
+    m->ranges[2 * m->nranges] = range->first;
+    m->ranges[2 * m->nranges + 1] = range->count;
+    m->nranges++;
+    m->units += range->count;
+    return true;
+}
+
+/* Who holds what.  @return false: out of memory */
+static bool list_holders(struct engine *e)
+{
+    struct gather *g = &e->gather;
+    struct nf_held_range range;
+    uint32_t *number = nf_malloc(e->nslaves * sizeof(*number));
+    uint64_t from = 0;
+    bool ok = number != NULL;
+
+    for (uint32_t i = 0; ok && i < e->nslaves; i++)
+        number[i] = UINT32_MAX;
+    for (; ok && nf_farm_next_held(e->farm, from, &range);
+         from = range.first + range.count) {
+        uint32_t peer = e->peer_of[range.slave];
+
+        if (number[peer] == UINT32_MAX) {
+            ok = add_member(g, peer) != NULL;
+            number[peer] = g->nmembers - 1;
+        }
+        ok = ok && add_range(&g->members[number[peer]], &range);
+    }
+    nf_free(number);
+    return ok;
+}
+
+static void ask(struct engine *e, const struct gather_member *m)
+{
+    struct nf_gather_msg gather = { .round = e->gather.round,
+                                    .nranges = m->nranges };
+    struct nf_msg msg = { .kind = NF_MSG_GATHER };
+
+    if (nf_put_gather(&e->body, &gather, m->ranges) != NF_OK) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory for a message");
+        return;
+    }
+    msg.body = e->body.data;
+    msg.body_bytes = e->body.bytes;
+    nf_engine_send(e, m->peer, &msg);
+}
+
+void nf_gather_begin(struct engine *e, int64_t now_us)
+{
+    struct gather *g = &e->gather;
+
+    end(e, now_us);
+    g->state = GATHER_ASKING;
+    g->began_us = now_us;
+    g->round++;
+    e->report.gathers++;
+    if (!list_holders(e)) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory for the gather");
+        return;
+    }
+    g->awaited = g->nmembers;
+    nf_log(NF_LOG_INFO, "gather %" PRIu64 ": from %u slaves", g->round,
+           g->nmembers);
+    nf_trace_phase(e->trace, now_us,
+                   &(struct nf_trace_phase){ .slave = g->members[0].peer,
+                                             .name = "gather",
+                                             .host = "" });
+    for (uint32_t i = 0; i < g->nmembers && e->status == NF_OK; i++)
+        ask(e, &g->members[i]);
+}
+
+void nf_gather_abandon(struct engine *e, int64_t now_us)
+{
+    nf_log(NF_LOG_INFO, "gather %" PRIu64 " is off", e->gather.round);
+    e->gather.failures = 0;
+    end(e, now_us);
+}
+
+void nf_gather_fini(struct engine *e)
+{
+    end(e, nf_now_us());
+    nf_gather_close_shared(e);
+}
+
+/* ----------------------------------------------------------------- failures */
+
+/* There is no use in trying again with these. */
+static void put_out(struct engine *e, const bool *blamed, const char *why,
+                    int64_t now_us)
+{
+    bool any = false;
+
+    for (uint32_t peer = 0; peer < e->nslaves; peer++) {
+        if (!blamed[peer] || e->slaves[peer].state != SLAVE_READY)
+            continue;
+        any = true;
+        nf_net_drop(e->net, peer, true);
+        nf_members_left(e, peer, now_us);
+    }
+    if (!any)
+        nf_engine_end(e, NF_ERR_FAILED, "the results can't be gathered: %s",
+                      why);
+}
+
+/* It brought home nothing.  @p blamed_peer: whose fault, or NF_NO_PEER: those
+ * that the group names. */
+static void fail(struct engine *e, const char *why, uint32_t blamed_peer,
+                 int64_t now_us)
+{
+    struct gather *g = &e->gather;
+    bool *blamed = nf_calloc(e->nslaves, sizeof(*blamed));
+    struct nf_actions actions;
+    char text[NF_ERROR_TEXT_BYTES];
+
+    snprintf(text, sizeof(text), "%s", why);
+    if (blamed == NULL) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    for (uint32_t i = 0; i < g->nmembers && g->group != NULL; i++)
+        blamed[g->members[i].peer] = nf_group_is_lost(g->group, i + 1) != 0;
+    if (blamed_peer != NF_NO_PEER)
+        blamed[blamed_peer] = true;
+    nf_engine_notice(e, "gathering failed: %s", text);
+    end(e, now_us);
+    if (++g->failures >= FAILURES_MOST) {
+        g->failures = 0;
+        put_out(e, blamed, text, now_us); /* and so the farm abandons it */
+    } else if (nf_farm_gather_failed(e->farm, now_us, &actions) ==
+               NF_ERR_NOMEM) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+    } else {
+        nf_traffic_act(e, &actions, NULL, now_us);
+    }
+    nf_free(blamed);
+}
+
+/* ---------------------------------------------------------------- the group */
+
+static enum nf_elem elem_of(enum nf_type type)
+{
+    static const enum nf_elem elems[] = { [NF_BYTES] = NF_ELEM_BYTE,
+                                          [NF_INT32] = NF_ELEM_INT32,
+                                          [NF_INT64] = NF_ELEM_INT64,
+                                          [NF_FLOAT32] = NF_ELEM_FLOAT32,
+                                          [NF_FLOAT64] = NF_ELEM_FLOAT64 };
+
+    return elems[type];
+}
+
+enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
+                                    uint32_t count, struct nf_group_msg *m,
+                                    struct nf_group **group_p,
+                                    struct nf_error *err)
+{
+    struct nf_group_options options = { .timeout_us =
+                                            e->options->heartbeat_timeout_us };
+    struct nf_mesh *mesh = NULL;
+    int *tids = nf_calloc(count, sizeof(*tids));
+    enum nf_status status;
+
+    *group_p = NULL;
+    if (tids == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    m->id = ++e->gather.groups;
+    m->timeout_us = e->options->heartbeat_timeout_us;
+    status = nf_net_mesh(e->net, members, count, m, tids, &mesh, err);
+    if (status == NF_OK && mesh != NULL) {
+        status = nf_group_create(mesh, m->id, NULL, &options, group_p, err);
+        if (status != NF_OK)
+            nf_mesh_close(mesh);
+    }
+    for (m->rank = 0; m->rank < count && status == NF_OK; m->rank++) {
+        struct nf_msg msg = { .kind = NF_MSG_GROUP };
+
+        if (members[m->rank] == NF_NO_PEER)
+            continue;
+        status = nf_put_group(&e->body, m, tids);
+        msg.body = e->body.data;
+        msg.body_bytes = e->body.bytes;
+        if (status == NF_OK)
+            nf_engine_send(e, members[m->rank], &msg);
+        else
+            nf_fail(err, status, "out of memory");
+    }
+    nf_free(tids);
+    return status;
+}
+
+/* Where the results of each rank come to. */
+static enum nf_status start_gather(struct engine *e, struct nf_call *call)
+{
+    struct gather *g = &e->gather;
+    size_t unit_bytes = nf_type_bytes(e->app->result_type), units = 0;
+
+    g->counts = nf_calloc((size_t)g->nmembers + 1, sizeof(*g->counts));
+    if (g->counts == NULL)
+        return NF_ERR_NOMEM;
+    for (uint32_t i = 0; i < g->nmembers; i++) {
+        g->counts[i + 1] = (size_t)g->members[i].bytes / unit_bytes;
+        if (g->counts[i + 1] > SIZE_MAX / 4 / unit_bytes - units)
+            return NF_ERR_NOMEM;
+        units += g->counts[i + 1];
+    }
+    g->bytes = units * unit_bytes;
+    g->data = nf_malloc(g->bytes + 1);
+    if (g->data == NULL)
+        return NF_ERR_NOMEM;
+    call->kind = NF_CALL_GATHER;
+    call->type = elem_of(e->app->result_type);
+    call->send = g->data; /* nothing of it */
+    call->recv = g->data;
+    call->counts = g->counts;
+    call->varies = 1;
+    return nf_group_start(g->group, call, &g->request);
+}
+
+static enum nf_status start_reduce(struct engine *e, struct nf_call *call)
+{
+    struct gather *g = &e->gather;
+    size_t bytes = (size_t)g->members[0].bytes, vector_bytes;
+    enum nf_status status = nf_reducer_init(&g->reducer, e->app, bytes);
+
+    if (status == NF_OK)
+        status =
+            nf_reducer_define(&g->reducer, g->group, &call->type, &call->op);
+    if (status != NF_OK)
+        return status;
+    vector_bytes = nf_reducer_vector_bytes(&g->reducer);
+    g->bytes = bytes;
+    g->data = nf_malloc(2 * vector_bytes);
+    if (g->data == NULL)
+        return NF_ERR_NOMEM;
+    nf_reducer_pack(&g->reducer, NULL, g->data + vector_bytes);
+    call->kind = NF_CALL_REDUCE;
+    call->send = g->data + vector_bytes;
+    call->recv = g->data;
+    call->count = g->reducer.count;
+    return nf_group_start(g->group, call, &g->request);
+}
+
+/* All holders have answered: meet. */
+static void move(struct engine *e, int64_t now_us)
+{
+    struct gather *g = &e->gather;
+    struct nf_group_msg m = { .purpose = NF_GROUP_GATHER, .round = g->round };
+    struct nf_call call = { .root = 0 };
+    struct nf_error err = { .text = "" };
+    uint32_t *members = nf_malloc(((size_t)g->nmembers + 1) * sizeof(*members));
+    enum nf_status status = NF_ERR_NOMEM;
+
+    if (members != NULL) {
+        members[0] = NF_NO_PEER;
+        for (uint32_t i = 0; i < g->nmembers; i++)
+            members[i + 1] = g->members[i].peer;
+        status = nf_gather_open_group(e, members, g->nmembers + 1, &m,
+                                      &g->group, &err);
+        nf_free(members);
+    }
+    g->id = m.id;
+    if (status == NF_OK) {
+        g->state = GATHER_MOVING;
+        status = e->combine ? start_reduce(e, &call) : start_gather(e, &call);
+        if (status == NF_OK)
+            snprintf(e->report.gather_algorithm,
+                     sizeof(e->report.gather_algorithm), "%s",
+                     nf_request_algorithm(g->request));
+        else if (status != NF_ERR_NOMEM)
+            snprintf(err.text, sizeof(err.text), "%s", nf_strerror(status));
+    }
+    if (status == NF_ERR_NOMEM)
+        nf_engine_end(e, status, "out of memory for the gather");
+    else if (status < 0)
+        fail(e, err.text, NF_NO_PEER, now_us);
+}
+
+static bool keep_sizes(struct gather_member *m, const struct nf_holding_msg *h)
+{
+    m->unit_bytes = h->layout.unit_bytes;
+    if (m->unit_bytes != NF_LAYOUT_TABLE)
+        return true;
+    m->sizes = nf_malloc((size_t)h->count * 8);
+    if (m->sizes != NULL)
+        memcpy(m->sizes, h->layout.table, (size_t)h->count * 8);
+    return m->sizes != NULL;
+}
+
+void nf_gather_holding(struct engine *e, const struct nf_net_event *ev,
+                       int64_t now_us)
+{
+    struct gather *g = &e->gather;
+    struct gather_member *m = find_member(g, ev->peer);
+    struct nf_holding_msg h;
+    bool fits;
+
+    if (nf_get_holding(ev->msg.body, ev->msg.body_bytes, &h) != NF_OK) {
+        nf_log(NF_LOG_WARN, "malformed word of %s ignored",
+               e->slaves[ev->peer].label);
+        return;
+    }
+    if (g->state != GATHER_ASKING || h.round != g->round || m == NULL ||
+        m->answered)
+        return; /* of a gather that is over */
+    fits = h.count == m->units &&
+           h.bytes % nf_type_bytes(e->app->result_type) == 0 &&
+           (e->combine ? h.bytes > 0 && (g->awaited == g->nmembers ||
+                                         h.bytes == g->result_bytes)
+                       : nf_layout_fits(&h.layout, h.count, h.bytes));
+    if (!fits) {
+        nf_engine_end(e, NF_ERR_FAILED, "results of %s: %s",
+                      e->slaves[ev->peer].label,
+                      e->combine ? "not of one size, so they can't be combined"
+                                 : "not what it said");
+        return;
+    }
+    g->result_bytes = h.bytes;
+    m->answered = true;
+    m->bytes = h.bytes;
+    if (!e->combine && !keep_sizes(m, &h))
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory for the gather");
+    else if (--g->awaited == 0)
+        move(e, now_us);
+}
+
+void nf_gather_group_end(struct engine *e, const struct nf_net_event *ev,
+                         int64_t now_us)
+{
+    struct nf_group_end_msg m;
+    char why[256];
+
+    if (nf_get_group_end(ev->msg.body, ev->msg.body_bytes, &m) != NF_OK)
+        return;
+    if (nf_gather_shared_failed(e, ev->peer, &m, now_us))
+        return;
+    if (e->gather.state != GATHER_MOVING || m.id != e->gather.id)
+        return;
+    snprintf(why, sizeof(why), "%s: %s", e->slaves[ev->peer].label, m.reason);
+    fail(e, why, NF_NO_PEER, now_us);
+}
+
+/* --------------------------------------------------------------------- home */
+
+static enum nf_status collect_member(struct engine *e,
+                                     const struct gather_member *m,
+                                     const uint8_t *data)
+{
+    struct nf_layout layout = { m->unit_bytes, m->sizes };
+    enum nf_status status = NF_OK;
+    uint64_t i = 0;
+
+    for (uint64_t r = 0; r < m->nranges; r++)
+        for (uint64_t k = 0; k < m->ranges[2 * r + 1] && status == NF_OK;
+             k++, i++) {
+            uint64_t unit = m->ranges[2 * r] + k;
+            size_t bytes = (size_t)nf_layout_unit_bytes(&layout, i);
+
+            status = e->app->collect(e->app->user, unit, data, bytes);
+            data += bytes;
+            if (status != NF_OK)
+                nf_engine_end(e, NF_ERR_FAILED,
+                              "result of unit %" PRIu64 ": %s", unit,
+                              nf_strerror(status));
+        }
+    return status;
+}
+
+static enum nf_status collect(struct engine *e)
+{
+    struct gather *g = &e->gather;
+    const uint8_t *data = g->data;
+    uint64_t units = 0;
+    enum nf_status status = NF_OK;
+
+    for (uint32_t i = 0; i < g->nmembers && status == NF_OK; i++) {
+        units += g->members[i].units;
+        if (!e->combine && e->app->collect != NULL)
+            status = collect_member(e, &g->members[i], data);
+        data += e->combine ? 0 : g->members[i].bytes;
+    }
+    if (!e->combine)
+        return status;
+    /* behind the vector there is room: our own contribution */
+    if (!nf_reducer_unpack(&g->reducer, g->data,
+                           g->data + nf_reducer_vector_bytes(&g->reducer)))
+        status = NF_ERR_FAILED;
+    else if (e->app->collect_combined != NULL)
+        status = e->app->collect_combined(
+            e->app->user, g->data + nf_reducer_vector_bytes(&g->reducer),
+            g->reducer.bytes, units);
+    if (status != NF_OK)
+        nf_engine_end(e, NF_ERR_FAILED, "combined result: %s",
+                      nf_strerror(status));
+    return status;
+}
+
+static void bring_home(struct engine *e, int64_t now_us)
+{
+    struct gather *g = &e->gather;
+    struct nf_actions actions;
+
+    e->report.gather_bytes += g->bytes;
+    e->report.bytes_in += g->bytes;
+    e->report.gather_slaves = g->nmembers;
+    if (collect(e) != NF_OK)
+        return;
+    nf_trace_phase(e->trace, now_us,
+                   &(struct nf_trace_phase){ .slave = g->members[0].peer,
+                                             .name = "gather",
+                                             .ends = true });
+    end(e, now_us);
+    if (nf_farm_gathered(e->farm, now_us, &actions) == NF_ERR_NOMEM)
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+    else
+        nf_traffic_act(e, &actions, NULL, now_us);
+}
+
+void nf_gather_turn(struct engine *e)
+{
+    struct gather *g = &e->gather;
+    enum nf_status status;
+
+    nf_gather_shared_turn(e);
+    if (g->state != GATHER_MOVING || e->status != NF_OK)
+        return;
+    status = nf_request_test(g->request);
+    if (status == NF_OK)
+        bring_home(e, nf_now_us());
+    else if (status < 0)
+        fail(e, nf_group_error(g->group)->text, NF_NO_PEER, nf_now_us());
+}
+
+size_t nf_gather_fds(struct engine *e, const int **fds_p)
+{
+    if (e->gather.group != NULL)
+        return nf_group_fds(e->gather.group, fds_p);
+    return e->gather.sharing != NULL ? nf_group_fds(e->gather.sharing, fds_p)
+                                     : 0;
+}

@@ -1,0 +1,253 @@
+/* Shared data to slaves: those that are there at the begin get it by a
+ * broadcast of a group of master and slaves; who comes later, or was in a
+ * broadcast that failed, gets it from one slave that has it, of its own host if
+ * there is one, or from the master.  A slave whose group fails says so, so
+ * nobody goes without.
+ *
+ * Where payloads go by reference all that would be more work than it saves. */
+#include "config.h"
+#include <inttypes.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/group/over_mesh.h"
+#include "master/engine_internal.h"
+
+/* After the first hello the others may take this long to be in the broadcast.
+ */
+static const int64_t GRACE_US = 200 * 1000LL;
+/* Groups that a slave tries before it gets the data from the master. */
+enum { TRIES_MOST = 2 };
+/* Less is sent sooner than a group is opened. */
+enum { LEAST_BYTES = 64 * 1024 };
+
+static enum nf_elem elem_of(enum nf_type type)
+{
+    static const enum nf_elem elems[] = { [NF_BYTES] = NF_ELEM_BYTE,
+                                          [NF_INT32] = NF_ELEM_INT32,
+                                          [NF_INT64] = NF_ELEM_INT64,
+                                          [NF_FLOAT32] = NF_ELEM_FLOAT32,
+                                          [NF_FLOAT64] = NF_ELEM_FLOAT64 };
+
+    return elems[type];
+}
+
+static bool uses_groups(const struct engine *e)
+{
+    return !e->config->transport->by_reference && e->emulated == NULL &&
+           e->shared->bytes >= LEAST_BYTES;
+}
+
+static void send_directly(struct engine *e, uint32_t peer)
+{
+    struct nf_msg msg = { .kind = NF_MSG_SHARED, .payload = e->shared };
+
+    e->slaves[peer].share_id = 0;
+    e->slaves[peer].awaits_shared = false;
+    nf_engine_send(e, peer, &msg);
+    e->report.bytes_out += e->shared->bytes;
+}
+
+/* ------------------------------------------------------------- the broadcast
+ */
+
+void nf_gather_close_shared(struct engine *e)
+{
+    nf_request_free(e->gather.share_request);
+    nf_group_close(e->gather.sharing);
+    e->gather.share_request = NULL;
+    e->gather.sharing = NULL;
+}
+
+/* Is anybody still to come in time? */
+static bool is_time(const struct engine *e, int64_t now_us)
+{
+    if (now_us - e->began_us >= GRACE_US)
+        return true;
+    for (uint32_t i = 0; i < e->nspawns; i++)
+        if (e->spawns[i].missing > 0)
+            return false;
+    return e->hosts_pending == 0;
+}
+
+static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
+                                      uint32_t count, struct nf_error *err)
+{
+    struct nf_group_msg m = { .purpose = NF_GROUP_SHARED,
+                              .bytes = e->shared->bytes };
+    struct nf_call call = {
+        .kind = NF_CALL_BCAST,
+        .recv = e->shared->data,
+        .count = e->shared->bytes / nf_type_bytes(e->app->shared_type),
+        .type = elem_of(e->app->shared_type),
+    };
+    enum nf_status status =
+        nf_gather_open_group(e, members, count, &m, &e->gather.sharing, err);
+
+    for (uint32_t i = 1; i < count && status == NF_OK; i++)
+        e->slaves[members[i]].share_id = m.id;
+    if (status == NF_OK)
+        status =
+            nf_group_start(e->gather.sharing, &call, &e->gather.share_request);
+    if (status == NF_OK)
+        nf_log(NF_LOG_INFO, "shared data to %u slaves by %s", count - 1,
+               nf_request_algorithm(e->gather.share_request));
+    return status;
+}
+
+static void broadcast(struct engine *e)
+{
+    uint32_t *members = nf_malloc(((size_t)e->nslaves + 1) * sizeof(*members));
+    uint32_t count = 1;
+    struct nf_error err = { .text = "" };
+
+    e->gather.shared_once = true;
+    if (members == NULL) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    members[0] = NF_NO_PEER;
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        if (!e->slaves[i].awaits_shared || e->slaves[i].state != SLAVE_NEW)
+            continue;
+        e->slaves[i].awaits_shared = false;
+        members[count++] = i;
+    }
+    if (count > 2 && start_broadcast(e, members, count, &err) == NF_OK) {
+        e->report.bytes_out += e->shared->bytes;
+    } else {
+        nf_gather_close_shared(e);
+        for (uint32_t i = 1; i < count; i++)
+            send_directly(e, members[i]);
+    }
+    nf_free(members);
+}
+
+/* Some slave of the broadcast has yet to say how it went. */
+static bool any_in_broadcast(const struct engine *e)
+{
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].state == SLAVE_NEW && e->slaves[i].share_id != 0)
+            return true;
+    return false;
+}
+
+void nf_gather_shared_turn(struct engine *e)
+{
+    struct gather *g = &e->gather;
+    enum nf_status status;
+
+    if (!g->shared_once && g->share_wanted && is_time(e, nf_now_us()))
+        broadcast(e);
+    if (g->sharing == NULL)
+        return;
+    (void)nf_group_progress(g->sharing);
+    if (g->share_request == NULL) {
+        if (!any_in_broadcast(e))
+            nf_gather_close_shared(e);
+        return;
+    }
+    status = nf_request_test(g->share_request);
+    if (status == NF_WAIT)
+        return;
+    if (status < 0) { /* who has not got it will say so */
+        nf_log(NF_LOG_INFO, "the broadcast failed: %s",
+               nf_group_error(g->sharing)->text);
+        nf_gather_close_shared(e);
+        return;
+    }
+    nf_request_free(g->share_request);
+    g->share_request = NULL;
+}
+
+/* ---------------------------------------------------------------- one by one
+ */
+
+/* A slave that has the data and gives it to nobody, heard of just now, on the
+ * host of @p peer if possible.  @return NF_NO_PEER: none */
+static uint32_t find_holder(const struct engine *e, uint32_t peer,
+                            int64_t now_us)
+{
+    uint32_t found = NF_NO_PEER;
+
+    for (uint32_t i = 0; i < e->nslaves; i++) {
+        const struct slave *s = &e->slaves[i];
+
+        if (i == peer || s->state != SLAVE_READY || s->giving ||
+            now_us - s->heard_us > e->options->heartbeat_timeout_us / 3)
+            continue;
+        if (s->host == e->slaves[peer].host)
+            return i;
+        if (found == NF_NO_PEER)
+            found = i;
+    }
+    return found;
+}
+
+static void send_to_one(struct engine *e, uint32_t peer, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+    struct nf_group_msg m = { .purpose = NF_GROUP_SHARED,
+                              .bytes = e->shared->bytes };
+    uint32_t members[2] = { NF_NO_PEER, peer };
+    struct nf_group *none;
+    struct nf_error err = { .text = "" };
+
+    if (slave->share_tries++ < TRIES_MOST && e->gather.state == GATHER_NONE)
+        members[0] = find_holder(e, peer, now_us);
+    if (members[0] == NF_NO_PEER ||
+        nf_gather_open_group(e, members, 2, &m, &none, &err) != NF_OK) {
+        send_directly(e, peer);
+        return;
+    }
+    nf_log(NF_LOG_INFO, "%s gets the shared data of %s", slave->label,
+           e->slaves[members[0]].label);
+    slave->share_id = m.id;
+    slave->source = members[0];
+    e->slaves[members[0]].giving = true;
+}
+
+void nf_share_end(struct engine *e, uint32_t peer)
+{
+    struct slave *slave = &e->slaves[peer];
+
+    if (slave->share_id != 0 && slave->source != NF_NO_PEER)
+        e->slaves[slave->source].giving = false;
+    slave->share_id = 0;
+    slave->source = NF_NO_PEER;
+}
+
+void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+
+    slave->source = NF_NO_PEER;
+    if (!uses_groups(e)) {
+        send_directly(e, peer);
+    } else if (e->gather.shared_once) {
+        send_to_one(e, peer, now_us);
+    } else {
+        slave->awaits_shared = true;
+        slave->share_tries = 1;
+        e->gather.share_wanted = true;
+    }
+}
+
+bool nf_gather_shared_failed(struct engine *e, uint32_t peer,
+                             const struct nf_group_end_msg *m, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+
+    if (slave->share_id == m->id) {
+        nf_log(NF_LOG_INFO, "%s has no shared data yet: %s", slave->label,
+               m->reason);
+        nf_share_end(e, peer);
+        if (slave->state == SLAVE_NEW)
+            send_to_one(e, peer, now_us);
+        return true;
+    }
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].share_id == m->id)
+            return true; /* a source: the other end will say it too */
+    return false;
+}

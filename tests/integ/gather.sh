@@ -1,0 +1,186 @@
+#!/bin/bash
+# Results that stay with the slaves until the end (--gather tree, reduce): every
+# unit counts once, whoever is killed or stopped, before and in mid-gather.
+. "${0%/*}/lib.sh"
+need_pvm
+
+tree() { run run "$@" --gather tree --verify --json; }
+
+# gathering: the n-th gather has begun, as the master's log says.
+gathering() { grep -q "gather $1: from" "$work/err"; }
+# list_slaves N: wait for N slaves; slaves[0..N) are their process ids.  To be
+# known before: looking for them takes as long as a gather.
+list_slaves() {
+    wait_until 10 some_slaves "$1" || return 1
+    mapfile -t slaves < <(slave_pids)
+}
+
+for transport in pvm local; do
+    tree matmul --n 320 --slaves 4 --transport $transport
+    job_verified "tree, $transport"
+    same "tree, $transport: bytes" "$(json gather.bytes)" $((320 * 320 * 8))
+    same "tree, $transport: how" "$(json gather.how)" tree
+    same "tree, $transport: slaves" "$(json gather.slaves)" 4
+    same "tree, $transport: one try" "$(json gather.tries)" 1
+    run run synth --units 300 --result 3000B --slaves 3 --gather reduce \
+        --transport $transport --verify --json
+    job_verified "reduce, $transport"
+    same "reduce, $transport: bytes" "$(json gather.bytes)" 3000
+    tree synth --units 50 --result 0B --slaves 2 --transport $transport
+    job_verified "results of no bytes, $transport"
+done
+run run synth --units 40 --slaves 3 --json
+same "a stream is not gathered" "$(json gather)" null
+
+# results of different places in one file: as by a stream
+run run synth --units 500 --slaves 3 --out "$work/stream" --json
+run run synth --units 500 --slaves 3 --gather tree --out "$work/tree" --json
+check "the same file" cmp "$work/stream" "$work/tree"
+
+# ----------------------------------------------------------- before the gather
+start run synth --units 300 --cost 10ms --slaves 4 --slots 1 --result 1KiB \
+    --gather tree --verify --json
+check "four slaves are there" list_slaves 4
+sleep 0.4
+kill -9 "${slaves[0]}"
+await 60
+job_verified "killed before the gather"
+same "killed before the gather: lost slaves" "$(json lost_slaves)" 1
+at_least "killed before the gather: done again" "$(json gather.recomputed)" 1
+
+start run synth --units 300 --cost 10ms --slaves 4 --slots 1 --result 1KiB \
+    --policy auto:replicate=1 --gather tree --verify --json
+check "four slaves are there" list_slaves 4
+sleep 0.4
+kill -9 "${slaves[0]}" "${slaves[1]}"
+await 60
+job_verified "two of four killed, copies"
+same "two of four killed, copies: lost slaves" "$(json lost_slaves)" 2
+
+# a slave that is away for longer than the time-out, and comes back with results
+# that do not count any more
+start run synth --units 600 --cost 10ms --slaves 3 --slots 1 --result 1KiB \
+    --heartbeat-timeout 500ms --gather tree --verify --json
+check "three slaves are there" list_slaves 3
+sleep 0.4
+away=${slaves[0]}
+kill -STOP "$away"
+sleep 1
+kill -CONT "$away"
+await 60
+job_verified "away and back"
+same "away and back: lost slaves" "$(json lost_slaves)" 1
+check "away and back: told" err_says 'is back'
+
+# --------------------------------------------------------------- in mid-gather
+# so many bytes that it takes a while
+export NOWFARM_LOG=info
+big=(synth --units 64 --result 4MiB --slaves 4 --slots 1 --gather tree \
+    --heartbeat-timeout 1s --verify --json)
+start run "${big[@]}"
+check "four slaves are there" list_slaves 4
+check "the gather begins" wait_until 20 gathering 1
+kill -9 "${slaves[1]}"
+await 60
+job_verified "killed in mid-gather"
+same "killed in mid-gather: lost slaves" "$(json lost_slaves)" 1
+at_least "killed in mid-gather: tries" "$(json gather.tries)" 2
+at_least "killed in mid-gather: done again" "$(json gather.recomputed)" 1
+
+start run "${big[@]}"
+check "four slaves are there" list_slaves 4
+check "the gather begins" wait_until 20 gathering 1
+stopped=${slaves[2]}
+kill -STOP "$stopped"
+stop_ms=$(now_ms)
+check "stopped in mid-gather: there is another one" \
+    wait_until $((10 * slow)) gathering 2
+at_most "stopped in mid-gather: noticed" $(($(now_ms) - stop_ms)) \
+    $((4000 * slow)) ms
+await 60
+kill -9 "$stopped" 2> /dev/null
+job_verified "stopped in mid-gather"
+same "stopped in mid-gather: lost slaves" "$(json lost_slaves)" 1
+
+start run "${big[@]}"
+check "four slaves are there" list_slaves 4
+check "the gather begins" wait_until 20 gathering 1
+kill -9 "${slaves[0]}" "${slaves[3]}"
+await 60
+job_verified "two of four killed in mid-gather"
+same "two of four killed in mid-gather: lost" "$(json lost_slaves)" 2
+
+start run "${big[@]}"
+check "four slaves are there" list_slaves 4
+check "the gather begins" wait_until 20 gathering 1
+kill -9 "${slaves[@]}"
+await 60
+job_verified "all killed in mid-gather"
+
+start run synth --units 64 --result 4MiB --slaves 4 --slots 1 \
+    --gather reduce --heartbeat-timeout 1s --verify --json
+check "four slaves are there" list_slaves 4
+check "the gather begins" wait_until 20 gathering 1
+kill -9 "${slaves[1]}"
+await 60
+job_verified "reduce, killed in mid-gather"
+unset NOWFARM_LOG
+
+# ------------------------------------------------------------------ shared data
+says() { grep -q "$1" "$work/err"; }
+export NOWFARM_LOG=info
+shared=(synth --units 200 --cost 10ms --shared 64MiB --slaves 4 --slots 1
+    --heartbeat-timeout 1s --verify --json)
+start run "${shared[@]}"
+check "four slaves are there" list_slaves 4
+check "the slaves get shared data by a broadcast" \
+    wait_until 10 says 'shared data to 4 slaves by bcast'
+kill -9 "${slaves[1]}"
+await 60
+job_verified "killed in the broadcast"
+
+start run "${shared[@]}"
+check "four slaves are there" list_slaves 4
+wait_until 10 says 'shared data to'
+sleep 0.02
+kill -STOP "${slaves[2]}"
+await 60
+kill -9 "${slaves[2]}" 2> /dev/null
+job_verified "stopped in the broadcast"
+
+start run "${shared[@]}"
+check "four slaves are there" list_slaves 4
+wait_until 10 says 'shared data to'
+sleep 0.6
+kill -9 "${slaves[0]}"
+await 60
+job_verified "a new slave gets shared data"
+check "a new slave gets shared data: of another one" \
+    err_says 'slave 4 .*gets the shared data of slave'
+unset NOWFARM_LOG
+
+# -------------------------------------------------------------------- at random
+RANDOM=$$
+echo "# seed $$"
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    start run synth --units 120 --cost 5ms --slaves 4 --slots 1 \
+        --result 200KiB --gather reduce --verify --json
+    list_slaves 4
+    sleep 0.$((RANDOM % 4))$((RANDOM % 10))
+    kill -9 "${slaves[RANDOM % 4]}" 2> /dev/null
+    await 60
+    job_verified "reduce, killed at random, round $round"
+done
+
+# -------------------------------------------------------------------- bad input
+run run synth --gather nonsense
+refused 2 "no such way"
+check "no such way: named" err_says nonsense
+run run matmul --n 32 --gather reduce
+refused 2 "nothing to combine"
+run run synth --gather tree --emulate unit=1ms
+refused 2 "an emulated world"
+
+check "no slave is left" wait_until 5 no_slaves
+check "no pvmd is left" wait_until 5 no_pvmd
+finish
