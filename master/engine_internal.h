@@ -150,6 +150,7 @@ struct engine {
     int64_t farm_us; /**< emulated: when the farm was last called */
     bool joining;    /**< emulated: ready slaves have yet to join */
     uint64_t given_up_units;
+    uint64_t lost_results; /**< hold: told of */
     bool done, stopping;
     enum nf_status status; /**< NF_OK while all is well */
     struct nf_error error;
