@@ -43,8 +43,8 @@ struct nf_group;
 struct nf_request;
 
 /** Element types.  Between machines of different data formats elements are
- *  converted; for that the type must be true.  16-bit ones too, opaque bytes
- *  never. */
+ *  converted; for that the type must be true.  16-bit numbers and opaque bytes
+ *  are not: use them between machines of one byte order only. */
 enum nf_elem {
     NF_ELEM_BYTE, /**< moved, and combined bitwise; no arithmetic */
     NF_ELEM_INT8,
@@ -101,7 +101,8 @@ typedef void nf_operator_function(const void *in, void *inout, size_t count,
 /** As the send buffer: this member's contribution is where its result will
  *  be.  For reduce, gather (at the root: its block in the result), allreduce,
  *  reduce_scatter, scan, exscan, allgather (own block in the result); as the
- *  receive buffer of scatter at the root: leave its block where it is. */
+ *  receive buffer of scatter at the root: leave its block where it is.
+ *  (reduce_scatter: the whole input is in recv, the result at its begin.) */
 #define NF_IN_PLACE ((void *)(intptr_t)-1)
 
 /** How a group behaves; the same in all members.  Zero-initialise it: 0 or
@@ -171,7 +172,7 @@ enum nf_status nf_group_shrink(struct nf_group *group,
                                struct nf_group **group_p, struct nf_error *err);
 
 /** A type of your own, an array of @p units units of @p unit_bytes (1, 2, 4 or
- *  8) bytes, each a number: for conversions between machines.  All members
+ *  8) bytes, each a number: 4 and 8 are converted between machines.  All members
  *  define the same types in the same order; a group made by shrink keeps them.
  *  @param type_p  to be used as type
  *  @retval NF_ERR_RANGE  @retval NF_ERR_NOMEM */

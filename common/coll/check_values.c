@@ -254,27 +254,44 @@ static void end_run(const struct values *values, uint32_t rank, uint64_t got,
                        run_from(got), run_to(got) - 1, to - 1);
 }
 
+/* @return the lowest rank that is in one of the set and [0, to) only, or NONE
+ */
+static uint32_t first_wrong(const struct values *values, const uint64_t *set,
+                            uint32_t to)
+{
+    for (uint32_t i = 0; i < values->words; i++) {
+        uint64_t want = to / 64 > i   ? UINT64_MAX
+                        : to / 64 < i ? 0
+                                      : (UINT64_C(1) << to % 64) - 1;
+        uint64_t wrong = set[i] ^ want;
+
+        if (wrong != 0) {
+            uint32_t rank = 64 * i;
+
+            for (; (wrong & 1) == 0; wrong >>= 1)
+                rank++;
+            return rank;
+        }
+    }
+    return NONE;
+}
+
 /* Ranks [0, to) and no others. */
 static void end_set(const struct values *values, uint32_t rank,
                     const uint64_t *got, uint32_t to)
 {
-    bool heard = values->kind == KIND_HEARD;
+    uint32_t other = first_wrong(values, got, to);
 
-    for (uint32_t r = 0; r < values->claim->ranks; r++) {
-        bool in = (got[r / 64] >> r % 64 & 1) != 0;
-
-        if (in == (r < to))
-            continue;
-        if (heard)
-            nf_check_fault(values->check, NF_FAULT_RESULT, NONE, values->item,
-                           "rank %u leaves and rank %u may not be there yet",
-                           rank, r);
-        else
-            nf_check_fault(values->check, NF_FAULT_RESULT, NONE, values->item,
-                           "rank %u ends %s the operand of rank %u", rank,
-                           in ? "with" : "without", r);
+    if (other == NONE)
         return;
-    }
+    if (values->kind == KIND_HEARD)
+        nf_check_fault(values->check, NF_FAULT_RESULT, NONE, values->item,
+                       "rank %u leaves and rank %u may not be there yet", rank,
+                       other);
+    else
+        nf_check_fault(values->check, NF_FAULT_RESULT, NONE, values->item,
+                       "rank %u ends %s the operand of rank %u", rank,
+                       other < to ? "without" : "with", other);
 }
 
 static void end(const struct values *values)

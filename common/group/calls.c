@@ -79,7 +79,7 @@ static enum nf_status check(struct nf_group *group, const struct nf_call *call)
 static enum nf_status set_counts(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
-    struct nf_layout *layout = &draft->exec.layout;
+    struct nf_exec_layout *layout = &draft->exec.layout;
     uint32_t ranks = draft->group->ranks;
     size_t bytes = nf_elem_bytes(&draft->group->codes, call->type);
     size_t *offsets = NULL;
@@ -107,7 +107,7 @@ static enum nf_status set_counts(struct draft *draft)
 static enum nf_status set_layout(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
-    struct nf_layout *layout = &draft->exec.layout;
+    struct nf_exec_layout *layout = &draft->exec.layout;
 
     layout->blocks = is_of_blocks(call->kind);
     layout->elements = call->kind == NF_CALL_BARRIER ? 0 : call->count;
@@ -124,7 +124,8 @@ static enum nf_status set_layout(struct draft *draft)
     return NF_OK;
 }
 
-/* ------------------------------------------------------------------- buffers */
+/* ------------------------------------------------------------------- buffers
+ */
 
 static enum nf_status set_vector_buffers(struct draft *draft)
 {
@@ -161,8 +162,8 @@ static enum nf_status set_block_buffers(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
     struct nf_exec_call *exec = &draft->exec;
-    bool gathers = call->kind != NF_CALL_SCATTER &&
-                   call->kind != NF_CALL_REDUCE_SCATTER;
+    bool gathers =
+        call->kind != NF_CALL_SCATTER && call->kind != NF_CALL_REDUCE_SCATTER;
 
     if (call->kind == NF_CALL_GATHER && draft->in_place && !draft->is_root)
         return bad(draft->group, "only the root may gather in place");
@@ -213,7 +214,8 @@ static bool has_buffers(const struct draft *draft)
     }
 }
 
-/* ---------------------------------------------------------------------- start */
+/* ---------------------------------------------------------------------- start
+ */
 
 static void set_query(struct draft *draft)
 {
@@ -243,12 +245,11 @@ static enum nf_status prepare(struct draft *draft)
     const struct nf_call *call = draft->call;
     enum nf_status status;
 
-    draft->is_root =
-        is_rooted(call->kind) && call->root == draft->group->rank;
+    draft->is_root = is_rooted(call->kind) && call->root == draft->group->rank;
     draft->in_place = call->send == NF_IN_PLACE;
     draft->exec.codes = &draft->group->codes;
-    draft->exec.type = call->kind == NF_CALL_BARRIER ? NF_ELEM_BYTE
-                                                     : call->type;
+    draft->exec.type =
+        call->kind == NF_CALL_BARRIER ? NF_ELEM_BYTE : call->type;
     draft->exec.op = combines(call->kind) ? call->op : -1;
     status = set_layout(draft);
     if (status == NF_OK && !has_buffers(draft))
@@ -345,7 +346,8 @@ void nf_request_free(struct nf_request *request)
     nf_group_drop_request(request);
 }
 
-/* ------------------------------------------------------------- blocking calls */
+/* ------------------------------------------------------------- blocking calls
+ */
 
 static enum nf_status do_call(struct nf_group *group,
                               const struct nf_call *call)

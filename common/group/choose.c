@@ -1,5 +1,6 @@
 /* Which algorithm: select.h decides; here is what a group remembers of it, and
- * what its user wants.  Equal in all members, as all that it is made from is. */
+ * what its user wants.  Equal in all members, as all that it is made from is.
+ */
 #include "config.h"
 #include "common/base/error.h"
 #include "common/group/group.h"
@@ -53,8 +54,7 @@ static enum nf_status choose(const struct nf_group *group,
     const char *forced = group->forced[coll.op];
     const struct nf_model *model =
         group->has_rules ? &group->rules.model : &builtin;
-    const struct nf_coll_rules *rules =
-        group->has_rules ? &group->rules : NULL;
+    const struct nf_coll_rules *rules = group->has_rules ? &group->rules : NULL;
     struct nf_coll_network network;
     enum nf_status status;
 
@@ -142,10 +142,9 @@ static enum nf_status force_one(struct nf_group *group, const char *text,
     const struct nf_coll_algorithm *algorithm;
     char name[64];
     char *colon;
-    struct nf_coll_query query = { .ranks = 2,
-                                   .bytes = 1 << 20,
-                                   .elements = 1 << 20,
-                                   .commutative = true };
+    struct nf_coll_query query = {
+        .ranks = 2, .bytes = 1 << 20, .elements = 1 << 20, .commutative = true
+    };
     struct nf_coll_network network = nf_coll_network_of(&builtin, NULL, NULL);
     struct nf_coll_choice choice;
     enum nf_status status;

@@ -6,191 +6,11 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
-
-/* Messages below this are copied: cheaper than to watch over their memory. */
-enum { COPY_BYTES = 1024 };
+#include "common/group/exec_data.h"
 
 enum { STATE_WAITS, STATE_READY, STATE_DONE };
 
-/* ------------------------------------------------------------------ layout */
-
-static void item_place(const struct nf_exec *exec, uint32_t item,
-                       uint64_t *first_p, uint64_t *count_p)
-{
-    const struct nf_layout *layout = &exec->call.layout;
-
-    if (layout->counts != NULL) {
-        *first_p = layout->offsets[item];
-        *count_p = layout->counts[item];
-    } else if (layout->blocks) {
-        *first_p = layout->elements * item;
-        *count_p = layout->elements;
-    } else {
-        nf_coll_segment(layout->elements, exec->plan->items, item, first_p,
-                        count_p);
-    }
-}
-
-static size_t item_bytes(const struct nf_exec *exec, uint32_t item)
-{
-    uint64_t first, count;
-
-    item_place(exec, item, &first, &count);
-    return (size_t)count * exec->elem_bytes;
-}
-
-/* Where the item is to be in the end, or NULL. */
-static uint8_t *home_of(const struct nf_exec *exec, uint32_t item)
-{
-    uint8_t *home = exec->call.home;
-    uint64_t first, count;
-
-    if (home == NULL || (exec->call.home_own && item != exec->plan->rank))
-        return NULL;
-    if (exec->call.home_own)
-        return home;
-    item_place(exec, item, &first, &count);
-    return home + first * exec->elem_bytes;
-}
-
-static uint64_t step_bytes(const struct nf_exec *exec,
-                           const struct nf_plan_step *step)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t s = 0; s < step->nspans; s++) {
-        const struct nf_coll_span *span =
-            &exec->plan->spans[step->first_span + s];
-
-        for (uint32_t i = 0; i < span->count; i++)
-            bytes += item_bytes(exec, span->first + i);
-    }
-    return bytes;
-}
-
-/* Walks over the items of a step. */
-struct walk {
-    const struct nf_plan *plan;
-    const struct nf_plan_step *step;
-    uint32_t span, index;
-};
-
-static struct walk walk_over(const struct nf_exec *exec, uint32_t self)
-{
-    return (struct walk){ exec->plan, &exec->plan->steps[self], 0, 0 };
-}
-
-static bool walk_next(struct walk *walk, uint32_t *item_p)
-{
-    const struct nf_coll_span *span;
-
-    if (walk->span == walk->step->nspans)
-        return false;
-    span = &walk->plan->spans[walk->step->first_span + walk->span];
-    *item_p = span->first + walk->index;
-    if (++walk->index == span->count) {
-        walk->index = 0;
-        walk->span++;
-    }
-    return true;
-}
-
 /* ----------------------------------------------------------------- sending */
-
-/* The bytes of a message: one piece, or several to be packed. */
-struct region {
-    const uint8_t *data;
-    uint64_t bytes;
-    struct nf_blob *owner;
-    bool whole;
-};
-
-static struct region find_region(const struct nf_exec *exec, uint32_t self)
-{
-    struct region region = { .whole = true };
-    bool from_car = exec->plan->steps[self].from_car;
-    struct walk walk = walk_over(exec, self);
-    uint32_t i;
-
-    while (walk_next(&walk, &i)) {
-        const struct nf_exec_item *item = &exec->items[i];
-        const uint8_t *value = from_car ? item->car : item->value;
-        struct nf_blob *owner = from_car ? item->car_owner : item->owner;
-        size_t bytes = item_bytes(exec, i);
-
-        if (bytes == 0)
-            continue;
-        if (region.bytes == 0) {
-            region.data = value;
-            region.owner = owner;
-        }
-        if (owner != region.owner || value != region.data + region.bytes)
-            region.whole = false;
-        region.bytes += bytes;
-    }
-    return region;
-}
-
-static struct nf_blob *pack(const struct nf_exec *exec, uint32_t self,
-                            uint64_t bytes)
-{
-    struct nf_blob *blob = nf_blob_create((size_t)bytes, exec->wire);
-    bool from_car = exec->plan->steps[self].from_car;
-    struct walk walk = walk_over(exec, self);
-    uint8_t *to;
-    uint32_t i;
-
-    if (blob == NULL)
-        return NULL;
-    to = blob->data;
-    while (walk_next(&walk, &i)) {
-        const struct nf_exec_item *item = &exec->items[i];
-        size_t item_size = item_bytes(exec, i);
-
-        if (item_size > 0)
-            memcpy(to, from_car ? item->car : item->value, item_size);
-        to += item_size;
-    }
-    return blob;
-}
-
-/* The mesh may keep a pointer to where these values are now. */
-static void lend(struct nf_exec *exec, uint32_t self)
-{
-    struct walk walk = walk_over(exec, self);
-    uint32_t i;
-
-    while (walk_next(&walk, &i)) {
-        struct nf_exec_item *item = &exec->items[i];
-
-        if (item->value != NULL && item->value == home_of(exec, i))
-            item->home_lent = true;
-        item->lent = true;
-    }
-}
-
-/* The payload of a step that sends, one reference. */
-static struct nf_blob *payload_of(struct nf_exec *exec, uint32_t self,
-                                  uint64_t *bytes_p)
-{
-    struct region region = find_region(exec, self);
-    struct nf_blob *blob;
-
-    *bytes_p = region.bytes;
-    if (region.whole && region.owner != NULL &&
-        region.data == region.owner->data &&
-        region.bytes == region.owner->bytes)
-        return nf_blob_ref(region.owner);
-    if (!region.whole || region.bytes < COPY_BYTES)
-        return pack(exec, self, region.bytes);
-    blob = nf_blob_wrap((void *)(uintptr_t)region.data, (size_t)region.bytes,
-                        exec->wire, NULL);
-    if (blob != NULL) {
-        exec->held[exec->nheld++] = nf_blob_ref(blob);
-        lend(exec, self);
-    }
-    return blob;
-}
 
 static enum nf_status send_head(struct nf_exec *exec,
                                 const struct nf_plan_step *step,
@@ -218,9 +38,9 @@ static enum nf_status run_send(struct nf_exec *exec, uint32_t self)
 
     if (exec->plan->items == 0)
         return send_head(exec, step, NULL, 0);
-    if (step_bytes(exec, step) == 0)
+    if (nf_exec_step_bytes(exec, step) == 0)
         return NF_OK; /* the receiver knows */
-    payload = payload_of(exec, self, &bytes);
+    payload = nf_exec_payload(exec, self, &bytes);
     if (payload == NULL)
         return NF_ERR_NOMEM;
     status = send_head(exec, step, payload, bytes);
@@ -239,7 +59,7 @@ static void push(struct nf_exec *exec, uint32_t self)
     if (step->sends)
         exec->sends[exec->sends_tail++] = self;
     else if (exec->arrived[self] != NULL ||
-             (exec->plan->items > 0 && step_bytes(exec, step) == 0))
+             (exec->plan->items > 0 && nf_exec_step_bytes(exec, step) == 0))
         exec->queue[exec->queue_tail++] = self;
 }
 
@@ -286,14 +106,14 @@ static void set_value(struct nf_exec_item *item, const uint8_t *value,
 /* May the step write its items to their homes? */
 static bool may_go_home(const struct nf_exec *exec, uint32_t self)
 {
-    struct walk walk = walk_over(exec, self);
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
     uint32_t i;
 
     if (exec->call.home == NULL || exec->call.home_late ||
         !exec->plan->steps[self].last)
         return false;
-    while (walk_next(&walk, &i))
-        if (exec->items[i].home_lent || home_of(exec, i) == NULL)
+    while (nf_exec_walk_next(&walk, &i))
+        if (exec->items[i].home_lent || nf_exec_home_of(exec, i) == NULL)
             return false;
     return true;
 }
@@ -303,28 +123,29 @@ static bool may_go_home(const struct nf_exec *exec, uint32_t self)
 static enum nf_status receive_copy(struct nf_exec *exec, uint32_t self)
 {
     struct nf_blob *blob = exec->arrived[self];
-    struct walk walk = walk_over(exec, self);
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
     const uint8_t *from = blob->data;
     bool lent = false;
     enum nf_status status;
     uint32_t i;
 
-    while (walk_next(&walk, &i)) {
+    while (nf_exec_walk_next(&walk, &i)) {
         set_value(&exec->items[i], from, blob);
-        from += item_bytes(exec, i);
+        from += nf_exec_item_bytes(exec, i);
     }
     finish_step(exec, self);
     status = run_sends(exec);
     if (status != NF_OK || !may_go_home(exec, self) ||
         exec->plan->steps[self].keep)
         return status;
-    walk = walk_over(exec, self);
-    while (walk_next(&walk, &i)) {
+    walk = nf_exec_walk(exec, self);
+    while (nf_exec_walk_next(&walk, &i)) {
         struct nf_exec_item *item = &exec->items[i];
 
-        memcpy(home_of(exec, i), item->value, item_bytes(exec, i));
+        memcpy(nf_exec_home_of(exec, i), item->value,
+               nf_exec_item_bytes(exec, i));
         lent = lent || item->lent;
-        set_value(item, home_of(exec, i), NULL);
+        set_value(item, nf_exec_home_of(exec, i), NULL);
     }
     if (!lent) {
         nf_blob_unref(blob);
@@ -341,7 +162,7 @@ static enum nf_status receive_before(struct nf_exec *exec, uint32_t i,
     uint64_t first, count;
     uint8_t *before;
 
-    item_place(exec, i, &first, &count);
+    nf_exec_item_place(exec, i, &first, &count);
     before = (uint8_t *)exec->call.before + first * exec->elem_bytes;
     if (item->has_before)
         return nf_combine(exec->call.codes, exec->call.type, exec->call.op,
@@ -360,7 +181,7 @@ static enum nf_status combine_item(const struct nf_exec *exec, uint32_t i,
 
     return nf_combine(exec->call.codes, exec->call.type, exec->call.op, out,
                       left ? in : mine, left ? mine : in,
-                      item_bytes(exec, i) / exec->elem_bytes);
+                      nf_exec_item_bytes(exec, i) / exec->elem_bytes);
 }
 
 /* A message to combine into: the incoming one if nobody else looks at it. */
@@ -381,7 +202,7 @@ static enum nf_status receive_combine(struct nf_exec *exec, uint32_t self)
 {
     const struct nf_plan_step *step = &exec->plan->steps[self];
     struct nf_blob *in = exec->arrived[self], *owner = NULL;
-    struct walk walk = walk_over(exec, self);
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
     const uint8_t *from = in->data;
     bool home = may_go_home(exec, self);
     enum nf_status status = NF_OK;
@@ -392,10 +213,10 @@ static enum nf_status receive_combine(struct nf_exec *exec, uint32_t self)
         if (owner == NULL)
             return NF_ERR_NOMEM;
     }
-    while (walk_next(&walk, &i)) {
+    while (nf_exec_walk_next(&walk, &i)) {
         size_t offset = (size_t)(from - (const uint8_t *)in->data);
-        uint8_t *out = home ? home_of(exec, i)
-                            : (uint8_t *)owner->data + offset;
+        uint8_t *out =
+            home ? nf_exec_home_of(exec, i) : (uint8_t *)owner->data + offset;
 
         if (exec->call.before != NULL)
             status = receive_before(exec, i, from);
@@ -405,7 +226,7 @@ static enum nf_status receive_combine(struct nf_exec *exec, uint32_t self)
         if (status != NF_OK)
             return status;
         set_value(&exec->items[i], out, owner);
-        from += item_bytes(exec, i);
+        from += nf_exec_item_bytes(exec, i);
     }
     if (owner != in && !step->keep) {
         nf_blob_unref(in);
@@ -418,14 +239,14 @@ static enum nf_status receive_combine(struct nf_exec *exec, uint32_t self)
 static void keep_car(struct nf_exec *exec, uint32_t self)
 {
     struct nf_blob *blob = exec->arrived[self];
-    struct walk walk = walk_over(exec, self);
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
     const uint8_t *from = blob->data;
     uint32_t i;
 
-    while (walk_next(&walk, &i)) {
+    while (nf_exec_walk_next(&walk, &i)) {
         exec->items[i].car = from;
         exec->items[i].car_owner = blob;
-        from += item_bytes(exec, i);
+        from += nf_exec_item_bytes(exec, i);
     }
 }
 
@@ -458,7 +279,7 @@ static void set_up_items(struct nf_exec *exec)
 
         if (call->src_own && i != exec->plan->rank)
             continue;
-        item_place(exec, i, &first, &count);
+        nf_exec_item_place(exec, i, &first, &count);
         exec->items[i].value =
             src + (call->src_own ? 0 : first * exec->elem_bytes);
     }
@@ -475,8 +296,8 @@ static bool reserve(struct nf_exec *exec)
     if (block == NULL)
         return false;
     exec->items = (struct nf_exec_item *)(void *)block;
-    exec->arrived = (struct nf_blob **)(void *)(exec->items +
-                                                exec->plan->items);
+    exec->arrived =
+        (struct nf_blob **)(void *)(exec->items + exec->plan->items);
     exec->held = exec->arrived + n;
     exec->waits = (uint32_t *)(void *)(exec->held + 2 * n);
     exec->queue = exec->waits + n;
@@ -564,11 +385,11 @@ static void bring_home(struct nf_exec *exec)
 {
     for (uint32_t i = 0; i < exec->plan->items; i++) {
         struct nf_exec_item *item = &exec->items[i];
-        uint8_t *home = home_of(exec, i);
+        uint8_t *home = nf_exec_home_of(exec, i);
 
         if (home == NULL || item->value == NULL || item->value == home)
             continue;
-        memmove(home, item->value, item_bytes(exec, i));
+        memmove(home, item->value, nf_exec_item_bytes(exec, i));
         set_value(item, home, NULL);
     }
 }
@@ -613,8 +434,8 @@ static const char *difference(const struct nf_head *a, const struct nf_head *b)
 static char no_payload;
 
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
-                            const struct nf_head *head,
-                            struct nf_blob *payload, struct nf_error *err)
+                            const struct nf_head *head, struct nf_blob *payload,
+                            struct nf_error *err)
 {
     const char *what = difference(head, &exec->head);
     uint64_t bytes = payload != NULL ? payload->bytes : 0;
@@ -626,14 +447,14 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                          exec->states[self] == STATE_DONE))
         what = "number of segments";
     if (what == NULL &&
-        (bytes != step_bytes(exec, &exec->plan->steps[self]) ||
-         bytes != head->bytes))
+        (bytes != nf_exec_step_bytes(exec, &exec->plan->steps[self]) ||
+         bytes != head->bytes || (payload == NULL && exec->plan->items > 0)))
         what = "count";
     if (what != NULL) {
         nf_blob_unref(payload);
         return nf_fail(err, NF_ERR_MISMATCH,
-                       "member %u made a different call: not the same %s",
-                       from, what);
+                       "member %u made a different call: not the same %s", from,
+                       what);
     }
     exec->arrived[self] =
         payload != NULL ? payload : (struct nf_blob *)(void *)&no_payload;
@@ -670,7 +491,7 @@ bool nf_exec_needs(const struct nf_exec *exec, uint32_t member)
             continue;
         if (!step->sends && exec->arrived[i] != NULL)
             continue;
-        if (exec->plan->items == 0 || step_bytes(exec, step) > 0)
+        if (exec->plan->items == 0 || nf_exec_step_bytes(exec, step) > 0)
             return true;
     }
     return false;

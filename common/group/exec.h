@@ -15,7 +15,7 @@
 #include "common/net/mesh.h"
 
 /** Where items lie in a vector. */
-struct nf_layout {
+struct nf_exec_layout {
     uint64_t elements;     /**< segments: of the vector; blocks: of each, or
                                 of all if there are counts */
     bool blocks;           /**< items are blocks of ranks, not segments */
@@ -27,7 +27,7 @@ struct nf_layout {
 struct nf_exec_call {
     const struct nf_user_codes *codes;
     int type, op; /**< op < 0: nothing is combined */
-    struct nf_layout layout;
+    struct nf_exec_layout layout;
     const void *src; /**< values at the beginning, or NULL */
     void *home;      /**< where values are to be in the end, or NULL */
     void *before;    /**< exscan: where what comes in is combined, or NULL */
@@ -37,8 +37,8 @@ struct nf_exec_call {
 };
 
 struct nf_exec_item {
-    const uint8_t *value;   /**< NULL: none yet */
-    struct nf_blob *owner;  /**< of value; NULL: user's memory */
+    const uint8_t *value;  /**< NULL: none yet */
+    struct nf_blob *owner; /**< of value; NULL: user's memory */
     const uint8_t *car;
     struct nf_blob *car_owner;
     bool lent;      /**< a queue may hold a pointer to the message with value */
@@ -54,14 +54,14 @@ struct nf_exec {
     size_t elem_bytes;
     enum nf_type wire;
     struct nf_exec_item *items;
-    uint32_t *waits;           /**< [nsteps] */
-    uint8_t *states;           /**< [nsteps] */
-    struct nf_blob **arrived;  /**< [nsteps] messages received and kept */
-    struct nf_blob **held;     /**< [2 nsteps] others, freed at the end */
+    uint32_t *waits;          /**< [nsteps] */
+    uint8_t *states;          /**< [nsteps] */
+    struct nf_blob **arrived; /**< [nsteps] messages received and kept */
+    struct nf_blob **held;    /**< [2 nsteps] others, freed at the end */
     uint32_t nheld;
-    uint32_t *queue;           /**< [nsteps] receives to be done */
+    uint32_t *queue; /**< [nsteps] receives to be done */
     uint32_t queue_head, queue_tail;
-    uint32_t *sends;           /**< [nsteps] sends to be done */
+    uint32_t *sends; /**< [nsteps] sends to be done */
     uint32_t sends_head, sends_tail;
     uint32_t ndone, ndrained;
     bool done;
@@ -88,8 +88,8 @@ enum nf_status nf_exec_run(struct nf_exec *exec);
  *  @param payload  taken over, also on errors; may be NULL
  *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why */
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
-                            const struct nf_head *head,
-                            struct nf_blob *payload, struct nf_error *err);
+                            const struct nf_head *head, struct nf_blob *payload,
+                            struct nf_error *err);
 /** Whom it waits for: who should send next, or who does not read.
  *  @return false: nobody */
 bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p);

@@ -65,7 +65,8 @@ static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
 
 static enum nf_status take_plan(struct nf_group *group,
                                 struct nf_request *request,
-                                const struct nf_coll_choice *choice, uint32_t root)
+                                const struct nf_coll_choice *choice,
+                                uint32_t root)
 {
     uint32_t slot = plan_slot(choice, root);
     struct nf_plan *plan = group->plans[slot];
@@ -335,8 +336,8 @@ static enum nf_status take_early(struct nf_group *group,
         *at = early->next;
         if (early->next == NULL)
             list->last = last;
-        status = give(group, request, early->from, &early->head,
-                      early->payload);
+        status =
+            give(group, request, early->from, &early->head, early->payload);
         nf_free(early);
         if (status != NF_OK)
             return status; /* the lists are gone */
@@ -356,7 +357,8 @@ static uint16_t digest(const struct nf_exec_call *call,
 
 static struct nf_head head_of(const struct nf_group *group,
                               const struct nf_exec_call *call,
-                              const struct nf_coll_choice *choice, uint32_t root)
+                              const struct nf_coll_choice *choice,
+                              uint32_t root)
 {
     uint8_t number = 0;
 

@@ -91,7 +91,7 @@ static enum nf_status decode_control(const uint8_t *from, size_t bytes,
         return NF_ERR_PROTOCOL;
     control->kind = (enum nf_control_kind)from[4];
     control->state = (enum nf_control_state)from[5];
-    control->reason = (enum nf_status)-(int)reason;
+    control->reason = (enum nf_status) - (int)reason;
     for (uint32_t i = 0; i < control->nranks; i++)
         control->ranks[i] = get32(from + CONTROL_BYTES + 4 * i);
     return NF_OK;

@@ -61,8 +61,8 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
     group->chase.asked = group->left + group->ranks;
     if (algorithms == NULL)
         algorithms = getenv("NOWFARM_COLL");
-    status = algorithms == NULL ? NF_OK
-                                : nf_group_force(group, algorithms, err);
+    status =
+        algorithms == NULL ? NF_OK : nf_group_force(group, algorithms, err);
     if (status != NF_OK) {
         destroy(group);
         return status;
@@ -83,7 +83,8 @@ void nf_group_close(struct nf_group *group)
     destroy(group);
 }
 
-/* ------------------------------------------------------------------ the table */
+/* ------------------------------------------------------------------ the table
+ */
 
 /* @return NULL: there is none that is of use */
 static char *read_table(const char *path, size_t *bytes_p)
@@ -153,7 +154,8 @@ static enum nf_status share_table(struct nf_group *group,
     return status;
 }
 
-/* --------------------------------------------------------------------- public */
+/* --------------------------------------------------------------------- public
+ */
 
 enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
                              const struct nf_group_options *options,
@@ -222,8 +224,8 @@ enum nf_status nf_group_open_threads(uint32_t count,
             status = nf_group_create(meshes[made], 0, NULL, options,
                                      &groups_p[made], err);
         if (status == NF_OK && options != NULL && options->table_file != NULL)
-            status = share_table_here(groups_p, count, options->table_file,
-                                      err);
+            status =
+                share_table_here(groups_p, count, options->table_file, err);
         for (uint32_t i = 0; i < count && status != NF_OK; i++) {
             if (i < made)
                 nf_group_close(groups_p[i]);

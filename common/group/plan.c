@@ -256,8 +256,7 @@ enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
 {
     struct nf_schedule schedule;
     struct nf_plan *plan = NULL;
-    enum nf_status status =
-        nf_coll_make(algorithm, args, rank, &schedule, err);
+    enum nf_status status = nf_coll_make(algorithm, args, rank, &schedule, err);
 
     if (status == NF_OK)
         plan = nf_calloc(1, sizeof(*plan));
@@ -278,8 +277,7 @@ enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
     if (plan == NULL || plan->steps == NULL || !link_steps(plan) ||
         !index_receives(plan) || !list_targets(plan)) {
         nf_plan_destroy(plan);
-        return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory",
-                       algorithm->name);
+        return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", algorithm->name);
     }
     *plan_p = plan;
     return NF_OK;

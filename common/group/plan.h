@@ -8,10 +8,10 @@
 
 struct nf_plan_step {
     uint32_t round, peer;
-    uint32_t first_span, nspans;    /**< of plan->spans */
-    uint32_t first_item;            /**< 0 without items */
-    uint32_t first_next, nnext;     /**< of plan->next */
-    uint32_t waits;                 /**< steps that must be done before */
+    uint32_t first_span, nspans; /**< of plan->spans */
+    uint32_t first_item;         /**< 0 without items */
+    uint32_t first_next, nnext;  /**< of plan->next */
+    uint32_t waits;              /**< steps that must be done before */
     enum nf_coll_action action;
     bool sends, keep, from_car;
     bool last; /**< received: no item of it is written again */
@@ -23,13 +23,13 @@ struct nf_plan {
     struct nf_coll_args args;
     uint32_t rank, items;
     uint32_t nsteps, nreceives;
-    struct nf_plan_step *steps;  /**< by round, sends first */
+    struct nf_plan_step *steps; /**< by round, sends first */
     struct nf_coll_span *spans;
-    uint32_t *next;              /**< steps that wait for a step */
-    uint32_t *receives;          /**< [nreceives] steps, by peer, round, item */
-    uint32_t *targets;           /**< [ntargets] to whom something is sent */
+    uint32_t *next;     /**< steps that wait for a step */
+    uint32_t *receives; /**< [nreceives] steps, by peer, round, item */
+    uint32_t *targets;  /**< [ntargets] to whom something is sent */
     uint32_t ntargets;
-    bool combines, keeps;        /**< some step does */
+    bool combines, keeps; /**< some step does */
 };
 
 /** @param plan_p  to be nf_plan_destroy()ed

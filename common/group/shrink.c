@@ -319,7 +319,8 @@ enum nf_status nf_shrink_run(struct nf_shrink *shrink,
     } while (status == NF_WAIT && shrink->round != before);
     if (status == NF_ERR_NOMEM)
         return nf_fail(err, status, "out of memory");
-    if (status == NF_WAIT && now_us - shrink->begun_us >= 3 * patience_us(group))
+    if (status == NF_WAIT &&
+        now_us - shrink->begun_us >= 3 * patience_us(group))
         return nf_fail(err, NF_ERR_TIMEDOUT,
                        "the members have come to no agreement in time");
     if (status == NF_WAIT)

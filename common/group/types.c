@@ -156,7 +156,7 @@ NF_ARITHMETIC(c128, double complex, double complex)
 NF_LOCATE(i64, struct nf_loc_int64)
 NF_LOCATE(f64, struct nf_loc_float64)
 
-#define NF_ROW_ORDERED(tag) [NF_MIN] = min_##tag, [NF_MAX] = max_##tag
+#define NF_ROW_ORDERED(tag)    [NF_MIN] = min_##tag, [NF_MAX] = max_##tag
 #define NF_ROW_ARITHMETIC(tag) [NF_SUM] = sum_##tag, [NF_PROD] = prod_##tag
 #define NF_ROW_BITWISE(tag)                                                    \
     [NF_BAND] = band_##tag, [NF_BOR] = bor_##tag, [NF_BXOR] = bxor_##tag

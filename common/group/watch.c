@@ -107,9 +107,8 @@ static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
     if (reason == NF_OK)
         reason = NF_ERR_FAILED;
     for (uint32_t i = 0; i < control->nranks && used < 300; i++)
-        used += snprintf(text + used, sizeof(text) - (size_t)used,
-                         "%s%" PRIu32, i == 0 ? "member " : ", ",
-                         control->ranks[i]);
+        used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%" PRIu32,
+                         i == 0 ? "member " : ", ", control->ranks[i]);
     snprintf(text + used, sizeof(text) - (size_t)used,
              "%s%s, says member %" PRIu32, used > 0 ? " " : "", said(reason),
              from);
@@ -352,8 +351,8 @@ int64_t nf_group_deadline_us(const struct nf_group *group)
     if (!group->chase.active)
         sooner(&in_us, group->moved_us + group->timeout_us - now_us);
     else if (group->chase.resting)
-        sooner(&in_us, group->chase.asked_us +
-                           grace_us(group) / RESTARTS - now_us);
+        sooner(&in_us,
+               group->chase.asked_us + grace_us(group) / RESTARTS - now_us);
     else
         sooner(&in_us, group->chase.asked_us + grace_us(group) - now_us);
     return in_us;

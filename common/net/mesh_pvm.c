@@ -243,10 +243,41 @@ static enum nf_status move(struct mesh_pvm *p)
     return status;
 }
 
+/* @return whether there is something to read */
+static bool sleep_on_sockets(int64_t timeout_us)
+{
+    int64_t until_us = timeout_us > 0 ? nf_now_us() + timeout_us : 0;
+    struct pollfd watch[FDS_MOST];
+    const int *fds;
+    size_t count = nf_pvm_fds(&fds);
+    int code;
+
+    if (count > FDS_MOST)
+        count = FDS_MOST;
+    for (size_t i = 0; i < count; i++)
+        watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+    do {
+        int64_t left_us = timeout_us > 0 ? until_us - nf_now_us() : 0;
+
+        code = poll(watch, (nfds_t)count,
+                    timeout_us < 0 ? -1 : nf_mesh_poll_ms(left_us));
+    } while (code < 0 && errno == EINTR);
+    return code > 0;
+}
+
 /* Word of an end comes through the pvmds and may overtake what the task sent
  * before: it counts when libpvm has nothing more. */
 static bool declare_ends(struct mesh_pvm *p)
 {
+    bool any = false;
+
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        any = any || (p->members[i].exited && !p->members[i].left &&
+                      i != p->base.rank);
+    if (!any)
+        return false;
+    if (sleep_on_sockets(0))
+        return true; /* libpvm reads a message in pieces */
     for (uint32_t i = 0; i < p->base.ranks; i++)
         if (p->members[i].exited && i != p->base.rank)
             leave(p, i);
@@ -301,32 +332,13 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
     return status;
 }
 
-static bool is_pending(const struct mesh_pvm *p)
-{
-    return p->urgent.head != NULL || p->normal.head != NULL ||
-           p->failed != NF_OK;
-}
-
 static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
-    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
-    int64_t until_us = timeout_us < 0 ? 0 : nf_now_us() + timeout_us;
-    struct pollfd watch[FDS_MOST];
-    const int *fds;
-    size_t count = nf_pvm_fds(&fds);
-    int code;
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
 
-    if (is_pending(p))
+    if (p->urgent.head != NULL || p->normal.head != NULL || p->failed != NF_OK)
         return NF_OK;
-    for (size_t i = 0; i < count && i < FDS_MOST; i++)
-        watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-    do {
-        int64_t left_us = timeout_us > 0 ? until_us - nf_now_us() : 0;
-
-        code = poll(watch, (nfds_t)(count < FDS_MOST ? count : FDS_MOST),
-                    timeout_us < 0 ? -1 : nf_mesh_poll_ms(left_us));
-    } while (code < 0 && errno == EINTR);
-    return code > 0 ? NF_OK : NF_WAIT;
+    return sleep_on_sockets(timeout_us) ? NF_OK : NF_WAIT;
 }
 
 static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)

@@ -46,7 +46,7 @@ int64_t fake_now_us(void *world)
 static int64_t delay(struct fake_world *world)
 {
     uint64_t kind = nf_rng_below(&world->rng, 8);
-    int64_t most = kind == 0 ? world->most_delay_us * 8
+    int64_t most = kind == 0  ? world->most_delay_us * 8
                    : kind < 4 ? world->most_delay_us
                               : world->most_delay_us / 16;
 
@@ -159,8 +159,8 @@ static enum nf_status fake_next(struct nf_mesh *base,
     for (uint32_t i = 0; i < base->ranks; i++)
         if (!mesh->told[i] && death_seen_us(mesh, i) <= mesh->world->now_us) {
             mesh->told[i] = true;
-            *event_p = (struct nf_mesh_event){ .kind = NF_MESH_LEFT,
-                                               .member = i };
+            *event_p =
+                (struct nf_mesh_event){ .kind = NF_MESH_LEFT, .member = i };
             return NF_OK;
         }
     at = first_due(mesh, true);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/alloc.h"
 
 /* ------------------------------------------------------------------- groups */
 
@@ -84,8 +85,7 @@ bool sim_advance(struct group_sim *sim)
     }
     if (next == INT64_MAX)
         return false;
-    sim->world.now_us =
-        next > sim->world.now_us ? next : sim->world.now_us + 1;
+    sim->world.now_us = next > sim->world.now_us ? next : sim->world.now_us + 1;
     return true;
 }
 
@@ -160,7 +160,8 @@ bool sim_shrink(struct group_sim *sim, enum nf_status *results)
     return busy == 0;
 }
 
-/* -------------------------------------------------------------------- rounds */
+/* -------------------------------------------------------------------- rounds
+ */
 
 enum { PRIME = 65521 };
 
@@ -182,10 +183,10 @@ static void multiply(const void *in_, void *inout_, size_t count, int type,
 
         for (int r = 0; r < 2; r++)
             for (int c = 0; c < 2; c++)
-                z.a[2 * r + c] = (uint32_t)(((uint64_t)x[2 * r] * y[c] +
-                                             (uint64_t)x[2 * r + 1] *
-                                                 y[2 + c]) %
-                                            PRIME);
+                z.a[2 * r + c] =
+                    (uint32_t)(((uint64_t)x[2 * r] * y[c] +
+                                (uint64_t)x[2 * r + 1] * y[2 + c]) %
+                               PRIME);
         inout[i] = z;
     }
 }
@@ -312,13 +313,51 @@ static bool may_be_in_place(const struct round *round)
 {
     switch (round->call.kind) {
     case NF_CALL_REDUCE:
+    case NF_CALL_GATHER:
+    case NF_CALL_SCATTER:
         return is_root(round);
+    case NF_CALL_REDUCE_SCATTER:
+    case NF_CALL_ALLGATHER:
     case NF_CALL_ALLREDUCE:
     case NF_CALL_SCAN:
     case NF_CALL_EXSCAN:
         return true;
     default:
         return false;
+    }
+}
+
+/* The same call on one buffer. */
+static void go_in_place(struct round *round, size_t send)
+{
+    struct nf_call *call = &round->call;
+    size_t own = round->counts[round->rank] * 16;
+    uint8_t *recv = round->recv;
+
+    call->send = NF_IN_PLACE;
+    if (call->kind == NF_CALL_GATHER || call->kind == NF_CALL_ALLGATHER) {
+        memcpy(recv + round->offsets[round->rank] * 16, round->send, own);
+    } else if (call->kind == NF_CALL_SCATTER) {
+        call->send = round->send;
+        call->recv = NF_IN_PLACE;
+        memset(round->want, 0xee, round->recv_bytes);
+    } else if (call->kind == NF_CALL_REDUCE_SCATTER) {
+        uint8_t *want = malloc(send * 16 + 16);
+
+        memcpy(want, round->send, send * 16);
+        memcpy(want, round->want, own);
+        free(round->want);
+        free(round->recv);
+        round->want = want;
+        round->recv_bytes = send * 16;
+        call->recv = round->recv = malloc(send * 16 + 16);
+        memcpy(round->recv, round->send, send * 16);
+        memset(want + send * 16, 0xee, 16);
+        memset((uint8_t *)round->recv + send * 16, 0xee, 16);
+    } else {
+        memcpy(recv, round->send, send * 16);
+        if (!has_result(round))
+            memcpy(round->want, round->send, send * 16);
     }
 }
 
@@ -377,12 +416,8 @@ void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
     call->recv = round->recv;
     if (kind == NF_CALL_BCAST && is_root(round))
         memcpy(round->recv, round->send, send * 16);
-    if (may_be_in_place(round) && number % 5 < 2) {
-        memcpy(round->recv, round->send, send * 16);
-        if (!has_result(round))
-            memcpy(round->want, round->send, send * 16);
-        call->send = NF_IN_PLACE;
-    }
+    if (may_be_in_place(round) && number % 5 < 2)
+        go_in_place(round, send);
     if (!uneven) { /* four sums for one product */
         call->count *= 4;
         for (uint32_t r = 0; r < ranks; r++) {
@@ -416,6 +451,42 @@ void round_fini(struct round *round)
     free(round->send);
     free(round->recv);
     free(round->want);
+}
+
+bool write_table(const char *path)
+{
+    struct nf_coll_rules rules;
+    struct nf_coll_rule rule = {
+        .op = NF_COLL_BCAST,
+        .operators = NF_CLASS_ANY,
+        .ranks = 3,
+        .max_bytes = UINT64_MAX,
+        .algorithm = nf_coll_find("bcast.flat"),
+        .k_rule = NF_K_FIXED,
+        .value = 1,
+    };
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file;
+    bool ok;
+
+    nf_coll_rules_init(&rules);
+    rules.model.npieces = 1;
+    rules.model.pieces[0].start_us = 50;
+    rules.model.pieces[0].byte_us = 0.01;
+    rules.model.delta = 1;
+    snprintf(rules.model.date, sizeof(rules.model.date), "%s",
+             "2026-11-21T23:50:30Z");
+    snprintf(rules.library, sizeof(rules.library), "1.0.0");
+    ok = nf_coll_rules_add(&rules, &rule) == NF_OK &&
+         nf_coll_rules_write(&rules, &text, &bytes, NULL) == NF_OK;
+    file = ok ? fopen(path, "wb") : NULL;
+    ok = file != NULL && fwrite(text, 1, bytes, file) == bytes;
+    if (file != NULL)
+        ok = fclose(file) == 0 && ok;
+    nf_free(text);
+    nf_coll_rules_fini(&rules);
+    return ok;
 }
 
 void draw_algorithms(struct nf_rng *rng, char *text, size_t bytes)

@@ -56,6 +56,9 @@ void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
 bool round_is_right(const struct round *round);
 void round_fini(struct round *round);
 
+/* Write a table in which broadcasts are flat.  @return whether it worked */
+bool write_table(const char *path);
+
 /* A random algorithm for every operation, as nf_group_options.algorithms. */
 void draw_algorithms(struct nf_rng *rng, char *text, size_t bytes);
 #endif

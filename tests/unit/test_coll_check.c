@@ -161,6 +161,11 @@ static void test_combining(void)
     send(&s, 0, 2, 0, 0, NF_COLL_LEFT);
     send(&s, 1, 1, 0, 0, NF_COLL_RIGHT);
     expect(&c, &s, 0, NULL);
+    c.op = NF_COLL_SCAN;
+    send(&s, 0, 2, 0, 0, NF_COLL_LEFT);
+    expect(&c, &s, NF_FAULT_RESULT,
+           "item 0: rank 0 ends with the operand of rank 2");
+    c.op = NF_COLL_REDUCE;
     send(&s, 0, 1, 0, 0, NF_COLL_RIGHT);
     send(&s, 1, 1, 0, 0, NF_COLL_RIGHT);
     expect(&c, &s, NF_FAULT_OPERAND,
@@ -471,6 +476,9 @@ static void judge(enum damage damage, const struct nf_coll_claim *c,
     bool same = coll_meaning_holds(c, s);
     bool right = nf_coll_check(c, s, &faults, NULL) == NF_OK;
 
+    /* a message that nobody misses is only where there may be such */
+    if (damage == DROP && same && right)
+        CU_ASSERT(c->redundant || c->op == NF_COLL_BARRIER);
     if (same && right)
         fates[damage].accepted++;
     else if (same)

@@ -30,10 +30,10 @@ static void multiply(const void *in_, void *inout_, size_t count, int type,
 
         for (int r = 0; r < 2; r++)
             for (int c = 0; c < 2; c++)
-                z.a[2 * r + c] = (uint32_t)(((uint64_t)x[2 * r] * y[c] +
-                                             (uint64_t)x[2 * r + 1] *
-                                                 y[2 + c]) %
-                                            MATRIX_PRIME);
+                z.a[2 * r + c] =
+                    (uint32_t)(((uint64_t)x[2 * r] * y[c] +
+                                (uint64_t)x[2 * r + 1] * y[2 + c]) %
+                               MATRIX_PRIME);
         inout[i] = z;
     }
 }
@@ -124,8 +124,8 @@ static bool start(struct run *run)
     run->codes.types[0].unit_bytes = 4;
     run->codes.operators[0].function = multiply;
     run->codes.operators[0].commutative = false;
-    run->total = run->elements *
-                 (of_blocks(run->algorithm->op) ? run->args.ranks : 1);
+    run->total =
+        run->elements * (of_blocks(run->algorithm->op) ? run->args.ranks : 1);
     for (uint32_t r = 0; r < run->args.ranks; r++) {
         struct nf_exec_call call = {
             .codes = &run->codes,
@@ -191,8 +191,8 @@ static bool finish(struct run *run)
         int64_t next;
 
         for (uint32_t n = 0; n < run->args.ranks; n++) {
-            uint32_t r = (uint32_t)nf_rng_below(&run->world.rng,
-                                                run->args.ranks);
+            uint32_t r =
+                (uint32_t)nf_rng_below(&run->world.rng, run->args.ranks);
             enum nf_status status;
 
             if (n + 1 == run->args.ranks)
@@ -400,6 +400,9 @@ static void large_vectors_are_right(void)
         args.ranks = 5;
         if (!algorithm->power_of_two)
             CU_ASSERT(try_it(algorithm, args, elements, ++seed));
+        args = (struct nf_coll_args){ 3, 2, 16 };
+        if (!algorithm->power_of_two && !of_blocks(algorithm->op))
+            CU_ASSERT(try_it(algorithm, args, 100003, ++seed));
         args = (struct nf_coll_args){ 16, 15, 12 };
         CU_ASSERT(try_it(algorithm, args, 1009, ++seed));
     }

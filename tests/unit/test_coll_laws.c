@@ -2,6 +2,7 @@
  * must hold for all operations, P, sizes, ports and prices. */
 #include "config.h"
 #include <math.h>
+#include "common/coll/prune.h"
 #include "common/coll/select.h"
 #include "tests/unit/nf_unit.h"
 
@@ -169,6 +170,73 @@ static void test_serves(void)
     CU_ASSERT(serves("gather.binomial", 9, 0, 1, true));
 }
 
+/* ---- short vectors ---- */
+
+/* Messages and items that a vector of so many elements leaves, one by one. */
+static uint64_t left_over(const struct nf_coll_algorithm *algorithm,
+                          const struct nf_coll_args *args,
+                          const struct nf_schedule *s, uint64_t elements,
+                          uint64_t *messages_p)
+{
+    uint64_t sum = 0;
+
+    *messages_p = 0;
+    for (size_t m = 0; m < s->count; m++) {
+        const struct nf_coll_message *message = &s->messages[m];
+        uint64_t here = 0;
+
+        for (uint32_t i = 0; i < message->nspans; i++) {
+            struct nf_coll_span span = s->spans[message->first_span + i];
+
+            for (uint32_t item = span.first; item < span.first + span.count;
+                 item++)
+                if (nf_coll_item_elements(algorithm, args, elements, item) > 0)
+                    here += (message->round * UINT64_C(31) + message->src) *
+                                (item + 7) +
+                            message->dst * UINT64_C(1009) +
+                            (uint64_t)message->action + message->keep * 3 +
+                            message->from_car * 5 + 1;
+        }
+        sum += here;
+        *messages_p += here > 0;
+    }
+    return sum;
+}
+
+static bool prunes(const struct nf_coll_algorithm *algorithm, uint32_t ranks,
+                   uint64_t elements)
+{
+    const struct nf_coll_args args = { ranks, 0,
+                                       nf_coll_clamp_segments(elements, 3) };
+    struct nf_schedule s;
+    uint64_t want, got, messages, left;
+    struct nf_error err;
+    bool same;
+
+    if (nf_coll_make(algorithm, &args, NF_ALL_RANKS, &s, &err) != NF_OK)
+        return err.status == NF_ERR_INVAL; /* not for this P */
+    want = left_over(algorithm, &args, &s, elements, &messages);
+    nf_coll_prune(&s, algorithm, &args, elements);
+    got = left_over(algorithm, &args, &s, elements, &left);
+    same = got == want && left == messages && s.count == messages;
+    if (algorithm->op == NF_COLL_BARRIER)
+        same = s.count > 0;
+    nf_schedule_fini(&s);
+    return same;
+}
+
+/* Nothing that is empty is sent, all that is not is sent as before. */
+static void test_short(void)
+{
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        for (uint32_t ranks = 2; ranks <= 13; ranks++) {
+            const uint64_t counts[] = { 0, 1, 2, ranks - 1, ranks, ranks + 1 };
+
+            for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++)
+                CU_ASSERT(prunes(nf_coll_table[i], ranks, counts[j]));
+        }
+}
+
 int main(void)
 {
     CU_TestInfo laws[] = {
@@ -176,6 +244,7 @@ int main(void)
         { "nothing is cheaper than the choice", test_best },
         { "prices in pieces", test_pieces },
         { "which calls an algorithm serves", test_serves },
+        { "vectors with fewer elements than blocks", test_short },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

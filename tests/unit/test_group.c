@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "common/base/log.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
-/* ------------------------------------------------------- rounds without barrier */
+/* ------------------------------------------------------- rounds without
+ * barrier */
 
 /* Each member goes through all rounds at its own pace.
  * @return rounds that were wrong; prints what */
@@ -30,8 +33,7 @@ static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
     while (left > 0 && bad == 0 && steps++ < rounds * 5000) {
         uint32_t r = (uint32_t)nf_rng_below(&rng, ranks);
 
-        if (nf_rng_below(&rng, 2) == 0 &&
-            fake_next_us(&sim.world) != INT64_MAX)
+        if (nf_rng_below(&rng, 2) == 0 && fake_next_us(&sim.world) != INT64_MAX)
             sim.world.now_us = fake_next_us(&sim.world);
         if (number[r] == rounds)
             continue;
@@ -77,7 +79,49 @@ static void a_thousand_mixed_rounds_are_right(void)
     CU_ASSERT_EQUAL(go_through(16, 99, 50), 0);
 }
 
-/* ------------------------------------------------------------------- threads */
+/* All members begin them in the same order, and look at them in another. */
+static void several_calls_may_be_under_way(void)
+{
+    enum { RANKS = 4, CALLS = 12 };
+
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        static struct round rounds[RANKS][CALLS];
+        struct nf_request *requests[RANKS][CALLS];
+        struct group_sim sim;
+        uint64_t left = (uint64_t)RANKS * CALLS, steps = 0;
+
+        CU_ASSERT(sim_open(&sim, RANKS, seed, NULL));
+        for (uint32_t r = 0; r < RANKS; r++)
+            for (uint32_t c = 0; c < CALLS; c++) {
+                round_make(&rounds[r][c], r, RANKS, seed * 1000 + c);
+                CU_ASSERT_EQUAL(nf_group_start(sim.groups[r],
+                                               &rounds[r][c].call,
+                                               &requests[r][c]),
+                                NF_OK);
+            }
+        while (left > 0 && steps++ < 100000) {
+            uint32_t r = (uint32_t)nf_rng_below(&sim.world.rng, RANKS);
+            uint32_t c = (uint32_t)nf_rng_below(&sim.world.rng, CALLS);
+
+            if (fake_next_us(&sim.world) != INT64_MAX)
+                sim.world.now_us = fake_next_us(&sim.world);
+            if (requests[r][c] == NULL ||
+                nf_request_test(requests[r][c]) == NF_WAIT)
+                continue;
+            CU_ASSERT_EQUAL(nf_request_test(requests[r][c]), NF_OK);
+            CU_ASSERT(round_is_right(&rounds[r][c]));
+            nf_request_free(requests[r][c]);
+            requests[r][c] = NULL;
+            round_fini(&rounds[r][c]);
+            left--;
+        }
+        CU_ASSERT_EQUAL(left, 0);
+        sim_close(&sim);
+    }
+}
+
+/* ------------------------------------------------------------------- threads
+ */
 
 struct member {
     struct nf_group *group;
@@ -230,8 +274,7 @@ static void bad_arguments_are_refused_and_cost_nothing(void)
 
     CU_ASSERT_EQUAL(nf_group_open_threads(2, &wrong, groups, &err),
                     NF_ERR_INVAL);
-    CU_ASSERT_EQUAL(nf_group_open_threads(0, NULL, groups, &err),
-                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_group_open_threads(0, NULL, groups, &err), NF_ERR_INVAL);
     CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(1, NULL, &group, &err), NF_OK);
     CU_ASSERT_EQUAL(nf_bcast(group, x, 4, NF_ELEM_FLOAT64, 1), NF_ERR_INVAL);
     CU_ASSERT_EQUAL(nf_bcast(group, x, 4, 99, 0), NF_ERR_INVAL);
@@ -304,11 +347,60 @@ static void operators_compute_what_they_say(void)
     CU_ASSERT_EQUAL(out.index, 7);
 }
 
+/* ------------------------------------------------------------------- table */
+
+static void groups_go_by_a_table_and_damage_is_left_aside(void)
+{
+    char path[] = "/tmp/nf-table-XXXXXX";
+    const struct nf_group_options options = { .table_file = path };
+    const struct nf_choice_query query = { .coll = { .op = NF_COLL_BCAST,
+                                                     .ranks = 3,
+                                                     .bytes = 100000,
+                                                     .elements = 100000,
+                                                     .commutative = true } };
+    struct nf_coll_choice choice;
+    struct nf_group *groups[3];
+    struct nf_error err;
+    int fd = mkstemp(path);
+    uint32_t id = 0;
+
+    CU_ASSERT(fd >= 0 && write_table(path));
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(3, &options, groups, &err),
+                          NF_OK);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT(groups[i]->has_rules);
+        CU_ASSERT(groups[i]->rules.id != 0 &&
+                  (i == 0 || groups[i]->rules.id == id));
+        id = groups[i]->rules.id;
+        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
+                        NF_OK);
+        CU_ASSERT_STRING_EQUAL(choice.algorithm->name, "bcast.flat");
+        nf_group_close(groups[i]);
+    }
+    CU_ASSERT_EQUAL(pwrite(fd, "#", 1, 40), 1);
+    nf_log_set_level(NF_LOG_ERROR);
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(3, &options, groups, &err),
+                          NF_OK);
+    nf_log_set_level(NF_LOG_WARN);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT(!groups[i]->has_rules);
+        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
+                        NF_OK);
+        CU_ASSERT_STRING_NOT_EQUAL(choice.algorithm->name, "bcast.flat");
+        nf_group_close(groups[i]);
+    }
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
     CU_TestInfo alive[] = {
         { "a thousand mixed rounds are right",
           a_thousand_mixed_rounds_are_right },
+        { "groups go by a table, and damage is left aside",
+          groups_go_by_a_table_and_damage_is_left_aside },
+        { "several calls may be under way", several_calls_may_be_under_way },
         { "threads get right results", threads_get_right_results },
         { "different calls are errors", different_calls_are_errors },
         { "bad arguments are refused and cost nothing",

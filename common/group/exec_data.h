@@ -1,0 +1,30 @@
+#ifndef NF_GROUP_EXEC_DATA_H
+#define NF_GROUP_EXEC_DATA_H
+/** @file exec_data.h  Where items lie and what messages are made of; a part of
+ *  the executor. */
+#include "common/group/exec.h"
+
+/** Elements [*first_p, *first_p + *count_p) of the vector are @p item. */
+void nf_exec_item_place(const struct nf_exec *exec, uint32_t item,
+                        uint64_t *first_p, uint64_t *count_p);
+size_t nf_exec_item_bytes(const struct nf_exec *exec, uint32_t item);
+/** Where the item is to be in the end, or NULL. */
+uint8_t *nf_exec_home_of(const struct nf_exec *exec, uint32_t item);
+/** Bytes of the message of @p step; 0: it is not sent. */
+uint64_t nf_exec_step_bytes(const struct nf_exec *exec,
+                            const struct nf_plan_step *step);
+
+/** Walks over the items of a step, in the order of its message. */
+struct nf_exec_walk {
+    const struct nf_plan *plan;
+    const struct nf_plan_step *step;
+    uint32_t span, index;
+};
+struct nf_exec_walk nf_exec_walk(const struct nf_exec *exec, uint32_t self);
+/** @return false: that was all */
+bool nf_exec_walk_next(struct nf_exec_walk *walk, uint32_t *item_p);
+
+/** What step @p self sends, one reference; NULL if out of memory. */
+struct nf_blob *nf_exec_payload(struct nf_exec *exec, uint32_t self,
+                                uint64_t *bytes_p);
+#endif

@@ -1,0 +1,304 @@
+/* Groups of real PVM tasks, none of which nowfarm has spawned: mixed rounds, a
+ * task that is killed, a task that does not come. */
+#include "config.h"
+#include <pvm3.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/base/clock.h"
+#include "nowfarm_group.h"
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+#include "tests/unit/own_pvm.h"
+
+enum { TASKS_MOST = 8, TIMEOUT_US = 1500000 };
+
+/* ================================================== the part of a task === */
+
+static int tids[TASKS_MOST];
+static uint32_t ntasks, me;
+static const char *scene_name;
+
+static void check(bool right, int line, const char *text)
+{
+    if (right)
+        return;
+    fprintf(stderr, "%s, task %u, line %d: %s\n", scene_name, me, line, text);
+    exit(1);
+}
+#define CHECK(condition) check(condition, __LINE__, #condition)
+
+static struct nf_group *open_group(int64_t timeout_us)
+{
+    /* the others need not even have the file */
+    const char *table = me == 0 ? getenv("NF_TEST_TABLE") : NULL;
+    const struct nf_group_options options = { .timeout_us = timeout_us,
+                                              .table_file = table };
+    struct nf_group *group = NULL;
+    struct nf_error err = { NF_OK, "" };
+
+    if (nf_group_open(tids, ntasks, 1, &options, &group, &err) != NF_OK)
+        fprintf(stderr, "task %u: %s\n", me, err.text);
+    CHECK(group != NULL && nf_group_rank(group) == me);
+    CHECK(round_define(group));
+    CHECK(group->has_rules == (getenv("NF_TEST_TABLE") != NULL));
+    return group;
+}
+
+/* @return the status of the first that failed */
+static enum nf_status rounds(struct nf_group *group, uint64_t first,
+                             uint64_t count)
+{
+    enum nf_status status = NF_OK;
+
+    for (uint64_t i = 0; i < count && status == NF_OK; i++) {
+        struct nf_request *request;
+        struct round round;
+
+        round_make(&round, nf_group_rank(group), nf_group_size(group),
+                   first + i);
+        status = nf_group_start(group, &round.call, &request);
+        if (status == NF_OK)
+            status = nf_request_wait(request);
+        if (status == NF_OK)
+            CHECK(round_is_right(&round));
+        round_fini(&round);
+    }
+    return status;
+}
+
+static void play_rounds(void)
+{
+    struct nf_group *group = open_group(0);
+    enum { BYTES = 3 << 20 };
+    unsigned char *bytes = malloc(BYTES);
+    enum nf_status status = rounds(group, 0, 400);
+
+    if (status != NF_OK)
+        fprintf(stderr, "%s\n", nf_group_error(group)->text);
+    CHECK(status == NF_OK);
+    for (uint32_t root = 0; root < ntasks; root++) {
+        memset(bytes, me == root ? (int)root + 7 : 0, BYTES);
+        CHECK(nf_bcast(group, bytes, BYTES, NF_ELEM_BYTE, root) == NF_OK);
+        CHECK(bytes[0] == root + 7 && memcmp(bytes, bytes + 1, BYTES - 1) == 0);
+    }
+    CHECK(nf_barrier(group) == NF_OK);
+    nf_group_close(group);
+    free(bytes);
+}
+
+/* Survivors name the victim, and go on without it. */
+static void survive(struct nf_group *group, uint32_t victim,
+                    enum nf_status status)
+{
+    struct nf_group *smaller;
+    struct nf_error err;
+
+    if (status == NF_OK) /* had all that it needed */
+        status = nf_barrier(group);
+    CHECK(status == NF_ERR_DEAD || status == NF_ERR_TIMEDOUT ||
+          status == NF_ERR_REVOKED);
+    for (uint32_t r = 0; r < ntasks; r++)
+        CHECK((nf_group_is_lost(group, r) != 0) == (r == victim));
+    CHECK(nf_barrier(group) == NF_ERR_REVOKED);
+    CHECK(nf_group_shrink(group, &smaller, &err) == NF_OK);
+    CHECK(nf_group_size(smaller) == ntasks - 1);
+    nf_group_close(group);
+    CHECK(rounds(smaller, 5000, 100) == NF_OK);
+    CHECK(nf_barrier(smaller) == NF_OK);
+    nf_group_close(smaller);
+}
+
+static void play_killed(void)
+{
+    struct nf_group *group = open_group(TIMEOUT_US);
+    int64_t since_us;
+    enum nf_status status;
+
+    CHECK(rounds(group, 100, 30) == NF_OK);
+    if (me == 1) {
+        CHECK(rounds(group, 130, 17) == NF_OK);
+        raise(SIGKILL);
+    }
+    since_us = nf_now_us();
+    status = rounds(group, 130, 400);
+    CHECK(nf_now_us() - since_us < 10 * 1000000);
+    survive(group, 1, status);
+}
+
+static void play_absent(void)
+{
+    struct nf_group *group = open_group(TIMEOUT_US), *smaller;
+    struct nf_error err;
+    enum nf_status status;
+
+    CHECK(rounds(group, 100, 30) == NF_OK);
+    if (me != 2) {
+        survive(group, 2, rounds(group, 130, 100));
+        return;
+    }
+    nf_sleep_until_us(nf_now_us() + 3 * TIMEOUT_US);
+    status = nf_barrier(group);
+    CHECK(status < 0);
+    CHECK(nf_group_shrink(group, &smaller, &err) < 0);
+    nf_group_close(group);
+}
+
+static const struct {
+    const char *name;
+    void (*play)(void);
+} scenes[] = {
+    { "rounds", play_rounds },
+    { "killed", play_killed },
+    { "absent", play_absent },
+};
+
+/* "SCENE RANK TASKS"; the tids are read from standard input. */
+static int play(char **args)
+{
+    me = (uint32_t)strtoul(args[1], NULL, 10);
+    ntasks = (uint32_t)strtoul(args[2], NULL, 10);
+    scene_name = args[0];
+    printf("%d\n", pvm_mytid());
+    fflush(stdout);
+    for (uint32_t i = 0; i < ntasks; i++)
+        CHECK(scanf("%d", &tids[i]) == 1 && tids[i] > 0);
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++)
+        if (strcmp(scenes[i].name, args[0]) == 0) {
+            scenes[i].play();
+            pvm_setopt(PvmAutoErr, 0);
+            pvm_exit();
+            return 0;
+        }
+    return 2;
+}
+
+/* ======================================================== the test === */
+
+struct task {
+    pid_t pid;
+    FILE *to, *from;
+};
+
+static void start(struct task *task, const char *scene, uint32_t rank,
+                  uint32_t count)
+{
+    int in[2], out[2];
+    char number[16], tasks[16];
+
+    if (pipe(in) != 0 || pipe(out) != 0)
+        exit(99);
+    snprintf(number, sizeof(number), "%u", rank);
+    snprintf(tasks, sizeof(tasks), "%u", count);
+    task->pid = fork();
+    if (task->pid == 0) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        for (int fd = 3; fd < 64; fd++)
+            close(fd);
+        execl("/proc/self/exe", "test_group_pvm", scene, number, tasks,
+              (char *)NULL);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    task->to = fdopen(in[1], "w");
+    task->from = fdopen(out[0], "r");
+}
+
+/* @param dies  the task that is to be killed, or -1 */
+static void run(const char *scene, uint32_t count, int dies)
+{
+    struct task all[TASKS_MOST];
+    int numbers[TASKS_MOST];
+
+    for (uint32_t i = 0; i < count; i++)
+        start(&all[i], scene, i, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (fscanf(all[i].from, "%d", &numbers[i]) != 1)
+            numbers[i] = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < count; k++)
+            fprintf(all[i].to, "%d\n", numbers[k]);
+        fclose(all[i].to);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int status = -1;
+
+        waitpid(all[i].pid, &status, 0);
+        if ((int)i == dies)
+            CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        else
+            CU_ASSERT_EQUAL(status, 0);
+        fclose(all[i].from);
+    }
+}
+
+static void tasks_get_right_results(void)
+{
+    run("rounds", 5, -1);
+    run("rounds", 1, -1);
+}
+
+static void the_table_of_rank_0_is_everybodys(void)
+{
+    char path[] = "/tmp/nf-table-XXXXXX";
+    int fd = mkstemp(path);
+
+    CU_ASSERT(fd >= 0 && write_table(path));
+    setenv("NF_TEST_TABLE", path, 1);
+    run("rounds", 3, -1);
+    unsetenv("NF_TEST_TABLE");
+    close(fd);
+    unlink(path);
+}
+
+static void the_same_in_xdr(void)
+{
+    setenv("NOWFARM_ENCODING", "xdr", 1);
+    run("rounds", 3, -1);
+    unsetenv("NOWFARM_ENCODING");
+}
+
+static void a_killed_task_is_named_and_left_behind(void)
+{
+    run("killed", 5, 1);
+}
+
+static void a_task_that_does_not_come_is_left_behind(void)
+{
+    run("absent", 4, -1);
+}
+
+int main(int argc, char **argv)
+{
+    CU_TestInfo tests[] = {
+        { "tasks get right results", tasks_get_right_results },
+        { "the same in XDR", the_same_in_xdr },
+        { "the table of rank 0 is everybody's",
+          the_table_of_rank_0_is_everybodys },
+        { "a killed task is named and left behind",
+          a_killed_task_is_named_and_left_behind },
+        { "a task that does not come is left behind",
+          a_task_that_does_not_come_is_left_behind },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "groups of PVM tasks", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+    int status;
+
+    if (argc == 4)
+        return play(argv + 1);
+    signal(SIGPIPE, SIG_IGN);
+    status = own_pvm_begin();
+    if (status != 0)
+        return status;
+    status = nf_unit_main(suites);
+    own_pvm_end();
+    return status;
+}
