@@ -2,6 +2,7 @@
 #define NF_MASTER_ENGINE_INTERNAL_H
 /** @file engine_internal.h  What the files of the engine share:
  *  engine.c   life, the event loop, the end
+ *  descriptors.c  what the loop watches
  *  members.c  hosts come up, slaves arrive
  *  losses.c   slaves end, fall silent, come back
  *  watch.c    what is due by the clock
@@ -149,6 +150,7 @@ struct engine {
     int64_t farm_us; /**< emulated: when the farm was last called */
     bool joining;    /**< emulated: ready slaves have yet to join */
     uint64_t given_up_units;
+    uint64_t lost_results; /**< hold: told of */
     bool done, stopping;
     enum nf_status status; /**< NF_OK while all is well */
     struct nf_error error;
@@ -165,6 +167,13 @@ void nf_engine_notice(struct engine *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /** Send a message and note that we spoke. */
 void nf_engine_send(struct engine *e, uint32_t peer, const struct nf_msg *msg);
+
+/** There is something to read: libevent's callback, @p arg is the engine. */
+void nf_engine_on_readable(evutil_socket_t fd, short what, void *arg);
+
+/* descriptors.c */
+/** Watch what is to be watched now; the set changes with routes and groups. */
+void nf_engine_watch(struct engine *e);
 
 /* members.c */
 /** A host that is known from the start, in the order of the hosts file; it is

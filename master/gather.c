@@ -46,6 +46,23 @@ static void close_group(struct gather *g)
     g->data = NULL;
 }
 
+/* A phase of each holder, in the trace. */
+static void record(struct engine *e, bool ends, int64_t now_us)
+{
+    for (uint32_t i = 0; i < e->gather.nmembers; i++) {
+        const struct gather_member *m = &e->gather.members[i];
+        const struct slave *slave = &e->slaves[m->peer];
+
+        if (slave->state == SLAVE_READY) /* else it was lost, which ends it */
+            nf_trace_phase(e->trace, now_us,
+                           &(struct nf_trace_phase){
+                               .slave = m->peer,
+                               .name = "gather",
+                               .host = e->hosts[slave->host].name,
+                               .ends = ends });
+    }
+}
+
 /* Whatever becomes of it, it is not under way any more. */
 static void end(struct engine *e, int64_t now_us)
 {
@@ -54,6 +71,7 @@ static void end(struct engine *e, int64_t now_us)
     if (g->state == GATHER_NONE)
         return;
     close_group(g);
+    record(e, true, now_us);
     free_members(g);
     g->state = GATHER_NONE;
     if (now_us > g->began_us)
@@ -163,10 +181,7 @@ void nf_gather_begin(struct engine *e, int64_t now_us)
     g->awaited = g->nmembers;
     nf_log(NF_LOG_INFO, "gather %" PRIu64 ": from %u slaves", g->round,
            g->nmembers);
-    nf_trace_phase(e->trace, now_us,
-                   &(struct nf_trace_phase){ .slave = g->members[0].peer,
-                                             .name = "gather",
-                                             .host = "" });
+    record(e, false, now_us);
     for (uint32_t i = 0; i < g->nmembers && e->status == NF_OK; i++)
         ask(e, &g->members[i]);
 }
@@ -505,10 +520,6 @@ static void bring_home(struct engine *e, int64_t now_us)
     e->report.gather_slaves = g->nmembers;
     if (collect(e) != NF_OK)
         return;
-    nf_trace_phase(e->trace, now_us,
-                   &(struct nf_trace_phase){ .slave = g->members[0].peer,
-                                             .name = "gather",
-                                             .ends = true });
     end(e, now_us);
     if (nf_farm_gathered(e->farm, now_us, &actions) == NF_ERR_NOMEM)
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory");

@@ -198,6 +198,21 @@ static void arm(struct engine *e, int64_t wake_us, int64_t now_us)
         event_add(e->wake, &in);
 }
 
+/* Results that were held are lost, and their units are handed out again. */
+static void tell_lost_results(struct engine *e)
+{
+    struct nf_farm_stats stats;
+
+    if (!e->hold)
+        return;
+    nf_farm_get_stats(e->farm, &stats);
+    if (stats.recomputed > e->lost_results)
+        nf_engine_notice(e,
+                         "%" PRIu64 " results lost with it are computed again",
+                         stats.recomputed - e->lost_results);
+    e->lost_results = stats.recomputed;
+}
+
 void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
                     const struct cause *cause, int64_t now_us)
 {
@@ -239,6 +254,7 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
             break;
         }
     }
+    tell_lost_results(e);
     arm(e, actions->wake_us, now_us);
 }
 

@@ -1,12 +1,11 @@
 #!/bin/bash
 # check-layers.sh - who includes whom.  doc/architecture.md, rule 4:
-#   base <- {wire, trace} <- policy <- farm <- net <- {master, slave, sim, apps}
-# What is yet to come has its rank already: common/model beside wire, common/coll
-# beside policy, common/tree between policy and farm, common/net/coll_exec* beside
-# the rest of net.
-# pvm3.h belongs to two files, libevent to the event loops, and pure folders do
-# without clocks, logs, threads and the operating system.  Judged from the
-# #include lines, but those of apps/quickstart, which are users' programs; then the checker itself is tried on trees that are wrong.
+#   base <- {model, wire, trace} <- {policy, coll} <- tree <- farm
+#        <- net <- group <- {master, slave, sim, apps}
+# (common/tree is yet to come.)  pvm3.h belongs to few files, libevent to the
+# event loops, and pure folders do without clocks, logs, threads and the operating
+# system.  Judged from the #include lines, but for apps/quickstart, which are
+# users' programs; then the checker itself is tried on trees that are wrong.
 set -u
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 
@@ -54,7 +53,7 @@ FNR == 1 {
     if (from ~ pure && (target ~ impure ||
         target ~ /common\/base\/(log|clock)\.h/))
         wrong(from " is pure and may not include " target)
-    if (target !~ /^"/ || target ~ /^"(config|nowfarm|nowfarm_group)\.h"$/)
+    if (target !~ /^"/ || target ~ /^"(config|nowfarm(_group)?)\.h"$/)
         next
     gsub(/"/, "", target)
     to = folder(target)

@@ -53,11 +53,6 @@ static enum nf_status init_tables(struct nf_farm *farm, uint32_t max_slots)
     return nf_pool_init(&farm->pool, farm->env.units);
 }
 
-static bool is_holding(const struct nf_farm *farm)
-{
-    return farm->pool.holders != NULL;
-}
-
 enum nf_status nf_farm_create(const struct nf_farm_config *config,
                               struct nf_farm **farm_p, struct nf_error *err)
 {
@@ -115,7 +110,7 @@ void nf_farm_destroy(struct nf_farm *farm)
     nf_free(farm);
 }
 
-static void begin(struct nf_farm *farm, uint32_t slave, int64_t now_us)
+void nf_farm_begin(struct nf_farm *farm, uint32_t slave, int64_t now_us)
 {
     assert(now_us >= farm->now_us);
     if (now_us > farm->now_us)
@@ -125,24 +120,10 @@ static void begin(struct nf_farm *farm, uint32_t slave, int64_t now_us)
     farm->oom = false;
 }
 
-/* Every unit is settled: what is held has to come home first. */
-static void end_or_gather(struct nf_farm *farm)
+enum nf_status nf_farm_finish(struct nf_farm *farm,
+                              struct nf_actions *actions_p)
 {
-    if (farm->over || farm->gathering ||
-        farm->pool.counts[NF_UNIT_SETTLED] < farm->pool.units)
-        return;
-    if (farm->pool.held == 0) {
-        farm->over = true;
-        nf_farm_act(farm, NF_ACT_DONE);
-    } else if (nf_farm_act(farm, NF_ACT_GATHER)) {
-        farm->gathering = true;
-        farm->stats.gathers++;
-    }
-}
-
-static enum nf_status finish(struct nf_farm *farm, struct nf_actions *actions_p)
-{
-    end_or_gather(farm);
+    nf_farm_end_or_gather(farm);
     farm->wake_us = INT64_MAX;
     farm->deaf = false;
     if (!farm->over) {
@@ -158,9 +139,8 @@ static enum nf_status finish(struct nf_farm *farm, struct nf_actions *actions_p)
     return farm->oom ? NF_ERR_NOMEM : NF_OK;
 }
 
-/* The event is not one that can be: nothing happens. */
-static enum nf_status reject(struct nf_farm *farm, enum nf_status status,
-                             struct nf_actions *actions_p)
+enum nf_status nf_farm_reject(struct nf_farm *farm, enum nf_status status,
+                              struct nf_actions *actions_p)
 {
     actions_p->list = farm->actions;
     actions_p->count = 0;
@@ -205,15 +185,15 @@ enum nf_status nf_farm_join(struct nf_farm *farm, uint32_t slave,
 {
     struct nf_farm_slave *s;
 
-    begin(farm, slave, now_us);
+    nf_farm_begin(farm, slave, now_us);
     if (slave >= farm->env.max_slots || nslots == 0)
-        return reject(farm, NF_ERR_RANGE, actions_p);
+        return nf_farm_reject(farm, NF_ERR_RANGE, actions_p);
     s = &farm->slaves[slave];
     if (s->live)
-        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+        return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
     if (nslots >
         (s->nslots ? s->nslots : farm->env.max_slots - farm->view.nslots))
-        return reject(farm, NF_ERR_RANGE, actions_p);
+        return nf_farm_reject(farm, NF_ERR_RANGE, actions_p);
     if (farm->stats.live_slaves == 0)
         farm->next_tick_us =
             now_us + farm->silence_limit_us / TICKS_PER_LIMIT + 1;
@@ -222,7 +202,7 @@ enum nf_status nf_farm_join(struct nf_farm *farm, uint32_t slave,
     for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++)
         if (farm->policy.pacer->join)
             farm->policy.pacer->join(farm->pacer, &farm->view, k, now_us);
-    return finish(farm, actions_p);
+    return nf_farm_finish(farm, actions_p);
 }
 
 static void give_up(struct nf_farm *farm, uint64_t unit, uint32_t slot,
@@ -313,24 +293,6 @@ static bool had_one_unit(const struct nf_farm *farm,
     }
 }
 
-/* The results that a lost slave had are lost too.  They were computed well
- * once, so nothing is held against their units.  @return units */
-static uint64_t lose_held(struct nf_farm *farm, uint32_t slave)
-{
-    uint64_t lost;
-
-    if (!is_holding(farm) || farm->over)
-        return 0;
-    lost = nf_pool_lose_holder(&farm->pool, slave);
-    farm->stats.done -= lost;
-    farm->stats.recomputed += lost;
-    if (lost > 0 && farm->gathering) {
-        farm->gathering = false;
-        nf_farm_act(farm, NF_ACT_ABANDON);
-    }
-    return lost;
-}
-
 static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
 {
     struct nf_farm_slave *s = &farm->slaves[slave];
@@ -350,7 +312,7 @@ static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
         farm->refused -= farm->slots[k].sizer_refused;
         farm->slots[k].sizer_refused = false;
     }
-    returned += lose_held(farm, slave);
+    returned += nf_farm_lose_held(farm, slave);
     farm->stats.live_slaves--;
     farm->stats.live_slots -= s->live_slots;
     farm->stats.lost_slaves += loss != NF_LOSS_LEFT;
@@ -370,12 +332,12 @@ enum nf_status nf_farm_lost(struct nf_farm *farm, uint32_t slave,
                             enum nf_loss loss, int64_t now_us,
                             struct nf_actions *actions_p)
 {
-    begin(farm, NF_SLAVE_NONE, now_us);
+    nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
     if (!is_known(farm, slave))
-        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+        return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
     if (farm->slaves[slave].live)
         lose(farm, slave, loss);
-    return finish(farm, actions_p);
+    return nf_farm_finish(farm, actions_p);
 }
 
 /* ---- answers ---- */
@@ -390,7 +352,7 @@ static void accept_units(struct nf_farm *farm, uint32_t slave, uint64_t first,
     bool in_run = false;
 
     /* over: cancelled, or they are all settled */
-    if (farm->over || (late && is_holding(farm))) {
+    if (farm->over || (late && nf_farm_is_holding(farm))) {
         for (uint64_t unit = first; unit < first + count; unit++)
             farm->stats.duplicates +=
                 nf_pool_state(&farm->pool, unit) == NF_UNIT_SETTLED;
@@ -404,7 +366,7 @@ static void accept_units(struct nf_farm *farm, uint32_t slave, uint64_t first,
         }
         nf_pool_move(&farm->pool, unit, NF_UNIT_SETTLED);
         farm->stats.done++;
-        if (is_holding(farm))
+        if (nf_farm_is_holding(farm))
             nf_pool_held_by(&farm->pool, unit, slave);
         if (!in_run) {
             run = nf_farm_act(farm, NF_ACT_ACCEPT);
@@ -474,10 +436,10 @@ enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
     uint32_t index = NF_CHUNK_NONE;
     enum nf_lease_age age;
 
-    begin(farm, slave, now_us);
+    nf_farm_begin(farm, slave, now_us);
     age = find_lease(farm, slave, lease, first, count, &index);
     if (age == NF_LEASE_UNKNOWN)
-        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+        return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
     nf_farm_heard(farm, slave, now_us);
     accept_units(farm, slave, first, count, age != NF_LEASE_LIVE);
     nf_farm_update_view(farm);
@@ -489,7 +451,7 @@ enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
         if (chunk->count == 0)
             end_lease(farm, index, times);
     }
-    return finish(farm, actions_p);
+    return nf_farm_finish(farm, actions_p);
 }
 
 /* The first unit of the lease failed: give it up, or put it into @p retry.
@@ -526,15 +488,15 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
     struct nf_chunk *chunk;
     uint64_t returned = 0;
 
-    begin(farm, slave, now_us);
+    nf_farm_begin(farm, slave, now_us);
     age = find_lease(farm, slave, lease, unit, 1, &index);
     if (age == NF_LEASE_UNKNOWN)
-        return reject(farm, NF_ERR_PROTOCOL, actions_p);
+        return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
     if (nf_chunks_reserve(&farm->pool.chunks))
-        return reject(farm, NF_ERR_NOMEM, actions_p);
+        return nf_farm_reject(farm, NF_ERR_NOMEM, actions_p);
     nf_farm_heard(farm, slave, now_us);
     if (age == NF_LEASE_LATE) /* it has been returned already */
-        return finish(farm, actions_p);
+        return nf_farm_finish(farm, actions_p);
     chunk = nf_chunks_at(&farm->pool.chunks, index);
     if (!farm->over)
         returned = fail_first(farm, chunk, nf_chunks_new(&farm->pool.chunks));
@@ -545,7 +507,7 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
         end_lease(farm, index, NULL);
     if (returned > 0)
         nf_farm_units_returned(farm);
-    return finish(farm, actions_p);
+    return nf_farm_finish(farm, actions_p);
 }
 
 /* ---- time ---- */
@@ -574,20 +536,20 @@ static void lose_silent(struct nf_farm *farm)
 enum nf_status nf_farm_timer(struct nf_farm *farm, int64_t now_us,
                              struct nf_actions *actions_p)
 {
-    begin(farm, NF_SLAVE_NONE, now_us);
+    nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
     if (farm->silence_limit_us > 0 && now_us >= farm->next_tick_us &&
         !farm->over) {
         lose_silent(farm);
         farm->next_tick_us =
             now_us + farm->silence_limit_us / TICKS_PER_LIMIT + 1;
     }
-    return finish(farm, actions_p);
+    return nf_farm_finish(farm, actions_p);
 }
 
 enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
                               struct nf_actions *actions_p)
 {
-    begin(farm, NF_SLAVE_NONE, now_us);
+    nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
     if (!farm->over) {
         if (farm->gathering)
             nf_farm_act(farm, NF_ACT_ABANDON);
@@ -595,50 +557,7 @@ enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
         farm->over = true;
         nf_farm_act(farm, NF_ACT_DONE);
     }
-    return finish(farm, actions_p);
-}
-
-/* ---- bringing home what is held ---- */
-
-enum nf_status nf_farm_gathered(struct nf_farm *farm, int64_t now_us,
-                                struct nf_actions *actions_p)
-{
-    begin(farm, NF_SLAVE_NONE, now_us);
-    if (!farm->gathering)
-        return reject(farm, NF_ERR_PROTOCOL, actions_p);
-    farm->gathering = false;
-    nf_pool_release_held(&farm->pool);
-    return finish(farm, actions_p);
-}
-
-enum nf_status nf_farm_gather_failed(struct nf_farm *farm, int64_t now_us,
-                                     struct nf_actions *actions_p)
-{
-    begin(farm, NF_SLAVE_NONE, now_us);
-    if (!farm->gathering)
-        return reject(farm, NF_ERR_PROTOCOL, actions_p);
-    farm->gathering = false;
-    return finish(farm, actions_p);
-}
-
-bool nf_farm_next_held(const struct nf_farm *farm, uint64_t from,
-                       struct nf_held_range *range_p)
-{
-    const uint32_t *holders = farm->pool.holders;
-    uint64_t units = farm->pool.units, end;
-
-    if (!is_holding(farm) || farm->pool.held == 0)
-        return false;
-    while (from < units && holders[from] >= NF_HOLDER_LOST)
-        from++;
-    if (from >= units)
-        return false;
-    for (end = from + 1; end < units && holders[end] == holders[from];)
-        end++;
-    *range_p = (struct nf_held_range){ .slave = holders[from],
-                                       .first = from,
-                                       .count = end - from };
-    return true;
+    return nf_farm_finish(farm, actions_p);
 }
 
 bool nf_farm_is_deaf(const struct nf_farm *farm)

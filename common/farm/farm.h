@@ -12,29 +12,32 @@
  *  A lease may be copied: two slaves have its units then, and the first answer
  *  to a unit counts.  Units that one of the two loses, or fails on, stay with
  *  the other one, at no cost of attempts; so a bad unit may get one more.  Only
- *  leases of units that never ended badly are copied.  When one copy is answered
- *  in full, the other one is cancelled, unless it is the oldest lease of its
- *  slot: that one is being computed, and stays outstanding until it is answered.
+ *  leases of units that never ended badly are copied.  When one copy is
+ * answered in full, the other one is cancelled, unless it is the oldest lease
+ * of its slot: that one is being computed, and stays outstanding until it is
+ * answered.
  *
  *  A lease is answered in order, in one or more parts: nf_farm_result() settles
  *  its next units, nf_farm_unit_failed() its next one unit.  The leases of a
  *  slot are computed in the order in which they were sent.
  *
  *  When a slave's task ends, what it had not answered of the two oldest leases
- *  of each of its slots is suspect (two, because the answer to one may be unsent
- *  while the next is computed): these units are retried one at a time, and the
- *  last attempt of each runs on a slave that has nothing else.  So a unit is
- *  only given up for a loss if it was certainly the one: with max_attempts 1,
- *  and after errors of the kernel, that may take an attempt more.
+ *  of each of its slots is suspect (two, because the answer to one may be
+ * unsent while the next is computed): these units are retried one at a time,
+ * and the last attempt of each runs on a slave that has nothing else.  So a
+ * unit is only given up for a loss if it was certainly the one: with
+ * max_attempts 1, and after errors of the kernel, that may take an attempt
+ * more.
  *
- *  With `hold`, results stay with the slaves that computed them.  A unit is done
- *  then, but at risk: if its holder is lost it is handed out again, as one that
- *  nobody ever tried.  When every unit is done or given up the farm says GATHER:
- *  the driver tells each holder which of its results count (one holder a unit)
- *  and brings them home.  It may fail as often as it likes, and holders may be
- *  lost: then it is called off (ABANDON), what was lost is computed again, and
- *  there is another GATHER.  Only answers to live leases are accepted: a slave
- *  that was lost may have thrown away what it had.  It costs 4 bytes a unit. */
+ *  With `hold`, results stay with the slaves that computed them.  A unit is
+ * done then, but at risk: if its holder is lost it is handed out again, as one
+ * that nobody ever tried.  When every unit is done or given up the farm says
+ * GATHER: the driver tells each holder which of its results count (one holder a
+ * unit) and brings them home.  It may fail as often as it likes, and holders
+ * may be lost: then it is called off (ABANDON), what was lost is computed
+ * again, and there is another GATHER.  Only answers to live leases are
+ * accepted: a slave that was lost may have thrown away what it had.  It costs 4
+ * bytes a unit. */
 #include "common/policy/policy.h"
 
 struct nf_farm;

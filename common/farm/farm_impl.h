@@ -52,7 +52,7 @@ struct nf_farm {
     uint64_t leases;   /* live */
 
     struct nf_farm_stats stats;
-    bool over; /* DONE was emitted */
+    bool over;      /* DONE was emitted */
     bool gathering; /* GATHER was emitted, and is not answered */
     bool deaf;
     bool oom; /* in this event */
@@ -79,6 +79,25 @@ bool nf_farm_can_send(struct nf_farm *farm);
 void nf_farm_forget(struct nf_farm *farm, uint32_t index);
 /** Lease chunk @p index, unlinked, to @p slot.  After nf_farm_can_send(). */
 void nf_farm_send_chunk(struct nf_farm *farm, uint32_t slot, uint32_t index);
+
+/* farm.c: what every event begins and ends with. */
+
+void nf_farm_begin(struct nf_farm *farm, uint32_t slave, int64_t now_us);
+/** Dispatch, and hand out the actions. */
+enum nf_status nf_farm_finish(struct nf_farm *farm,
+                              struct nf_actions *actions_p);
+/** The event is not one that can be: nothing happens.  @return @p status */
+enum nf_status nf_farm_reject(struct nf_farm *farm, enum nf_status status,
+                              struct nf_actions *actions_p);
+
+/* home.c */
+
+bool nf_farm_is_holding(const struct nf_farm *farm);
+/** If every unit is settled, say DONE; what is held has to come home first. */
+void nf_farm_end_or_gather(struct nf_farm *farm);
+/** The results that a lost slave had are lost too.  They were computed well
+ *  once, so nothing is held against their units.  @return units */
+uint64_t nf_farm_lose_held(struct nf_farm *farm, uint32_t slave);
 
 /* copies.c */
 

@@ -8,7 +8,7 @@
  *  is: the range or lease that holds it then skips it.  Ranges of different
  *  origin are never merged, as each carries its own count of attempts.
  *
- *  With nf_pool_hold() it is known who holds the result of a settled unit.  What
+ *  With nf_pool_hold() it is known who holds the result of a settled unit. What
  *  a lost holder had waits again, marked, without being in a range: so losing
  *  one needs no memory.  Such a unit may be in a live lease too, or come into a
  *  range when that lease is lost; a range skips what does not wait any more. */
