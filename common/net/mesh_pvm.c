@@ -227,6 +227,8 @@ static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
     m = &p->members[member];
     if (m->left || m->exited)
         return NF_OK;
+    if (nf_mesh_space_is_dead(p->space))
+        return NF_ERR_UNREACHABLE;
     status = nf_link_queue(&m->link, &msg);
     if (status != NF_OK)
         return status;
@@ -242,6 +244,8 @@ static enum nf_status move(struct mesh_pvm *p)
     struct nf_pvm_guard guard;
     enum nf_status status;
 
+    if (nf_mesh_space_is_dead(p->space))
+        return NF_ERR_UNREACHABLE;
     nf_pvm_enter(p->space->context, false, &guard);
     status = nf_pvm_pump();
     while (p->ntouched > 0) {
@@ -436,6 +440,8 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
     if (m->untaken_bytes > 0)
         return;
     nf_link_hold(&m->link, false);
+    if (nf_mesh_space_is_dead(p->space))
+        return;
     /* now, as this task may not come back to the mesh for long */
     nf_pvm_enter(p->space->context, false, &guard);
     nf_mesh_pvm_flush(p, member);
@@ -515,11 +521,13 @@ static void pvm_close(struct nf_mesh *mesh)
         nf_mesh_pvm_free(p);
         return;
     }
-    nf_pvm_enter(p->space->context, false, &guard);
-    for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (i != p->base.rank)
-            say_bye(p, i);
-    nf_pvm_return(&guard);
+    if (!nf_mesh_space_is_dead(p->space)) {
+        nf_pvm_enter(p->space->context, false, &guard);
+        for (uint32_t i = 0; i < p->base.ranks; i++)
+            if (i != p->base.rank)
+                say_bye(p, i);
+        nf_pvm_return(&guard);
+    }
     nf_mesh_space_leave(p);
     nf_mesh_pvm_free(p);
 }

@@ -68,6 +68,8 @@ struct mesh_early {
 struct mesh_space {
     struct mesh_space *next;
     int context, watch;
+    int tid;      /**< of this task when it was made: if it is not its tid any
+                       more, the task has left PVM and all of this is dead */
     bool owned;   /**< this task made the context */
     bool sending; /**< a link is between two states: keep what comes */
     bool kept;    /**< something came meanwhile */
@@ -107,6 +109,8 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
 struct mesh_space *nf_mesh_space_open(int context);
 /** Take what has come while a link was sending. */
 void nf_mesh_space_catch_up(struct mesh_space *space);
+/** Has this task left PVM since? */
+bool nf_mesh_space_is_dead(const struct mesh_space *space);
 /** Take a mesh out; the last one ends the space. */
 void nf_mesh_space_leave(struct mesh_pvm *p);
 /** End a space that has no mesh. */
