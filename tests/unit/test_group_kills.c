@@ -86,7 +86,7 @@ static enum nf_status one_call(struct nf_group *group, enum nf_call_kind kind,
 
     round_make_kind(&round, nf_group_rank(group), nf_group_size(group), seed,
                     kind, count);
-    status = nf_group_start(group, &round.call, &request);
+    status = start_somehow(group, &round.call, &request);
     if (status == NF_OK)
         status = nf_request_wait(request);
     CHECK(status != NF_OK || round_is_right(&round));
@@ -145,7 +145,7 @@ static int play(char **args)
     rng = (struct nf_rng){ 1000 + number };
     victim = (uint32_t)nf_rng_below(&rng, TASKS);
     moves = nf_rng_below(&rng, 12);
-    draw_algorithms(&rng, algorithms, sizeof(algorithms));
+    draw_algorithms(&rng, TASKS, algorithms, sizeof(algorithms));
     options.algorithms = algorithms;
     options.timeout_us = stops ? STOP_TIMEOUT_US : KILL_TIMEOUT_US;
     printf("%d\n", pvm_mytid());

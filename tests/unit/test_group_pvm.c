@@ -63,7 +63,7 @@ static enum nf_status rounds(struct nf_group *group, uint64_t first,
 
         round_make(&round, nf_group_rank(group), nf_group_size(group),
                    first + i);
-        status = nf_group_start(group, &round.call, &request);
+        status = start_somehow(group, &round.call, &request);
         if (status == NF_OK)
             status = nf_request_wait(request);
         if (status == NF_OK)
