@@ -118,7 +118,9 @@ struct nf_group_options {
      *  names as `nowfarm plans` lists them, with k if they have segments,
      *  "bcast.pipeline.fd:k=16,reduce.chain".  Default: the environment
      *  variable NOWFARM_COLL, in the same form.  It must be the same in all
-     *  members. */
+     *  members.  Where one cannot serve that is an error, NF_ERR_INVAL: when
+     *  the group is opened if it wants 2^n members, else from the call (an
+     *  operator that does not commute, fewer elements than blocks). */
     const char *algorithms;
     /** File that `nowfarm coll-bench --tune` wrote; read by rank 0 only, which
      *  hands it to the others.  A damaged file is left aside.  Default: the
@@ -194,8 +196,8 @@ size_t nf_group_type_bytes(const struct nf_group *group, int type);
  *
  * All return
  *   NF_OK
- *   NF_ERR_INVAL    root, type or operator wrong, or a buffer missing: nothing
- *                   was sent, the call does not count as made
+ *   NF_ERR_INVAL    root, type or operator wrong, a buffer missing, or not for
+ *                   the algorithm that was asked for: nothing was sent, the call does not count as made
  *   NF_ERR_NOMEM    the group is given up
  *   NF_ERR_MISMATCH, NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED  see above
  *   NF_ERR_UNREACHABLE  the transport itself broke

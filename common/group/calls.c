@@ -92,7 +92,10 @@ static enum nf_status set_counts(struct draft *draft)
     }
     draft->total = 0;
     for (uint32_t i = 0; i < ranks; i++) {
-        if (call->counts[i] > SIZE_MAX / 2 / bytes - draft->total)
+        if (call->counts[i] > SIZE_MAX / 2 / bytes - draft->total ||
+            (offsets == NULL &&
+             (call->offsets[i] > SIZE_MAX / 2 / bytes ||
+              call->counts[i] > SIZE_MAX / 2 / bytes - call->offsets[i])))
             return bad(draft->group, "more elements than memory can hold");
         if (offsets != NULL)
             offsets[i] = (size_t)draft->total;

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/group/group.h"
 #include <stdio.h>
 #include <string.h>
@@ -51,18 +52,23 @@ static enum nf_status choose(const struct nf_group *group,
 {
     bool combined = combines(query->coll.op);
     struct nf_coll_query coll = query->coll;
-    const char *forced = group->forced[coll.op];
+    const char *forced = group->sharing ? "" : group->forced[coll.op];
     const struct nf_model *model =
         group->has_rules ? &group->rules.model : &builtin;
     const struct nf_coll_rules *rules = group->has_rules ? &group->rules : NULL;
     struct nf_coll_network network;
-    enum nf_status status;
 
     *choice_p = (struct nf_coll_choice){ .segments = 1 };
-    if (query->varies)
-        choice_p->algorithm = direct(coll.op);
-    else if (coll.ranks == 1)
+    if (coll.ranks == 1)
         choice_p->algorithm = first_of(coll.op);
+    else if (query->varies)
+        choice_p->algorithm = direct(coll.op);
+    if (choice_p->algorithm != NULL && coll.ranks > 1 && forced[0] != '\0' &&
+        strcmp(forced, choice_p->algorithm->name) != 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s cannot serve blocks of which only the root knows "
+                       "all sizes: want %s",
+                       forced, choice_p->algorithm->name);
     if (choice_p->algorithm != NULL)
         return NF_OK;
     if (group->deterministic) {
@@ -73,12 +79,8 @@ static enum nf_status choose(const struct nf_group *group,
     }
     network = nf_coll_network_of(model, combined ? "double" : NULL,
                                  combined ? "sum" : NULL);
-    if (forced[0] != '\0') {
-        status = nf_coll_select(&coll, &network, rules, forced, choice_p, NULL);
-        if (status == NF_OK)
-            return NF_OK; /* else it can't serve this call */
-    }
-    return nf_coll_select(&coll, &network, rules, NULL, choice_p, err);
+    return nf_coll_select(&coll, &network, rules,
+                          forced[0] != '\0' ? forced : NULL, choice_p, err);
 }
 
 static uint32_t slot_of(const struct nf_choice_query *query)
@@ -129,10 +131,34 @@ enum nf_status nf_group_choose(struct nf_group *group,
     return NF_OK;
 }
 
-static void forget_choices(struct nf_group *group)
+void nf_group_forget_choices(struct nf_group *group)
 {
     for (uint32_t i = 0; i < NF_CHOICES_KEPT; i++)
         group->choices[i].valid = false;
+}
+
+static bool fits_size(const struct nf_coll_algorithm *algorithm, uint32_t ranks)
+{
+    return !algorithm->power_of_two || (ranks & (ranks - 1)) == 0;
+}
+
+void nf_group_force_those_of(struct nf_group *group,
+                             const struct nf_group *from)
+{
+    for (int op = 0; op < NF_COLL_OPS; op++) {
+        char name[sizeof(group->forced[op])];
+        const struct nf_coll_algorithm *algorithm;
+
+        memcpy(name, from->forced[op], sizeof(name));
+        name[strcspn(name, ":")] = '\0';
+        algorithm = nf_coll_find(name);
+        if (algorithm != NULL && fits_size(algorithm, group->ranks))
+            memcpy(group->forced[op], from->forced[op], sizeof(name));
+        else if (algorithm != NULL)
+            nf_log(NF_LOG_WARN,
+                   "%s wants 2^n members, not %u: going by the model", name,
+                   group->ranks);
+    }
 }
 
 /* One of the list: is there such an algorithm, and does its k make sense? */
@@ -159,6 +185,9 @@ static enum nf_status force_one(struct nf_group *group, const char *text,
     algorithm = nf_coll_find(name);
     if (algorithm == NULL)
         return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%s\"", name);
+    if (!fits_size(algorithm, group->ranks))
+        return nf_fail(err, NF_ERR_INVAL, "%s wants 2^n members, not %u", name,
+                       group->ranks);
     if (colon != NULL)
         *colon = ':';
     query.op = algorithm->op;
@@ -171,7 +200,7 @@ static enum nf_status force_one(struct nf_group *group, const char *text,
 enum nf_status nf_group_force(struct nf_group *group, const char *text,
                               struct nf_error *err)
 {
-    forget_choices(group);
+    nf_group_forget_choices(group);
     while (*text != '\0') {
         size_t length = strcspn(text, ", ");
 
@@ -191,7 +220,7 @@ void nf_group_unforce(struct nf_group *group)
 {
     for (int op = 0; op < NF_COLL_OPS; op++)
         group->forced[op][0] = '\0';
-    forget_choices(group);
+    nf_group_forget_choices(group);
 }
 
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
@@ -210,6 +239,6 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     nf_coll_rules_fini(&group->rules);
     group->rules = rules;
     group->has_rules = true;
-    forget_choices(group);
+    nf_group_forget_choices(group);
     return NF_OK;
 }

@@ -76,6 +76,7 @@ struct nf_group {
     char forced[NF_COLL_OPS][64]; /**< "bcast.pipeline.fd:k=16"; "": none */
     struct nf_coll_rules rules;
     bool has_rules; /**< the model is theirs */
+    bool sharing;   /**< the table is handed out: nothing is forced yet */
     struct nf_user_codes codes;
 
     uint32_t epoch;              /**< of the next call */
@@ -182,13 +183,20 @@ enum nf_status nf_group_choose(struct nf_group *group,
                                const struct nf_choice_query *query,
                                struct nf_coll_choice *choice_p,
                                struct nf_error *err);
-/** Choose as @p text says, "bcast.pipeline.fd:k=16,reduce.chain.fd", wherever
- *  these can serve.  @retval NF_ERR_INVAL  no such algorithm, bad k */
+/** Choose as @p text says, "bcast.pipeline.fd:k=16,reduce.chain.fd"; a call
+ *  that they cannot serve is an error.
+ *  @retval NF_ERR_INVAL  no such algorithm, bad k, not for so many members */
 enum nf_status nf_group_force(struct nf_group *group, const char *text,
                               struct nf_error *err);
 
 /** Nothing is forced any more. */
 void nf_group_unforce(struct nf_group *group);
+/** Choose anew. */
+void nf_group_forget_choices(struct nf_group *group);
+/** The same as in a larger group; what is not for so few is left out, with a
+ *  warning. */
+void nf_group_force_those_of(struct nf_group *group,
+                             const struct nf_group *from);
 
 /** Choose by these rules, as text, from now on.
  *  @retval NF_ERR_INVAL  they are damaged */

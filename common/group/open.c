@@ -184,7 +184,10 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
         nf_mesh_close(mesh);
         return status;
     }
+    group->sharing = true;
     status = share_table(group, options);
+    group->sharing = false;
+    nf_group_forget_choices(group);
     if (status != NF_OK) {
         nf_fail(err, status, "%s", group->error.text);
         nf_group_close(group);

@@ -231,7 +231,7 @@ static enum nf_status copy_setup(const struct nf_group *from,
     to->early_most_bytes = from->early_most_bytes;
     to->deterministic = from->deterministic;
     to->codes = from->codes;
-    memcpy(to->forced, from->forced, sizeof(to->forced));
+    nf_group_force_those_of(to, from);
     if (!from->has_rules)
         return NF_OK;
     status = nf_coll_rules_write(&rules, &text, &bytes, err);

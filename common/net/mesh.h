@@ -66,7 +66,8 @@ struct nf_mesh {
 /** Queue @p message for @p member (not this one) and send what credit allows.
  *  To one that left: does nothing, NF_OK.
  *  @retval NF_ERR_NOMEM  nothing was queued
- *  @retval NF_ERR_INVAL  no such member, or not such a message as above */
+ *  @retval NF_ERR_INVAL  no such member, or not such a message as above
+ *  @retval NF_ERR_UNREACHABLE  this task has left PVM */
 static inline enum nf_status nf_mesh_send(struct nf_mesh *mesh, uint32_t member,
                                           const struct nf_mesh_message *message)
 {

@@ -17,17 +17,10 @@
 #include "common/net/net.h"
 #include "common/net/net_pvm.h"
 
-/* Kinds of frames; of the last: its sender has closed its mesh. */
-#define KIND_NORMAL NF_MSG_LEASE
-#define KIND_URGENT NF_MSG_REVOKE
-#define KIND_BYE    NF_MSG_STOP
-
 enum {
     /* Times that libpvm is asked for more in a call that gives no event. */
     TURNS_MOST = 256,
     FDS_MOST = 1024,
-    /* For members to read what was sent, before this task may end. */
-    LINGER_US = 1000000,
     /* Sending reads too: more could come, and be confirmed, for ever. */
     UNTAKEN_MOST_BYTES = NF_LINK_WINDOW_MAX_BYTES,
 };
@@ -53,17 +46,11 @@ static struct mesh_note *pop(struct mesh_notes *list)
     return note;
 }
 
-static void free_note(struct mesh_note *note)
+void nf_mesh_note_free(struct mesh_note *note)
 {
     if (note != NULL)
         nf_blob_unref(note->payload);
     nf_free(note);
-}
-
-static void free_notes(struct mesh_notes *list)
-{
-    while (list->head != NULL)
-        free_note(pop(list));
 }
 
 static void signal_sleeper(struct mesh_pvm *p)
@@ -94,8 +81,7 @@ static void post(struct mesh_pvm *p, struct mesh_note *note)
         signal_sleeper(p);
 }
 
-/* @return whether there is something to read */
-static bool sleep_on_sockets(int64_t timeout_us)
+bool nf_mesh_pvm_sleep(int64_t timeout_us)
 {
     int64_t until_us = timeout_us > 0 ? nf_now_us() + timeout_us : 0;
     struct pollfd watch[FDS_MOST];
@@ -265,6 +251,8 @@ static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
     m = &p->members[member];
     if (m->left || m->exited)
         return NF_OK;
+    if (nf_mesh_space_is_dead(p->space))
+        return NF_ERR_UNREACHABLE;
     status = nf_link_queue(&m->link, &msg);
     if (status != NF_OK)
         return status;
@@ -280,6 +268,8 @@ static enum nf_status move(struct mesh_pvm *p)
     struct nf_pvm_guard guard;
     enum nf_status status;
 
+    if (nf_mesh_space_is_dead(p->space))
+        return NF_ERR_UNREACHABLE;
     nf_pvm_enter(p->space->context, false, &guard);
     status = nf_pvm_pump();
     while (p->ntouched > 0) {
@@ -304,7 +294,7 @@ static bool declare_ends(struct mesh_pvm *p)
                       i != p->base.rank);
     if (!any)
         return false;
-    if (sleep_on_sockets(0))
+    if (nf_mesh_pvm_sleep(0))
         return true; /* libpvm reads a message in pieces */
     for (uint32_t i = 0; i < p->base.ranks; i++)
         if (p->members[i].exited && i != p->base.rank)
@@ -391,7 +381,7 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
     enum nf_status status = NF_WAIT;
     uint64_t count;
 
-    free_note(p->current);
+    nf_mesh_note_free(p->current);
     p->current = NULL;
     p->awake = true;
     if (p->signalled && read(p->fd, &count, sizeof(count)) == sizeof(count))
@@ -418,7 +408,7 @@ static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
     if (p->urgent.head != NULL || p->normal.head != NULL || p->failed != NF_OK)
         return NF_OK;
     p->drained = false;
-    return sleep_on_sockets(timeout_us) ? NF_OK : NF_WAIT;
+    return nf_mesh_pvm_sleep(timeout_us) ? NF_OK : NF_WAIT;
 }
 
 static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
@@ -481,191 +471,13 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
     if (m->untaken_bytes > 0)
         return;
     nf_link_hold(&m->link, false);
+    if (nf_mesh_space_is_dead(p->space))
+        return;
     /* now, as this task may not come back to the mesh for long */
     nf_pvm_enter(p->space->context, false, &guard);
     flush(p, member);
     confirm(p, member);
     nf_pvm_return(&guard);
-}
-
-/* ------------------------------------------------------------------ life */
-
-enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
-                                  uint32_t rank, struct mesh_pvm **mesh_p,
-                                  struct nf_error *err)
-{
-    struct mesh_pvm *p = nf_calloc(1, sizeof(*p));
-    bool complete;
-
-    if (p == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    p->base = (struct nf_mesh){ &nf_mesh_pvm, rank, ranks };
-    p->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    p->members = nf_calloc(ranks, sizeof(*p->members));
-    p->touched = nf_calloc(ranks, sizeof(*p->touched));
-    complete = p->fd >= 0 && p->members != NULL && p->touched != NULL;
-    for (uint32_t i = 0; i < ranks && complete; i++) {
-        struct mesh_note *note = nf_calloc(1, sizeof(*note));
-
-        p->members[i].tid = tids[i];
-        p->members[i].leaving = note;
-        nf_link_init(&p->members[i].link, 0, nf_message_limit_bytes());
-        complete = note != NULL;
-        if (note == NULL)
-            break;
-        note->kind = NF_MESH_LEFT;
-        note->member = i;
-    }
-    if (!complete) {
-        nf_mesh_pvm_free(p);
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    }
-    *mesh_p = p;
-    return NF_OK;
-}
-
-void nf_mesh_pvm_free(struct mesh_pvm *p)
-{
-    for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++) {
-        nf_link_fini(&p->members[i].link);
-        free_note(p->members[i].leaving);
-        free_notes(&p->members[i].held);
-    }
-    free_notes(&p->urgent);
-    free_notes(&p->normal);
-    free_note(p->current);
-    nf_free(p->members);
-    nf_free(p->touched);
-    nf_free(p->fds);
-    if (p->fd >= 0)
-        close(p->fd);
-    nf_free(p);
-}
-
-static void say_bye(struct mesh_pvm *p, uint32_t member)
-{
-    struct mesh_member *m = &p->members[member];
-    struct nf_msg bye = { .kind = KIND_BYE };
-    struct nf_link_out out;
-
-    nf_link_purge(&m->link);
-    if (!m->left && !m->exited && nf_link_queue(&m->link, &bye) == NF_OK &&
-        nf_link_next(&m->link, &out) == NF_OK && out.frame.kind == KIND_BYE)
-        nf_mesh_pvm_transmit(p, member, &out);
-}
-
-static bool has_unread(const struct mesh_pvm *p)
-{
-    for (uint32_t i = 0; i < p->base.ranks; i++) {
-        const struct mesh_member *m = &p->members[i];
-
-        if (i != p->base.rank && !m->left && !m->exited &&
-            m->link.confirmed_bytes != m->link.sent_bytes)
-            return true;
-    }
-    return false;
-}
-
-/* After this the task may end.  A member that then sends us a confirmation
- * finds the route broken, and libpvm throws away what it has not read from
- * there: so all must have read their goodbye, which is the last. */
-static void linger(struct mesh_pvm *p)
-{
-    int64_t until_us = nf_now_us() + LINGER_US, left_us = LINGER_US;
-
-    while (has_unread(p) && left_us > 0) {
-        enum nf_status status = nf_pvm_pump();
-
-        if (status < NF_OK)
-            return;
-        if (status == NF_WAIT)
-            (void)sleep_on_sockets(left_us);
-        left_us = until_us - nf_now_us();
-    }
-}
-
-static void pvm_close(struct nf_mesh *mesh)
-{
-    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
-    struct nf_pvm_guard guard;
-
-    if (p->space == NULL) {
-        nf_mesh_pvm_free(p);
-        return;
-    }
-    nf_pvm_enter(p->space->context, false, &guard);
-    (void)nf_pvm_pump(); /* who has gone already need not be told */
-    for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (i != p->base.rank)
-            say_bye(p, i);
-    if (nf_mesh_pvm_is_last(p))
-        linger(p);
-    nf_pvm_return(&guard);
-    nf_mesh_space_leave(p);
-    nf_mesh_pvm_free(p);
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ (hash >> 29);
-}
-
-/* The same at all members, without a word. */
-static uint64_t subset_cookie(const struct mesh_pvm *p, const uint32_t *members,
-                              uint32_t count, uint64_t id)
-{
-    uint64_t cookie = mix(p->cookie, id);
-
-    for (uint32_t i = 0; i < count; i++)
-        cookie = mix(cookie, members[i]);
-    return cookie;
-}
-
-static enum nf_status pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
-                                 uint32_t count, uint64_t id,
-                                 struct nf_mesh **mesh_p, struct nf_error *err)
-{
-    struct mesh_pvm *p = (struct mesh_pvm *)mesh, *sub;
-    uint64_t cookie = subset_cookie(p, members, count, id);
-    uint32_t rank;
-    int *tids;
-    enum nf_status status =
-        nf_mesh_check_subset(mesh, members, count, &rank, err);
-
-    if (status != NF_OK)
-        return status;
-    for (struct mesh_pvm *q = p->space->meshes; q != NULL; q = q->next)
-        if (q->cookie == cookie)
-            return nf_fail(err, NF_ERR_INVAL,
-                           "these members have a mesh with this id already");
-    tids = nf_calloc(count, sizeof(*tids));
-    if (tids == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    for (uint32_t i = 0; i < count; i++)
-        tids[i] = p->members[members[i]].tid;
-    status = nf_mesh_pvm_create(tids, count, rank, &sub, err);
-    nf_free(tids);
-    if (status != NF_OK)
-        return status;
-    sub->id = id;
-    sub->shy = p->shy;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct mesh_member *old = &p->members[members[i]];
-
-        sub->members[i].convert = old->convert;
-        sub->members[i].exited = old->exited;
-        sub->members[i].heard = old->heard;
-        nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
-    }
-    status = nf_mesh_pvm_enter(sub, p->space, cookie);
-    if (status != NF_OK) {
-        nf_mesh_space_leave(sub);
-        nf_mesh_pvm_free(sub);
-        return nf_fail(err, status, "out of memory");
-    }
-    *mesh_p = &sub->base;
-    return NF_OK;
 }
 
 const struct nf_mesh_ops nf_mesh_pvm = {
@@ -675,7 +487,7 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .wait = pvm_wait,
     .fds = pvm_fds_of,
     .backlog_bytes = pvm_backlog_bytes,
-    .subset = pvm_subset,
-    .close = pvm_close,
+    .subset = nf_mesh_pvm_subset,
+    .close = nf_mesh_pvm_close,
     .pause = pvm_pause,
 };

@@ -9,6 +9,11 @@
 #include "common/net/mesh.h"
 #include "common/net/pvm_context.h"
 
+/* Kinds of frames; of the last: its sender has closed its mesh. */
+#define KIND_NORMAL NF_MSG_LEASE
+#define KIND_URGENT NF_MSG_REVOKE
+#define KIND_BYE    NF_MSG_STOP
+
 struct mesh_note {
     struct mesh_note *next;
     enum nf_mesh_event_kind kind;
@@ -56,8 +61,8 @@ struct mesh_pvm {
     bool shy; /**< opened without a meeting: nothing goes to a member behind
                    this one before that has spoken, since what goes by the pvmds
                    could be overtaken on the route that it opens */
-    bool signalled;            /**< fd was written and not read */
-    int fd;                    /**< eventfd: has something for a sleeper */
+    bool signalled; /**< fd was written and not read */
+    int fd;         /**< eventfd: has something for a sleeper */
     int *fds;
     size_t fds_capacity;
 };
@@ -74,6 +79,8 @@ struct mesh_early {
 struct mesh_space {
     struct mesh_space *next;
     int context, watch;
+    int tid;      /**< of this task when it was made: if it is not its tid any
+                       more, the task has left PVM and all of this is dead */
     bool owned;   /**< this task made the context */
     bool sending; /**< a link is between two states: keep what comes */
     bool kept;    /**< something came meanwhile */
@@ -98,6 +105,17 @@ void nf_mesh_pvm_free(struct mesh_pvm *p);
 enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
                                  uint64_t cookie);
 
+void nf_mesh_note_free(struct mesh_note *note);
+/** Wait for the sockets of libpvm.  @return whether there is something to read
+ */
+bool nf_mesh_pvm_sleep(int64_t timeout_us);
+/** As nf_mesh_subset() and nf_mesh_close(). */
+enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
+                                  uint32_t count, uint64_t id,
+                                  struct nf_mesh **mesh_p,
+                                  struct nf_error *err);
+void nf_mesh_pvm_close(struct nf_mesh *mesh);
+
 /** Send one frame.  In the context of the mesh. */
 void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
                           const struct nf_link_out *out);
@@ -111,6 +129,8 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
 struct mesh_space *nf_mesh_space_open(int context);
 /** Take what has come while a link was sending. */
 void nf_mesh_space_catch_up(struct mesh_space *space);
+/** Has this task left PVM since? */
+bool nf_mesh_space_is_dead(const struct mesh_space *space);
 /** Take a mesh out; the last one ends the space. */
 void nf_mesh_space_leave(struct mesh_pvm *p);
 /** Is it the only mesh in this process? */

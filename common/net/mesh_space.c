@@ -152,7 +152,8 @@ static void on_message(int context, const struct nf_pvm_message *message)
 {
     struct mesh_space *space = spaces;
 
-    while (space != NULL && space->context != context)
+    while (space != NULL &&
+           (space->context != context || nf_mesh_space_is_dead(space)))
         space = space->next;
     if (space == NULL)
         return;
@@ -164,11 +165,17 @@ static void on_message(int context, const struct nf_pvm_message *message)
 
 /* ---------------------------------------------------------------- life */
 
+bool nf_mesh_space_is_dead(const struct mesh_space *space)
+{
+    return space->tid != nf_pvm_self();
+}
+
 struct mesh_space *nf_mesh_space_open(int context)
 {
     struct mesh_space *space = spaces;
 
-    while (space != NULL && space->context != context)
+    while (space != NULL &&
+           (space->context != context || nf_mesh_space_is_dead(space)))
         space = space->next;
     if (space != NULL)
         return space;
@@ -176,6 +183,7 @@ struct mesh_space *nf_mesh_space_open(int context)
     if (space == NULL)
         return NULL;
     space->context = context;
+    space->tid = nf_pvm_self();
     space->next = spaces;
     spaces = space;
     space->watch = -1;
@@ -220,9 +228,9 @@ void nf_mesh_space_drop(struct mesh_space *space)
     while (*at != space)
         at = &(*at)->next;
     *at = space->next;
-    if (space->watch >= 0)
+    if (space->watch >= 0 && !nf_mesh_space_is_dead(space))
         nf_pvm_unwatch(space->watch);
-    if (space->owned)
+    if (space->owned && !nf_mesh_space_is_dead(space))
         nf_pvm_context_free(space->context);
     while (space->early != NULL) {
         struct mesh_early *early = space->early;

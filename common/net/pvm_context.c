@@ -8,6 +8,15 @@
 /* Big enough for a whole frame, so that PVM does not cut it again. */
 enum { FRAGMENT_BYTES = 64 * 1024 };
 
+/* Of libpvm: < 0 as long as the process is not enrolled. */
+extern int pvmmytid;
+
+/* pvm_exit() deletes the handlers of all places, and complains of each that
+ * was deleted before.  So a place that we give up gets a handler of what
+ * nobody sends, each with a tag of its own, until we need it again. */
+enum { PARKED_MOST = 64, PARKED_CONTEXT = 0x24e47, PARKED_TAG = 0x24e47 };
+static int parked[PARKED_MOST], nparked, parked_by;
+
 static nf_pvm_handler *handler_of_all;
 static unsigned long handled;
 
@@ -50,6 +59,11 @@ enum nf_status nf_pvm_enroll_quietly(int *tid_p)
     return status;
 }
 
+int nf_pvm_self(void)
+{
+    return pvmmytid;
+}
+
 int nf_pvm_context_create(void)
 {
     return pvm_newcontext();
@@ -78,6 +92,33 @@ static int on_message(int buffer)
     return 0;
 }
 
+static int on_nothing(int buffer)
+{
+    (void)buffer;
+    return 0;
+}
+
+/* Fill the place that was given up last: libpvm takes it first. */
+static void park(void)
+{
+    int place;
+
+    if (parked_by != pvmmytid)
+        nparked = 0; /* those ended with a former life as a task */
+    parked_by = pvmmytid;
+    if (nparked == PARKED_MOST)
+        return;
+    place = pvm_addmhf(-1, PARKED_TAG + nparked, PARKED_CONTEXT, on_nothing);
+    if (place >= 0)
+        parked[nparked++] = place;
+}
+
+static void unpark(void)
+{
+    if (parked_by == pvmmytid && nparked > 0)
+        pvm_delmhf(parked[--nparked]);
+}
+
 enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
 {
     struct nf_pvm_guard guard;
@@ -90,6 +131,7 @@ enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
      * sockets even if it has a message, which must not be overtaken. */
     while ((buffer = pvm_trecv(-1, -1, &no_time)) > 0)
         handle(context, buffer);
+    unpark();
     watch = pvm_addmhf(-1, -1, context, on_message);
     nf_pvm_return(&guard);
     if (watch < 0)
@@ -100,7 +142,11 @@ enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
 
 void nf_pvm_unwatch(int watch)
 {
+    int complain = pvm_setopt(PvmAutoErr, 0);
+
     pvm_delmhf(watch);
+    park();
+    pvm_setopt(PvmAutoErr, complain);
 }
 
 enum nf_status nf_pvm_pump(void)

@@ -22,6 +22,10 @@ void nf_pvm_return(const struct nf_pvm_guard *guard);
 /** As nf_pvm_enroll(), but leaves the options of PVM as they were. */
 enum nf_status nf_pvm_enroll_quietly(int *tid_p);
 
+/** @return the tid of this process, < 0 if it is not enrolled (any more);
+ *  unlike pvm_mytid() this does not enrol it */
+int nf_pvm_self(void);
+
 /** A context that no other task of the virtual machine has.
  *  @return it, or < 0 */
 int nf_pvm_context_create(void);
@@ -35,6 +39,7 @@ typedef void nf_pvm_handler(int context, const struct nf_pvm_message *message);
  *  @param watch_p  to nf_pvm_unwatch()
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p);
+/** To be called before the process leaves PVM, or not at all. */
 void nf_pvm_unwatch(int watch);
 /** In a watched context: ask for NF_PVM_EXIT of these tasks, and for
  *  NF_PVM_HOST_LOST of their hosts. */

@@ -61,7 +61,7 @@ void sim_start(struct group_sim *sim, uint32_t rank, const struct nf_call *call)
     if (!sim_runs(sim, rank))
         return;
     sim->requests[rank] = NULL;
-    status = nf_group_start(sim->groups[rank], call, &sim->requests[rank]);
+    status = start_somehow(sim->groups[rank], call, &sim->requests[rank]);
     note_end(sim, rank, status == NF_OK ? NF_WAIT : status);
 }
 
@@ -489,7 +489,23 @@ bool write_table(const char *path)
     return ok;
 }
 
-void draw_algorithms(struct nf_rng *rng, char *text, size_t bytes)
+enum nf_status start_somehow(struct nf_group *group, const struct nf_call *call,
+                             struct nf_request **request_p)
+{
+    char *forced = group->forced[call->kind], saved = forced[0];
+    enum nf_status status = nf_group_start(group, call, request_p);
+
+    if (status != NF_ERR_INVAL ||
+        strstr(nf_group_error(group)->text, "cannot serve") == NULL)
+        return status;
+    forced[0] = '\0';
+    status = nf_group_start(group, call, request_p);
+    forced[0] = saved;
+    return status;
+}
+
+void draw_algorithms(struct nf_rng *rng, uint32_t ranks, char *text,
+                     size_t bytes)
 {
     size_t used = 0;
 
@@ -500,6 +516,8 @@ void draw_algorithms(struct nf_rng *rng, char *text, size_t bytes)
 
         for (size_t i = 0; nf_coll_table[i] != NULL; i++)
             if ((int)nf_coll_table[i]->op == op &&
+                (!nf_coll_table[i]->power_of_two ||
+                 (ranks & (ranks - 1)) == 0) &&
                 nf_rng_below(rng, ++seen) == 0)
                 drawn = nf_coll_table[i];
         if (drawn == NULL)

@@ -60,5 +60,9 @@ void round_fini(struct round *round);
 bool write_table(const char *path);
 
 /* A random algorithm for every operation, as nf_group_options.algorithms. */
-void draw_algorithms(struct nf_rng *rng, char *text, size_t bytes);
+void draw_algorithms(struct nf_rng *rng, uint32_t ranks, char *text,
+                     size_t bytes);
+/* nf_group_start, by another algorithm if the one asked for cannot serve. */
+enum nf_status start_somehow(struct nf_group *group, const struct nf_call *call,
+                             struct nf_request **request_p);
 #endif

@@ -9,7 +9,7 @@
 #include "tests/unit/fake_mesh.h"
 #include "tests/unit/nf_unit.h"
 
-enum { RANKS_MAX = 16, MATRIX_PRIME = 65521 };
+enum { RANKS_MAX = FAKE_MEMBERS_MAX, MATRIX_PRIME = 65521 };
 
 /* 2 x 2 matrices modulo a prime: their product does not commute. */
 struct matrix {
@@ -385,6 +385,27 @@ static void every_algorithm_is_right_whatever_the_delays(void)
     CU_ASSERT(count > 40);
 }
 
+/* Few elements: the fake mesh takes time by the square of its messages. */
+static void many_members_get_right_results(void)
+{
+    static const uint32_t ranks[] = { 17, 31, 32, 33, 64 };
+    uint64_t seed = 4000;
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        for (size_t p = 0; p < sizeof(ranks) / sizeof(*ranks); p++) {
+            uint32_t P = ranks[p];
+            const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
+            struct nf_coll_args args = { P, 0, has_k(algorithm) ? 3 : 1 };
+
+            if (algorithm->power_of_two && (P & (P - 1)) != 0)
+                continue;
+            CU_ASSERT(try_it(algorithm, args, 2, ++seed));
+            args.root = P - 2;
+            CU_ASSERT(try_it(algorithm, args, of_blocks(algorithm->op) ? 1 : P,
+                             ++seed));
+        }
+}
+
 /* Pieces that are lent to the mesh, copied by nobody. */
 static void large_vectors_are_right(void)
 {
@@ -413,6 +434,7 @@ int main(void)
     CU_TestInfo exec[] = {
         { "every algorithm is right whatever the delays",
           every_algorithm_is_right_whatever_the_delays },
+        { "many members get right results", many_members_get_right_results },
         { "large vectors are right", large_vectors_are_right },
         CU_TEST_INFO_NULL,
     };

@@ -27,7 +27,7 @@ static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
     unsigned bad = 0;
     uint32_t left = ranks;
 
-    draw_algorithms(&rng, algorithms, sizeof(algorithms));
+    draw_algorithms(&rng, ranks, algorithms, sizeof(algorithms));
     if (!sim_open(&sim, ranks, seed, &options))
         return 1;
     while (left > 0 && bad == 0 && steps++ < rounds * 5000) {
@@ -303,6 +303,123 @@ static void bad_arguments_are_refused_and_cost_nothing(void)
     nf_group_close(NULL);
 }
 
+/* What was asked for is used, or it is an error. */
+static void an_algorithm_that_cannot_serve_is_an_error(void)
+{
+    const struct nf_group_options cube = { .algorithms = "allgather.rec_doubling" };
+    const struct nf_group_options some = {
+        .algorithms = "bcast.vdg_ring,reduce.binomial,gather.binomial",
+        .timeout_us = 50000
+    };
+    struct nf_group *groups[3], *group;
+    struct nf_error err;
+    double x[3] = { 1, 2, 3 }, y[9];
+    const size_t ones[3] = { 1, 1, 1 };
+    struct nf_request *request;
+    const struct nf_call big = {
+        .kind = NF_CALL_BCAST, .recv = x, .count = 3, .type = NF_ELEM_FLOAT64
+    };
+
+    CU_ASSERT_EQUAL(nf_group_open_threads(3, &cube, groups, &err),
+                    NF_ERR_INVAL);
+    CU_ASSERT_STRING_EQUAL(err.text, "allgather.rec_doubling wants 2^n members, not 3");
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(3, &some, groups, &err), NF_OK);
+    group = groups[1];
+    CU_ASSERT(round_define(group));
+    CU_ASSERT_EQUAL(nf_bcast(group, x, 2, NF_ELEM_FLOAT64, 1), NF_ERR_INVAL);
+    CU_ASSERT(strstr(nf_group_error(group)->text, "cannot serve") != NULL);
+    CU_ASSERT_EQUAL(
+        nf_reduce(group, y, y + 1, 1, ROUND_MATRIX, ROUND_MULTIPLY, 1),
+        NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_gatherv(group, x, 1, y, ones, NULL, NF_ELEM_FLOAT64, 1),
+                    NF_ERR_INVAL);
+    CU_ASSERT(strstr(nf_group_error(group)->text, "cannot serve") != NULL);
+    CU_ASSERT_EQUAL(group->epoch, 0);
+    CU_ASSERT_EQUAL_FATAL(nf_group_start(group, &big, &request), NF_OK);
+    CU_ASSERT_STRING_EQUAL(request->plan->algorithm->name, "bcast.vdg_ring");
+    nf_request_free(request);
+    for (int i = 0; i < 3; i++)
+        nf_group_close(groups[i]);
+}
+
+/* No product or sum of counts may wrap around. */
+static void huge_counts_are_refused(void)
+{
+    const size_t most = SIZE_MAX / 2 / 8;
+    const size_t counts[][2] = { { most, 1 },
+                                 { 1, most },
+                                 { most + 1, 0 },
+                                 { SIZE_MAX, 1 },
+                                 { SIZE_MAX, SIZE_MAX } };
+    const size_t far[][2] = {
+        { 0, most }, { most, 0 }, { SIZE_MAX, 0 }, { 0, SIZE_MAX - 1 }
+    };
+    const size_t two[2] = { 2, 2 };
+    struct nf_group *groups[2], *group;
+    struct nf_error err;
+    double x[2], y[4];
+
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(2, NULL, groups, &err), NF_OK);
+    group = groups[0];
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+        CU_ASSERT_EQUAL(
+            nf_gatherv(group, x, 1, y, counts[i], NULL, NF_ELEM_FLOAT64, 0),
+            NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(
+            nf_scatterv(group, x, counts[i], NULL, y, 1, NF_ELEM_FLOAT64, 0),
+            NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(
+            nf_allgatherv(group, x, y, counts[i], NULL, NF_ELEM_FLOAT64),
+            NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(
+            nf_reduce_scatter(group, x, y, counts[i], NF_ELEM_FLOAT64, NF_SUM),
+            NF_ERR_INVAL);
+    }
+    for (size_t i = 0; i < sizeof(far) / sizeof(*far); i++) {
+        CU_ASSERT_EQUAL(
+            nf_gatherv(group, x, 2, y, two, far[i], NF_ELEM_FLOAT64, 0),
+            NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(
+            nf_scatterv(group, x, two, far[i], y, 2, NF_ELEM_FLOAT64, 0),
+            NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(
+            nf_allgatherv(group, x, y, two, far[i], NF_ELEM_FLOAT64),
+            NF_ERR_INVAL);
+    }
+    CU_ASSERT_EQUAL(nf_gather(group, x, y, most / 2 + 1, NF_ELEM_FLOAT64, 0),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(
+        nf_gatherv(group, x, SIZE_MAX, y, NULL, NULL, NF_ELEM_FLOAT64, 1),
+        NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(
+        nf_exscan(group, NF_IN_PLACE, y, SIZE_MAX / 8, NF_ELEM_FLOAT64, NF_SUM),
+        NF_ERR_INVAL);
+    nf_group_close(groups[0]);
+    nf_group_close(groups[1]);
+}
+
+/* Segments of a vector that no memory holds lie one behind the other. */
+static void places_in_huge_vectors_are_right(void)
+{
+    const uint64_t sizes[] = { (UINT64_C(1) << 31) + 1, UINT64_C(1) << 62,
+                               UINT64_MAX / 2 };
+    const uint32_t ks[] = { 1, 3, 1000, NF_COLL_SEGMENTS_MAX };
+
+    for (int s = 0; s < 3; s++)
+        for (int k = 0; k < 4; k++) {
+            uint64_t end = 0, first, count;
+
+            for (uint32_t i = 0; i < ks[k]; i++) {
+                nf_coll_segment(sizes[s], ks[k], i, &first, &count);
+                CU_ASSERT_EQUAL(first, end);
+                CU_ASSERT(count >= sizes[s] / ks[k] &&
+                          count <= sizes[s] / ks[k] + 1);
+                end = first + count;
+            }
+            CU_ASSERT_EQUAL(end, sizes[s]);
+        }
+}
+
 /* ---------------------------------------------------------------- operators */
 
 static void combine2(int type, int op, void *out, const void *left,
@@ -405,6 +522,11 @@ int main(void)
         { "different calls are errors", different_calls_are_errors },
         { "bad arguments are refused and cost nothing",
           bad_arguments_are_refused_and_cost_nothing },
+        { "an algorithm that cannot serve is an error",
+          an_algorithm_that_cannot_serve_is_an_error },
+        { "huge counts are refused", huge_counts_are_refused },
+        { "places in huge vectors are right",
+          places_in_huge_vectors_are_right },
         { "operators compute what they say", operators_compute_what_they_say },
         CU_TEST_INFO_NULL,
     };

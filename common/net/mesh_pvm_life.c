@@ -1,0 +1,204 @@
+/* The life of a mesh of PVM tasks: how it is made, how subsets of it are, and
+ * how it says goodbye. */
+#include "config.h"
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/net/mesh_pvm.h"
+#include "common/net/net.h"
+#include "common/net/net_pvm.h"
+
+/* For members to read what was sent, before this task may end. */
+enum { LINGER_US = 1000000 };
+
+static void free_list(struct mesh_notes *list)
+{
+    while (list->head != NULL) {
+        struct mesh_note *note = list->head;
+
+        list->head = note->next;
+        nf_mesh_note_free(note);
+    }
+}
+
+enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
+                                  uint32_t rank, struct mesh_pvm **mesh_p,
+                                  struct nf_error *err)
+{
+    struct mesh_pvm *p = nf_calloc(1, sizeof(*p));
+    bool complete;
+
+    if (p == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    p->base = (struct nf_mesh){ &nf_mesh_pvm, rank, ranks };
+    p->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    p->members = nf_calloc(ranks, sizeof(*p->members));
+    p->touched = nf_calloc(ranks, sizeof(*p->touched));
+    complete = p->fd >= 0 && p->members != NULL && p->touched != NULL;
+    for (uint32_t i = 0; i < ranks && complete; i++) {
+        struct mesh_note *note = nf_calloc(1, sizeof(*note));
+
+        p->members[i].tid = tids[i];
+        p->members[i].leaving = note;
+        nf_link_init(&p->members[i].link, 0, nf_message_limit_bytes());
+        complete = note != NULL;
+        if (note == NULL)
+            break;
+        note->kind = NF_MESH_LEFT;
+        note->member = i;
+    }
+    if (!complete) {
+        nf_mesh_pvm_free(p);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    *mesh_p = p;
+    return NF_OK;
+}
+
+void nf_mesh_pvm_free(struct mesh_pvm *p)
+{
+    for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++) {
+        nf_link_fini(&p->members[i].link);
+        nf_mesh_note_free(p->members[i].leaving);
+        free_list(&p->members[i].held);
+    }
+    free_list(&p->urgent);
+    free_list(&p->normal);
+    nf_mesh_note_free(p->current);
+    nf_free(p->members);
+    nf_free(p->touched);
+    nf_free(p->fds);
+    if (p->fd >= 0)
+        close(p->fd);
+    nf_free(p);
+}
+
+static void say_bye(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_member *m = &p->members[member];
+    struct nf_msg bye = { .kind = KIND_BYE };
+    struct nf_link_out out;
+
+    nf_link_purge(&m->link);
+    if (!m->left && !m->exited && nf_link_queue(&m->link, &bye) == NF_OK &&
+        nf_link_next(&m->link, &out) == NF_OK && out.frame.kind == KIND_BYE)
+        nf_mesh_pvm_transmit(p, member, &out);
+}
+
+static bool has_unread(const struct mesh_pvm *p)
+{
+    for (uint32_t i = 0; i < p->base.ranks; i++) {
+        const struct mesh_member *m = &p->members[i];
+
+        if (i != p->base.rank && !m->left && !m->exited &&
+            m->link.confirmed_bytes != m->link.sent_bytes)
+            return true;
+    }
+    return false;
+}
+
+/* After this the task may end.  A member that then sends us a confirmation
+ * finds the route broken, and libpvm throws away what it has not read from
+ * there: so all must have read their goodbye, which is the last. */
+static void linger(struct mesh_pvm *p)
+{
+    int64_t until_us = nf_now_us() + LINGER_US, left_us = LINGER_US;
+
+    while (has_unread(p) && left_us > 0) {
+        enum nf_status status = nf_pvm_pump();
+
+        if (status < NF_OK)
+            return;
+        if (status == NF_WAIT)
+            (void)nf_mesh_pvm_sleep(left_us);
+        left_us = until_us - nf_now_us();
+    }
+}
+
+void nf_mesh_pvm_close(struct nf_mesh *mesh)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    struct nf_pvm_guard guard;
+
+    if (p->space == NULL) {
+        nf_mesh_pvm_free(p);
+        return;
+    }
+    if (!nf_mesh_space_is_dead(p->space)) {
+        nf_pvm_enter(p->space->context, false, &guard);
+        (void)nf_pvm_pump(); /* who has gone already need not be told */
+        for (uint32_t i = 0; i < p->base.ranks; i++)
+            if (i != p->base.rank)
+                say_bye(p, i);
+        if (nf_mesh_pvm_is_last(p))
+            linger(p);
+        nf_pvm_return(&guard);
+    }
+    nf_mesh_space_leave(p);
+    nf_mesh_pvm_free(p);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+/* The same at all members, without a word. */
+static uint64_t subset_cookie(const struct mesh_pvm *p, const uint32_t *members,
+                              uint32_t count, uint64_t id)
+{
+    uint64_t cookie = mix(p->cookie, id);
+
+    for (uint32_t i = 0; i < count; i++)
+        cookie = mix(cookie, members[i]);
+    return cookie;
+}
+
+enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
+                                  uint32_t count, uint64_t id,
+                                  struct nf_mesh **mesh_p, struct nf_error *err)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh, *sub;
+    uint64_t cookie = subset_cookie(p, members, count, id);
+    uint32_t rank;
+    int *tids;
+    enum nf_status status =
+        nf_mesh_check_subset(mesh, members, count, &rank, err);
+
+    if (status != NF_OK)
+        return status;
+    for (struct mesh_pvm *q = p->space->meshes; q != NULL; q = q->next)
+        if (q->cookie == cookie)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "these members have a mesh with this id already");
+    tids = nf_calloc(count, sizeof(*tids));
+    if (tids == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < count; i++)
+        tids[i] = p->members[members[i]].tid;
+    status = nf_mesh_pvm_create(tids, count, rank, &sub, err);
+    nf_free(tids);
+    if (status != NF_OK)
+        return status;
+    sub->id = id;
+    sub->shy = p->shy;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct mesh_member *old = &p->members[members[i]];
+
+        sub->members[i].convert = old->convert;
+        sub->members[i].exited = old->exited;
+        sub->members[i].heard = old->heard;
+        nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
+    }
+    status = nf_mesh_pvm_enter(sub, p->space, cookie);
+    if (status != NF_OK) {
+        nf_mesh_space_leave(sub);
+        nf_mesh_pvm_free(sub);
+        return nf_fail(err, status, "out of memory");
+    }
+    *mesh_p = &sub->base;
+    return NF_OK;
+}

@@ -1,0 +1,105 @@
+/* A broadcast and a gatherv of more than 2 GiB, really done, between threads.
+ * Skipped where memory is short. */
+#include "config.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nowfarm_group.h"
+#include "tests/unit/nf_unit.h"
+
+#define BIG_BYTES ((size_t)(UINT64_C(1) << 31) + 4096 + 24)
+/* the buffers of both, and a copy on the way */
+#define WANTED_KIB (4 * (BIG_BYTES >> 10))
+
+static struct nf_group *groups[2];
+
+static unsigned long long available_kib(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    unsigned long long kib = 0;
+    char line[200];
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return kib;
+}
+
+/* Words that tell where they are. */
+static void fill(uint64_t *words)
+{
+    for (size_t i = 0; i < BIG_BYTES / 8; i++)
+        words[i] = i * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static bool is_filled(const uint64_t *words)
+{
+    for (size_t i = 0; i < BIG_BYTES / 8; i++)
+        if (words[i] != i * UINT64_C(0x9e3779b97f4a7c15))
+            return false;
+    return true;
+}
+
+static void *run_member(void *user)
+{
+    struct nf_group *group = user;
+    uint32_t rank = nf_group_rank(group);
+    const size_t counts[2] = { 0, BIG_BYTES };
+    uint64_t *words = calloc(1, BIG_BYTES);
+    unsigned bad = words == NULL;
+
+    if (bad == 0 && rank == 0)
+        fill(words);
+    bad += nf_bcast(group, words, BIG_BYTES, NF_ELEM_BYTE, 0) != NF_OK;
+    bad += rank == 1 && !is_filled(words);
+    if (rank == 0 && bad == 0)
+        memset(words, 0, BIG_BYTES);
+    bad += nf_gatherv(group, words, counts[rank], words, counts, NULL,
+                      NF_ELEM_BYTE, 0) != NF_OK;
+    bad += rank == 0 && !is_filled(words);
+    nf_group_close(group);
+    free(words);
+    return bad == 0 ? NULL : user;
+}
+
+static void more_than_2_gib_arrive(void)
+{
+    static const struct nf_group_options options = { .algorithms =
+                                                         "bcast.flat" };
+    pthread_t threads[2];
+    struct nf_error err;
+
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(2, &options, groups, &err),
+                          NF_OK);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, run_member, groups[i]);
+    for (int i = 0; i < 2; i++) {
+        void *bad;
+
+        pthread_join(threads[i], &bad);
+        CU_ASSERT_PTR_NULL(bad);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "more than 2 GiB arrive", more_than_2_gib_arrive },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "big vectors of groups", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    if (available_kib() < WANTED_KIB) {
+        fprintf(stderr, "skipped: less than %llu MiB of memory\n",
+                (unsigned long long)WANTED_KIB >> 10);
+        return 77;
+    }
+    return nf_unit_main(suites);
+}

@@ -1,0 +1,287 @@
+/* Groups of five real PVM tasks of which one is killed, or stopped, at a random
+ * moment of every operation, by several algorithms.  Nobody hangs, the right
+ * one is named, and the survivors go on without it.
+ *
+ * The moment is a number of messages, not a time: the victim counts what it
+ * sends and gets and dies, or stops, in the middle of a call. */
+#include "config.h"
+#include <pvm3.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/base/clock.h"
+#include "nowfarm_group.h"
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+#include "tests/unit/own_pvm.h"
+
+enum { TASKS = 5, KILLS = 66, STOPS = 6, AT_ONCE = 6 };
+/* A stopped member is found by its silence, a dead one at once. */
+enum { KILL_TIMEOUT_US = 20000000, STOP_TIMEOUT_US = 1000000 };
+
+/* ================================================== the part of a task === */
+
+static int tids[TASKS];
+static uint32_t me, victim, number;
+static bool stops;
+static uint64_t moves_left;
+static enum nf_status (*real_send)(struct nf_mesh *, uint32_t,
+                                   const struct nf_mesh_message *);
+
+static enum nf_status (*real_next)(struct nf_mesh *, struct nf_mesh_event *);
+
+static void check(bool right, int line, const char *text)
+{
+    if (right)
+        return;
+    fprintf(stderr, "case %u, task %u, line %d: %s\n", number, me, line, text);
+    exit(1);
+}
+#define CHECK(condition) check(condition, __LINE__, #condition)
+
+static enum nf_status send_and_die(struct nf_mesh *mesh, uint32_t to,
+                                   const struct nf_mesh_message *message)
+{
+    enum nf_status status = real_send(mesh, to, message);
+
+    if (moves_left-- == 0)
+        raise(stops ? SIGSTOP : SIGKILL);
+    return status;
+}
+
+static enum nf_status hear_and_die(struct nf_mesh *mesh,
+                                   struct nf_mesh_event *event_p)
+{
+    enum nf_status status = real_next(mesh, event_p);
+
+    if (status == NF_OK && moves_left-- == 0)
+        raise(stops ? SIGSTOP : SIGKILL);
+    return status;
+}
+
+/* From now on the victim's messages are counted. */
+static void arm(struct nf_group *group, uint64_t moves)
+{
+    static struct nf_mesh_ops ops;
+
+    ops = *group->mesh->ops;
+    real_send = ops.send;
+    real_next = ops.next;
+    ops.send = send_and_die;
+    ops.next = hear_and_die;
+    moves_left = moves;
+    group->mesh->ops = &ops;
+}
+
+/* @return the status of the call */
+static enum nf_status one_call(struct nf_group *group, enum nf_call_kind kind,
+                               uint64_t seed, size_t count)
+{
+    struct nf_request *request;
+    struct round round;
+    enum nf_status status;
+
+    round_make_kind(&round, nf_group_rank(group), nf_group_size(group), seed,
+                    kind, count);
+    status = start_somehow(group, &round.call, &request);
+    if (status == NF_OK)
+        status = nf_request_wait(request);
+    CHECK(status != NF_OK || round_is_right(&round));
+    round_fini(&round);
+    return status;
+}
+
+static enum nf_call_kind kind_of(uint32_t n)
+{
+    n %= NF_CALL_BARRIER;
+    return n == NF_CALL_ALLTOALL ? NF_CALL_BARRIER : (enum nf_call_kind)n;
+}
+
+/* @param status  of the call before: the victim may have died in it */
+static void survive(struct nf_group *group, int64_t timeout_us,
+                    enum nf_status status)
+{
+    struct nf_group *smaller;
+    struct nf_error err;
+    int64_t begun_us;
+
+    while (status == NF_OK) { /* it had all that it needed */
+        begun_us = nf_now_us();
+        status = one_call(group, kind_of(number), number, 3000);
+        CHECK(nf_now_us() - begun_us < timeout_us + 1000000);
+    }
+    CHECK(status == NF_ERR_DEAD || status == NF_ERR_TIMEDOUT ||
+          status == NF_ERR_REVOKED);
+    for (uint32_t r = 0; r < TASKS; r++)
+        CHECK((nf_group_is_lost(group, r) != 0) == (r == victim));
+    CHECK(nf_barrier(group) == NF_ERR_REVOKED);
+    CHECK(nf_group_shrink(group, &smaller, &err) == NF_OK);
+    CHECK(nf_group_size(smaller) == TASKS - 1);
+    CHECK(nf_group_rank(smaller) == me - (me > victim));
+    nf_group_close(group);
+    for (uint32_t n = 0; n < NF_CALL_BARRIER; n++)
+        CHECK(one_call(smaller, kind_of(n), number + n, 50) == NF_OK);
+    CHECK(nf_barrier(smaller) == NF_OK);
+    nf_group_close(smaller);
+}
+
+/* "RANK NUMBER stop|kill"; the tids are read from standard input. */
+static int play(char **args)
+{
+    struct nf_rng rng = { 0 };
+    struct nf_group_options options = { 0 };
+    struct nf_group *group;
+    struct nf_error err = { NF_OK, "" };
+    char algorithms[400];
+    enum nf_status status;
+    uint64_t moves;
+
+    me = (uint32_t)strtoul(args[0], NULL, 10);
+    number = (uint32_t)strtoul(args[1], NULL, 10);
+    stops = strcmp(args[2], "stop") == 0;
+    rng = (struct nf_rng){ 1000 + number };
+    victim = (uint32_t)nf_rng_below(&rng, TASKS);
+    moves = nf_rng_below(&rng, 12);
+    draw_algorithms(&rng, TASKS, algorithms, sizeof(algorithms));
+    options.algorithms = algorithms;
+    options.timeout_us = stops ? STOP_TIMEOUT_US : KILL_TIMEOUT_US;
+    printf("%d\n", pvm_mytid());
+    fflush(stdout);
+    for (uint32_t i = 0; i < TASKS; i++)
+        CHECK(scanf("%d", &tids[i]) == 1 && tids[i] > 0);
+    if (nf_group_open(tids, TASKS, 1, &options, &group, &err) != NF_OK) {
+        fprintf(stderr, "case %u: %s\n", number, err.text);
+        return 1;
+    }
+    CHECK(round_define(group));
+    status = nf_barrier(group);
+    CHECK(status == NF_OK || me != victim);
+    if (me == victim)
+        arm(group, moves);
+    while (me == victim)
+        if (one_call(group, kind_of(number), number, 3000) != NF_OK)
+            return 3; /* was stopped, and went on */
+    survive(group, options.timeout_us, status);
+    pvm_exit();
+    return 0;
+}
+
+/* ======================================================== the test === */
+
+struct task {
+    pid_t pid;
+    FILE *to, *from;
+};
+
+static void start(struct task *task, uint32_t rank, uint32_t n, const char *how)
+{
+    int in[2], out[2];
+    char rank_text[16], number_text[16];
+
+    if (pipe(in) != 0 || pipe(out) != 0)
+        exit(99);
+    snprintf(rank_text, sizeof(rank_text), "%u", rank);
+    snprintf(number_text, sizeof(number_text), "%u", n);
+    task->pid = fork();
+    if (task->pid == 0) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        for (int fd = 3; fd < 256; fd++)
+            close(fd);
+        execl("/proc/self/exe", "test_group_kills", rank_text, number_text, how,
+              (char *)NULL);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    task->to = fdopen(in[1], "w");
+    task->from = fdopen(out[0], "r");
+}
+
+static void start_case(struct task *all, uint32_t n, const char *how)
+{
+    int numbers[TASKS];
+
+    for (uint32_t i = 0; i < TASKS; i++)
+        start(&all[i], i, n, how);
+    for (uint32_t i = 0; i < TASKS; i++)
+        if (fscanf(all[i].from, "%d", &numbers[i]) != 1)
+            numbers[i] = -1;
+    for (uint32_t i = 0; i < TASKS; i++) {
+        for (uint32_t k = 0; k < TASKS; k++)
+            fprintf(all[i].to, "%d\n", numbers[k]);
+        fclose(all[i].to);
+    }
+}
+
+/* @return whether it was as it should be */
+static bool end_case(struct task *all, uint32_t n, bool stop)
+{
+    struct nf_rng rng = { 1000 + n };
+    uint32_t dies = (uint32_t)nf_rng_below(&rng, TASKS);
+    bool right = true;
+
+    for (uint32_t k = 1; k <= TASKS; k++) { /* the victim last */
+        uint32_t i = (dies + k) % TASKS;
+        int status = -1;
+
+        if (i == dies && stop)
+            kill(all[i].pid, SIGKILL);
+        waitpid(all[i].pid, &status, 0);
+        if (i != dies)
+            right = right && status == 0;
+        else
+            right = right && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+        fclose(all[i].from);
+    }
+    return right;
+}
+
+static void run(uint32_t cases, const char *how)
+{
+    static struct task tasks[AT_ONCE][TASKS];
+
+    for (uint32_t first = 0; first < cases; first += AT_ONCE) {
+        for (uint32_t i = 0; i < AT_ONCE && first + i < cases; i++)
+            start_case(tasks[i], first + i, how);
+        for (uint32_t i = 0; i < AT_ONCE && first + i < cases; i++)
+            CU_ASSERT(end_case(tasks[i], first + i, how[0] == 's'));
+    }
+}
+
+static void killed_members_are_left_behind(void)
+{
+    run(KILLS, "kill");
+}
+
+static void stopped_members_are_left_behind(void)
+{
+    run(STOPS, "stop");
+}
+
+int main(int argc, char **argv)
+{
+    CU_TestInfo tests[] = {
+        { "killed members are left behind", killed_members_are_left_behind },
+        { "stopped members are left behind", stopped_members_are_left_behind },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "members of groups that are killed", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+    int status;
+
+    if (argc == 4)
+        return play(argv + 1);
+    signal(SIGPIPE, SIG_IGN);
+    status = own_pvm_begin();
+    if (status != 0)
+        return status;
+    status = nf_unit_main(suites);
+    own_pvm_end();
+    return status;
+}
