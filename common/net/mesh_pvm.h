@@ -87,6 +87,11 @@ extern const struct nf_mesh_ops nf_mesh_pvm;
 enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
                                   uint32_t rank, struct mesh_pvm **mesh_p,
                                   struct nf_error *err);
+/** nf_mesh_subset. */
+enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
+                                  uint32_t count, uint64_t id,
+                                  struct nf_mesh **mesh_p,
+                                  struct nf_error *err);
 /** Free a mesh that is in no space. */
 void nf_mesh_pvm_free(struct mesh_pvm *p);
 /** Make it known under @p cookie, and take what has come early for it.

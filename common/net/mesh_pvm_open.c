@@ -391,3 +391,66 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
         nf_mesh_close(&p->base);
     return status;
 }
+
+/* --------------------------------------------------------------- subsets */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+/* The same at all members, without a word. */
+static uint64_t subset_cookie(const struct mesh_pvm *p, const uint32_t *members,
+                              uint32_t count, uint64_t id)
+{
+    uint64_t cookie = mix(p->cookie, id);
+
+    for (uint32_t i = 0; i < count; i++)
+        cookie = mix(cookie, members[i]);
+    return cookie;
+}
+
+enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
+                                  uint32_t count, uint64_t id,
+                                  struct nf_mesh **mesh_p, struct nf_error *err)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh, *sub;
+    uint64_t cookie = subset_cookie(p, members, count, id);
+    uint32_t rank;
+    int *tids;
+    enum nf_status status =
+        nf_mesh_check_subset(mesh, members, count, &rank, err);
+
+    if (status != NF_OK)
+        return status;
+    for (struct mesh_pvm *q = p->space->meshes; q != NULL; q = q->next)
+        if (q->cookie == cookie)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "these members have a mesh with this id already");
+    tids = nf_calloc(count, sizeof(*tids));
+    if (tids == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < count; i++)
+        tids[i] = p->members[members[i]].tid;
+    status = nf_mesh_pvm_create(tids, count, rank, &sub, err);
+    nf_free(tids);
+    if (status != NF_OK)
+        return status;
+    sub->id = id;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct mesh_member *old = &p->members[members[i]];
+
+        sub->members[i].convert = old->convert;
+        sub->members[i].exited = old->exited;
+        nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
+    }
+    status = nf_mesh_pvm_enter(sub, p->space, cookie);
+    if (status != NF_OK) {
+        nf_mesh_space_leave(sub);
+        nf_mesh_pvm_free(sub);
+        return nf_fail(err, status, "out of memory");
+    }
+    *mesh_p = &sub->base;
+    return NF_OK;
+}
