@@ -27,21 +27,21 @@ extern "C" {
 /** 0 is success, > 0 is not an error, < 0 is an error. */
 enum nf_status {
     NF_OK = 0,
-    NF_WAIT = 1,              /**< nothing now, ask again */
-    NF_ERR_INVAL = -1,        /**< bad argument, option or input file */
-    NF_ERR_NOMEM = -2,        /**< out of memory */
-    NF_ERR_RANGE = -3,        /**< a number out of its range */
-    NF_ERR_FAILED = -4,       /**< the job, or a unit of it, failed */
-    NF_ERR_UNREACHABLE = -5,  /**< PVM, a host or the daemon can't be reached */
-    NF_ERR_VERIFY = -6,       /**< the result is wrong */
-    NF_ERR_INTERRUPTED = -7,  /**< stopped by a signal or a cancel */
-    NF_ERR_IO = -8,           /**< a file could not be read or written */
-    NF_ERR_PROTOCOL = -9,     /**< a message that does not decode */
+    NF_WAIT = 1,             /**< nothing now, ask again */
+    NF_ERR_INVAL = -1,       /**< bad argument, option or input file */
+    NF_ERR_NOMEM = -2,       /**< out of memory */
+    NF_ERR_RANGE = -3,       /**< a number out of its range */
+    NF_ERR_FAILED = -4,      /**< the job, or a unit of it, failed */
+    NF_ERR_UNREACHABLE = -5, /**< PVM, a host or the daemon can't be reached */
+    NF_ERR_VERIFY = -6,      /**< the result is wrong */
+    NF_ERR_INTERRUPTED = -7, /**< stopped by a signal or a cancel */
+    NF_ERR_IO = -8,          /**< a file could not be read or written */
+    NF_ERR_PROTOCOL = -9,    /**< a message that does not decode */
     /* collective operations, see nowfarm_group.h */
-    NF_ERR_MISMATCH = -10,    /**< members made different calls */
-    NF_ERR_TIMEDOUT = -11,    /**< a member did not come in time */
-    NF_ERR_DEAD = -12,        /**< a member has ended */
-    NF_ERR_REVOKED = -13,     /**< the group was given up before */
+    NF_ERR_MISMATCH = -10, /**< members made different calls */
+    NF_ERR_TIMEDOUT = -11, /**< a member did not come in time */
+    NF_ERR_DEAD = -12,     /**< a member has ended */
+    NF_ERR_REVOKED = -13,  /**< the group was given up before */
 };
 
 /** Bytes of nf_error.text, its final NUL included. */
@@ -67,9 +67,9 @@ const char *nf_version(void);
 /** Element type of shared data, inputs or results.  Between machines of one
  *  data format the bytes travel as they are; between others nowfarm converts
  *  element by element, for which it must know the type. */
-enum nf_type { NF_BYTES, NF_INT32, NF_INT64, NF_FLOAT32, NF_FLOAT64 };
+enum nf_type { NF_BYTES, NF_INT32, NF_INT64, NF_FLOAT32, NF_FLOAT64, NF_INT16 };
 
-/** @return bytes of one element of @p type: 1, 4, 8, 4, 8; 0 if unknown. */
+/** @return bytes of one element of @p type: 1, 4, 8, 4, 8, 2; 0 if unknown. */
 size_t nf_type_bytes(enum nf_type type);
 
 /** A growing buffer that your functions append to.  nowfarm owns it. */
@@ -105,27 +105,27 @@ enum nf_combine {
 /** What compute() gets: the units [first, first + count) and where to put
  *  their results. */
 struct nf_work {
-    uint64_t first;          /**< first unit */
-    uint64_t count;          /**< units; 1 unless nf_app.batch_units > 1 */
-    const void *input;       /**< what split() appended for them, in order */
+    uint64_t first;    /**< first unit */
+    uint64_t count;    /**< units; 1 unless nf_app.batch_units > 1 */
+    const void *input; /**< what split() appended for them, in order */
     size_t input_bytes;
-    const void *shared;      /**< what share() appended; the same in all calls */
+    const void *shared; /**< what share() appended; the same in all calls */
     size_t shared_bytes;
-    struct nf_buf *result;   /**< append the result here; if count > 1, count
-                                  results of equal size, in order */
-    uint32_t slot;           /**< compute thread, 0..slots-1 of this slave */
-    char *error;             /**< on failure, print one line of reason here */
+    struct nf_buf *result; /**< append the result here; if count > 1, count
+                                results of equal size, in order */
+    uint32_t slot;         /**< compute thread, 0..slots-1 of this slave */
+    char *error;           /**< on failure, print one line of reason here */
     size_t error_bytes;
 };
 
 /** A kind of job.  Zero-initialise it and set what you need.
  *  split, collect and share run in the loop that also keeps the slaves company:
- *  slaves end when they have heard nothing for 7 s, so no call of these may take
- *  longer than a few seconds. */
+ *  slaves end when they have heard nothing for 7 s, so no call of these may
+ * take longer than a few seconds. */
 struct nf_app {
-    const char *name;        /**< [a-z0-9_-]+; same in master and slaves */
-    uint64_t units;          /**< N; 0 is legal and does nothing */
-    void *user;              /**< handed to split, collect and share */
+    const char *name; /**< [a-z0-9_-]+; same in master and slaves */
+    uint64_t units;   /**< N; 0 is legal and does nothing */
+    void *user;       /**< handed to split, collect and share */
 
     /** Append the input of @p unit to @p input.  Called in the master, once
      *  for every time the unit is handed out.  An error ends the job. */
@@ -164,27 +164,27 @@ struct nf_app {
 /** How far a job is; see nf_options.progress. */
 struct nf_progress {
     uint64_t units, done, failed;
-    uint32_t slaves, slots;  /**< alive now */
-    int64_t elapsed_us;      /**< since the job's data began to flow */
+    uint32_t slaves, slots; /**< alive now */
+    int64_t elapsed_us;     /**< since the job's data began to flow */
 };
 
 /** How to run a job.  Zero-initialise it: 0 or NULL means the default. */
 struct nf_options {
-    const char *policy;      /**< see nowfarm(1); default "presend:td=auto" */
-    const char *transport;   /**< "pvm" (default) or "local" (threads) */
-    const char *hosts_file;  /**< see nowfarm(1); default: the hosts there are */
-    uint32_t slaves;         /**< slave tasks in all; default one a host */
-    uint32_t slots;          /**< compute threads a slave; default max(1, cores
-                                  of its host / slaves on that host) */
+    const char *policy;     /**< see nowfarm(1); default "presend:td=auto" */
+    const char *transport;  /**< "pvm" (default) or "local" (threads) */
+    const char *hosts_file; /**< see nowfarm(1); default: the hosts there are */
+    uint32_t slaves;        /**< slave tasks in all; default one a host */
+    uint32_t slots;         /**< compute threads a slave; default max(1, cores
+                                 of its host / slaves on that host) */
     const char *slave_program; /**< absolute path, on every host; default: this
                                   program itself */
-    int64_t unit_timeout_us; /**< limit for one unit; default none */
-    uint32_t max_attempts;   /**< a unit's tries; default 3 */
+    int64_t unit_timeout_us;   /**< limit for one unit; default none */
+    uint32_t max_attempts;     /**< a unit's tries; default 3 */
     int64_t heartbeat_timeout_us; /**< silence after which a slave counts as
                                   lost; default 4 s, at least 200 ms */
-    uint64_t seed;           /**< for policies that draw random numbers */
-    const char *trace_file;  /**< record what happens, see doc/trace.md; an
-                                  existing file is replaced.  Default: don't */
+    uint64_t seed;                /**< for policies that draw random numbers */
+    const char *trace_file;       /**< record what happens, see doc/trace.md; an
+                                       existing file is replaced.  Default: don't */
     /** Called in the master every progress_every_us (default 200 ms). */
     void (*progress)(void *user, const struct nf_progress *progress);
     int64_t progress_every_us;
@@ -194,7 +194,7 @@ struct nf_options {
     /** Called in the master for each event worth telling a person (a slave
      *  lost, a host left out).  Default: "nowfarm: line" on standard error. */
     void (*notice)(void *user, const char *line);
-    void *user;              /**< handed to progress, output and notice */
+    void *user; /**< handed to progress, output and notice */
     /** If not NULL: polled between events; != 0 stops the job.  nf_run()
      *  installs no signal handlers of its own. */
     const volatile int *stop;
@@ -223,29 +223,29 @@ struct nf_unit_failure {
 /** What policy "auto" has learnt of a slot. */
 struct nf_report_slot {
     char host[64];
-    uint32_t slave, slot;    /**< number of the slave, slot within it */
-    uint64_t chunks;         /**< that it is learnt from */
-    double td_s;             /**< the implied interval: between two sends to the
-                                  slot while it has all it can take,
-                                  max(service, (service + latency) / window) */
-    double service_s;        /**< computing a chunk of g units */
-    double latency_s;        /**< there and back */
-    uint64_t window;         /**< chunks that it may have at one time */
+    uint32_t slave, slot; /**< number of the slave, slot within it */
+    uint64_t chunks;      /**< that it is learnt from */
+    double td_s;          /**< the implied interval: between two sends to the
+                               slot while it has all it can take,
+                               max(service, (service + latency) / window) */
+    double service_s;     /**< computing a chunk of g units */
+    double latency_s;     /**< there and back */
+    uint64_t window;      /**< chunks that it may have at one time */
 };
 
 /** Where the time went.  The five parts are means over the slots and add up
  *  to makespan_s. */
 struct nf_report {
     uint64_t units, done_units, failed_units;
-    uint32_t slaves, slots;  /**< the most that were there at one time */
-    char policy[256];        /**< the policy as it was run */
+    uint32_t slaves, slots; /**< the most that were there at one time */
+    char policy[256];       /**< the policy as it was run */
     char transport[16];
-    double startup_s;        /**< until the first slave was there */
-    double makespan_s;       /**< from the first byte of the job's data sent to
-                                  the last result accepted */
-    double compute_s;        /**< sum over all accepted chunks */
-    double lower_bound_s;    /**< compute_s / slots; of emulated times: work
-                                  / sum of the slots' speeds */
+    double startup_s;     /**< until the first slave was there */
+    double makespan_s;    /**< from the first byte of the job's data sent to
+                               the last result accepted */
+    double compute_s;     /**< sum over all accepted chunks */
+    double lower_bound_s; /**< compute_s / slots; of emulated times: work
+                               / sum of the slots' speeds */
     uint64_t messages, bytes_out, bytes_in; /**< messages: data and results */
     uint64_t retries, duplicates;           /**< units */
     uint32_t lost_slaves;
@@ -253,8 +253,8 @@ struct nf_report {
         part_tail_s;
     uint32_t nfailures;
     struct nf_unit_failure failures[NF_REPORT_FAILURES];
-    uint64_t copies;         /**< chunks that two slaves had at a time */
-    uint32_t nlearnt;        /**< 0 with other policies than auto */
+    uint64_t copies;  /**< chunks that two slaves had at a time */
+    uint32_t nlearnt; /**< 0 with other policies than auto */
     struct nf_report_slot learnt[NF_REPORT_SLOTS];
     char emulate[512]; /**< nf_options.emulate; "": times are real */
     char gather[16];         /**< nf_options.gather */
@@ -277,7 +277,8 @@ struct nf_report {
  *  @param err       may be NULL
  *  @retval NF_OK               every unit was collected
  *  @retval NF_ERR_FAILED       units were given up (see the report), or split
- *                              or collect returned an error, or no slave is left
+ *                              or collect returned an error, or no slave is
+ * left
  *  @retval NF_ERR_INVAL        bad option; nothing was started
  *  @retval NF_ERR_UNREACHABLE  no PVM, or no slave could be started
  *  @retval NF_ERR_INTERRUPTED  *options->stop became != 0 */

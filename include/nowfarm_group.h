@@ -43,8 +43,8 @@ struct nf_group;
 struct nf_request;
 
 /** Element types.  Between machines of different data formats elements are
- *  converted; for that the type must be true.  16-bit numbers and opaque bytes
- *  are not: use them between machines of one byte order only. */
+ *  converted; for that the type must be true.  Opaque bytes are not: use them
+ *  for what has no byte order. */
 enum nf_elem {
     NF_ELEM_BYTE, /**< moved, and combined bitwise; no arithmetic */
     NF_ELEM_INT8,
@@ -174,7 +174,7 @@ enum nf_status nf_group_shrink(struct nf_group *group,
                                struct nf_group **group_p, struct nf_error *err);
 
 /** A type of your own, an array of @p units units of @p unit_bytes (1, 2, 4 or
- *  8) bytes, each a number: 4 and 8 are converted between machines.  All members
+ *  8) bytes, each a number, which is converted between machines.  All members
  *  define the same types in the same order; a group made by shrink keeps them.
  *  @param type_p  to be used as type
  *  @retval NF_ERR_RANGE  @retval NF_ERR_NOMEM */

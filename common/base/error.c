@@ -80,6 +80,8 @@ size_t nf_type_bytes(enum nf_type type)
     switch (type) {
     case NF_BYTES:
         return 1;
+    case NF_INT16:
+        return 2;
     case NF_INT32:
     case NF_FLOAT32:
         return 4;

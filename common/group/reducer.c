@@ -60,6 +60,12 @@ enum nf_status nf_reducer_init(struct nf_reducer *r, const struct nf_app *app,
     }
 #define LESS(a, b) ((a) < (b))
 
+static void combine_int16(enum nf_combine by, void *inout, const void *in,
+                          size_t bytes)
+{
+    COMBINE(int16_t, uint16_t, LESS)
+}
+
 static void combine_int32(enum nf_combine by, void *inout, const void *in,
                           size_t bytes)
 {
@@ -94,6 +100,9 @@ void nf_reducer_combine(const struct nf_app *app, void *inout, const void *in,
         return;
     }
     switch (app->result_type) {
+    case NF_INT16:
+        combine_int16(app->combine_by, inout, in, bytes);
+        break;
     case NF_INT32:
         combine_int32(app->combine_by, inout, in, bytes);
         break;

@@ -14,11 +14,11 @@ struct elem {
 static const struct elem elems[] = {
     [NF_ELEM_BYTE] = { 1, NF_BYTES },
     [NF_ELEM_INT8] = { 1, NF_BYTES },
-    [NF_ELEM_INT16] = { 2, NF_BYTES },
+    [NF_ELEM_INT16] = { 2, NF_INT16 },
     [NF_ELEM_INT32] = { 4, NF_INT32 },
     [NF_ELEM_INT64] = { 8, NF_INT64 },
     [NF_ELEM_UINT8] = { 1, NF_BYTES },
-    [NF_ELEM_UINT16] = { 2, NF_BYTES },
+    [NF_ELEM_UINT16] = { 2, NF_INT16 },
     [NF_ELEM_UINT32] = { 4, NF_INT32 },
     [NF_ELEM_UINT64] = { 8, NF_INT64 },
     [NF_ELEM_FLOAT32] = { 4, NF_FLOAT32 },
@@ -60,7 +60,10 @@ enum nf_type nf_elem_wire(const struct nf_user_codes *codes, int type)
     if (is_user_type(codes, type)) {
         uint32_t unit = codes->types[type - NF_ELEM_USER].unit_bytes;
 
-        return unit == 8 ? NF_INT64 : unit == 4 ? NF_INT32 : NF_BYTES;
+        return unit == 8   ? NF_INT64
+               : unit == 4 ? NF_INT32
+               : unit == 2 ? NF_INT16
+                           : NF_BYTES;
     }
     return NF_BYTES;
 }

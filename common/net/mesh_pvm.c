@@ -21,6 +21,8 @@ enum {
     /* Times that libpvm is asked for more in a call that gives no event. */
     TURNS_MOST = 256,
     FDS_MOST = 1024,
+    /* So long a look at the sockets is as good as a new one. */
+    FRESH_US = 100,
     /* Sending reads too: more could come, and be confirmed, for ever. */
     UNTAKEN_MOST_BYTES = NF_LINK_WINDOW_MAX_BYTES,
 };
@@ -224,12 +226,21 @@ static void confirm(struct mesh_pvm *p, uint32_t member)
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
+    if (p->shy && member > p->base.rank && !m->heard)
+        return;
     if (m->exited ||
         (!m->owes_bye && (m->left || !nf_link_owes_confirmation(&m->link))))
         return;
-    m->owes_bye = false;
     nf_link_confirm(&m->link, &out);
-    nf_mesh_pvm_transmit(p, member, &out);
+    if (m->owes_bye) { /* to a task that may have ended by now */
+        int saved = nf_pvm_mute();
+
+        nf_mesh_pvm_transmit(p, member, &out);
+        nf_pvm_unmute(saved);
+    } else {
+        nf_mesh_pvm_transmit(p, member, &out);
+    }
+    m->owes_bye = false;
 }
 
 /* ------------------------------------------------------------ operations */
@@ -365,12 +376,13 @@ static enum nf_status look(struct mesh_pvm *p)
 {
     enum nf_status status;
 
-    if (p->drained && p->ntouched == 0) {
-        p->drained = false;
+    if (p->drained_us > 0 && nf_now_us() - p->drained_us < FRESH_US &&
+        p->ntouched == 0 && !nf_mesh_space_is_dead(p->space)) {
+        p->drained_us = 0;
         return NF_WAIT;
     }
     status = move(p);
-    p->drained = status == NF_OK;
+    p->drained_us = status == NF_OK ? nf_now_us() : 0;
     return status;
 }
 
@@ -405,9 +417,10 @@ static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
 
-    if (p->urgent.head != NULL || p->normal.head != NULL || p->failed != NF_OK)
+    if (p->urgent.head != NULL || p->normal.head != NULL ||
+        p->failed != NF_OK || nf_mesh_space_is_dead(p->space))
         return NF_OK;
-    p->drained = false;
+    p->drained_us = 0;
     return nf_mesh_pvm_sleep(timeout_us) ? NF_OK : NF_WAIT;
 }
 

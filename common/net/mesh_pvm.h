@@ -56,8 +56,8 @@ struct mesh_pvm {
     struct mesh_note *current; /**< holds the head of the last event */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
-    bool drained;              /**< no socket had more when last asked, and
-                                    nobody has slept since */
+    int64_t drained_us; /**< when no socket had more; 0: long ago, or somebody
+                             has slept since */
     bool shy; /**< opened without a meeting: nothing goes to a member behind
                    this one before that has spoken, since what goes by the pvmds
                    could be overtaken on the route that it opens */

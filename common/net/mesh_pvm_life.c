@@ -81,6 +81,8 @@ static void say_bye(struct mesh_pvm *p, uint32_t member)
     struct nf_msg bye = { .kind = KIND_BYE };
     struct nf_link_out out;
 
+    if (p->shy && member > p->base.rank && !m->heard)
+        return;
     nf_link_purge(&m->link);
     if (!m->left && !m->exited && nf_link_queue(&m->link, &bye) == NF_OK &&
         nf_link_next(&m->link, &out) == NF_OK && out.frame.kind == KIND_BYE)
@@ -121,6 +123,7 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
     struct nf_pvm_guard guard;
+    int saved;
 
     if (p->space == NULL) {
         nf_mesh_pvm_free(p);
@@ -129,10 +132,12 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
     if (!nf_mesh_space_is_dead(p->space)) {
         nf_pvm_enter(p->space->context, false, &guard);
         (void)nf_pvm_pump(); /* who has gone already need not be told */
+        saved = nf_pvm_mute(); /* who closed first may have ended by now */
         for (uint32_t i = 0; i < p->base.ranks; i++)
             if (i != p->base.rank)
                 say_bye(p, i);
-        if (nf_mesh_pvm_is_last(p))
+        nf_pvm_unmute(saved);
+        if (!p->shy && nf_mesh_pvm_is_last(p)) /* shy ones are of event loops */
             linger(p);
         nf_pvm_return(&guard);
     }

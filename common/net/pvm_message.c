@@ -182,31 +182,36 @@ static int unpack_typed(enum nf_type type, void *to, size_t bytes)
     case NF_FLOAT64:
         return pvm_upkdouble(to, elements, 1);
     case NF_BYTES:
+    case NF_INT16:
     case NF_INT64:
         break;
     }
     return pvm_upkbyte(to, (int)bytes, 1);
 }
 
-static uint64_t big_endian(uint64_t value)
+/* libpvm has no XDR of 64 bits, and makes 16 bits 32: these go as bytes, the
+ * highest one first. */
+static bool is_swapped(enum nf_type type)
+{
+    return type == NF_INT64 || type == NF_INT16;
+}
+
+/* From this machine's order to the highest byte first, or back. */
+static void swap_bytes(enum nf_type type, uint8_t *data, size_t bytes)
 {
     const union {
         uint16_t number;
         uint8_t bytes[2];
     } probe = { .number = 1 };
+    size_t width = nf_type_bytes(type);
 
-    return probe.bytes[0] == 1 ? __builtin_bswap64(value) : value;
-}
+    for (size_t i = 0; i + width <= bytes && probe.bytes[0] == 1; i += width)
+        for (size_t b = 0; b < width / 2; b++) {
+            uint8_t byte = data[i + b];
 
-static void swap_int64(void *data, size_t bytes)
-{
-    for (size_t i = 0; i + 8 <= bytes; i += 8) {
-        uint64_t value;
-
-        memcpy(&value, (char *)data + i, 8);
-        value = big_endian(value);
-        memcpy((char *)data + i, &value, 8);
-    }
+            data[i + b] = data[i + width - 1 - b];
+            data[i + width - 1 - b] = byte;
+        }
 }
 
 enum nf_status nf_pvm_take(const struct nf_link_in *in)
@@ -222,8 +227,8 @@ enum nf_status nf_pvm_take(const struct nf_link_in *in)
         code = pvm_upkbyte((char *)in->payload, (int)f->payload_bytes, 1);
     else
         code = unpack_typed(f->type, in->payload, f->payload_bytes);
-    if (f->converted && f->type == NF_INT64)
-        swap_int64(in->payload, f->payload_bytes);
+    if (f->converted && is_swapped(f->type))
+        swap_bytes(f->type, in->payload, f->payload_bytes);
     return code < 0 ? NF_ERR_PROTOCOL : NF_OK;
 }
 
@@ -242,9 +247,10 @@ static int pack_typed(enum nf_type type, const uint8_t *data, size_t bytes)
         return pvm_pkfloat((float *)(uintptr_t)data, elements, 1);
     case NF_FLOAT64:
         return pvm_pkdouble((double *)(uintptr_t)data, elements, 1);
+    case NF_INT16:
     case NF_INT64:
         memcpy(swapped, data, bytes);
-        swap_int64(swapped, bytes);
+        swap_bytes(type, (uint8_t *)swapped, bytes);
         return pvm_pkbyte((char *)swapped, (int)bytes, 1);
     case NF_BYTES:
         break;

@@ -78,7 +78,7 @@ enum nf_status nf_frame_decode(const uint8_t header[NF_FRAME_HEADER_BYTES],
     size_t element;
 
     if (get32(header) != FRAME_MAGIC || header[4] >= NF_MSG_KINDS ||
-        header[5] > NF_FLOAT64 || header[6] > 1)
+        header[5] > NF_INT16 || header[6] > 1)
         return NF_ERR_PROTOCOL;
     frame_p->kind = (enum nf_msg_kind)header[4];
     frame_p->type = (enum nf_type)header[5];

@@ -43,7 +43,7 @@ static void repair(uint8_t header[NF_FRAME_HEADER_BYTES], uint8_t how,
     if (how & 1)
         header[4] %= NF_MSG_KINDS;
     if (how & 2)
-        header[5] %= NF_FLOAT64 + 1;
+        header[5] %= NF_INT16 + 1;
     if (how & 4)
         header[6] &= 1;
     memset(header + 8, 0, 16); /* cookie; consumed_bytes */

@@ -141,7 +141,7 @@ static uint64_t seed_of(uint32_t from, uint32_t to, uint32_t i)
 
 static enum nf_type type_of(uint64_t seed)
 {
-    return (enum nf_type)(seed % (NF_FLOAT64 + 1));
+    return (enum nf_type)(seed % (NF_INT16 + 1));
 }
 
 static size_t bytes_of(uint64_t seed)

@@ -256,14 +256,27 @@ static int play(char **args)
 
 static int said_fd; /* what tasks say on standard error: nothing */
 
-static void check_nothing_said(void)
+/* libpvm has a line of its own for who writes to a task that has ended, until
+ * word of that end comes; no option silences it. */
+static bool is_libpvms(const char *line)
 {
-    char text[4096];
-    ssize_t bytes = pread(said_fd, text, sizeof(text), 0);
+    return strncmp(line, "libpvm [", 8) == 0 &&
+           strstr(line, "mxfer() write tt sock: Broken pipe") != NULL;
+}
 
-    CU_ASSERT_EQUAL(bytes, 0);
-    if (bytes > 0)
-        fprintf(stderr, "%.*s", (int)bytes, text);
+/* @param ended  some tasks end while others still use the group */
+static void check_nothing_said(bool ended)
+{
+    char text[4096] = "";
+    ssize_t bytes = pread(said_fd, text, sizeof(text) - 1, 0);
+
+    CU_ASSERT(bytes >= 0);
+    for (char *line = strtok(text, "\n"); line != NULL;
+         line = strtok(NULL, "\n")) {
+        CU_ASSERT(ended && is_libpvms(line));
+        if (!ended || !is_libpvms(line))
+            fprintf(stderr, "%s\n", line);
+    }
     CU_ASSERT_EQUAL(ftruncate(said_fd, 0), 0);
     lseek(said_fd, 0, SEEK_SET);
 }
@@ -326,7 +339,7 @@ static void run(const char *scene, uint32_t count, int dies)
             CU_ASSERT_EQUAL(status, 0);
         fclose(all[i].from);
     }
-    check_nothing_said();
+    check_nothing_said(dies >= 0 || strcmp(scene, "absent") == 0);
 }
 
 static void tasks_get_right_results(void)

@@ -64,7 +64,7 @@ static void test_headers_that_lie(void)
     lie(f, 4, 255, NF_ERR_PROTOCOL);
     lie(f, 4, NF_MSG_NONE, NF_ERR_PROTOCOL); /* a confirmation has no data */
     lie(f, 4, NF_MSG_PING, NF_ERR_PROTOCOL); /* urgent has no payload */
-    lie(f, 5, NF_FLOAT64 + 1, NF_ERR_PROTOCOL);
+    lie(f, 5, NF_INT16 + 1, NF_ERR_PROTOCOL);
     lie(f, 6, 2, NF_ERR_PROTOCOL);
     lie(f, 7, 1, NF_OK); /* no window: not believed, see below */
     lie(f, 7, 255, NF_OK);

@@ -144,7 +144,7 @@ static void all_types_and_sizes(void)
 
     begin(peer_program);
     start(1);
-    for (int type = NF_BYTES; type <= NF_FLOAT64; type++) {
+    for (int type = NF_BYTES; type <= NF_INT16; type++) {
         for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
             send_payload(0, seed + i, sizes[i], (enum nf_type)type);
         for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
