@@ -92,7 +92,7 @@ static void test_bad_apps(void)
     REFUSED(name, name, "name");
     REFUSED(compute, NULL, "compute");
     REFUSED(input_type, (enum nf_type)77, "type");
-    REFUSED(result_type, (enum nf_type)5, "type");
+    REFUSED(result_type, (enum nf_type)(NF_INT16 + 1), "type");
     REFUSED(shared_type, (enum nf_type) - 1, "type");
 #undef REFUSED
 }
