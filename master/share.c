@@ -20,14 +20,18 @@ static const int64_t GRACE_US = 200 * 1000LL;
 enum { TRIES_MOST = 2 };
 /* Less is sent sooner than a group is opened. */
 enum { LEAST_BYTES = 64 * 1024 };
+/* Between slaves of one host there is no wire to save, and copies in its memory
+ * are the faster the fewer processes take turns: measured, 128 MiB to two
+ * slaves take 0.4 s directly and 3 s by a broadcast. */
+enum { ONE_HOST_MOST_BYTES = 32 << 20 };
 
 static enum nf_elem elem_of(enum nf_type type)
 {
-    static const enum nf_elem elems[] = { [NF_BYTES] = NF_ELEM_BYTE,
-                                          [NF_INT32] = NF_ELEM_INT32,
-                                          [NF_INT64] = NF_ELEM_INT64,
-                                          [NF_FLOAT32] = NF_ELEM_FLOAT32,
-                                          [NF_FLOAT64] = NF_ELEM_FLOAT64 };
+    static const enum nf_elem elems[] = {
+        [NF_BYTES] = NF_ELEM_BYTE,      [NF_INT32] = NF_ELEM_INT32,
+        [NF_INT64] = NF_ELEM_INT64,     [NF_FLOAT32] = NF_ELEM_FLOAT32,
+        [NF_FLOAT64] = NF_ELEM_FLOAT64, [NF_INT16] = NF_ELEM_INT16
+    };
 
     return elems[type];
 }
@@ -95,6 +99,17 @@ static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
     return status;
 }
 
+static bool pays(const struct engine *e, const uint32_t *members,
+                 uint32_t count)
+{
+    bool hosts = false;
+
+    for (uint32_t i = 2; i < count; i++)
+        hosts =
+            hosts || e->slaves[members[i]].host != e->slaves[members[1]].host;
+    return count > 2 && (hosts || e->shared->bytes <= ONE_HOST_MOST_BYTES);
+}
+
 static void broadcast(struct engine *e)
 {
     uint32_t *members = nf_malloc(((size_t)e->nslaves + 1) * sizeof(*members));
@@ -113,7 +128,8 @@ static void broadcast(struct engine *e)
         e->slaves[i].awaits_shared = false;
         members[count++] = i;
     }
-    if (count > 2 && start_broadcast(e, members, count, &err) == NF_OK) {
+    if (pays(e, members, count) &&
+        start_broadcast(e, members, count, &err) == NF_OK) {
         e->report.bytes_out += e->shared->bytes;
     } else {
         nf_gather_close_shared(e);

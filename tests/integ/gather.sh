@@ -129,7 +129,7 @@ unset NOWFARM_LOG
 # ------------------------------------------------------------------ shared data
 says() { grep -q "$1" "$work/err"; }
 export NOWFARM_LOG=info
-shared=(synth --units 200 --cost 10ms --shared 64MiB --slaves 4 --slots 1
+shared=(synth --units 400 --cost 10ms --shared 31MiB --slaves 4 --slots 1
     --heartbeat-timeout 1s --verify --json)
 start run "${shared[@]}"
 check "four slaves are there" list_slaves 4
