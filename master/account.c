@@ -3,8 +3,9 @@
  * A slot's time from the begin of the job to its end is split in five: compute
  * (in kernels), master (free while the master worked on the answer), idle (free
  * because the pacer held back), tail (free after its last answer until the job,
- * or what is before the last gather, ended) and the rest, transfer: shared data, leases and results on their way,
- * gathering them, and waiting for them.  The report gives the means over the slots. */
+ * or what is before the last gather, ended) and the rest, transfer: shared
+ * data, leases and results on their way, gathering them, and waiting for them.
+ * The report gives the means over the slots. */
 #include "config.h"
 #include <string.h>
 #include "common/base/alloc.h"

@@ -54,12 +54,12 @@ static void record(struct engine *e, bool ends, int64_t now_us)
         const struct slave *slave = &e->slaves[m->peer];
 
         if (slave->state == SLAVE_READY) /* else it was lost, which ends it */
-            nf_trace_phase(e->trace, now_us,
-                           &(struct nf_trace_phase){
-                               .slave = m->peer,
-                               .name = "gather",
-                               .host = e->hosts[slave->host].name,
-                               .ends = ends });
+            nf_trace_phase(
+                e->trace, now_us,
+                &(struct nf_trace_phase){ .slave = m->peer,
+                                          .name = "gather",
+                                          .host = e->hosts[slave->host].name,
+                                          .ends = ends });
     }
 }
 

@@ -202,7 +202,7 @@ void nf_members_count_out(struct engine *e, struct slave *slave)
 
 /* News of `count` slaves of a spawn.  @return how many of them were awaited */
 uint32_t nf_members_spawn_settled(struct engine *e, uint32_t spawn_id,
-                              uint32_t count)
+                                  uint32_t count)
 {
     struct spawn *spawn = &e->spawns[spawn_id];
 

@@ -225,7 +225,8 @@ static enum nf_status send_answers(struct nf_slave *s,
         if (s->job.hold && answer->kind == NF_MSG_RESULT)
             status = nf_groups_keep(s, answer);
         if (status == NF_OK)
-            status = nf_comm_send(s, answer->kind, &answer->body, answer->payload);
+            status =
+                nf_comm_send(s, answer->kind, &answer->body, answer->payload);
         answer = answer->next;
     }
     /* what sleeps is not to be done by the communicator */

@@ -3,8 +3,8 @@
 /** @file codec.h  Numbers, texts and layouts on byte buffers, for wire.c and
  *  wire_group.c.  Numbers are little endian, texts end with NUL, nothing is
  *  padded.  A decoder reads through a cursor that turns `bad` at the first byte
- *  that is missing or senseless, so that it checks once, at its end; nothing from
- *  the wire is ever an assertion. */
+ *  that is missing or senseless, so that it checks once, at its end; nothing
+ * from the wire is ever an assertion. */
 #include <math.h>
 #include <string.h>
 #include "common/base/alloc.h"
@@ -35,7 +35,8 @@ static inline enum nf_status body_end(const struct nf_body *body)
     return body->failed ? NF_ERR_NOMEM : NF_OK;
 }
 
-static inline void put_bytes(struct nf_body *body, const void *data, size_t bytes)
+static inline void put_bytes(struct nf_body *body, const void *data,
+                             size_t bytes)
 {
     if (body->failed || bytes > body->capacity - body->bytes) {
         body->failed = true;
@@ -204,7 +205,8 @@ static inline enum nf_status get_end(const struct cursor *in)
 }
 
 /* The units of a lease or result: at least one, and numbers that exist. */
-static inline void check_units(struct cursor *in, uint64_t first, uint64_t count)
+static inline void check_units(struct cursor *in, uint64_t first,
+                               uint64_t count)
 {
     if (count == 0 || first > UINT64_MAX - count)
         in->bad = true;
@@ -223,8 +225,9 @@ static inline bool is_uniform(const uint64_t *sizes_bytes, uint64_t count)
 
 /* Bytes of an encoded layout, or SIZE_MAX if no memory could hold it.
  * *table_p: whether it is a table. */
-static inline size_t layout_bytes(const struct nf_layout *layout, uint64_t count,
-                           const uint64_t *sizes_bytes, bool *table_p)
+static inline size_t layout_bytes(const struct nf_layout *layout,
+                                  uint64_t count, const uint64_t *sizes_bytes,
+                                  bool *table_p)
 {
     *table_p = layout->unit_bytes == NF_LAYOUT_TABLE &&
                !is_uniform(sizes_bytes, count);
@@ -233,8 +236,9 @@ static inline size_t layout_bytes(const struct nf_layout *layout, uint64_t count
     return count > (SIZE_MAX - 1024) / 8 ? SIZE_MAX : 8 + 8 * (size_t)count;
 }
 
-static inline void put_layout(struct nf_body *body, const struct nf_layout *layout,
-                       uint64_t count, const uint64_t *sizes_bytes, bool table)
+static inline void put_layout(struct nf_body *body,
+                              const struct nf_layout *layout, uint64_t count,
+                              const uint64_t *sizes_bytes, bool table)
 {
     if (layout->unit_bytes != NF_LAYOUT_TABLE) {
         put_u64(body, layout->unit_bytes);
@@ -246,7 +250,7 @@ static inline void put_layout(struct nf_body *body, const struct nf_layout *layo
 }
 
 static inline void get_layout(struct cursor *in, uint64_t count,
-                       struct nf_layout *layout_p)
+                              struct nf_layout *layout_p)
 {
     layout_p->table = NULL;
     layout_p->unit_bytes = get_u64(in);
