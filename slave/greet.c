@@ -92,7 +92,8 @@ enum nf_status nf_greet_job(struct nf_slave *s, const struct nf_msg *msg)
         i++;
     if (s->config->apps[i] == NULL)
         return refuse_app(s);
-    s->kernel.app = s->config->apps[i];
+    s->app = *s->config->apps[i];
+    s->kernel.app = &s->app;
     s->kernel.emulated_unit_us = s->job.emulated_unit_us;
     s->kernel.emulated_speed = s->job.emulated_speed;
     s->kernel.ending = &s->ending;

@@ -97,6 +97,8 @@ struct nf_slave {
     struct nf_port *port;
     atomic_uint refs; /**< workers and nf_slave_serve */
     struct nf_job_msg job;
+    /** Our own copy: a thread whose kernel hung outlives the caller's. */
+    struct nf_app app;
     struct nf_kernel kernel;
     struct nf_blob *shared;
     uint32_t nslots;

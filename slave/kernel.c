@@ -346,14 +346,16 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
         .start_us = start_us,
     };
     nf_buf_reset(&state->result);
-    while (left > 0 && !lease->nomem) {
+    /* once the slave ends, what the kernel needs may be gone */
+    while (left > 0 && !lease->nomem && !atomic_load(kernel->ending)) {
         uint64_t count = left < batch ? left : batch;
 
         run_call(&run, unit, count);
         unit += count;
         left -= count;
     }
-    end_part(&run, true);
+    if (left == 0)
+        end_part(&run, true);
     nf_blob_unref(lease->input);
     lease->input = NULL;
     state->end_us = run.now_us;

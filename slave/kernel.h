@@ -13,7 +13,7 @@ struct nf_kernel {
      *  by speed / 10^6; until *ending. */
     int64_t emulated_unit_us;
     uint32_t emulated_speed;
-    const atomic_bool *ending;
+    const atomic_bool *ending; /**< if it is set, no further call is made */
 };
 
 /** The buffers of one slot and what others may see of its work.  Used by one
