@@ -191,7 +191,7 @@ start() {
     rm -f "$work/stderr"
     mkfifo "$work/stderr"
     tee "$work/err" < "$work/stderr" | stamp > "$work/stamped" &
-    env --default-signal=INT,QUIT "$NF" "$@" \
+    env --default-signal=INT,QUIT,HUP "$NF" "$@" \
         > "$work/out" 2> "$work/stderr" < /dev/null &
     pid=$!
     start_ms=$(now_ms)
