@@ -31,9 +31,9 @@
  *  succeeded in the very call that failed for others, and a member that is
  *  still in an earlier call, or has one to make, may end that as ever.
  *
- *  However long a call takes, as long as its data move nobody is silent.  A
- *  member for whom others keep data, as for one that is slower than the root
- *  of many broadcasts, has one time-out more to be heard of.
+ *  However long a call takes, as long as its data move nobody is silent; nor is
+ *  a member that is slower than others, as the root of many broadcasts, and so
+ *  behind them by many calls, as long as it comes to each in time.
  *
  *  One thread at a time may use a group, and PVM allows one thread a process.
  *  No function writes to standard output.  All times are microseconds. */

@@ -75,9 +75,13 @@ struct nf_chase {
     bool resting;     /**< until asked_us */
     bool reads;       /**< the suspect should read; else it should send */
     bool moved;       /**< a member asked in this round has got on */
-    bool *asked;      /**< [P] in this round */
-    uint32_t *seen;   /**< [P] the progress in its last answer */
-    int64_t *seen_us; /**< [P] when that was new; 0: it never answered */
+    bool *asked;       /**< [P] in this round */
+    uint32_t *seen;    /**< [P] the progress in its last answer */
+    int64_t *seen_us;  /**< [P] when that was new; 0: it never answered */
+    int64_t *heard_us; /**< [P] when it last answered */
+    bool early;        /**< who should read was asked before the time-out */
+    uint32_t early_member;
+    int64_t early_us;
 };
 
 struct nf_group {

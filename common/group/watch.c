@@ -166,19 +166,28 @@ static bool needs(const struct nf_group *group, uint32_t member)
     return false;
 }
 
-/* What a member sent before it ended may still be on its way. */
-static enum nf_status look_for_deaths(struct nf_group *group, int64_t now_us)
+static enum nf_status blame(struct nf_group *group, enum nf_status reason,
+                            uint32_t member, const char *why)
 {
-    char text[80];
+    char text[160];
 
-    if (group->nleft == 0 || group->requests == NULL)
+    snprintf(text, sizeof(text), "member %" PRIu32 " %s", member, why);
+    return nf_group_revoke(group, reason, &member, 1, text);
+}
+
+/* What a member sent before it was lost may still be on its way.  Of members
+ * that are lost but have not ended others have told, who were in later calls. */
+static enum nf_status look_for_losses(struct nf_group *group, int64_t now_us)
+{
+    if ((group->nleft == 0 && !group->revoked) || group->requests == NULL ||
+        now_us - group->moved_us < NF_LEFT_GRACE_US)
         return NF_OK;
     for (uint32_t i = 0; i < group->ranks; i++) {
-        if (!group->left[i] || now_us - group->left_us[i] < NF_LEFT_GRACE_US ||
-            now_us - group->moved_us < NF_LEFT_GRACE_US || !needs(group, i))
+        if ((!group->left[i] && !group->lost[i]) ||
+            now_us - group->left_us[i] < NF_LEFT_GRACE_US || !needs(group, i))
             continue;
-        snprintf(text, sizeof(text), "member %" PRIu32 " has ended", i);
-        return nf_group_revoke(group, NF_ERR_DEAD, &i, 1, text);
+        return group->left[i] ? blame(group, NF_ERR_DEAD, i, "has ended")
+                              : blame(group, NF_ERR_TIMEDOUT, i, "is silent");
     }
     return NF_OK;
 }
@@ -225,15 +234,6 @@ static void rest(struct nf_group *group, int64_t now_us)
 {
     group->chase.resting = true;
     group->chase.asked_us = now_us;
-}
-
-static enum nf_status blame(struct nf_group *group, enum nf_status reason,
-                            uint32_t member, const char *why)
-{
-    char text[160];
-
-    snprintf(text, sizeof(text), "member %" PRIu32 " %s", member, why);
-    return nf_group_revoke(group, reason, &member, 1, text);
 }
 
 /* There is nobody more to ask, and that says who is to blame; but at first
@@ -296,7 +296,32 @@ void nf_group_saw_progress(struct nf_group *group, int64_t now_us)
 {
     group->moved_us = now_us;
     group->chase.active = false;
+    group->chase.early = false;
     group->chase.restarts = 0;
+}
+
+static int64_t early_us(const struct nf_group *group)
+{
+    return group->moved_us + group->timeout_us / 8;
+}
+
+/* One that should read may be busy between calls that it has data for, and
+ * answers when it comes to the next: it is asked soon, so that it has a time-out
+ * for that and is not waited for much longer. */
+static enum nf_status ask_early(struct nf_group *group, int64_t now_us)
+{
+    struct nf_chase *chase = &group->chase;
+    struct nf_control control = { .kind = NF_CONTROL_ASK };
+    bool reads;
+
+    chase->early = true;
+    chase->early_us = now_us;
+    if (!awaits(group, &chase->early_member, &reads) || !reads) {
+        chase->early_member = NF_PLAN_NONE;
+        return NF_OK;
+    }
+    control.nonce = ++chase->nonce;
+    return nf_group_send_control(group, chase->early_member, &control);
 }
 
 /* @return whether the member has got on since its last answer */
@@ -305,6 +330,7 @@ static bool note_progress(struct nf_chase *chase, uint32_t member,
 {
     bool known = chase->seen_us[member] != 0;
 
+    chase->heard_us[member] = now_us;
     if (known && chase->seen[member] == progress)
         return false;
     chase->seen[member] = progress;
@@ -321,10 +347,10 @@ static enum nf_status saw_answer(struct nf_group *group, uint32_t from,
                         control->state == NF_STATE_BLOCKED;
     int32_t ahead;
 
+    moved = note_progress(chase, from, control->progress, now_us);
     if (!chase->active || chase->resting || from != chase->suspect ||
         control->nonce != chase->nonce || group->requests == NULL)
         return NF_OK;
-    moved = note_progress(chase, from, control->progress, now_us);
     ahead = (int32_t)(control->epoch - group->requests->epoch);
     if (ahead > 0) /* its getting on is of no use here */
         return saw_end(group, NF_ERR_MISMATCH, from,
@@ -344,18 +370,23 @@ static enum nf_status saw_answer(struct nf_group *group, uint32_t from,
     return ask(group, control->awaits, control->state == NF_STATE_BLOCKED);
 }
 
-/* When a suspect that does not answer is silent.  One that should read may be
- * busy between calls that it has data for; so may one that got on lately. */
+/* When a suspect that does not answer is silent.  Who should read has a
+ * time-out for its answer, and who got on lately has one from then. */
 static int64_t silent_us(const struct nf_group *group)
 {
     const struct nf_chase *chase = &group->chase;
-    int64_t grace = grace_us(group), until = chase->asked_us + grace;
-    int64_t seen_us = chase->seen_us[chase->suspect];
+    int64_t until = chase->asked_us + grace_us(group);
+    int64_t since = chase->seen_us[chase->suspect];
 
-    if (chase->reads && group->timeout_us > grace)
-        until = chase->asked_us + group->timeout_us;
-    if (seen_us != 0 && seen_us + group->timeout_us > until)
-        until = seen_us + group->timeout_us;
+    if (chase->reads && chase->early && chase->early_member == chase->suspect) {
+        since = chase->heard_us[chase->suspect];
+        if (since < chase->early_us)
+            since = chase->early_us;
+    } else if (chase->reads) {
+        since = chase->asked_us;
+    }
+    if (since != 0 && since + group->timeout_us > until)
+        until = since + group->timeout_us;
     return until;
 }
 
@@ -416,7 +447,7 @@ enum nf_status nf_group_saw_control(struct nf_group *group, uint32_t from,
 
 enum nf_status nf_group_watch(struct nf_group *group, int64_t now_us)
 {
-    enum nf_status status = look_for_deaths(group, now_us);
+    enum nf_status status = look_for_losses(group, now_us);
 
     if (status != NF_OK || group->requests == NULL || group->timeout_us < 0)
         return status;
@@ -424,6 +455,8 @@ enum nf_status nf_group_watch(struct nf_group *group, int64_t now_us)
         status = go_on_chasing(group, now_us);
     else if (now_us - group->moved_us >= group->timeout_us)
         status = begin_chase(group, now_us);
+    else if (!group->chase.early && now_us >= early_us(group))
+        status = ask_early(group, now_us);
     return check_sent(group, status);
 }
 
@@ -445,11 +478,13 @@ int64_t nf_group_deadline_us(const struct nf_group *group)
         if (nf_exec_is_ready(&r->exec))
             return 0;
     now_us = nf_group_now_us(group);
-    if (group->nleft > 0)
+    if (group->nleft > 0 || group->revoked)
         sooner(&in_us, NF_LEFT_GRACE_US / 4);
     if (group->timeout_us < 0)
         return in_us;
-    if (!group->chase.active)
+    if (!group->chase.active && !group->chase.early)
+        sooner(&in_us, early_us(group) - now_us);
+    else if (!group->chase.active)
         sooner(&in_us, group->moved_us + group->timeout_us - now_us);
     else
         sooner(&in_us, chase_deadline_us(group) - now_us);
