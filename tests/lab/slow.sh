@@ -17,6 +17,7 @@ same "64 MiB gathered: how" "$(json gather.how)" tree
 same "64 MiB gathered: one try" "$(json gather.tries)" 1
 same "64 MiB gathered: nobody is lost" "$(json lost_slaves)" 0
 
+export NOWFARM_LOG=info
 # 40 MiB out of it, by a broadcast between the hosts: 3.4 s at least
 start_in ws0 run synth --units 16 --shared 40MiB --slaves 2 --slots 1 \
     --hosts "$work/hosts" --heartbeat-timeout 1s --verify --json
