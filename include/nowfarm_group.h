@@ -28,7 +28,12 @@
  *  call are undefined, inputs are unchanged (in place: undefined).  From then
  *  on every call fails with NF_ERR_REVOKED at once, until nf_group_shrink()
  *  makes a group of the survivors.  A member that had all it needed may have
- *  succeeded in the very call that failed for others.
+ *  succeeded in the very call that failed for others, and a member that is
+ *  still in an earlier call, or has one to make, may end that as ever.
+ *
+ *  However long a call takes, as long as its data move nobody is silent; nor is
+ *  a member that is slower than others, as the root of many broadcasts, and so
+ *  behind them by many calls, as long as it comes to each in time.
  *
  *  One thread at a time may use a group, and PVM allows one thread a process.
  *  No function writes to standard output.  All times are microseconds. */
@@ -94,7 +99,8 @@ enum nf_operator {
 
 /** An operator of your own: inout[i] := in[i] (+) inout[i], i < @p count; in
  *  is the operand of the lower ranks.  It must be associative, and must not
- *  call functions of this header. */
+ *  call functions of this header.  Meanwhile this member answers nobody: one
+ *  call of it should take much less than the time-out. */
 typedef void nf_operator_function(const void *in, void *inout, size_t count,
                                   int type, void *user);
 
@@ -108,8 +114,9 @@ typedef void nf_operator_function(const void *in, void *inout, size_t count,
 /** How a group behaves; the same in all members.  Zero-initialise it: 0 or
  *  NULL means the default. */
 struct nf_group_options {
-    /** A call fails when nothing that it waits for has come for so long.
-     *  Default 60 s; < 0: never, only deaths end it. */
+    /** A call fails when nothing that it waits for has come for so long, not
+     *  even a part of a message.  Default 60 s; < 0: never, only deaths end
+     *  it; more than a century is a century. */
     int64_t timeout_us;
     /** != 0: choose algorithms by P and count only, not by measurements, and
      *  only those that keep the operands in the order of ranks. */
@@ -138,7 +145,11 @@ struct nf_group_options {
  *  @param options  may be NULL    @param err  may be NULL
  *  @retval NF_ERR_INVAL  not a member, a task twice, unknown algorithm
  *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time
- *  @retval NF_ERR_NOMEM */
+ *  @retval NF_ERR_NOMEM
+ *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_MISMATCH  a member ended, fell
+ *          silent, or did something else while rank 0 handed out its table:
+ *          @p err names it
+ *  @retval NF_ERR_PROTOCOL  what came is no table, or nothing of this library */
 enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
                              const struct nf_group_options *options,
                              struct nf_group **group_p, struct nf_error *err);
@@ -151,7 +162,8 @@ enum nf_status nf_group_open_threads(uint32_t count,
                                      struct nf_error *err);
 
 /** Free it, and tell nobody: whoever still waits for this member finds it
- *  dead.  Requests that are under way are lost.  NULL is fine. */
+ *  dead.  Requests that are under way are lost and freed with it; those that
+ *  are done must have been waited for, or freed, before.  NULL is fine. */
 void nf_group_close(struct nf_group *group);
 
 uint32_t nf_group_rank(const struct nf_group *group);
@@ -169,7 +181,9 @@ int nf_group_is_lost(const struct nf_group *group, uint32_t rank);
  *  finds itself left out, NF_ERR_DEAD).  Also right for a group in which nobody
  *  died.  The old group can then only be closed.
  *  @retval NF_ERR_TIMEDOUT  no agreement within three time-outs
- *  @retval NF_ERR_DEAD  the others have left this member out */
+ *  @retval NF_ERR_DEAD  the others have left this member out
+ *  @retval NF_ERR_UNREACHABLE  the transport itself broke: there is nobody to
+ *          agree with   @retval NF_ERR_NOMEM */
 enum nf_status nf_group_shrink(struct nf_group *group,
                                struct nf_group **group_p, struct nf_error *err);
 
@@ -202,7 +216,7 @@ size_t nf_group_type_bytes(const struct nf_group *group, int type);
  *   NF_ERR_MISMATCH, NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED  see above
  *   NF_ERR_UNREACHABLE  the transport itself broke
  * count is in elements, buffers hold count elements of type unless it says
- * otherwise. */
+ * otherwise.  A buffer of which this member uses no element may be NULL. */
 
 /** Everybody gets the root's @p buffer. */
 enum nf_status nf_bcast(struct nf_group *group, void *buffer, size_t count,
@@ -261,7 +275,11 @@ enum nf_status nf_barrier(struct nf_group *group);
  * The same operations, begun now and moved on by any call on the group.  A
  * member that computes for long between two such calls holds the others up,
  * and longer than the time-out, counts as silent.  Several may be under way;
- * all members begin them in the same order. */
+ * all members begin them in the same order.
+ *
+ * Of a member that a begun call still waits for, everything is taken: what it
+ * sends for later calls is kept without limit until then.  (Of others, no more
+ * than 1 MiB.)  While a member makes no call at all, nothing is taken. */
 
 enum nf_call_kind {
     NF_CALL_BCAST,

@@ -14,18 +14,26 @@
 
 enum { PART = 1000, TAG = 1, RANKS_MOST = 64 };
 
-/* Who are the members?  The first spawns the others and tells them. */
-static int find_members(const char *program, int ranks, int *tids)
-{
-    int mine = pvm_mytid(), parent = pvm_parent();
+static char member[] = "--member"; /* the argument of those that are spawned */
+static char *child[] = { member, NULL };
 
-    if (mine < 0)
+/* Who are the members?  The first spawns the others and tells them.
+ * @param is_child  spawned by the first; the console spawns tasks too */
+static int find_members(const char *program, int is_child, int ranks, int *tids)
+{
+    int mine = pvm_mytid(), parent = pvm_parent(), spawned;
+
+    if (mine < 0 || (is_child && parent < 0))
         return 0;
-    if (parent == PvmNoParent) {
+    if (!is_child) {
         tids[0] = mine;
-        if (pvm_spawn((char *)program, NULL, PvmTaskDefault, NULL, ranks - 1,
-                      tids + 1) != ranks - 1)
+        spawned = pvm_spawn((char *)program, child, PvmTaskDefault, NULL,
+                            ranks - 1, tids + 1);
+        if (spawned != ranks - 1) { /* they would wait for ever */
+            for (int i = 1; i <= spawned; i++)
+                pvm_kill(tids[i]);
             return 0;
+        }
         pvm_initsend(PvmDataDefault);
         pvm_pkint(&ranks, 1, 1);
         pvm_pkint(tids, ranks, 1);
@@ -62,7 +70,8 @@ static enum nf_status work(struct nf_group *group)
 
 int main(int argc, char **argv)
 {
-    int ranks = argc > 1 ? atoi(argv[1]) : 4, tids[RANKS_MOST];
+    int is_child = argc > 1 && strcmp(argv[1], member) == 0;
+    int ranks = argc > 1 && !is_child ? atoi(argv[1]) : 4, tids[RANKS_MOST];
     char program[4096];
     struct nf_group *group;
     struct nf_error err;
@@ -70,7 +79,7 @@ int main(int argc, char **argv)
 
     if (ranks < 2 || ranks > RANKS_MOST || realpath(argv[0], program) == NULL)
         return fprintf(stderr, "usage: ./running [2 to %d]\n", RANKS_MOST), 2;
-    ranks = find_members(program, ranks, tids);
+    ranks = find_members(program, is_child, ranks, tids);
     if (ranks == 0)
         return fputs("running: no PVM, or it can't spawn\n", stderr), 3;
     status = nf_group_open(tids, (uint32_t)ranks, 0, NULL, &group, &err);

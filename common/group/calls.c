@@ -194,27 +194,59 @@ static enum nf_status set_block_buffers(struct draft *draft)
     return NF_OK;
 }
 
-/* Is every buffer there that this member uses? */
-static bool has_buffers(const struct draft *draft)
+/* Does this member read its send buffer, or write its recv buffer?  Who has no
+ * element needs no place for it. */
+static void find_uses(const struct draft *draft, bool *send_p, bool *recv_p)
 {
     const struct nf_call *call = draft->call;
-    const struct nf_exec_call *exec = &draft->exec;
+    const size_t *counts = draft->exec.layout.counts;
+    bool own =
+        (counts != NULL ? counts[draft->group->rank] : call->count) > 0;
+    bool any = draft->total > 0;
 
-    if (call->kind == NF_CALL_BARRIER || draft->total == 0)
-        return true;
-    if (exec->layout.varies && !draft->is_root && call->count == 0)
-        return true;
+    *send_p = *recv_p = any;
     switch (call->kind) {
     case NF_CALL_BCAST:
-        return call->recv != NULL;
-    case NF_CALL_SCATTER:
-        return call->recv != NULL && (!draft->is_root || call->send != NULL);
+        *send_p = false;
+        break;
     case NF_CALL_REDUCE:
+        *recv_p = any && draft->is_root;
+        break;
     case NF_CALL_GATHER:
-        return call->send != NULL && (!draft->is_root || call->recv != NULL);
+        *send_p = own;
+        *recv_p = any && draft->is_root;
+        break;
+    case NF_CALL_ALLGATHER:
+        *send_p = own;
+        break;
+    case NF_CALL_SCATTER:
+        *send_p = any && draft->is_root;
+        *recv_p = own;
+        break;
+    case NF_CALL_REDUCE_SCATTER:
+        *recv_p = own || (any && draft->in_place);
+        break;
+    case NF_CALL_BARRIER:
+        *send_p = *recv_p = false;
+        break;
     default:
-        return call->send != NULL && call->recv != NULL;
+        break;
     }
+}
+
+static enum nf_status check_buffers(const struct draft *draft)
+{
+    const struct nf_call *call = draft->call;
+    bool send, recv;
+
+    find_uses(draft, &send, &recv);
+    if ((send && call->send == NULL) || (recv && call->recv == NULL))
+        return bad(draft->group, "a buffer is missing");
+    if (recv && call->recv == NF_IN_PLACE && call->kind != NF_CALL_SCATTER)
+        return bad(draft->group, "only a scatter has its recv in place");
+    if (send && call->send == NF_IN_PLACE && call->kind == NF_CALL_SCATTER)
+        return bad(draft->group, "a scatter has its recv in place, not send");
+    return NF_OK;
 }
 
 /* ---------------------------------------------------------------------- start
@@ -255,8 +287,8 @@ static enum nf_status prepare(struct draft *draft)
         call->kind == NF_CALL_BARRIER ? NF_ELEM_BYTE : call->type;
     draft->exec.op = combines(call->kind) ? call->op : -1;
     status = set_layout(draft);
-    if (status == NF_OK && !has_buffers(draft))
-        return bad(draft->group, "a buffer is missing");
+    if (status == NF_OK)
+        status = check_buffers(draft);
     if (status == NF_OK && call->kind != NF_CALL_BARRIER)
         status = draft->exec.layout.blocks ? set_block_buffers(draft)
                                            : set_vector_buffers(draft);
@@ -296,20 +328,22 @@ enum nf_status nf_group_start(struct nf_group *group,
     struct draft draft = { .group = group, .call = call };
     enum nf_status status;
 
-    if (group->revoked)
+    if (nf_group_ends(group, group->epoch))
         return NF_ERR_REVOKED;
     status = check(group, call);
     if (status != NF_OK)
         return status;
     status = nf_group_look_around(group);
+    if (status >= 0 && nf_group_ends(group, group->epoch))
+        status = NF_ERR_REVOKED;
     if (status < 0)
-        return NF_ERR_REVOKED;
+        return status;
     draft.request = nf_group_new_request(group);
     status = draft.request == NULL ? NF_ERR_NOMEM : prepare(&draft);
     if (status == NF_OK)
         status = launch(&draft);
-    if (status == NF_ERR_NOMEM && !group->revoked)
-        (void)nf_group_revoke(group, NF_ERR_NOMEM, NULL, 0, "out of memory");
+    if (status == NF_ERR_NOMEM)
+        (void)nf_group_broke(group, status);
     if (status != NF_OK) {
         if (draft.request != NULL)
             nf_group_drop_request(draft.request);

@@ -15,10 +15,8 @@
 #include "common/group/group.h"
 #include "common/base/alloc.h"
 
-enum nf_status nf_early_add(struct nf_early_list *list, uint32_t from,
-                            const struct nf_head *head,
-                            const struct nf_control *control,
-                            struct nf_blob *payload)
+static enum nf_status add(struct nf_early_list *list, uint32_t from,
+                          const struct nf_head *head, struct nf_blob *payload)
 {
     struct nf_early *early = nf_calloc(1, sizeof(*early));
 
@@ -27,10 +25,7 @@ enum nf_status nf_early_add(struct nf_early_list *list, uint32_t from,
         return NF_ERR_NOMEM;
     }
     early->from = from;
-    if (head != NULL)
-        early->head = *head;
-    if (control != NULL)
-        early->control = *control;
+    early->head = *head;
     early->payload = payload;
     if (list->first == NULL)
         list->first = early;
@@ -40,7 +35,7 @@ enum nf_status nf_early_add(struct nf_early_list *list, uint32_t from,
     return NF_OK;
 }
 
-void nf_early_clear(struct nf_early_list *list)
+static void clear(struct nf_early_list *list)
 {
     while (list->first != NULL) {
         struct nf_early *early = list->first;
@@ -81,8 +76,8 @@ enum nf_status nf_group_keep(struct nf_group *group, uint32_t from,
                              struct nf_blob *payload)
 {
     size_t bytes = cost_of(payload);
-    enum nf_status status = nf_early_add(
-        &group->early[head->epoch % NF_EARLY_LISTS], from, head, NULL, payload);
+    enum nf_status status =
+        add(&group->early[head->epoch % NF_EARLY_LISTS], from, head, payload);
 
     if (status != NF_OK)
         return status;
@@ -124,7 +119,7 @@ void nf_group_resume(struct nf_group *group)
 void nf_group_forget_early(struct nf_group *group)
 {
     for (uint32_t i = 0; i < NF_EARLY_LISTS; i++)
-        nf_early_clear(&group->early[i]);
+        clear(&group->early[i]);
     for (uint32_t i = 0; i < group->ranks; i++) {
         group->early_bytes[i] = 0;
         set_paused(group, i, false);

@@ -50,6 +50,13 @@ static enum nf_status run_send(struct nf_exec *exec, uint32_t self)
 
 /* --------------------------------------------------------------- readiness */
 
+/* Nobody sends, or waits for, data of no bytes. */
+static bool has_message(const struct nf_exec *exec,
+                        const struct nf_plan_step *step)
+{
+    return exec->plan->items == 0 || nf_exec_step_bytes(exec, step) > 0;
+}
+
 /* A receive joins the queue when its turn has come and the message too. */
 static void push(struct nf_exec *exec, uint32_t self)
 {
@@ -58,8 +65,7 @@ static void push(struct nf_exec *exec, uint32_t self)
     exec->states[self] = STATE_READY;
     if (step->sends)
         exec->sends[exec->sends_tail++] = self;
-    else if (exec->arrived[self] != NULL ||
-             (exec->plan->items > 0 && nf_exec_step_bytes(exec, step) == 0))
+    else if (exec->arrived[self] != NULL || !has_message(exec, step))
         exec->queue[exec->queue_tail++] = self;
 }
 
@@ -67,11 +73,13 @@ static void finish_step(struct nf_exec *exec, uint32_t self)
 {
     const struct nf_plan_step *step = &exec->plan->steps[self];
 
-    if (step->sends && exec->gone != NULL && exec->gone[step->peer])
+    /* who is to get nothing need not be there */
+    if (step->sends && exec->gone != NULL && exec->gone[step->peer] &&
+        has_message(exec, step))
         exec->lost_peer = step->peer;
     exec->states[self] = STATE_DONE;
     exec->ndone++;
-    exec->moved = true;
+    exec->moves++;
     for (uint32_t i = 0; i < step->nnext; i++) {
         uint32_t next = exec->plan->next[step->first_next + i];
 
@@ -318,7 +326,7 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
         .elem_bytes = nf_elem_bytes(call->codes, call->type),
         .wire = nf_elem_wire(call->codes, call->type),
         .lost_peer = NF_PLAN_NONE,
-        .moved = true,
+        .moves = 1,
     };
     if (!reserve(exec))
         return NF_ERR_NOMEM;
@@ -376,7 +384,7 @@ static bool is_drained(struct nf_exec *exec)
            nf_mesh_backlog_bytes(exec->mesh, plan->targets[exec->ndrained]) ==
                0) {
         exec->ndrained++;
-        exec->moved = true;
+        exec->moves++;
     }
     return exec->ndrained == plan->ntargets;
 }
@@ -394,14 +402,22 @@ static void bring_home(struct nf_exec *exec)
     }
 }
 
+bool nf_exec_is_ready(const struct nf_exec *exec)
+{
+    return exec->queue_head < exec->queue_tail;
+}
+
 enum nf_status nf_exec_run(struct nf_exec *exec)
 {
+    bool slow = exec->call.op >= NF_OPERATOR_USER;
     enum nf_status status = run_sends(exec);
 
-    while (status == NF_OK && exec->queue_head < exec->queue_tail) {
+    while (status == NF_OK && nf_exec_is_ready(exec)) {
         status = run_receive(exec, exec->queue[exec->queue_head++]);
         if (status == NF_OK)
             status = run_sends(exec);
+        if (slow)
+            break;
     }
     if (status != NF_OK)
         return status;
@@ -458,16 +474,18 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
     }
     exec->arrived[self] =
         payload != NULL ? payload : (struct nf_blob *)(void *)&no_payload;
-    exec->moved = true;
+    exec->moves++;
     if (exec->states[self] == STATE_READY)
         exec->queue[exec->queue_tail++] = self;
     return NF_OK;
 }
 
-bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p)
+bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p,
+                    bool *reads_p)
 {
     const struct nf_plan *plan = exec->plan;
 
+    *reads_p = false;
     for (uint32_t i = 0; i < plan->nsteps; i++)
         if (exec->states[i] == STATE_READY && exec->arrived[i] == NULL &&
             !plan->steps[i].sends) {
@@ -477,6 +495,7 @@ bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p)
     for (uint32_t i = 0; i < plan->ntargets; i++)
         if (nf_mesh_backlog_bytes(exec->mesh, plan->targets[i]) > 0) {
             *member_p = plan->targets[i];
+            *reads_p = true;
             return true;
         }
     return false;
@@ -491,7 +510,7 @@ static bool lacks(const struct nf_exec *exec, uint32_t member, bool sends_too)
             continue;
         if (step->sends ? !sends_too : exec->arrived[i] != NULL)
             continue;
-        if (exec->plan->items == 0 || nf_exec_step_bytes(exec, step) > 0)
+        if (has_message(exec, step))
             return true;
     }
     return false;

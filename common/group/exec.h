@@ -68,7 +68,7 @@ struct nf_exec {
     const bool *gone;   /**< [P] or NULL: members that have left; borrowed */
     uint32_t lost_peer; /**< one of them was to get something: it can't have
                              made this call; else NF_PLAN_NONE */
-    bool moved; /**< something happened; for who watches over progress */
+    uint32_t moves; /**< how often something happened; for who watches */
 };
 
 /** @param plan  borrowed until fini   @param head  op, algorithm, flags, epoch,
@@ -81,18 +81,24 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
  *  @return false if there was no memory for that: close the mesh before the
  *  user's buffers change */
 bool nf_exec_fini(struct nf_exec *exec);
-/** Do what can be done.  @retval NF_OK done  @retval NF_WAIT
- *  @retval NF_ERR_NOMEM */
+/** Do what can be done; but after each combining by an operator of the user,
+ *  which may take long, return, so that others get an answer.
+ *  @retval NF_OK done  @retval NF_WAIT
+ *  @retval NF_ERR_NOMEM, NF_ERR_UNREACHABLE  as nf_mesh_send() */
 enum nf_status nf_exec_run(struct nf_exec *exec);
+/** Is there more to do at once? */
+bool nf_exec_is_ready(const struct nf_exec *exec);
 /** Take a message of this epoch; run afterwards.
  *  @param payload  taken over, also on errors; may be NULL
  *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why */
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                             const struct nf_head *head, struct nf_blob *payload,
                             struct nf_error *err);
-/** Whom it waits for: who should send next, or who does not read.
+/** Whom it waits for.
+ *  @param reads_p  that member should read; else it should send
  *  @return false: nobody */
-bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p);
+bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p,
+                    bool *reads_p);
 /** Does a message of @p member still have to come? */
 bool nf_exec_expects(const struct nf_exec *exec, uint32_t member);
 /** Does something of @p member still have to come, or to go to it? */

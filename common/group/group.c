@@ -90,6 +90,7 @@ static void end_request(struct nf_request *request, enum nf_status status)
     struct nf_group *group = request->group;
 
     unlink_request(request);
+    group->moves += request->exec.moves;
     request->status = status;
     if (request->plan != NULL && !nf_exec_fini(&request->exec)) {
         nf_mesh_close(group->mesh);
@@ -120,17 +121,47 @@ void nf_group_drop_request(struct nf_request *request)
         nf_free(request);
 }
 
-void nf_group_abandon(struct nf_group *group, enum nf_status status)
+uint32_t nf_group_moves(const struct nf_group *group)
 {
-    while (group->requests != NULL)
-        end_request(group->requests, status);
-    nf_group_forget_early(group);
+    uint32_t moves = group->moves;
+
+    if (group->mesh != NULL)
+        moves += (uint32_t)nf_mesh_moved_bytes(group->mesh);
+    for (const struct nf_request *r = group->requests; r != NULL; r = r->next)
+        moves += r->exec.moves;
+    return moves;
 }
 
-bool nf_group_awaits(const struct nf_group *group, uint32_t *member_p)
+static bool is_before(uint32_t epoch, uint32_t other)
 {
-    return group->requests != NULL &&
-           nf_exec_awaits(&group->requests->exec, member_p);
+    return (int32_t)(epoch - other) < 0;
+}
+
+bool nf_group_ends(const struct nf_group *group, uint32_t epoch)
+{
+    return group->revoked && !is_before(epoch, group->end_epoch);
+}
+
+uint32_t nf_group_first_epoch(const struct nf_group *group)
+{
+    return group->requests != NULL ? group->requests->epoch : group->epoch;
+}
+
+void nf_group_abandon(struct nf_group *group, uint32_t epoch,
+                      enum nf_status status)
+{
+    for (struct nf_request *r = group->requests, *next; r != NULL; r = next) {
+        next = r->next;
+        if (!is_before(r->epoch, epoch))
+            end_request(r, status);
+    }
+    if (group->mesh == NULL && group->requests != NULL) { /* out of memory */
+        group->end_epoch = group->requests->epoch;
+        while (group->requests != NULL)
+            end_request(group->requests, NF_ERR_NOMEM);
+    }
+    if (nf_group_ends(group, nf_group_first_epoch(group)))
+        nf_group_forget_early(group);
 }
 
 /* ---------------------------------------------------------------- messages */
@@ -139,11 +170,6 @@ static enum nf_status fail_text(struct nf_group *group, enum nf_status reason,
                                 uint32_t culprit, const struct nf_error *err)
 {
     return nf_group_revoke(group, reason, &culprit, 1, err->text);
-}
-
-static enum nf_status out_of_memory(struct nf_group *group)
-{
-    return nf_group_revoke(group, NF_ERR_NOMEM, NULL, 0, "out of memory");
 }
 
 static enum nf_status run(struct nf_group *group, struct nf_request *request)
@@ -160,7 +186,7 @@ static enum nf_status run(struct nf_group *group, struct nf_request *request)
     if (status == NF_WAIT)
         return NF_OK;
     if (status != NF_OK)
-        return out_of_memory(group);
+        return nf_group_broke(group, status);
     end_request(request, NF_OK);
     group->moved_us = nf_group_now_us(group);
     return NF_OK;
@@ -194,14 +220,14 @@ static enum nf_status take_data(struct nf_group *group, uint32_t from,
 {
     struct nf_request *request = group->requests;
 
-    if (group->revoked) {
+    if (nf_group_ends(group, head->epoch)) {
         nf_blob_unref(payload);
         return NF_OK;
     }
-    if ((int32_t)(head->epoch - group->epoch) >= 0) {
+    if (!is_before(head->epoch, group->epoch)) {
         enum nf_status status = nf_group_keep(group, from, head, payload);
 
-        return status == NF_OK ? NF_OK : out_of_memory(group);
+        return status == NF_OK ? NF_OK : nf_group_broke(group, status);
     }
     while (request != NULL && request->epoch != head->epoch)
         request = request->next;
@@ -225,9 +251,10 @@ static enum nf_status take_message(struct nf_group *group,
         nf_head_decode(event->message.head, event->message.head_bytes,
                        &is_control, &head, &control);
 
-    if (status == NF_OK && is_control)
-        return nf_group_saw_control(group, event->member, &control,
-                                    event->message.payload);
+    if (status == NF_OK && is_control) {
+        nf_blob_unref(event->message.payload); /* none is sent */
+        return nf_group_saw_control(group, event->member, &control);
+    }
     if (status == NF_OK)
         return take_data(group, event->member, &head, event->message.payload);
     nf_blob_unref(event->message.payload);
@@ -250,11 +277,10 @@ enum nf_status nf_group_pump(struct nf_group *group)
         status = nf_mesh_next(group->mesh, &event);
         if (status == NF_WAIT)
             return NF_OK;
-        if (status != NF_OK)
-            return nf_group_revoke(group, status, NULL, 0,
-                                   status == NF_ERR_NOMEM
-                                       ? "out of memory"
-                                       : "the transport broke");
+        if (status != NF_OK) {
+            group->broken = status;
+            return nf_group_broke(group, status);
+        }
         if (event.kind == NF_MESH_LEFT)
             nf_group_saw_left(group, event.member);
         else
@@ -266,26 +292,24 @@ enum nf_status nf_group_pump(struct nf_group *group)
 enum nf_status nf_group_progress(struct nf_group *group)
 {
     enum nf_status status;
-    bool moved = false;
+    uint32_t moves;
     int64_t now_us;
 
-    if (group->revoked)
+    if (nf_group_ends(group, nf_group_first_epoch(group)))
         return NF_ERR_REVOKED;
     status = nf_group_pump(group);
     for (struct nf_request *r = group->requests, *next;
-         r != NULL && status == NF_OK && !group->revoked; r = next) {
+         r != NULL && status == NF_OK; r = next) {
         next = r->next;
         status = run(group, r);
     }
     if (status != NF_OK || group->requests == NULL)
         return status;
-    for (struct nf_request *r = group->requests; r != NULL; r = r->next) {
-        moved = moved || r->exec.moved;
-        r->exec.moved = false;
-    }
     now_us = nf_group_now_us(group);
-    if (moved)
+    moves = nf_group_moves(group);
+    if (moves != group->moves_seen)
         nf_group_saw_progress(group, now_us);
+    group->moves_seen = moves;
     status = nf_group_watch(group, now_us);
     return status != NF_OK ? status : NF_WAIT;
 }
@@ -336,12 +360,18 @@ enum nf_status nf_group_pass(struct nf_group *group)
 }
 
 /* Counts that differ are noticed even where pieces are of one size. */
-static uint16_t digest(const struct nf_exec_call *call,
+static uint16_t digest(const struct nf_group *group,
+                       const struct nf_exec_call *call,
                        const struct nf_coll_choice *choice)
 {
-    uint64_t hash = call->layout.varies ? 0 : call->layout.elements;
+    const struct nf_exec_layout *layout = &call->layout;
+    uint64_t hash = layout->varies ? 0 : layout->elements;
 
     hash = (hash + choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
+    for (uint32_t i = 0; i < group->ranks; i++)
+        if (layout->counts != NULL && !layout->varies)
+            hash = (hash ^ hash >> 29 ^ layout->counts[i]) *
+                   UINT64_C(0x9e3779b97f4a7c15);
     return (uint16_t)(hash >> 48);
 }
 
@@ -357,7 +387,7 @@ static struct nf_head head_of(const struct nf_group *group,
     return (struct nf_head){
         .op = (uint8_t)choice->algorithm->op,
         .algorithm = number,
-        .flags = digest(call, choice),
+        .flags = digest(group, call, choice),
         .epoch = group->epoch,
         .table = group->has_rules ? group->rules.id : 0,
         .root = root,
@@ -388,7 +418,7 @@ enum nf_status nf_group_launch(struct nf_group *group,
     *at = request;
     request->next = NULL;
     if (status != NF_OK)
-        return nf_group_revoke(group, NF_ERR_NOMEM, NULL, 0, "out of memory");
+        return nf_group_broke(group, status);
     status = take_early(group, request);
     return status == NF_OK ? run(group, request) : status;
 }

@@ -26,16 +26,26 @@ enum { NF_EARLY_BYTES = 1 << 20 };
 
 enum { NF_EARLY_LISTS = 64, NF_PLANS_KEPT = 128, NF_CHOICES_KEPT = 64 };
 
-/** A message for a call that has not begun here, or for a shrink. */
+/** A message for a call that has not begun here. */
 struct nf_early {
     struct nf_early *next;
     uint32_t from;
     struct nf_head head;
-    struct nf_control control;
     struct nf_blob *payload;
 };
 struct nf_early_list {
     struct nf_early *first, *last;
+};
+
+/** A message of a shrink. */
+struct nf_view {
+    struct nf_view *next;
+    uint32_t from, round;
+    bool decides;
+    uint8_t bits[]; /**< a bit for each member: is it lost? */
+};
+struct nf_view_list {
+    struct nf_view *first, *last;
 };
 
 struct nf_request {
@@ -63,7 +73,15 @@ struct nf_chase {
     uint32_t nonce, restarts;
     int64_t asked_us; /**< the suspect, or when to begin again */
     bool resting;     /**< until asked_us */
-    bool *asked;      /**< [P] */
+    bool reads;       /**< the suspect should read; else it should send */
+    bool moved;       /**< a member asked in this round has got on */
+    bool *asked;       /**< [P] in this round */
+    uint32_t *seen;    /**< [P] the progress in its last answer */
+    int64_t *seen_us;  /**< [P] when that was new; 0: it never answered */
+    int64_t *heard_us; /**< [P] when it last answered */
+    bool early;        /**< who should read was asked before the time-out */
+    uint32_t early_member;
+    int64_t early_us;
 };
 
 struct nf_group {
@@ -87,7 +105,7 @@ struct nf_group {
     size_t *early_bytes; /**< [P] of a member in them, with what they cost */
     bool *paused;        /**< [P] */
     uint32_t npaused;
-    struct nf_early_list shrinking; /**< VIEW and DECIDE, in order */
+    struct nf_view_list views; /**< of a shrink, in order */
     struct nf_plan *plans[NF_PLANS_KEPT];
     uint32_t plan_users[NF_PLANS_KEPT];
     struct {
@@ -97,13 +115,17 @@ struct nf_group {
     } choices[NF_CHOICES_KEPT];
 
     bool revoked;
+    uint32_t end_epoch; /**< revoked: this call and later ones are given up */
+    enum nf_status broken; /**< the mesh is of no use any more: why */
     bool starting; /**< inside nf_group_start */
     struct nf_error error;
     bool *lost;       /**< [P] for whom it was given up */
     bool *left;       /**< [P] */
     int64_t *left_us; /**< [P] when */
     uint32_t nleft;
-    int64_t moved_us;  /**< when something last happened in a call */
+    uint32_t moves; /**< how often something happened in calls that are over */
+    uint32_t moves_seen; /**< nf_group_moves() at moved_us */
+    int64_t moved_us;    /**< when something last happened in a call */
     int64_t pumped_us; /**< when messages were last asked for */
     struct nf_chase chase;
 };
@@ -126,16 +148,16 @@ enum nf_status nf_group_pump(struct nf_group *group);
  *  now; who only sends, as the root of broadcasts, would never else.
  *  @retval < 0  the group failed */
 enum nf_status nf_group_look_around(struct nf_group *group);
-/** The oldest call under way waits for whom?  @return false: nobody */
-bool nf_group_awaits(const struct nf_group *group, uint32_t *member_p);
-/** Forget calls and messages that are under way: their group failed. */
-void nf_group_abandon(struct nf_group *group, enum nf_status status);
-/** @param from  of a message that is kept  @retval NF_ERR_NOMEM */
-enum nf_status nf_early_add(struct nf_early_list *list, uint32_t from,
-                            const struct nf_head *head,
-                            const struct nf_control *control,
-                            struct nf_blob *payload);
-void nf_early_clear(struct nf_early_list *list);
+/** Counts what happens in calls, including bytes of messages that are not whole
+ *  yet: as long as it changes, nobody that this member needs is silent. */
+uint32_t nf_group_moves(const struct nf_group *group);
+/** Is call @p epoch given up? */
+bool nf_group_ends(const struct nf_group *group, uint32_t epoch);
+/** The oldest call that is not over. */
+uint32_t nf_group_first_epoch(const struct nf_group *group);
+/** End the calls under way from @p epoch on: their group failed. */
+void nf_group_abandon(struct nf_group *group, uint32_t epoch,
+                      enum nf_status status);
 /** Forget @p request, which may be under way or not. */
 void nf_group_drop_request(struct nf_request *request);
 
@@ -159,23 +181,24 @@ void nf_group_resume(struct nf_group *group);
 void nf_group_forget_early(struct nf_group *group);
 
 /* watch.c */
-/** Give the group up, tell everybody, and fail its calls.
- *  @param ranks  [nranks] whom it is lost for  @return @p reason */
+/** Give the group up, tell everybody, and fail its calls under way.
+ *  @param ranks  [nranks] whom it is lost for
+ *  @return @p reason; NF_ERR_REVOKED if it was given up before */
 enum nf_status nf_group_revoke(struct nf_group *group, enum nf_status reason,
                                const uint32_t *ranks, uint32_t nranks,
                                const char *text);
+/** Give it up since memory or the transport failed.  @return as above */
+enum nf_status nf_group_broke(struct nf_group *group, enum nf_status status);
 void nf_group_saw_left(struct nf_group *group, uint32_t member);
 /** @retval < 0  the group was given up by it */
 enum nf_status nf_group_saw_control(struct nf_group *group, uint32_t from,
-                                    const struct nf_control *control,
-                                    struct nf_blob *payload);
+                                    const struct nf_control *control);
 /** What is due now.  @retval < 0  the group was given up */
 enum nf_status nf_group_watch(struct nf_group *group, int64_t now_us);
 /** Something happened: nobody is silent. */
 void nf_group_saw_progress(struct nf_group *group, int64_t now_us);
 enum nf_status nf_group_send_control(struct nf_group *group, uint32_t member,
-                                     const struct nf_control *control,
-                                     struct nf_blob *payload);
+                                     const struct nf_control *control);
 
 /* choose.c */
 /** @retval NF_ERR_FAILED  there is no algorithm for it */
@@ -205,13 +228,19 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
 
 /* shrink.c */
 struct nf_shrink;
+/** Keep a message of a shrink until it is looked at.  @retval NF_ERR_NOMEM */
+enum nf_status nf_shrink_keep(struct nf_group *group, uint32_t from,
+                              const struct nf_control *control);
+void nf_shrink_forget(struct nf_group *group);
 /** Begin to agree; then run until it does not return NF_WAIT.
- *  @retval NF_ERR_NOMEM  @retval NF_ERR_UNREACHABLE */
+ *  @retval NF_ERR_NOMEM
+ *  @retval NF_ERR_UNREACHABLE  the transport itself broke */
 enum nf_status nf_shrink_start(struct nf_group *group,
                                struct nf_shrink **shrink_p,
                                struct nf_error *err);
 /** @param group_p  set with NF_OK
- *  @retval NF_WAIT  @retval NF_ERR_TIMEDOUT, NF_ERR_DEAD, ... */
+ *  @retval NF_WAIT  @retval NF_ERR_TIMEDOUT, NF_ERR_DEAD, ...
+ *  @retval NF_ERR_UNREACHABLE, NF_ERR_NOMEM  the transport itself broke */
 enum nf_status nf_shrink_run(struct nf_shrink *shrink,
                              struct nf_group **group_p, struct nf_error *err);
 /** Microseconds until it is to be run again though nothing came. */

@@ -1,9 +1,10 @@
-/* Heads of messages: data 40 bytes, control 28 and 4 for each rank named. */
+/* Heads of messages: data 40 bytes, control 32 and 4 for each rank
+ * named or a bit for each member. */
 #include "config.h"
 #include "common/group/head.h"
 #include <string.h>
 
-enum { CONTROL_MAGIC = NF_GROUP_MAGIC ^ 0x20000000, CONTROL_BYTES = 28 };
+enum { CONTROL_MAGIC = NF_GROUP_MAGIC ^ 0x20000000, CONTROL_BYTES = 32 };
 
 static void put16(uint8_t *to, uint32_t x)
 {
@@ -57,9 +58,18 @@ static void decode_head(const uint8_t *from, struct nf_head *head)
     head->bytes = (uint64_t)get32(from + 32) << 32 | get32(from + 36);
 }
 
+/* What follows the numbers. */
+static size_t tail_bytes(const struct nf_control *control)
+{
+    return nf_control_has_bits(control->kind) ? (control->nranks + 7) / 8
+                                              : 4 * (size_t)control->nranks;
+}
+
 size_t nf_control_encode(const struct nf_control *control,
                          uint8_t to[NF_CONTROL_BYTES_MAX])
 {
+    size_t tail = tail_bytes(control);
+
     put32(to, CONTROL_MAGIC);
     to[4] = (uint8_t)control->kind;
     to[5] = (uint8_t)control->state;
@@ -69,30 +79,42 @@ size_t nf_control_encode(const struct nf_control *control,
     put32(to + 16, control->awaits);
     put32(to + 20, (uint32_t)-control->reason);
     put32(to + 24, control->nranks);
-    for (uint32_t i = 0; i < control->nranks; i++)
-        put32(to + CONTROL_BYTES + 4 * i, control->ranks[i]);
-    return CONTROL_BYTES + 4 * (size_t)control->nranks;
+    put32(to + 28, control->progress);
+    if (nf_control_has_bits(control->kind))
+        memcpy(to + CONTROL_BYTES, control->bits, tail);
+    else
+        for (uint32_t i = 0; i < control->nranks; i++)
+            put32(to + CONTROL_BYTES + 4 * i, control->ranks[i]);
+    return CONTROL_BYTES + tail;
 }
 
 static enum nf_status decode_control(const uint8_t *from, size_t bytes,
                                      struct nf_control *control)
 {
     uint32_t reason = get32(from + 20);
+    bool has_bits;
 
+    if (from[4] >= NF_CONTROL_KINDS || from[5] > NF_STATE_BLOCKED ||
+        reason > -NF_ERR_REVOKED)
+        return NF_ERR_PROTOCOL;
     *control = (struct nf_control){
+        .kind = (enum nf_control_kind)from[4],
         .nonce = get32(from + 8),
         .epoch = get32(from + 12),
+        .state = (enum nf_control_state)from[5],
         .awaits = get32(from + 16),
+        .reason = (enum nf_status) - (int)reason,
         .nranks = get32(from + 24),
+        .progress = get32(from + 28),
     };
-    if (from[4] >= NF_CONTROL_KINDS || from[5] > NF_STATE_WAITING ||
-        reason > -NF_ERR_REVOKED || control->nranks > NF_CONTROL_RANKS_MAX ||
-        bytes != CONTROL_BYTES + 4 * (size_t)control->nranks)
+    has_bits = nf_control_has_bits(control->kind);
+    if (control->nranks >
+            (has_bits ? NF_CONTROL_BITS_MAX : NF_CONTROL_RANKS_MAX) ||
+        bytes != CONTROL_BYTES + tail_bytes(control))
         return NF_ERR_PROTOCOL;
-    control->kind = (enum nf_control_kind)from[4];
-    control->state = (enum nf_control_state)from[5];
-    control->reason = (enum nf_status) - (int)reason;
-    for (uint32_t i = 0; i < control->nranks; i++)
+    if (has_bits)
+        control->bits = from + CONTROL_BYTES;
+    for (uint32_t i = 0; i < control->nranks && !has_bits; i++)
         control->ranks[i] = get32(from + CONTROL_BYTES + 4 * i);
     return NF_OK;
 }

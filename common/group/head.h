@@ -4,13 +4,15 @@
  *  messages by which a group finds out who is silent and gives itself up.  All
  *  numbers big-endian.  Pure. */
 #include <stdbool.h>
+#include <stdint.h>
 #include "nowfarm.h"
 
 enum {
-    NF_GROUP_MAGIC = 0x6e664701, /**< "nfG", version 1 */
+    NF_GROUP_MAGIC = 0x6e664702, /**< "nfG", version 2 */
     NF_HEAD_BYTES = 40,
-    NF_CONTROL_BYTES_MAX = 256,
-    NF_CONTROL_RANKS_MAX = 32, /**< that a REVOKE names */
+    NF_CONTROL_BYTES_MAX = 32 + 4096 / 8,
+    NF_CONTROL_RANKS_MAX = 32,  /**< that a REVOKE names */
+    NF_CONTROL_BITS_MAX = 4096, /**< members that a VIEW tells of */
 };
 
 /** Data of one step of a call.  All but step, segment and bytes must be equal
@@ -32,24 +34,38 @@ enum nf_control_kind {
     NF_CONTROL_ASK,    /**< whom do you wait for? */
     NF_CONTROL_ANSWER, /**< in which call I am, and whom I wait for */
     NF_CONTROL_REVOKE, /**< the group is given up: why, and for whom */
-    NF_CONTROL_VIEW,   /**< shrink: a round; payload: who is lost, a bit each */
-    NF_CONTROL_DECIDE, /**< shrink: the result; payload likewise */
+    NF_CONTROL_VIEW,   /**< shrink: a round, and who is lost, a bit each */
+    NF_CONTROL_DECIDE, /**< shrink: the result, likewise */
     NF_CONTROL_KINDS
 };
 
-enum nf_control_state { NF_STATE_IDLE, NF_STATE_BUSY, NF_STATE_WAITING };
+enum nf_control_state {
+    NF_STATE_IDLE,
+    NF_STATE_BUSY,
+    NF_STATE_WAITING, /**< for a message of another member */
+    NF_STATE_BLOCKED, /**< until another member reads */
+};
 
 struct nf_control {
     enum nf_control_kind kind;
     uint32_t nonce; /**< ask, answer: which question; view: the round */
     uint32_t epoch; /**< answer: of the oldest call under way; idle: of the
-                         next; revoke: of the call that failed */
+                         next; revoke: of the first call that is given up */
     enum nf_control_state state; /**< answer */
-    uint32_t awaits;             /**< answer: a rank, if state is WAITING */
-    enum nf_status reason;       /**< revoke */
-    uint32_t nranks;             /**< revoke */
-    uint32_t ranks[NF_CONTROL_RANKS_MAX];
+    uint32_t awaits;             /**< answer: a rank, if state is one of the last two */
+    uint32_t progress; /**< answer: changes whenever the member gets on */
+    enum nf_status reason; /**< revoke */
+    uint32_t nranks; /**< revoke: how many; view, decide: of the group */
+    uint32_t ranks[NF_CONTROL_RANKS_MAX]; /**< revoke */
+    const uint8_t *bits; /**< view, decide: a bit for each member, the first one
+                              being 1 of the first byte; borrowed, when decoded of
+                              the message */
 };
+/** Has it bits, and no ranks? */
+static inline bool nf_control_has_bits(enum nf_control_kind kind)
+{
+    return kind == NF_CONTROL_VIEW || kind == NF_CONTROL_DECIDE;
+}
 /** @return bytes used */
 size_t nf_control_encode(const struct nf_control *control,
                          uint8_t to[NF_CONTROL_BYTES_MAX]);

@@ -10,6 +10,8 @@
 #include "common/group/group.h"
 
 enum { TIMEOUT_US = 60000000, TABLE_BYTES_MAX = 16 << 20 };
+/* A century: what is added to it stays far from an overflow. */
+static const int64_t TIMEOUT_MOST_US = INT64_C(100) * 366 * 86400 * 1000000;
 
 static int64_t monotonic_us(void *user)
 {
@@ -21,11 +23,12 @@ static void destroy(struct nf_group *group)
 {
     for (uint32_t i = 0; i < NF_PLANS_KEPT; i++)
         nf_plan_destroy(group->plans[i]);
-    nf_early_clear(&group->shrinking);
+    nf_shrink_forget(group);
     nf_coll_rules_fini(&group->rules);
     nf_free(group->spare);
     nf_free(group->lost);
     nf_free(group->left_us);
+    nf_free(group->chase.seen);
     nf_free(group->early_bytes);
     nf_free(group);
 }
@@ -51,19 +54,24 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
     group->timeout_us = TIMEOUT_US;
     group->early_most_bytes = NF_EARLY_BYTES;
     if (options != NULL && options->timeout_us != 0)
-        group->timeout_us = options->timeout_us;
+        group->timeout_us = options->timeout_us < TIMEOUT_MOST_US
+                                ? options->timeout_us
+                                : TIMEOUT_MOST_US;
     group->deterministic = options != NULL && options->deterministic != 0;
     group->lost = nf_calloc(4, group->ranks);
-    group->left_us = nf_calloc(group->ranks, sizeof(*group->left_us));
+    group->left_us = nf_calloc(group->ranks, 3 * sizeof(*group->left_us));
+    group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
     group->early_bytes = nf_calloc(group->ranks, sizeof(*group->early_bytes));
     if (group->lost == NULL || group->left_us == NULL ||
-        group->early_bytes == NULL) {
+        group->chase.seen == NULL || group->early_bytes == NULL) {
         destroy(group);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
     group->left = group->lost + group->ranks;
     group->chase.asked = group->left + group->ranks;
     group->paused = group->chase.asked + group->ranks;
+    group->chase.seen_us = group->left_us + group->ranks;
+    group->chase.heard_us = group->chase.seen_us + group->ranks;
     if (algorithms == NULL)
         algorithms = getenv("NOWFARM_COLL");
     status =
@@ -83,7 +91,7 @@ void nf_group_close(struct nf_group *group)
         return;
     while (group->requests != NULL)
         nf_group_drop_request(group->requests);
-    nf_group_abandon(group, NF_ERR_INTERRUPTED);
+    nf_group_forget_early(group);
     nf_mesh_close(group->mesh);
     destroy(group);
 }
@@ -146,10 +154,12 @@ static enum nf_status share_table(struct nf_group *group,
     group->has_rules = false;
     status = nf_bcast(group, &bytes, 1, NF_ELEM_UINT64, 0);
     if (status == NF_OK && bytes > TABLE_BYTES_MAX)
-        status = NF_ERR_PROTOCOL;
+        status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,
+                                 "member 0 has too large a table");
     if (status == NF_OK && group->rank != 0 && bytes > 0) {
         text = nf_malloc((size_t)bytes);
-        status = text == NULL ? NF_ERR_NOMEM : NF_OK;
+        if (text == NULL)
+            status = nf_group_broke(group, NF_ERR_NOMEM);
     }
     if (status == NF_OK)
         status = nf_bcast(group, text, (size_t)bytes, NF_ELEM_BYTE, 0);
@@ -175,7 +185,9 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
         return nf_fail(err, NF_ERR_INVAL, "%u members: want 1 to %d", count,
                        NF_COLL_RANKS_MAX);
     if (options != NULL && options->timeout_us > 0)
-        timeout_us = options->timeout_us;
+        timeout_us = options->timeout_us < TIMEOUT_MOST_US
+                         ? options->timeout_us
+                         : TIMEOUT_MOST_US;
     status = nf_mesh_open_pvm(tids, count, id, timeout_us, &mesh, err);
     if (status != NF_OK)
         return status;

@@ -39,39 +39,74 @@ static int64_t patience_us(const struct nf_group *group)
     return group->timeout_us < 0 ? 60000000 : group->timeout_us;
 }
 
-/* A bit for each member. */
-static struct nf_blob *set_blob(const struct nf_shrink *shrink)
-{
-    uint32_t ranks = shrink->group->ranks;
-    struct nf_blob *blob = nf_blob_create((ranks + 7) / 8, NF_BYTES);
-    uint8_t *bits;
+/* ---------------------------------------------------------------- messages */
 
-    if (blob == NULL)
-        return NULL;
-    bits = blob->data;
-    memset(bits, 0, blob->bytes);
-    for (uint32_t i = 0; i < ranks; i++)
-        if (shrink->lost[i])
-            bits[i / 8] |= (uint8_t)(1u << i % 8);
-    return blob;
+static bool has_bit(const uint8_t *bits, uint32_t rank)
+{
+    return (bits[rank / 8] >> rank % 8 & 1) != 0;
 }
 
-/* To all that are not lost, or if @p also_lost to all that have not left. */
+enum nf_status nf_shrink_keep(struct nf_group *group, uint32_t from,
+                              const struct nf_control *control)
+{
+    size_t bytes = (group->ranks + 7) / 8;
+    struct nf_view *view;
+
+    if (control->nranks != group->ranks)
+        return NF_OK; /* not one of ours: of no use */
+    view = nf_malloc(sizeof(*view) + bytes);
+    if (view == NULL)
+        return NF_ERR_NOMEM;
+    view->next = NULL;
+    view->from = from;
+    view->round = control->nonce;
+    view->decides = control->kind == NF_CONTROL_DECIDE;
+    memcpy(view->bits, control->bits, bytes);
+    if (group->views.first == NULL)
+        group->views.first = view;
+    else
+        group->views.last->next = view;
+    group->views.last = view;
+    return NF_OK;
+}
+
+void nf_shrink_forget(struct nf_group *group)
+{
+    while (group->views.first != NULL) {
+        struct nf_view *view = group->views.first;
+
+        group->views.first = view->next;
+        nf_free(view);
+    }
+}
+
+/* To all that are not lost, or if @p also_lost to all that have not left.
+ * Urgent: data of the call that failed may be queued for seconds. */
 static enum nf_status send_set(struct nf_shrink *shrink,
                                enum nf_control_kind kind, bool also_lost)
 {
+    _Static_assert((int)NF_CONTROL_BITS_MAX == (int)NF_COLL_RANKS_MAX &&
+                       (int)NF_CONTROL_BYTES_MAX <= (int)NF_MESH_HEAD_BYTES,
+                   "a bit for each member does not fit in an urgent message");
     struct nf_group *group = shrink->group;
-    struct nf_control control = { .kind = kind, .nonce = shrink->round };
-    struct nf_blob *blob = set_blob(shrink);
-    enum nf_status status = blob == NULL ? NF_ERR_NOMEM : NF_OK;
+    uint8_t bits[NF_CONTROL_BITS_MAX / 8] = { 0 };
+    struct nf_control control = { .kind = kind,
+                                  .nonce = shrink->round,
+                                  .nranks = group->ranks,
+                                  .bits = bits };
+    enum nf_status status = NF_OK;
 
+    for (uint32_t i = 0; i < group->ranks; i++)
+        if (shrink->lost[i])
+            bits[i / 8] |= (uint8_t)(1u << i % 8);
     for (uint32_t i = 0; i < group->ranks && status == NF_OK; i++)
         if (i != group->rank && !group->left[i] &&
             (also_lost || !shrink->lost[i]))
-            status = nf_group_send_control(group, i, &control, blob);
-    nf_blob_unref(blob);
+            status = nf_group_send_control(group, i, &control);
     return status;
 }
+
+/* ------------------------------------------------------------------ rounds */
 
 static enum nf_status begin_round(struct nf_shrink *shrink, int64_t now_us)
 {
@@ -84,55 +119,74 @@ static enum nf_status begin_round(struct nf_shrink *shrink, int64_t now_us)
     return send_set(shrink, NF_CONTROL_VIEW, false);
 }
 
-enum nf_status nf_shrink_start(struct nf_group *group,
-                               struct nf_shrink **shrink_p,
-                               struct nf_error *err)
+static enum nf_status create(struct nf_group *group,
+                             struct nf_shrink **shrink_p)
 {
-    struct nf_shrink *shrink;
-    int64_t now_us = nf_group_now_us(group);
+    struct nf_shrink *shrink = nf_calloc(1, sizeof(*shrink));
 
-    if (group->mesh == NULL)
-        return nf_fail(err, NF_ERR_NOMEM,
-                       "the group ran out of memory: open a new one");
-    if (!group->revoked)
-        (void)nf_group_revoke(group, NF_ERR_REVOKED, NULL, 0,
-                              "the group is being made smaller");
-    shrink = nf_calloc(1, sizeof(*shrink));
     if (shrink != NULL)
         shrink->lost = nf_calloc(3, group->ranks);
     if (shrink == NULL || shrink->lost == NULL) {
         nf_shrink_destroy(shrink);
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+        return NF_ERR_NOMEM;
     }
     shrink->group = group;
     shrink->more = shrink->lost + group->ranks;
     shrink->heard = shrink->more + group->ranks;
-    shrink->begun_us = now_us;
     for (uint32_t i = 0; i < group->ranks; i++)
         shrink->lost[i] = group->lost[i] || group->left[i];
     shrink->lost[group->rank] = 0;
-    if (begin_round(shrink, now_us) != NF_OK) {
+    *shrink_p = shrink;
+    return NF_OK;
+}
+
+/* Nobody can be asked any more: that is no agreement of one. */
+static enum nf_status say_broken(enum nf_status status, struct nf_error *err)
+{
+    return nf_fail(err, status, "%s",
+                   status == NF_ERR_NOMEM ? "out of memory"
+                                          : "the transport broke");
+}
+
+enum nf_status nf_shrink_start(struct nf_group *group,
+                               struct nf_shrink **shrink_p,
+                               struct nf_error *err)
+{
+    struct nf_shrink *shrink = NULL;
+    int64_t now_us = nf_group_now_us(group);
+    enum nf_status status;
+
+    (void)nf_group_revoke(group, NF_ERR_REVOKED, NULL, 0,
+                          "the group is being made smaller");
+    if (group->mesh == NULL)
+        return nf_fail(err, NF_ERR_NOMEM,
+                       "the group ran out of memory: open a new one");
+    if (group->broken != NF_OK)
+        return say_broken(group->broken, err);
+    /* for calls that this member did not come to */
+    nf_group_forget_early(group);
+    status = create(group, &shrink);
+    if (status == NF_OK) {
+        shrink->begun_us = now_us;
+        status = begin_round(shrink, now_us);
+    }
+    if (status != NF_OK) {
         nf_shrink_destroy(shrink);
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+        return say_broken(status, err);
     }
     *shrink_p = shrink;
     return NF_OK;
 }
 
-static bool has_bit(const struct nf_blob *blob, uint32_t rank)
-{
-    return (((const uint8_t *)blob->data)[rank / 8] >> rank % 8 & 1) != 0;
-}
-
-static void take_view(struct nf_shrink *shrink, const struct nf_early *view)
+static void take_view(struct nf_shrink *shrink, const struct nf_view *view)
 {
     uint32_t ranks = shrink->group->ranks;
 
     shrink->heard[view->from] = 1;
-    if (has_bit(view->payload, view->from)) /* it goes */
+    if (has_bit(view->bits, view->from)) /* it goes */
         shrink->more[view->from] = 1;
     for (uint32_t i = 0; i < ranks; i++) {
-        bool bit = has_bit(view->payload, i);
+        bool bit = has_bit(view->bits, i);
 
         if (bit != (shrink->lost[i] != 0))
             shrink->alike = false;
@@ -145,39 +199,25 @@ static void take_view(struct nf_shrink *shrink, const struct nf_early *view)
 static void take_messages(struct nf_shrink *shrink)
 {
     struct nf_group *group = shrink->group;
-    struct nf_early_list later = { NULL, NULL };
-    struct nf_early *early;
+    struct nf_view **at = &group->views.first, *last = NULL, *view;
 
-    while ((early = group->shrinking.first) != NULL) {
-        bool usable = early->payload != NULL &&
-                      early->payload->bytes == (group->ranks + 7) / 8;
-
-        group->shrinking.first = early->next;
-        early->next = NULL;
-        if (usable && early->control.kind == NF_CONTROL_DECIDE) {
-            for (uint32_t i = 0; i < group->ranks; i++)
-                shrink->lost[i] = has_bit(early->payload, i);
-            shrink->decided = true;
-        } else if (usable && early->control.nonce > shrink->round) {
-            if (later.first == NULL)
-                later.first = early;
-            else
-                later.last->next = early;
-            later.last = early;
+    while (!shrink->decided && (view = *at) != NULL) {
+        if (!view->decides && view->round > shrink->round) {
+            last = view;
+            at = &view->next;
             continue;
-        } else if (usable && early->control.nonce == shrink->round) {
-            take_view(shrink, early);
         }
-        nf_blob_unref(early->payload);
-        nf_free(early);
-        if (shrink->decided)
-            break;
-    }
-    if (later.first != NULL) { /* what was not looked at stays behind it */
-        later.last->next = group->shrinking.first;
-        if (group->shrinking.first == NULL)
-            group->shrinking.last = later.last;
-        group->shrinking.first = later.first;
+        *at = view->next;
+        if (view->next == NULL)
+            group->views.last = last;
+        if (view->decides) {
+            for (uint32_t i = 0; i < group->ranks; i++)
+                shrink->lost[i] = has_bit(view->bits, i);
+            shrink->decided = true;
+        } else if (view->round == shrink->round) {
+            take_view(shrink, view);
+        }
+        nf_free(view);
     }
 }
 
@@ -187,6 +227,7 @@ static enum nf_status end_round(struct nf_shrink *shrink, int64_t now_us)
     struct nf_group *group = shrink->group;
     bool late = now_us - shrink->round_us >= patience_us(group);
     bool complete = true, same = shrink->alike;
+    enum nf_status status;
 
     for (uint32_t i = 0; i < group->ranks; i++) {
         if (i == group->rank || shrink->lost[i] || shrink->heard[i])
@@ -209,7 +250,8 @@ static enum nf_status end_round(struct nf_shrink *shrink, int64_t now_us)
     if (shrink->lost[group->rank])
         return NF_OK;
     shrink->round++;
-    return begin_round(shrink, now_us) == NF_OK ? NF_WAIT : NF_ERR_NOMEM;
+    status = begin_round(shrink, now_us);
+    return status == NF_OK ? NF_WAIT : status;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t x)
@@ -291,14 +333,14 @@ static enum nf_status tell(struct nf_shrink *shrink, int64_t now_us)
 }
 
 /* Has the decision left for the survivors?  The old group may be closed next,
- * and forgets what it has queued. */
+ * and forgets what it has queued; what is left of failed calls may. */
 static bool is_told(const struct nf_shrink *shrink, int64_t now_us)
 {
     const struct nf_group *group = shrink->group;
 
     for (uint32_t i = 0; i < group->ranks; i++)
         if (i != group->rank && !shrink->lost[i] && !group->left[i] &&
-            nf_mesh_backlog_bytes(group->mesh, i) > 0)
+            nf_mesh_has_urgent(group->mesh, i))
             return now_us - shrink->round_us >= patience_us(group);
     return true;
 }
@@ -311,6 +353,8 @@ enum nf_status nf_shrink_run(struct nf_shrink *shrink,
     int64_t now_us = nf_group_now_us(group);
     uint32_t before;
 
+    if (group->broken != NF_OK)
+        return say_broken(group->broken, err);
     if (status < 0 && status != NF_ERR_REVOKED)
         return nf_fail(err, status, "%s", nf_strerror(status));
     do {
@@ -318,8 +362,8 @@ enum nf_status nf_shrink_run(struct nf_shrink *shrink,
         take_messages(shrink);
         status = shrink->decided ? NF_OK : end_round(shrink, now_us);
     } while (status == NF_WAIT && shrink->round != before);
-    if (status == NF_ERR_NOMEM)
-        return nf_fail(err, status, "out of memory");
+    if (status < 0)
+        return say_broken(status, err);
     if (status == NF_WAIT &&
         now_us - shrink->begun_us >= 3 * patience_us(group))
         return nf_fail(err, NF_ERR_TIMEDOUT,
@@ -331,7 +375,7 @@ enum nf_status nf_shrink_run(struct nf_shrink *shrink,
     if (!shrink->told)
         status = tell(shrink, now_us);
     if (status != NF_OK)
-        return nf_fail(err, status, "out of memory");
+        return say_broken(status, err);
     if (!is_told(shrink, now_us))
         return NF_WAIT;
     return make_group(shrink, group_p, err);

@@ -1,8 +1,9 @@
 /* Who is to blame.  A member that died is known from the transport.  One that
  * is silent is found by asking: who waits for too long asks the member it waits
  * for whom that one waits for, and so on, until one does not answer: members
- * inside a call answer at once.  A group is given up once; whoever does so
- * tells all. */
+ * inside a call answer at once.  Each says how far it has got: as long as one
+ * of them gets on, nobody is to blame, however long it takes.  A group is given
+ * up once, from a call on; whoever does so tells all. */
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,15 +15,13 @@
 enum { RESTARTS = 4 };
 
 enum nf_status nf_group_send_control(struct nf_group *group, uint32_t member,
-                                     const struct nf_control *control,
-                                     struct nf_blob *payload)
+                                     const struct nf_control *control)
 {
     uint8_t encoded[NF_CONTROL_BYTES_MAX];
     struct nf_mesh_message message = {
         .head = encoded,
         .head_bytes = nf_control_encode(control, encoded),
-        .payload = payload,
-        .urgent = payload == NULL,
+        .urgent = true,
     };
 
     return nf_mesh_send(group->mesh, member, &message);
@@ -34,7 +33,7 @@ static void tell_all(struct nf_group *group, enum nf_status reason,
                      const uint32_t *ranks, uint32_t nranks)
 {
     struct nf_control control = { .kind = NF_CONTROL_REVOKE,
-                                  .epoch = group->epoch,
+                                  .epoch = nf_group_first_epoch(group),
                                   .reason = reason,
                                   .nranks = nranks };
 
@@ -45,7 +44,7 @@ static void tell_all(struct nf_group *group, enum nf_status reason,
     for (uint32_t i = 0; i < group->ranks && group->mesh != NULL; i++)
         if (i != group->rank && !group->left[i])
             /* without memory for it they find out by themselves */
-            (void)nf_group_send_control(group, i, &control, NULL);
+            (void)nf_group_send_control(group, i, &control);
 }
 
 /* A call that did not match says nothing against the member's life. */
@@ -54,27 +53,60 @@ static bool takes_lives(enum nf_status reason)
     return reason == NF_ERR_DEAD || reason == NF_ERR_TIMEDOUT;
 }
 
-static void give_up(struct nf_group *group, enum nf_status reason,
-                    const uint32_t *ranks, uint32_t nranks, const char *text)
+static void mark_lost(struct nf_group *group, enum nf_status reason,
+                      const uint32_t *ranks, uint32_t nranks)
 {
-    group->revoked = true;
-    group->chase.active = false;
-    (void)nf_fail(&group->error, reason, "%s", text);
     for (uint32_t i = 0; i < nranks; i++)
         if (ranks[i] < group->ranks && takes_lives(reason))
             group->lost[ranks[i]] = true;
-    nf_group_abandon(group, reason);
+}
+
+/* From call @p epoch on.  Calls before it need none of what was lost, or find
+ * that out by themselves. */
+static void give_up(struct nf_group *group, uint32_t epoch,
+                    enum nf_status reason, const char *text)
+{
+    group->revoked = true;
+    group->end_epoch = epoch;
+    (void)nf_fail(&group->error, reason, "%s", text);
+    nf_group_abandon(group, epoch, reason);
+    group->chase.active = false;
+}
+
+/* Unsent data of the calls that end would be in the way of those who now want
+ * to agree.  Data of earlier calls are not told from them. */
+static void drop_data(struct nf_group *group, uint32_t epoch)
+{
+    if ((int32_t)(nf_group_first_epoch(group) - epoch) < 0 &&
+        group->requests != NULL)
+        return;
+    if (group->mesh != NULL)
+        nf_mesh_drop(group->mesh);
 }
 
 enum nf_status nf_group_revoke(struct nf_group *group, enum nf_status reason,
                                const uint32_t *ranks, uint32_t nranks,
                                const char *text)
 {
-    if (group->revoked)
+    uint32_t epoch = nf_group_first_epoch(group);
+
+    if (nf_group_ends(group, epoch))
         return NF_ERR_REVOKED;
+    drop_data(group, epoch);
     tell_all(group, reason, ranks, nranks);
-    give_up(group, reason, ranks, nranks, text);
+    mark_lost(group, reason, ranks, nranks);
+    give_up(group, epoch, reason, text);
     return reason;
+}
+
+enum nf_status nf_group_broke(struct nf_group *group, enum nf_status status)
+{
+    if (status == NF_ERR_UNREACHABLE)
+        group->broken = status;
+    return nf_group_revoke(group, status, NULL, 0,
+                           status == NF_ERR_UNREACHABLE
+                               ? "the transport broke"
+                               : nf_strerror(status));
 }
 
 static const char *said(enum nf_status reason)
@@ -98,12 +130,10 @@ static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
     char text[NF_ERROR_TEXT_BYTES];
     int used = 0;
 
-    if (group->revoked) {
-        for (uint32_t i = 0; i < control->nranks; i++)
-            if (control->ranks[i] < group->ranks && takes_lives(reason))
-                group->lost[control->ranks[i]] = true;
-        return NF_OK;
-    }
+    mark_lost(group, reason, control->ranks, control->nranks);
+    if (nf_group_ends(group, control->epoch) ||
+        nf_group_ends(group, nf_group_first_epoch(group)))
+        return NF_OK; /* there is no more to end */
     if (reason == NF_OK)
         reason = NF_ERR_FAILED;
     for (uint32_t i = 0; i < control->nranks && used < 300; i++)
@@ -112,8 +142,9 @@ static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
     snprintf(text + used, sizeof(text) - (size_t)used,
              "%s%s, says member %" PRIu32, used > 0 ? " " : "", said(reason),
              from);
-    give_up(group, reason, control->ranks, control->nranks, text);
-    return reason;
+    drop_data(group, control->epoch);
+    give_up(group, control->epoch, reason, text);
+    return nf_group_ends(group, nf_group_first_epoch(group)) ? reason : NF_OK;
 }
 
 /* ---------------------------------------------------------------- deaths */
@@ -135,19 +166,28 @@ static bool needs(const struct nf_group *group, uint32_t member)
     return false;
 }
 
-/* What a member sent before it ended may still be on its way. */
-static enum nf_status look_for_deaths(struct nf_group *group, int64_t now_us)
+static enum nf_status blame(struct nf_group *group, enum nf_status reason,
+                            uint32_t member, const char *why)
 {
-    char text[80];
+    char text[160];
 
-    if (group->nleft == 0 || group->requests == NULL)
+    snprintf(text, sizeof(text), "member %" PRIu32 " %s", member, why);
+    return nf_group_revoke(group, reason, &member, 1, text);
+}
+
+/* What a member sent before it was lost may still be on its way.  Of members
+ * that are lost but have not ended others have told, who were in later calls. */
+static enum nf_status look_for_losses(struct nf_group *group, int64_t now_us)
+{
+    if ((group->nleft == 0 && !group->revoked) || group->requests == NULL ||
+        now_us - group->moved_us < NF_LEFT_GRACE_US)
         return NF_OK;
     for (uint32_t i = 0; i < group->ranks; i++) {
-        if (!group->left[i] || now_us - group->left_us[i] < NF_LEFT_GRACE_US ||
-            now_us - group->moved_us < NF_LEFT_GRACE_US || !needs(group, i))
+        if ((!group->left[i] && !group->lost[i]) ||
+            now_us - group->left_us[i] < NF_LEFT_GRACE_US || !needs(group, i))
             continue;
-        snprintf(text, sizeof(text), "member %" PRIu32 " has ended", i);
-        return nf_group_revoke(group, NF_ERR_DEAD, &i, 1, text);
+        return group->left[i] ? blame(group, NF_ERR_DEAD, i, "has ended")
+                              : blame(group, NF_ERR_TIMEDOUT, i, "is silent");
     }
     return NF_OK;
 }
@@ -163,86 +203,139 @@ static int64_t grace_us(const struct nf_group *group)
     return grace > NF_GRACE_MOST_US ? NF_GRACE_MOST_US : grace;
 }
 
+/* Whom does the oldest call under way wait for? */
+static bool awaits(const struct nf_group *group, uint32_t *member_p,
+                   bool *reads_p)
+{
+    return group->requests != NULL &&
+           nf_exec_awaits(&group->requests->exec, member_p, reads_p);
+}
+
+/* Also when the group is given up: who is still in an earlier call may ask. */
 static enum nf_status answer(struct nf_group *group, uint32_t to,
                              uint32_t nonce)
 {
     struct nf_control control = { .kind = NF_CONTROL_ANSWER,
                                   .nonce = nonce,
-                                  .epoch = group->epoch,
+                                  .epoch = nf_group_first_epoch(group),
+                                  .progress =
+                                      nf_group_moves(group) + group->epoch,
                                   .state = NF_STATE_IDLE };
+    bool reads;
 
-    if (group->revoked)
-        return NF_OK;
-    if (group->starting)
+    if (group->starting || group->requests != NULL)
         control.state = NF_STATE_BUSY;
-    if (group->requests != NULL) {
-        control.epoch = group->requests->epoch;
-        control.state = nf_group_awaits(group, &control.awaits)
-                            ? NF_STATE_WAITING
-                            : NF_STATE_BUSY;
-    }
-    return nf_group_send_control(group, to, &control, NULL);
+    if (awaits(group, &control.awaits, &reads))
+        control.state = reads ? NF_STATE_BLOCKED : NF_STATE_WAITING;
+    return nf_group_send_control(group, to, &control);
 }
 
-static enum nf_status ask(struct nf_group *group, uint32_t member,
-                          int64_t now_us)
+static void rest(struct nf_group *group, int64_t now_us)
+{
+    group->chase.resting = true;
+    group->chase.asked_us = now_us;
+}
+
+/* There is nobody more to ask, and that says who is to blame; but at first
+ * sight perhaps only because each answered at another moment, or data are on
+ * their way. */
+static enum nf_status saw_end(struct nf_group *group, enum nf_status reason,
+                              uint32_t member, const char *why)
+{
+    struct nf_chase *chase = &group->chase;
+
+    chase->restarts = chase->moved ? 0 : chase->restarts + 1;
+    if (chase->restarts > RESTARTS)
+        return blame(group, reason, member, why);
+    rest(group, nf_group_now_us(group));
+    return NF_OK;
+}
+
+static enum nf_status saw_circle(struct nf_group *group)
+{
+    return saw_end(group, NF_ERR_MISMATCH, group->chase.first,
+                   "made a different call: members wait for each other");
+}
+
+/* @param reads  who waits for it waits until it reads */
+static enum nf_status ask(struct nf_group *group, uint32_t member, bool reads)
 {
     struct nf_chase *chase = &group->chase;
     struct nf_control control = { .kind = NF_CONTROL_ASK };
 
+    if (group->left[member])
+        return saw_end(group, NF_ERR_DEAD, member, "has ended");
     chase->suspect = member;
+    chase->reads = reads;
     chase->asked[member] = true;
-    chase->asked_us = now_us;
+    chase->asked_us = nf_group_now_us(group);
     chase->resting = false;
     control.nonce = ++chase->nonce;
-    return nf_group_send_control(group, member, &control, NULL);
+    return nf_group_send_control(group, member, &control);
 }
 
 static enum nf_status begin_chase(struct nf_group *group, int64_t now_us)
 {
     struct nf_chase *chase = &group->chase;
     uint32_t member;
+    bool reads;
 
     memset(chase->asked, 0, group->ranks * sizeof(*chase->asked));
     chase->active = true;
-    if (!nf_group_awaits(group, &member)) {
+    chase->moved = false;
+    if (!awaits(group, &member, &reads)) {
         /* everything has gone and come, only the mesh has not said so */
-        chase->resting = true;
-        chase->asked_us = now_us;
+        rest(group, now_us);
         return NF_OK;
     }
     chase->first = member;
-    return ask(group, member, now_us);
+    return ask(group, member, reads);
 }
 
 void nf_group_saw_progress(struct nf_group *group, int64_t now_us)
 {
     group->moved_us = now_us;
     group->chase.active = false;
+    group->chase.early = false;
     group->chase.restarts = 0;
 }
 
-static enum nf_status blame(struct nf_group *group, enum nf_status reason,
-                            uint32_t member, const char *why)
+static int64_t early_us(const struct nf_group *group)
 {
-    char text[160];
-
-    snprintf(text, sizeof(text), "member %" PRIu32 " %s", member, why);
-    return nf_group_revoke(group, reason, &member, 1, text);
+    return group->moved_us + group->timeout_us / 8;
 }
 
-/* They wait for each other: at first sight perhaps only because each answered
- * at another moment. */
-static enum nf_status saw_circle(struct nf_group *group, int64_t now_us)
+/* One that should read may be busy between calls that it has data for, and
+ * answers when it comes to the next: it is asked soon, so that it has a time-out
+ * for that and is not waited for much longer. */
+static enum nf_status ask_early(struct nf_group *group, int64_t now_us)
 {
     struct nf_chase *chase = &group->chase;
+    struct nf_control control = { .kind = NF_CONTROL_ASK };
+    bool reads;
 
-    if (++chase->restarts > RESTARTS)
-        return blame(group, NF_ERR_MISMATCH, chase->first,
-                     "made a different call: members wait for each other");
-    chase->resting = true;
-    chase->asked_us = now_us;
-    return NF_OK;
+    chase->early = true;
+    chase->early_us = now_us;
+    if (!awaits(group, &chase->early_member, &reads) || !reads) {
+        chase->early_member = NF_PLAN_NONE;
+        return NF_OK;
+    }
+    control.nonce = ++chase->nonce;
+    return nf_group_send_control(group, chase->early_member, &control);
+}
+
+/* @return whether the member has got on since its last answer */
+static bool note_progress(struct nf_chase *chase, uint32_t member,
+                          uint32_t progress, int64_t now_us)
+{
+    bool known = chase->seen_us[member] != 0;
+
+    chase->heard_us[member] = now_us;
+    if (known && chase->seen[member] == progress)
+        return false;
+    chase->seen[member] = progress;
+    chase->seen_us[member] = now_us;
+    return known;
 }
 
 static enum nf_status saw_answer(struct nf_group *group, uint32_t from,
@@ -250,43 +343,85 @@ static enum nf_status saw_answer(struct nf_group *group, uint32_t from,
 {
     struct nf_chase *chase = &group->chase;
     int64_t now_us = nf_group_now_us(group);
+    bool moved, waits = control->state == NF_STATE_WAITING ||
+                        control->state == NF_STATE_BLOCKED;
     int32_t ahead;
 
+    moved = note_progress(chase, from, control->progress, now_us);
     if (!chase->active || chase->resting || from != chase->suspect ||
         control->nonce != chase->nonce || group->requests == NULL)
         return NF_OK;
     ahead = (int32_t)(control->epoch - group->requests->epoch);
-    if (ahead > 0) /* all that it sent before has come before its answer */
-        return blame(group, NF_ERR_MISMATCH, from,
-                     "made a different call: it is over there");
-    if (control->state == NF_STATE_IDLE)
-        return blame(group, NF_ERR_TIMEDOUT, from,
-                     "has not made the call in time");
-    if (control->state != NF_STATE_WAITING || control->awaits >= group->ranks ||
+    if (ahead > 0) /* its getting on is of no use here */
+        return saw_end(group, NF_ERR_MISMATCH, from,
+                       "made a different call: it is over there");
+    chase->moved = chase->moved || moved;
+    if (control->state == NF_STATE_IDLE) {
+        /* one that has still earlier calls to make comes to them in time */
+        if (ahead == 0 || now_us - chase->seen_us[from] >= group->timeout_us)
+            return blame(group, NF_ERR_TIMEDOUT, from,
+                         "has not made the call in time");
+        rest(group, now_us);
+        return NF_OK;
+    }
+    if (!waits || control->awaits >= group->ranks ||
         control->awaits == group->rank || chase->asked[control->awaits])
-        return saw_circle(group, now_us);
-    return ask(group, control->awaits, now_us);
+        return saw_circle(group);
+    return ask(group, control->awaits, control->state == NF_STATE_BLOCKED);
+}
+
+/* When a suspect that does not answer is silent.  Who should read has a
+ * time-out for its answer, and who got on lately has one from then. */
+static int64_t silent_us(const struct nf_group *group)
+{
+    const struct nf_chase *chase = &group->chase;
+    int64_t until = chase->asked_us + grace_us(group);
+    int64_t since = chase->seen_us[chase->suspect];
+
+    if (chase->reads && chase->early && chase->early_member == chase->suspect) {
+        since = chase->heard_us[chase->suspect];
+        if (since < chase->early_us)
+            since = chase->early_us;
+    } else if (chase->reads) {
+        since = chase->asked_us;
+    }
+    if (since != 0 && since + group->timeout_us > until)
+        until = since + group->timeout_us;
+    return until;
+}
+
+static int64_t chase_deadline_us(const struct nf_group *group)
+{
+    return group->chase.resting
+               ? group->chase.asked_us + grace_us(group) / RESTARTS
+               : silent_us(group);
 }
 
 static enum nf_status go_on_chasing(struct nf_group *group, int64_t now_us)
 {
     struct nf_chase *chase = &group->chase;
 
-    if (now_us - chase->asked_us <
-        (chase->resting ? grace_us(group) / RESTARTS : grace_us(group)))
+    if (!chase->resting && group->left[chase->suspect])
+        return saw_end(group, NF_ERR_DEAD, chase->suspect, "has ended");
+    if (now_us < chase_deadline_us(group))
         return NF_OK;
     if (chase->resting)
         return begin_chase(group, now_us);
-    if (group->left[chase->suspect])
-        return blame(group, NF_ERR_DEAD, chase->suspect, "has ended");
     return blame(group, NF_ERR_TIMEDOUT, chase->suspect, "is silent");
 }
 
 /* ------------------------------------------------------------------ public */
 
+/* A question or an answer that could not be sent. */
+static enum nf_status check_sent(struct nf_group *group, enum nf_status status)
+{
+    if (status == NF_ERR_NOMEM || status == NF_ERR_UNREACHABLE)
+        (void)nf_group_broke(group, status);
+    return status;
+}
+
 enum nf_status nf_group_saw_control(struct nf_group *group, uint32_t from,
-                                    const struct nf_control *control,
-                                    struct nf_blob *payload)
+                                    const struct nf_control *control)
 {
     enum nf_status status = NF_OK;
 
@@ -302,21 +437,17 @@ enum nf_status nf_group_saw_control(struct nf_group *group, uint32_t from,
         break;
     case NF_CONTROL_VIEW:
     case NF_CONTROL_DECIDE:
-        status = nf_early_add(&group->shrinking, from, NULL, control, payload);
-        payload = NULL;
+        status = nf_shrink_keep(group, from, control);
         break;
     case NF_CONTROL_KINDS:
         break;
     }
-    nf_blob_unref(payload);
-    if (status == NF_ERR_NOMEM)
-        (void)nf_group_revoke(group, NF_ERR_NOMEM, NULL, 0, "out of memory");
-    return status;
+    return check_sent(group, status);
 }
 
 enum nf_status nf_group_watch(struct nf_group *group, int64_t now_us)
 {
-    enum nf_status status = look_for_deaths(group, now_us);
+    enum nf_status status = look_for_losses(group, now_us);
 
     if (status != NF_OK || group->requests == NULL || group->timeout_us < 0)
         return status;
@@ -324,9 +455,9 @@ enum nf_status nf_group_watch(struct nf_group *group, int64_t now_us)
         status = go_on_chasing(group, now_us);
     else if (now_us - group->moved_us >= group->timeout_us)
         status = begin_chase(group, now_us);
-    if (status == NF_ERR_NOMEM)
-        (void)nf_group_revoke(group, NF_ERR_NOMEM, NULL, 0, "out of memory");
-    return status;
+    else if (!group->chase.early && now_us >= early_us(group))
+        status = ask_early(group, now_us);
+    return check_sent(group, status);
 }
 
 static void sooner(int64_t *in_us, int64_t then_us)
@@ -341,19 +472,21 @@ int64_t nf_group_deadline_us(const struct nf_group *group)
 {
     int64_t in_us = -1, now_us;
 
-    if (group->revoked || group->requests == NULL)
+    if (group->requests == NULL)
         return -1;
+    for (const struct nf_request *r = group->requests; r != NULL; r = r->next)
+        if (nf_exec_is_ready(&r->exec))
+            return 0;
     now_us = nf_group_now_us(group);
-    if (group->nleft > 0)
+    if (group->nleft > 0 || group->revoked)
         sooner(&in_us, NF_LEFT_GRACE_US / 4);
     if (group->timeout_us < 0)
         return in_us;
-    if (!group->chase.active)
+    if (!group->chase.active && !group->chase.early)
+        sooner(&in_us, early_us(group) - now_us);
+    else if (!group->chase.active)
         sooner(&in_us, group->moved_us + group->timeout_us - now_us);
-    else if (group->chase.resting)
-        sooner(&in_us,
-               group->chase.asked_us + grace_us(group) / RESTARTS - now_us);
     else
-        sooner(&in_us, group->chase.asked_us + grace_us(group) - now_us);
+        sooner(&in_us, chase_deadline_us(group) - now_us);
     return in_us;
 }

@@ -29,7 +29,8 @@ struct nf_mesh_message {
     bool urgent; /**< overtakes what is queued and is not held up by credit;
                       no payload */
 };
-enum { NF_MESH_HEAD_BYTES = 256 };
+/** As much as an urgent message of a link takes. */
+enum { NF_MESH_HEAD_BYTES = 1024 };
 
 enum nf_mesh_event_kind {
     NF_MESH_MESSAGE, /**< member, message */
@@ -55,6 +56,10 @@ struct nf_mesh_ops {
                              struct nf_mesh **mesh_p, struct nf_error *err);
     void (*close)(struct nf_mesh *mesh);
     void (*pause)(struct nf_mesh *mesh, uint32_t member, bool paused);
+    /* NULL: there is nothing of that kind */
+    uint64_t (*moved_bytes)(const struct nf_mesh *mesh);
+    void (*drop)(struct nf_mesh *mesh);
+    bool (*has_urgent)(const struct nf_mesh *mesh, uint32_t member);
 };
 
 /** A mesh's object starts with this. */
@@ -118,6 +123,31 @@ static inline size_t nf_mesh_backlog_bytes(const struct nf_mesh *mesh,
                                            uint32_t member)
 {
     return mesh->ops->backlog_bytes(mesh, member);
+}
+
+/** A counter that grows while bytes go out that had to wait, and while a message
+ *  comes in of which a part is still missing: signs of life of others between
+ *  two whole messages.  Urgent messages do not count. */
+static inline uint64_t nf_mesh_moved_bytes(const struct nf_mesh *mesh)
+{
+    return mesh->ops->moved_bytes != NULL ? mesh->ops->moved_bytes(mesh) : 0;
+}
+
+/** Forget what is queued for everybody, urgent or not, but a message of which a
+ *  part has gone out: that one goes on. */
+static inline void nf_mesh_drop(struct nf_mesh *mesh)
+{
+    if (mesh->ops->drop != NULL)
+        mesh->ops->drop(mesh);
+}
+
+/** Do urgent messages for @p member still wait here?  Closing the mesh would
+ *  lose them. */
+static inline bool nf_mesh_has_urgent(const struct nf_mesh *mesh,
+                                      uint32_t member)
+{
+    return mesh->ops->has_urgent != NULL &&
+           mesh->ops->has_urgent(mesh, member);
 }
 
 /** A mesh of some members, with queues and a context of its own.  All of them

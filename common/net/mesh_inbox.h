@@ -36,7 +36,9 @@ struct inbox {
     bool sleeping;  /**< the reader is, or is about to be */
     bool signalled; /**< fd was written and not read */
     bool closed;
-    int fd; /**< eventfd */
+    atomic_size_t fetched_bytes; /**< of the owner's messages to others, that
+                                      were beyond a window when taken */
+    int fd;                      /**< eventfd */
     uint32_t ranks;
     struct inbox_sender *senders; /**< [ranks] */
 };

@@ -189,7 +189,7 @@ static enum nf_status local_next(struct nf_mesh *mesh,
     struct mesh_local *m = (struct mesh_local *)mesh;
     struct inbox *inbox = inbox_of(mesh, mesh->rank);
     struct inbox_note *note;
-    size_t bytes;
+    size_t bytes, unread_bytes;
 
     nf_inbox_free_note(m->current);
     note = m->current = nf_inbox_take(inbox);
@@ -203,10 +203,15 @@ static enum nf_status local_next(struct nf_mesh *mesh,
                                                  .payload = note->payload,
                                                  .urgent = note->urgent };
     note->payload = NULL;
-    /* it may be waiting for its backlog to go */
-    if (atomic_fetch_sub(&inbox->senders[note->from].unread_bytes, bytes) >
-        NF_LINK_WINDOW_BYTES)
-        nf_inbox_wake(inbox_of(mesh, note->from));
+    unread_bytes =
+        atomic_fetch_sub(&inbox->senders[note->from].unread_bytes, bytes);
+    if (unread_bytes > NF_LINK_WINDOW_BYTES) {
+        struct inbox *sender = inbox_of(mesh, note->from);
+
+        if (!note->urgent)
+            atomic_fetch_add(&sender->fetched_bytes, bytes);
+        nf_inbox_wake(sender); /* it may be waiting for its backlog to go */
+    }
     return NF_OK;
 }
 
@@ -241,6 +246,11 @@ static size_t local_backlog_bytes(const struct nf_mesh *mesh, uint32_t member)
     return unread_bytes > NF_LINK_WINDOW_BYTES
                ? unread_bytes - NF_LINK_WINDOW_BYTES
                : 0;
+}
+
+static uint64_t local_moved_bytes(const struct nf_mesh *mesh)
+{
+    return atomic_load(&inbox_of(mesh, mesh->rank)->fetched_bytes);
 }
 
 static void local_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
@@ -366,6 +376,7 @@ static const struct nf_mesh_ops local_ops = {
     .subset = local_subset,
     .close = local_close,
     .pause = local_pause,
+    .moved_bytes = local_moved_bytes,
 };
 
 static enum nf_status make_world(uint32_t count, struct world **world_p,

@@ -190,6 +190,8 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
         nf_link_set_window(&m->link, nf_pvm_window_bytes());
     m->heard = true;
     status = nf_link_finish(&m->link, &in, &msg);
+    if (status == NF_WAIT) /* more of it is to come */
+        p->moved_bytes += frame->body_bytes + frame->payload_bytes;
     touch(p, member);
     if (status == NF_OK)
         take_message(p, member, &msg);
@@ -206,6 +208,8 @@ void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
     /* a failed send says no more than that a notice will come */
     (void)nf_pvm_send(m->tid, out, m->convert);
     nf_link_sent(&m->link, out);
+    if (out->frame.kind == KIND_NORMAL)
+        p->moved_bytes += out->frame.body_bytes + out->frame.payload_bytes;
     p->space->sending = false;
     nf_mesh_space_catch_up(p->space);
 }
@@ -459,6 +463,27 @@ static size_t pvm_backlog_bytes(const struct nf_mesh *mesh, uint32_t member)
     return m->left || m->exited ? 0 : (size_t)m->link.queued_bytes;
 }
 
+static uint64_t pvm_moved_bytes(const struct nf_mesh *mesh)
+{
+    return ((const struct mesh_pvm *)mesh)->moved_bytes;
+}
+
+static void pvm_drop(struct nf_mesh *mesh)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+
+    for (uint32_t i = 0; i < mesh->ranks; i++)
+        nf_link_purge(&p->members[i].link);
+}
+
+static bool pvm_has_urgent(const struct nf_mesh *mesh, uint32_t member)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+    const struct mesh_member *m = &p->members[member];
+
+    return !m->left && !m->exited && m->link.urgent.head != NULL;
+}
+
 static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
@@ -503,4 +528,7 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .subset = nf_mesh_pvm_subset,
     .close = nf_mesh_pvm_close,
     .pause = pvm_pause,
+    .moved_bytes = pvm_moved_bytes,
+    .drop = pvm_drop,
+    .has_urgent = pvm_has_urgent,
 };

@@ -54,6 +54,7 @@ struct mesh_pvm {
     uint32_t ntouched;
     struct mesh_notes urgent, normal;
     struct mesh_note *current; /**< holds the head of the last event */
+    uint64_t moved_bytes;      /**< as nf_mesh_moved_bytes() */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
     int64_t drained_us; /**< when no socket had more; 0: long ago, or somebody

@@ -29,8 +29,11 @@ static void check_control(const uint8_t *data, size_t bytes,
     size_t again_bytes;
 
     must(control->kind < NF_CONTROL_KINDS, "kind");
-    must(control->state <= NF_STATE_WAITING, "state");
-    must(control->nranks <= NF_CONTROL_RANKS_MAX, "ranks");
+    must(control->state <= NF_STATE_BLOCKED, "state");
+    if (nf_control_has_bits(control->kind))
+        must(control->nranks <= NF_CONTROL_BITS_MAX, "bits");
+    else
+        must(control->nranks <= NF_CONTROL_RANKS_MAX, "ranks");
     must(control->reason <= 0 && control->reason >= NF_ERR_REVOKED, "reason");
     again_bytes = nf_control_encode(control, again);
     must(again_bytes == bytes, "length of a control message");
@@ -72,7 +75,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 static void make_one(struct nf_rng *rng)
 {
     uint8_t bytes[NF_CONTROL_BYTES_MAX + 8] = { 0 };
-    struct nf_control control = { .nranks = (uint32_t)nf_rng_below(rng, 33) };
+    static const uint8_t bits[NF_CONTROL_BITS_MAX / 8] = { 0x5a, 1 };
+    struct nf_control control = { .nranks = (uint32_t)nf_rng_below(rng, 33),
+                                  .bits = bits };
     struct nf_head head = { .epoch = (uint32_t)nf_rng_next(rng),
                             .bytes = nf_rng_next(rng) };
     size_t length = NF_HEAD_BYTES;
@@ -82,6 +87,8 @@ static void make_one(struct nf_rng *rng)
         control.reason = -(int)nf_rng_below(rng, 1 - NF_ERR_REVOKED);
         for (uint32_t i = 0; i < control.nranks; i++)
             control.ranks[i] = (uint32_t)nf_rng_next(rng);
+        if (nf_control_has_bits(control.kind) && nf_rng_below(rng, 4) == 0)
+            control.nranks *= 128;
         length = nf_control_encode(&control, bytes);
     } else {
         nf_head_encode(&head, bytes);

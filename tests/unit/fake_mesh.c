@@ -8,7 +8,7 @@ struct fake_message {
     struct fake_message *next;
     struct fake_context *context;
     uint32_t from, to; /* of the context */
-    int64_t depart_us, arrive_us;
+    int64_t begin_us, depart_us, arrive_us;
     bool departed, urgent;
     struct nf_blob *payload;
     size_t head_bytes;
@@ -26,6 +26,7 @@ struct fake_context {
     bool paused[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
     bool withheld[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
     uint32_t untaken[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
+    uint64_t moved_bytes[FAKE_MEMBERS_MAX]; /* of messages that departed */
 };
 
 struct fake_mesh {
@@ -63,6 +64,11 @@ static void free_message(struct fake_message *m)
     free(m);
 }
 
+static size_t bytes_of(const struct fake_message *m)
+{
+    return m->head_bytes + (m->payload != NULL ? m->payload->bytes : 0);
+}
+
 /* Bytes leave the sender now: from here on it may change them. */
 static void depart(struct fake_message *m)
 {
@@ -70,6 +76,10 @@ static void depart(struct fake_message *m)
 
     m->departed = true;
     m->context->untaken[m->to][m->from] += !m->urgent;
+    if (!m->urgent)
+        m->context->moved_bytes[m->from] += bytes_of(m);
+    if (!m->urgent && m->begin_us < m->depart_us) /* it came in pieces */
+        m->context->moved_bytes[m->to] += bytes_of(m);
     if (m->payload == NULL || !nf_blob_is_borrowed(m->payload))
         return;
     /* not of nf_malloc(), which may be told to fail: this is the network */
@@ -97,6 +107,25 @@ static void settle(struct fake_world *world)
             depart(m);
 }
 
+/* When it has left, if nothing holds it up. */
+static void schedule(struct fake_world *world, struct fake_message *m)
+{
+    uint32_t sender = m->context->members[m->from];
+    int64_t *wire_us = &world->wire_us[sender];
+
+    m->begin_us = world->now_us + (m->urgent ? 0 : delay(world) / 2);
+    m->depart_us = m->begin_us;
+    if (world->byte_ns > 0 && !m->urgent) {
+        if (m->begin_us < *wire_us)
+            m->begin_us = *wire_us;
+        m->depart_us =
+            m->begin_us + (int64_t)bytes_of(m) * world->byte_ns / 1000;
+        *wire_us = m->depart_us;
+    }
+    /* not at once: who has looked in this moment would be passed over */
+    m->arrive_us = m->depart_us + 1 + delay(world);
+}
+
 static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
                                 const struct nf_mesh_message *message)
 {
@@ -107,6 +136,8 @@ static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
 
     if (!nf_mesh_may_send(mesh, to, message))
         return NF_ERR_INVAL;
+    if (world->broken[context->members[mesh->rank]])
+        return NF_ERR_UNREACHABLE;
     if (world->dead[context->members[mesh->rank]] || of(mesh)->told[to])
         return NF_OK;
     m = calloc(1, sizeof(*m));
@@ -114,13 +145,12 @@ static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
     m->from = mesh->rank;
     m->to = to;
     m->urgent = message->urgent;
-    m->depart_us = world->now_us + (m->urgent ? 0 : delay(world) / 2);
-    m->arrive_us = m->depart_us + delay(world);
+    m->payload = nf_blob_ref(message->payload);
+    m->head_bytes = message->head_bytes;
+    schedule(world, m);
     if (m->arrive_us < *last)
         m->arrive_us = *last;
     *last = m->arrive_us;
-    m->payload = nf_blob_ref(message->payload);
-    m->head_bytes = message->head_bytes;
     memcpy(m->head, message->head, m->head_bytes);
     while (*at != NULL)
         at = &(*at)->next;
@@ -168,6 +198,8 @@ static enum nf_status fake_next(struct nf_mesh *base,
     struct fake_message **at, *m;
 
     settle(mesh->world);
+    if (mesh->world->broken[mesh->context->members[base->rank]])
+        return NF_ERR_UNREACHABLE;
     for (uint32_t i = 0; i < base->ranks; i++)
         if (!mesh->told[i] && death_seen_us(mesh, i) <= mesh->world->now_us) {
             mesh->told[i] = true;
@@ -228,6 +260,24 @@ static size_t fake_backlog_bytes(const struct nf_mesh *base, uint32_t to)
     return bytes;
 }
 
+/* Of a message on its wire the part that has gone counts at both ends. */
+static uint64_t fake_moved_bytes(const struct nf_mesh *base)
+{
+    const struct fake_mesh *mesh = (const struct fake_mesh *)base;
+    const struct fake_world *world = mesh->world;
+    uint64_t bytes;
+
+    settle(mesh->world);
+    bytes = mesh->context->moved_bytes[base->rank];
+    for (const struct fake_message *m = world->messages; m != NULL; m = m->next)
+        if (m->context == mesh->context && !m->departed && !m->urgent &&
+            (m->from == base->rank || m->to == base->rank) &&
+            m->begin_us < world->now_us && world->now_us < m->depart_us)
+            bytes += (uint64_t)((world->now_us - m->begin_us) * 1000 /
+                                world->byte_ns);
+    return bytes;
+}
+
 static const struct nf_mesh_ops fake_ops;
 
 static struct nf_mesh *open_in(struct fake_world *world, uint32_t rank,
@@ -272,9 +322,11 @@ static enum nf_status fake_subset(struct nf_mesh *base, const uint32_t *members,
     return NF_OK;
 }
 
-/* What it has not sent yet is lost, what others hold of it is not. */
+/* What it has not sent yet is lost, what others hold of it is not.
+ * @param begun  also of what it has begun to send */
 static void drop_queued(struct fake_world *world,
-                        const struct fake_context *context, uint32_t from)
+                        const struct fake_context *context, uint32_t from,
+                        bool begun)
 {
     struct fake_message **at = &world->messages;
 
@@ -283,6 +335,7 @@ static void drop_queued(struct fake_world *world,
         struct fake_message *m = *at;
 
         if (m->departed || m->from != from ||
+            (!begun && m->begin_us < m->depart_us && m->begin_us < world->now_us) ||
             (context != NULL && m->context != context)) {
             at = &m->next;
             continue;
@@ -294,8 +347,22 @@ static void drop_queued(struct fake_world *world,
 
 static void fake_close(struct nf_mesh *base)
 {
-    drop_queued(of(base)->world, of(base)->context, base->rank);
+    drop_queued(of(base)->world, of(base)->context, base->rank, true);
     free(base);
+}
+
+static void fake_drop(struct nf_mesh *base)
+{
+    struct fake_world *world = of(base)->world;
+    int64_t *wire_us =
+        &world->wire_us[of(base)->context->members[base->rank]];
+
+    drop_queued(world, of(base)->context, base->rank, false);
+    *wire_us = world->now_us;
+    for (const struct fake_message *m = world->messages; m != NULL; m = m->next)
+        if (m->context == of(base)->context && m->from == base->rank &&
+            !m->departed && m->depart_us > *wire_us)
+            *wire_us = m->depart_us;
 }
 
 static void fake_pause(struct nf_mesh *base, uint32_t member, bool paused)
@@ -318,6 +385,8 @@ static const struct nf_mesh_ops fake_ops = {
     .subset = fake_subset,
     .close = fake_close,
     .pause = fake_pause,
+    .moved_bytes = fake_moved_bytes,
+    .drop = fake_drop,
 };
 
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed)
@@ -362,7 +431,7 @@ void fake_kill(struct fake_world *world, uint32_t member)
     for (struct fake_context *c = world->contexts; c != NULL; c = c->next)
         for (uint32_t i = 0; i < c->ranks; i++)
             if (c->members[i] == member)
-                drop_queued(world, c, i);
+                drop_queued(world, c, i, true);
 }
 
 int64_t fake_next_us(const struct fake_world *world)

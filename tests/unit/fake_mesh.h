@@ -4,7 +4,8 @@
  *  own and delays drawn from a seed.  A message waits in its sender's queue,
  *  where it is a pointer to the sender's bytes, until it departs; then it is on
  *  its way, and messages of a pair arrive in order.  Members may be killed, and
- *  then what has not departed is lost. */
+ *  then what has not departed is lost.  Members may have wires of a limited rate;
+ *  urgent messages do not wait for them. */
 #include "common/base/rng.h"
 #include "common/net/mesh.h"
 
@@ -27,6 +28,11 @@ struct fake_world {
     uint32_t kill_member; /* is killed when it sends its kill_at-th message */
     uint64_t kill_at, kill_count;
     bool kill_mutely;
+    bool broken[FAKE_MEMBERS_MAX]; /* its local transport is gone */
+    /* > 0: bytes take time, and go through one wire out of each member, one
+     * message after the other */
+    int64_t byte_ns;
+    int64_t wire_us[FAKE_MEMBERS_MAX]; /* when it is free */
 };
 
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed);

@@ -346,6 +346,8 @@ static void lie(struct scene *scene, struct nf_rng *rng, uint32_t liar,
     struct nf_group *group = scene->sim.groups[liar];
     const struct nf_request *other = scene->sim.requests[to];
     uint8_t encoded[NF_CONTROL_BYTES_MAX];
+    struct nf_rng more = *rng;
+    const uint8_t bits = (uint8_t)nf_rng_next(&more);
     size_t bytes = sizes[nf_rng_below(rng, 7)];
     struct nf_blob *payload = bytes == 0 ? NULL : nf_blob_create(bytes, 0);
     struct nf_mesh_message message = { encoded, NF_HEAD_BYTES, payload, false };
@@ -364,13 +366,17 @@ static void lie(struct scene *scene, struct nf_rng *rng, uint32_t liar,
             .kind = (enum nf_control_kind)nf_rng_below(rng, NF_CONTROL_KINDS),
             .nonce = (uint32_t)nf_rng_below(rng, 4),
             .epoch = (uint32_t)nf_rng_below(rng, 4),
-            .state = (enum nf_control_state)nf_rng_below(rng, 3),
+            .state = (enum nf_control_state)nf_rng_below(rng, 4),
+            .progress = (uint32_t)nf_rng_below(&more, 3),
+            .bits = &bits,
             .awaits = (uint32_t)nf_rng_below(rng, 7),
             .reason = -(int)nf_rng_below(rng, 14),
             .nranks = (uint32_t)nf_rng_below(rng, 3),
             .ranks = { (uint32_t)nf_rng_below(rng, 9), 4000000000u, 1 },
         };
 
+        if (nf_control_has_bits(control.kind) && nf_rng_below(&more, 4) > 0)
+            control.nranks = RANKS;
         message.head_bytes = nf_control_encode(&control, encoded);
     }
     for (uint64_t n = nf_rng_below(rng, 3); n > 0; n--)

@@ -1,0 +1,193 @@
+/* What members say of a call: counts that differ, buffers that are not needed,
+ * marks in the wrong place, and time-outs beyond all measure. */
+#include "config.h"
+#include <stdio.h>
+#include <string.h>
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+
+enum { RANKS = 4, TIMEOUT_US = 1000000 };
+
+/* @param statuses  [RANKS] of the calls */
+static void call_all(const struct nf_call *calls, uint64_t seed,
+                     enum nf_status *statuses)
+{
+    const struct nf_group_options options = { .timeout_us = TIMEOUT_US };
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, seed, &options));
+    for (uint32_t r = 0; r < RANKS; r++)
+        sim_start(&sim, r, &calls[r]);
+    CU_ASSERT(sim_run(&sim));
+    for (uint32_t r = 0; r < RANKS; r++)
+        statuses[r] = sim.statuses[r];
+    sim_close(&sim);
+}
+
+/* The sum of the counts is the same, and so is the algorithm. */
+static void different_counts_are_an_error(void)
+{
+    const size_t counts[RANKS] = { 1, 1, 1, 3 }, others[RANKS] = { 1, 1, 3, 1 };
+    const enum nf_call_kind kinds[] = { NF_CALL_ALLGATHER,
+                                        NF_CALL_REDUCE_SCATTER };
+    int64_t send[6] = { 0 }, recv[RANKS][6];
+
+    for (uint32_t i = 0; i < 2 * RANKS; i++) {
+        struct nf_call calls[RANKS];
+        enum nf_status statuses[RANKS];
+        uint32_t mismatches = 0;
+
+        for (uint32_t r = 0; r < RANKS; r++)
+            calls[r] = (struct nf_call){
+                .kind = kinds[i % 2],
+                .send = send,
+                .recv = recv[r],
+                .counts = r == i / 2 ? others : counts,
+                .type = NF_ELEM_INT64,
+                .op = NF_SUM,
+            };
+        call_all(calls, i, statuses);
+        for (uint32_t r = 0; r < RANKS; r++) {
+            CU_ASSERT(statuses[r] != NF_OK);
+            mismatches += statuses[r] == NF_ERR_MISMATCH;
+        }
+        CU_ASSERT(mismatches > 0);
+    }
+}
+
+/* Rank `none` has no element, and no place for it. */
+static void who_has_no_element_needs_no_buffer(void)
+{
+    for (uint32_t none = 0; none < RANKS; none++)
+        for (int kind = 0; kind < 4; kind++) {
+            const enum nf_call_kind kinds[] = { NF_CALL_GATHER, NF_CALL_SCATTER,
+                                                NF_CALL_ALLGATHER,
+                                                NF_CALL_REDUCE_SCATTER };
+            bool gathers = kind % 2 == 0, rooted = kind < 2;
+            size_t counts[RANKS] = { 1, 1, 1, 1 };
+            int64_t values[RANKS] = { 1, 2, 3, 4 }, recv[RANKS][RANKS];
+            struct nf_call calls[RANKS];
+            enum nf_status statuses[RANKS];
+
+            counts[none] = 0;
+            memset(recv, 0, sizeof(recv));
+            for (uint32_t r = 0; r < RANKS; r++)
+                calls[r] = (struct nf_call){
+                    .kind = kinds[kind],
+                    .send = gathers && r == none ? NULL : values,
+                    .recv = !gathers && r == none ? NULL : recv[r],
+                    .count = counts[r],
+                    .counts = !rooted || r == none ? counts : NULL,
+                    .varies = rooted,
+                    .type = NF_ELEM_INT64,
+                    .op = NF_SUM,
+                    .root = none,
+                };
+            call_all(calls, none, statuses);
+            for (uint32_t r = 0; r < RANKS; r++)
+                CU_ASSERT_EQUAL(statuses[r], NF_OK);
+            if (gathers) {
+                CU_ASSERT(recv[none][0] == 1 && recv[none][2] == 1);
+            } else {
+                CU_ASSERT_EQUAL(recv[(none + 1) % RANKS][0],
+                                values[none == 3 ? 0 : none] *
+                                    (rooted ? 1 : RANKS));
+            }
+        }
+}
+
+/* At its own end, where every buffer is used. */
+static void marks_in_the_wrong_place_are_refused(void)
+{
+    struct nf_group *group;
+    struct nf_error err;
+    double x[4] = { 1, 2, 3, 4 };
+    const size_t four = 4;
+    void *const in_place = NF_IN_PLACE;
+    const int type = NF_ELEM_FLOAT64;
+
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(1, NULL, &group, &err), NF_OK);
+    CU_ASSERT_EQUAL(nf_bcast(group, in_place, 4, type, 0), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_scatter(group, in_place, x, 4, type, 0), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_scatter(group, x, in_place, 4, type, 0), NF_OK);
+    CU_ASSERT_EQUAL(nf_gather(group, x, in_place, 4, type, 0), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_allgather(group, x, in_place, 4, type), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_allreduce(group, x, in_place, 4, type, NF_SUM),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_reduce(group, x, in_place, 4, type, NF_SUM, 0),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_scan(group, in_place, in_place, 4, type, NF_SUM),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_exscan(group, x, in_place, 4, type, NF_SUM),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(
+        nf_reduce_scatter(group, x, in_place, &four, type, NF_SUM),
+        NF_ERR_INVAL);
+    nf_group_close(group);
+}
+
+static void a_time_out_beyond_measure_is_a_long_one(void)
+{
+    const struct nf_group_options options = { .timeout_us = INT64_MAX };
+    const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
+    struct group_sim sim;
+    enum nf_status results[2];
+
+    CU_ASSERT_FATAL(sim_open(&sim, 2, 1, &options));
+    sim.world.now_us = INT64_C(1) << 50;
+    sim_start(&sim, 0, &barrier);
+    CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_WAIT);
+    CU_ASSERT(nf_group_deadline_us(sim.groups[0]) > INT64_C(1) << 40);
+    sim_start(&sim, 1, &barrier);
+    CU_ASSERT(sim_run(&sim));
+    CU_ASSERT_EQUAL(sim.statuses[0], NF_OK);
+    CU_ASSERT(sim_shrink(&sim, results));
+    CU_ASSERT_EQUAL(results[0], NF_OK);
+    sim_close(&sim);
+}
+
+/* What is found out when a call begins is said, not only that it is over. */
+static void the_first_reason_is_told(void)
+{
+    static int64_t x[2];
+    const struct nf_call bcast = {
+        .kind = NF_CALL_BCAST, .recv = x, .count = 1, .type = NF_ELEM_INT64
+    };
+    struct nf_call none = bcast;
+    struct group_sim sim;
+
+    none.count = 0;
+    CU_ASSERT_FATAL(sim_open(&sim, 2, 1, NULL));
+    sim_start(&sim, 1, &none);
+    CU_ASSERT_EQUAL(nf_request_test(sim.requests[1]), NF_OK);
+    nf_request_free(sim.requests[1]);
+    sim_start(&sim, 0, &bcast);
+    sim.world.now_us += 100000;
+    CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_OK);
+    sim_start(&sim, 1, &bcast);
+    CU_ASSERT_EQUAL(sim.statuses[1], NF_ERR_MISMATCH);
+    sim_start(&sim, 1, &bcast);
+    CU_ASSERT_EQUAL(sim.statuses[1], NF_ERR_REVOKED);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "different counts are an error", different_counts_are_an_error },
+        { "who has no element needs no buffer",
+          who_has_no_element_needs_no_buffer },
+        { "marks in the wrong place are refused",
+          marks_in_the_wrong_place_are_refused },
+        { "a time-out beyond measure is a long one",
+          a_time_out_beyond_measure_is_a_long_one },
+        { "the first reason is told", the_first_reason_is_told },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "arguments", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}

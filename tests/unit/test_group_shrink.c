@@ -1,0 +1,292 @@
+/* Making a group smaller: with data of the failed call still queued, when nobody
+ * has failed at all, and when there is nothing left to agree over. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+
+enum { TIMEOUT_US = 1000000, MS = 1000, RANKS = 5 };
+
+static const struct nf_group_options flat = { .timeout_us = TIMEOUT_US,
+                                              .algorithms = "bcast.flat" };
+
+static struct nf_call bcast_of(void *buffer, size_t bytes)
+{
+    return (struct nf_call){ .kind = NF_CALL_BCAST,
+                             .recv = buffer,
+                             .count = bytes,
+                             .type = NF_ELEM_BYTE };
+}
+
+/* Everybody that runs is in one group of @p ranks, and it works. */
+static bool is_good(struct group_sim *sim, const enum nf_status *results,
+                    uint32_t ranks)
+{
+    const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
+    bool good = true;
+
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        if (!sim_runs(sim, r))
+            continue;
+        if (results[r] != NF_OK || sim->groups[r]->ranks != ranks) {
+            printf("rank %u: %s\n", r, nf_strerror(results[r]));
+            return false;
+        }
+        sim_start(sim, r, &barrier);
+    }
+    good = sim_run(sim);
+    for (uint32_t r = 0; r < sim->ranks; r++)
+        good = good && (!sim_runs(sim, r) || sim->statuses[r] == NF_OK);
+    return good;
+}
+
+/* What is queued takes 8 time-outs, a single message 2. */
+static void what_is_queued_does_not_delay_agreement(void)
+{
+    static uint8_t buffer[64 * 1024];
+    const struct nf_call call = bcast_of(buffer, sizeof(buffer));
+
+    for (uint32_t victim = 1; victim < RANKS; victim++) {
+        struct group_sim sim;
+        enum nf_status results[RANKS];
+        int64_t begun_us;
+
+        CU_ASSERT_FATAL(sim_open(&sim, RANKS, victim, &flat));
+        sim.world.byte_ns = 2 * TIMEOUT_US / 66;
+        for (uint32_t r = 0; r < RANKS; r++)
+            sim_start(&sim, r, &call);
+        for (int i = 0; i < 300; i++) {
+            sim.world.now_us += MS;
+            for (uint32_t r = 0; r < RANKS; r++)
+                sim.statuses[r] = nf_request_test(sim.requests[r]);
+        }
+        fake_kill(&sim.world, victim);
+        for (uint32_t r = 0; r < RANKS; r++) { /* they give the call up */
+            nf_request_free(sim.requests[r]);
+            sim.requests[r] = NULL;
+        }
+        begun_us = sim.world.now_us;
+        CU_ASSERT(sim_shrink(&sim, results));
+        CU_ASSERT(sim.world.now_us - begun_us < TIMEOUT_US);
+        sim.world.byte_ns = 0;
+        CU_ASSERT(is_good(&sim, results, RANKS - 1));
+        sim_close(&sim);
+    }
+}
+
+/* ---------------------------------------------------------- nobody has failed */
+
+enum { BYTES = 3000 };
+
+struct member {
+    struct nf_shrink *shrink;
+    struct nf_group *made;
+    unsigned calls; /* that are done */
+    enum nf_status result;
+    uint8_t buffer[BYTES];
+};
+
+/* Two broadcasts, then the group is made smaller.  @return whether that is done
+ */
+static bool go_on(struct group_sim *sim, uint32_t rank, struct member *m)
+{
+    const struct nf_call call = bcast_of(m->buffer, BYTES);
+    struct nf_error err;
+
+    if (m->result != NF_WAIT)
+        return true;
+    if (m->shrink != NULL) {
+        m->result = nf_shrink_run(m->shrink, &m->made, &err);
+        return m->result != NF_WAIT;
+    }
+    if (sim->requests[rank] == NULL)
+        sim_start(sim, rank, &call);
+    if (sim->requests[rank] != NULL)
+        sim->statuses[rank] = nf_request_test(sim->requests[rank]);
+    if (sim->statuses[rank] == NF_WAIT)
+        return false;
+    nf_request_free(sim->requests[rank]);
+    sim->requests[rank] = NULL;
+    if (sim->statuses[rank] != NF_OK)
+        printf("call %u of rank %u: %s: %s\n", m->calls, rank,
+               nf_strerror(sim->statuses[rank]),
+               nf_group_error(sim->groups[rank])->text);
+    if (sim->statuses[rank] != NF_OK)
+        m->result = sim->statuses[rank];
+    else if (++m->calls == 2)
+        m->result = nf_shrink_start(sim->groups[rank], &m->shrink, &err) ==
+                            NF_OK
+                        ? NF_WAIT
+                        : NF_ERR_FAILED;
+    return false;
+}
+
+/* @param late  that rank begins 100 ms later */
+static void shrink_healthy(uint64_t seed, uint32_t late)
+{
+    struct group_sim sim;
+    struct member members[3];
+    enum nf_status results[3];
+    uint32_t done = 0;
+
+    CU_ASSERT_FATAL(sim_open(&sim, 3, seed, &flat));
+    sim.world.most_delay_us = 5 * MS;
+    for (uint32_t r = 0; r < 3; r++) {
+        members[r] = (struct member){ .result = NF_WAIT };
+        memset(members[r].buffer, r == 0 ? 7 : 0, BYTES);
+    }
+    for (int ms = 0; ms < 2000 && done < 3; ms++) {
+        done = 0;
+        for (uint32_t r = 0; r < 3; r++)
+            done += (r != late || ms > 100) && go_on(&sim, r, &members[r]);
+        sim.world.now_us += MS / 2;
+    }
+    for (uint32_t r = 0; r < 3; r++) {
+        results[r] = members[r].result;
+        CU_ASSERT_EQUAL(members[r].buffer[BYTES - 1], 7);
+        nf_shrink_destroy(members[r].shrink);
+        nf_group_close(sim.groups[r]);
+        sim.groups[r] = members[r].made;
+    }
+    CU_ASSERT(is_good(&sim, results, 3));
+    sim_close(&sim);
+}
+
+static void earlier_calls_end_well(void)
+{
+    for (uint64_t seed = 0; seed < 40; seed++)
+        shrink_healthy(seed, (uint32_t)(seed % 4));
+}
+
+/* The call that goes on needs one that ends meanwhile. */
+static void earlier_calls_are_still_watched(void)
+{
+    static uint8_t buffer[3][BYTES];
+    const struct nf_call first = { .kind = NF_CALL_REDUCE,
+                                   .send = buffer[0],
+                                   .recv = buffer[1],
+                                   .count = BYTES,
+                                   .type = NF_ELEM_UINT8,
+                                   .op = NF_SUM,
+                                   .root = 1 };
+
+    for (int mutely = 0; mutely < 2; mutely++) {
+        struct group_sim sim;
+        struct nf_shrink *shrink;
+        struct nf_error err;
+
+        CU_ASSERT_FATAL(sim_open(&sim, 3, 1, &flat));
+        sim.world.kill_mutely = mutely != 0;
+        sim_start(&sim, 0, &first);
+        sim_start(&sim, 1, &first);
+        sim.world.now_us += 10 * MS;
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_OK);
+        CU_ASSERT_EQUAL(nf_shrink_start(sim.groups[0], &shrink, &err), NF_OK);
+        sim.world.now_us += 10 * MS;
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[1]), NF_WAIT);
+        /* a call after that one is given up */
+        CU_ASSERT_EQUAL(nf_barrier(sim.groups[1]), NF_ERR_REVOKED);
+        fake_kill(&sim.world, 2);
+        while (sim.statuses[1] == NF_WAIT &&
+               sim.world.now_us < 5 * TIMEOUT_US) {
+            struct nf_group *made;
+
+            sim.world.now_us += MS;
+            sim.statuses[1] = nf_request_test(sim.requests[1]);
+            CU_ASSERT_EQUAL(nf_shrink_run(shrink, &made, &err), NF_WAIT);
+            if (sim.world.now_us > TIMEOUT_US)
+                break;
+        }
+        while (sim.statuses[1] == NF_WAIT &&
+               sim.world.now_us < 5 * TIMEOUT_US) {
+            sim.world.now_us += MS;
+            (void)nf_group_progress(sim.groups[0]);
+            sim.statuses[1] = nf_request_test(sim.requests[1]);
+        }
+        CU_ASSERT_EQUAL(sim.statuses[1],
+                        mutely ? NF_ERR_TIMEDOUT : NF_ERR_DEAD);
+        CU_ASSERT(nf_group_is_lost(sim.groups[1], 2));
+        nf_shrink_destroy(shrink);
+        sim_close(&sim);
+    }
+}
+
+/* ------------------------------------------------------ there is no transport */
+
+static void without_a_transport_there_is_no_group(void)
+{
+    static uint8_t buffer[BYTES];
+    const struct nf_call call = bcast_of(buffer, BYTES);
+    struct group_sim sim;
+    struct nf_shrink *shrink = NULL;
+    struct nf_group *made;
+    struct nf_error err;
+
+    for (int when = 0; when < 3; when++) {
+        CU_ASSERT_FATAL(sim_open(&sim, 3, 1, &flat));
+        sim.world.broken[1] = when == 0;
+        sim_start(&sim, 1, &call);
+        if (when == 0)
+            CU_ASSERT_EQUAL(sim.statuses[1], NF_ERR_UNREACHABLE);
+        if (when == 1) { /* during the call */
+            sim.world.broken[1] = true;
+            CU_ASSERT_EQUAL(nf_request_test(sim.requests[1]),
+                            NF_ERR_UNREACHABLE);
+        }
+        if (when < 2) {
+            CU_ASSERT_STRING_EQUAL(nf_group_error(sim.groups[1])->text,
+                                   "the transport broke");
+            CU_ASSERT_EQUAL(nf_shrink_start(sim.groups[1], &shrink, &err),
+                            NF_ERR_UNREACHABLE);
+        } else { /* while they agree */
+            CU_ASSERT_EQUAL(nf_shrink_start(sim.groups[1], &shrink, &err),
+                            NF_OK);
+            sim.world.broken[1] = true;
+            CU_ASSERT_EQUAL(nf_shrink_run(shrink, &made, &err),
+                            NF_ERR_UNREACHABLE);
+            nf_shrink_destroy(shrink);
+        }
+        CU_ASSERT_STRING_EQUAL(err.text, "the transport broke");
+        sim_close(&sim);
+    }
+}
+
+/* What the root of a call sends may be the first to find out. */
+static void a_send_that_cannot_go_is_no_lack_of_memory(void)
+{
+    static uint8_t buffer[BYTES];
+    const struct nf_call call = bcast_of(buffer, BYTES);
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, 3, 1, &flat));
+    sim.groups[0]->pumped_us = sim.world.now_us; /* has looked around */
+    sim.world.broken[0] = true;
+    sim_start(&sim, 0, &call);
+    CU_ASSERT_EQUAL(sim.statuses[0], NF_ERR_UNREACHABLE);
+    CU_ASSERT_STRING_EQUAL(nf_group_error(sim.groups[0])->text,
+                           "the transport broke");
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "what is queued does not delay agreement",
+          what_is_queued_does_not_delay_agreement },
+        { "earlier calls end well", earlier_calls_end_well },
+        { "earlier calls are still watched", earlier_calls_are_still_watched },
+        { "without a transport there is no group",
+          without_a_transport_there_is_no_group },
+        { "a send that cannot go is no lack of memory",
+          a_send_that_cannot_go_is_no_lack_of_memory },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "shrink", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
