@@ -16,6 +16,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
+#include "common/group/types.h"
 #include "master/engine_internal.h"
 
 /* Failures with the same holders, before the ones to blame are put out. */
@@ -254,17 +255,6 @@ static void fail(struct engine *e, const char *why, uint32_t blamed_peer,
 
 /* ---------------------------------------------------------------- the group */
 
-static enum nf_elem elem_of(enum nf_type type)
-{
-    static const enum nf_elem elems[] = { [NF_BYTES] = NF_ELEM_BYTE,
-                                          [NF_INT32] = NF_ELEM_INT32,
-                                          [NF_INT64] = NF_ELEM_INT64,
-                                          [NF_FLOAT32] = NF_ELEM_FLOAT32,
-                                          [NF_FLOAT64] = NF_ELEM_FLOAT64 };
-
-    return elems[type];
-}
-
 enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     uint32_t count, struct nf_group_msg *m,
                                     struct nf_group **group_p,
@@ -324,7 +314,7 @@ static enum nf_status start_gather(struct engine *e, struct nf_call *call)
     if (g->data == NULL)
         return NF_ERR_NOMEM;
     call->kind = NF_CALL_GATHER;
-    call->type = elem_of(e->app->result_type);
+    call->type = nf_elem_of(e->app->result_type);
     call->send = g->data; /* nothing of it */
     call->recv = g->data;
     call->counts = g->counts;

@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
+#include "common/group/types.h"
 #include "slave/internal.h"
 
 /* The longest sleep if the port does not tell of the group's messages. */
@@ -187,17 +188,6 @@ static enum nf_status give_up(struct nf_slave *s, const char *why)
     return nf_comm_send(s, NF_MSG_GROUP_END, &s->comm.body, NULL);
 }
 
-static enum nf_elem elem_of(enum nf_type type)
-{
-    static const enum nf_elem elems[] = { [NF_BYTES] = NF_ELEM_BYTE,
-                                          [NF_INT32] = NF_ELEM_INT32,
-                                          [NF_INT64] = NF_ELEM_INT64,
-                                          [NF_FLOAT32] = NF_ELEM_FLOAT32,
-                                          [NF_FLOAT64] = NF_ELEM_FLOAT64 };
-
-    return elems[type];
-}
-
 static enum nf_status start_reduce(struct nf_slave *s, struct nf_call *call)
 {
     struct nf_groups *g = &s->groups;
@@ -225,7 +215,7 @@ static enum nf_status start_gather(struct nf_slave *s, struct nf_call *call)
     enum nf_type type = s->kernel.app->result_type;
 
     call->kind = NF_CALL_GATHER;
-    call->type = elem_of(type);
+    call->type = nf_elem_of(type);
     call->send = g->out->data;
     call->count = g->out->bytes / nf_type_bytes(type);
     call->varies = 1;
@@ -250,7 +240,7 @@ static enum nf_status start_shared(struct nf_slave *s, struct nf_call *call,
             return NF_ERR_NOMEM;
     }
     call->kind = NF_CALL_BCAST;
-    call->type = elem_of(type);
+    call->type = nf_elem_of(type);
     call->recv = blob->data;
     call->count = (size_t)m->bytes / nf_type_bytes(type);
     return nf_group_start(g->group, call, &g->request);
