@@ -312,8 +312,10 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     struct nf_group **group_p,
                                     struct nf_error *err)
 {
-    struct nf_group_options options = { .timeout_us =
-                                            e->options->heartbeat_timeout_us };
+    /* not those of NOWFARM_COLL, which master and slaves may have different */
+    struct nf_group_options options = {
+        .timeout_us = e->options->heartbeat_timeout_us, .algorithms = ""
+    };
     struct nf_mesh *mesh = NULL;
     int *tids = nf_calloc(count, sizeof(*tids));
     enum nf_status status;

@@ -190,7 +190,7 @@ static enum nf_status start(struct nf_slave *s, const struct nf_group_msg *m)
 enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg)
 {
     struct nf_groups *g = &s->groups;
-    struct nf_group_options options = { 0 };
+    struct nf_group_options options = { .algorithms = "" }; /* see master */
     struct nf_group_msg m;
     struct nf_mesh *mesh;
     struct nf_error err = { .text = "" };
