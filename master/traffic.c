@@ -212,7 +212,8 @@ static void tell_lost_results(struct engine *e)
                          stats.recomputed - e->lost_results);
     e->lost_results = stats.recomputed;
     /* there is no progress any more */
-    if (stats.recomputed / e->options->max_attempts > stats.units)
+    if (stats.recomputed > 0 &&
+        (stats.recomputed - 1) / e->options->max_attempts >= stats.units)
         nf_engine_end(e, NF_ERR_FAILED,
                       "results are lost again and again: %" PRIu64
                       " were computed anew, for %" PRIu64 " units",
