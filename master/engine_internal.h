@@ -256,6 +256,8 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
 /* gather.c */
 /** The farm wants what is held. */
 void nf_gather_begin(struct engine *e, int64_t now_us);
+/** Has @p host lost so many slaves in gathers that it is to have no more? */
+bool nf_gather_is_out(const struct engine *e, const struct host *host);
 /** It does not any more. */
 void nf_gather_abandon(struct engine *e, int64_t now_us);
 void nf_gather_holding(struct engine *e, const struct nf_net_event *ev,

@@ -190,32 +190,34 @@ void nf_gather_begin(struct engine *e, int64_t now_us)
 }
 
 /* A host whose slaves are lost in gather after gather gets no new ones: else
- * the job might never end. */
-static void count_lost_holders(struct engine *e)
+ * the job might never end.  Several in one gather count once. */
+static void count_lost_holder(struct engine *e, uint32_t peer)
 {
-    struct gather *g = &e->gather;
+    struct host *host = &e->hosts[e->slaves[peer].host];
 
-    for (uint32_t i = 0; i < g->nmembers; i++) {
-        const struct slave *slave = &e->slaves[g->members[i].peer];
-        struct host *host = &e->hosts[slave->host];
+    if (host->lost_in_round == e->gather.round)
+        return;
+    host->lost_in_round = e->gather.round;
+    host->gathers_lost++;
+    if (!nf_gather_is_out(e, host) || host->given_up)
+        return;
+    host->given_up = true;
+    nf_engine_notice(e,
+                     "host %s gets no new slaves: %u gathers failed by the "
+                     "loss of slaves there",
+                     host->name, host->gathers_lost);
+}
 
-        if (slave->state == SLAVE_READY || host->lost_in_round == g->round)
-            continue;
-        host->lost_in_round = g->round; /* counts once */
-        if (++host->gathers_lost <= e->options->max_attempts + 2 ||
-            host->given_up)
-            continue;
-        host->given_up = true;
-        nf_engine_notice(e,
-                         "host %s gets no new slaves: %u gathers failed by the "
-                         "loss of slaves there",
-                         host->name, host->gathers_lost);
-    }
+bool nf_gather_is_out(const struct engine *e, const struct host *host)
+{
+    return host->gathers_lost > e->options->max_attempts + 2;
 }
 
 void nf_gather_abandon(struct engine *e, int64_t now_us)
 {
-    count_lost_holders(e);
+    for (uint32_t i = 0; i < e->gather.nmembers; i++)
+        if (e->slaves[e->gather.members[i].peer].state != SLAVE_READY)
+            count_lost_holder(e, e->gather.members[i].peer);
     nf_log(NF_LOG_INFO, "gather %" PRIu64 " is off", e->gather.round);
     e->gather.failures = 0;
     end(e, now_us);
@@ -239,6 +241,7 @@ static void put_out(struct engine *e, const bool *blamed, const char *why,
         if (!blamed[peer] || e->slaves[peer].state != SLAVE_READY)
             continue;
         any = true;
+        count_lost_holder(e, peer);
         nf_net_drop(e->net, peer, true);
         nf_members_left(e, peer, now_us);
     }
@@ -313,9 +316,9 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     struct nf_error *err)
 {
     /* not those of NOWFARM_COLL, which master and slaves may have different */
-    struct nf_group_options options = {
-        .timeout_us = e->options->heartbeat_timeout_us, .algorithms = ""
-    };
+    struct nf_group_options options = { .timeout_us =
+                                            e->options->heartbeat_timeout_us,
+                                        .algorithms = "" };
     struct nf_mesh *mesh = NULL;
     int *tids = nf_calloc(count, sizeof(*tids));
     enum nf_status status;

@@ -123,8 +123,8 @@ void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us)
 {
     if (e->done)
         return;
-    if (e->hold && e->hosts[e->slaves[peer].host].given_up) {
-        nf_net_drop(e->net, peer, true); /* it was lost too often */
+    if (nf_gather_is_out(e, &e->hosts[e->slaves[peer].host])) {
+        nf_net_drop(e->net, peer, true);
         e->slaves[peer].state = SLAVE_GONE;
         nf_members_count_out(e, &e->slaves[peer]);
         return;

@@ -406,12 +406,6 @@ static void init_gather(void (*gather)(uint32_t, const struct nf_gather_msg *),
     fake.group = group;
 }
 
-static void post_text(uint32_t peer, enum nf_msg_kind kind, const char *text)
-{
-    CU_ASSERT_EQUAL(nf_put_text(&fake.body, text), NF_OK);
-    post_message(peer, kind);
-}
-
 /* All that was asked for, of 8 bytes a unit. */
 static void hold_all(uint32_t peer, const struct nf_gather_msg *m)
 {
@@ -511,6 +505,27 @@ static void test_host_of_lost_holders(void)
     CU_ASSERT_EQUAL(fake.spawned, 2 + 3 + 2); /* the sixth gets no successor */
 }
 
+/* The newest slave can't open its end of any group. */
+static void newest_fails(uint32_t peer, const struct nf_group_msg *m)
+{
+    if (m->count == 2) /* slave 0 is left alone */
+        fake.stop = 1;
+    else if (peer == fake.npeers - 1)
+        end_group(peer, m->id, m->rank);
+}
+
+static void test_host_of_bad_members(void)
+{
+    struct nf_report report;
+    struct nf_error err;
+
+    init_gather(hold_all, newest_fails);
+    CU_ASSERT_EQUAL(run(1000, 2, 60000000, &report, &err), NF_ERR_INTERRUPTED);
+    CU_ASSERT_EQUAL(fake.kills, 3 + 2 + 1);
+    CU_ASSERT_EQUAL(report.gathers, 3 * (3 + 2 + 1) + 1);
+    CU_ASSERT_EQUAL(fake.spawned, 2 + 3 + 2);
+}
+
 static void everybody_dies(uint32_t peer, const struct nf_gather_msg *m)
 {
     (void)m;
@@ -535,7 +550,8 @@ static void refuse_1(uint32_t peer, const struct nf_gather_msg *m)
         hold_all(peer, m);
         return;
     }
-    post_text(peer, NF_MSG_REFUSE, "out of memory");
+    CU_ASSERT_EQUAL(nf_put_text(&fake.body, "out of memory"), NF_OK);
+    post_message(peer, NF_MSG_REFUSE);
     post(NF_NET_LEFT, peer);
 }
 
@@ -564,6 +580,7 @@ static CU_TestInfo tests[] = {
       test_nobody_is_guilty },
     { "a host that loses holders again and again gets no more",
       test_host_of_lost_holders },
+    { "... nor does one whose slaves are put out", test_host_of_bad_members },
     { "a job whose results are always lost ends", test_results_lost_for_ever },
     { "a slave that has no memory to give is not replaced",
       test_holder_without_memory },
