@@ -262,7 +262,7 @@ enum nf_status nf_groups_turn(struct nf_slave *s)
     (void)nf_group_progress(g->group);
     if (g->request == NULL) {
         if (is_over(g)) {
-            nf_log(NF_LOG_DEBUG, "group %" PRIu64 " is over", g->id);
+            nf_log(NF_LOG_INFO, "group %" PRIu64 " is over", g->id);
             nf_groups_end(s);
         }
         return NF_OK;
