@@ -149,8 +149,10 @@ struct nf_app {
      *  commutative.  With integers the outcome does not depend on who computed
      *  what; sums of floats do, in their last bits. */
     enum nf_combine combine_by;
-    /** NF_COMBINE_OWN: inout := inout combined with in, both of @p bytes bytes.
-     *  Called in the slaves and in the master, by one thread at a time. */
+    /** NF_COMBINE_OWN: inout := inout combined with in, both of @p bytes bytes, at
+     *  most 2^29 elements less 16 bytes.  Called in the slaves and in the master,
+     *  by one thread of a process at a time.  That process is silent meanwhile, so
+     *  a call must be shorter than nf_options.heartbeat_timeout_us. */
     void (*combine)(void *inout, const void *in, size_t bytes);
     /** Take what the results of @p units units were combined to, instead of
      *  collect(); once, in the master, unless there is none. */
@@ -236,7 +238,7 @@ struct nf_report_slot {
 /** Where the time went.  The five parts are means over the slots and add up
  *  to makespan_s. */
 struct nf_report {
-    uint64_t units, done_units, failed_units;
+    uint64_t units, done_units, failed_units; /**< done: and collected */
     uint32_t slaves, slots; /**< the most that were there at one time */
     char policy[256];       /**< the policy as it was run */
     char transport[16];

@@ -440,7 +440,7 @@ static void fill_report(struct engine *e)
     if (e->farm != NULL)
         nf_farm_get_stats(e->farm, &stats);
     r->units = e->app->units;
-    r->done_units = stats.done;
+    r->done_units = stats.done - stats.held; /* those are not at home */
     r->failed_units = stats.given_up;
     r->slaves = e->max_slaves;
     r->slots = e->max_slots;

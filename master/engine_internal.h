@@ -8,6 +8,7 @@
  *  watch.c    what is due by the clock
  *  traffic.c  leases out, results in
  *  gather.c   results that slaves keep, when they come home
+ *  collect.c  ... and go to the application
  *  share.c    shared data to slaves
  *  account.c  where the time went
  *  record.c   what goes into the trace */
@@ -62,6 +63,8 @@ struct host {
     uint32_t want, slots; /**< slaves wanted; slots or 0 */
     uint32_t alive;       /**< slaves spawned or being spawned */
     uint32_t deaths;      /**< in a row, without a result between */
+    uint32_t gathers_lost;  /**< with a slave there, in mid-gather */
+    uint64_t lost_in_round; /**< the last one of these */
     bool awaited;         /**< known from the start, no news of it yet */
     bool up, given_up;
 };
@@ -253,6 +256,8 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
 /* gather.c */
 /** The farm wants what is held. */
 void nf_gather_begin(struct engine *e, int64_t now_us);
+/** Has @p host lost so many slaves in gathers that it is to have no more? */
+bool nf_gather_is_out(const struct engine *e, const struct host *host);
 /** It does not any more. */
 void nf_gather_abandon(struct engine *e, int64_t now_us);
 void nf_gather_holding(struct engine *e, const struct nf_net_event *ev,
@@ -270,6 +275,10 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     uint32_t count, struct nf_group_msg *m,
                                     struct nf_group **group_p,
                                     struct nf_error *err);
+
+/* collect.c */
+/** Hand what has come to the application.  On errors the job ends. */
+enum nf_status nf_gather_collect(struct engine *e);
 
 /* share.c */
 /** Get the shared data to a slave that has just got the job. */

@@ -5,6 +5,8 @@
  *              how many bytes that is (HOLDING)
  *     MOVING   a group of master and holders does a gatherv or a reduce
  *
+ * What has come is handed to the application by collect.c.
+ *
  * A holder that is lost ends it (the farm abandons it), and so does a group
  * that fails; then the farm asks again.  Nothing here waits. */
 #include "config.h"
@@ -16,6 +18,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
+#include "common/group/types.h"
 #include "master/engine_internal.h"
 
 /* Failures with the same holders, before the ones to blame are put out. */
@@ -186,8 +189,35 @@ void nf_gather_begin(struct engine *e, int64_t now_us)
         ask(e, &g->members[i]);
 }
 
+/* A host whose slaves are lost in gather after gather gets no new ones: else
+ * the job might never end.  Several in one gather count once. */
+static void count_lost_holder(struct engine *e, uint32_t peer)
+{
+    struct host *host = &e->hosts[e->slaves[peer].host];
+
+    if (host->lost_in_round == e->gather.round)
+        return;
+    host->lost_in_round = e->gather.round;
+    host->gathers_lost++;
+    if (!nf_gather_is_out(e, host) || host->given_up)
+        return;
+    host->given_up = true;
+    nf_engine_notice(e,
+                     "host %s gets no new slaves: %u gathers failed by the "
+                     "loss of slaves there",
+                     host->name, host->gathers_lost);
+}
+
+bool nf_gather_is_out(const struct engine *e, const struct host *host)
+{
+    return host->gathers_lost > e->options->max_attempts + 2;
+}
+
 void nf_gather_abandon(struct engine *e, int64_t now_us)
 {
+    for (uint32_t i = 0; i < e->gather.nmembers; i++)
+        if (e->slaves[e->gather.members[i].peer].state != SLAVE_READY)
+            count_lost_holder(e, e->gather.members[i].peer);
     nf_log(NF_LOG_INFO, "gather %" PRIu64 " is off", e->gather.round);
     e->gather.failures = 0;
     end(e, now_us);
@@ -211,6 +241,7 @@ static void put_out(struct engine *e, const bool *blamed, const char *why,
         if (!blamed[peer] || e->slaves[peer].state != SLAVE_READY)
             continue;
         any = true;
+        count_lost_holder(e, peer);
         nf_net_drop(e->net, peer, true);
         nf_members_left(e, peer, now_us);
     }
@@ -219,25 +250,16 @@ static void put_out(struct engine *e, const bool *blamed, const char *why,
                       why);
 }
 
-/* It brought home nothing.  @p blamed_peer: whose fault, or NF_NO_PEER: those
- * that the group names. */
-static void fail(struct engine *e, const char *why, uint32_t blamed_peer,
-                 int64_t now_us)
+/* It brought home nothing.
+ * @param blamed  [nslaves] whose fault that is */
+static void fail_for(struct engine *e, const char *why, const bool *blamed,
+                     int64_t now_us)
 {
     struct gather *g = &e->gather;
-    bool *blamed = nf_calloc(e->nslaves, sizeof(*blamed));
     struct nf_actions actions;
     char text[NF_ERROR_TEXT_BYTES];
 
-    snprintf(text, sizeof(text), "%s", why);
-    if (blamed == NULL) {
-        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
-        return;
-    }
-    for (uint32_t i = 0; i < g->nmembers && g->group != NULL; i++)
-        blamed[g->members[i].peer] = nf_group_is_lost(g->group, i + 1) != 0;
-    if (blamed_peer != NF_NO_PEER)
-        blamed[blamed_peer] = true;
+    snprintf(text, sizeof(text), "%s", why); /* it goes with the group */
     nf_engine_notice(e, "gathering failed: %s", text);
     end(e, now_us);
     if (++g->failures >= FAILURES_MOST) {
@@ -249,29 +271,54 @@ static void fail(struct engine *e, const char *why, uint32_t blamed_peer,
     } else {
         nf_traffic_act(e, &actions, NULL, now_us);
     }
+}
+
+/* @param culprit  rank of the one to blame.  When a slave tells us who it is,
+ * our own end of the group may not know yet, or know too much: slaves leave a
+ * group that others have given up.  NF_GROUP_NOBODY: it is none's fault */
+static void fail(struct engine *e, const char *why, uint32_t culprit,
+                 int64_t now_us)
+{
+    struct gather *g = &e->gather;
+    bool *blamed = nf_calloc(e->nslaves, sizeof(*blamed));
+
+    if (blamed == NULL) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    if (culprit > 0 && culprit <= g->nmembers)
+        blamed[g->members[culprit - 1].peer] = true;
+    fail_for(e, why, blamed, now_us);
+    nf_free(blamed);
+}
+
+/* Our own end of the group says that it has failed. */
+static void group_failed(struct engine *e, int64_t now_us)
+{
+    struct gather *g = &e->gather;
+    bool *blamed = nf_calloc(e->nslaves, sizeof(*blamed));
+
+    if (blamed == NULL) {
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+        return;
+    }
+    for (uint32_t i = 0; i < g->nmembers; i++)
+        blamed[g->members[i].peer] = nf_group_is_lost(g->group, i + 1) != 0;
+    fail_for(e, nf_group_error(g->group)->text, blamed, now_us);
     nf_free(blamed);
 }
 
 /* ---------------------------------------------------------------- the group */
-
-static enum nf_elem elem_of(enum nf_type type)
-{
-    static const enum nf_elem elems[] = { [NF_BYTES] = NF_ELEM_BYTE,
-                                          [NF_INT32] = NF_ELEM_INT32,
-                                          [NF_INT64] = NF_ELEM_INT64,
-                                          [NF_FLOAT32] = NF_ELEM_FLOAT32,
-                                          [NF_FLOAT64] = NF_ELEM_FLOAT64 };
-
-    return elems[type];
-}
 
 enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     uint32_t count, struct nf_group_msg *m,
                                     struct nf_group **group_p,
                                     struct nf_error *err)
 {
+    /* not those of NOWFARM_COLL, which master and slaves may have different */
     struct nf_group_options options = { .timeout_us =
-                                            e->options->heartbeat_timeout_us };
+                                            e->options->heartbeat_timeout_us,
+                                        .algorithms = "" };
     struct nf_mesh *mesh = NULL;
     int *tids = nf_calloc(count, sizeof(*tids));
     enum nf_status status;
@@ -324,7 +371,7 @@ static enum nf_status start_gather(struct engine *e, struct nf_call *call)
     if (g->data == NULL)
         return NF_ERR_NOMEM;
     call->kind = NF_CALL_GATHER;
-    call->type = elem_of(e->app->result_type);
+    call->type = nf_elem_of(e->app->result_type);
     call->send = g->data; /* nothing of it */
     call->recv = g->data;
     call->counts = g->counts;
@@ -388,7 +435,7 @@ static void move(struct engine *e, int64_t now_us)
     if (status == NF_ERR_NOMEM)
         nf_engine_end(e, status, "out of memory for the gather");
     else if (status < 0)
-        fail(e, err.text, NF_NO_PEER, now_us);
+        fail(e, err.text, NF_GROUP_NOBODY, now_us);
 }
 
 static bool keep_sizes(struct gather_member *m, const struct nf_holding_msg *h)
@@ -402,13 +449,38 @@ static bool keep_sizes(struct gather_member *m, const struct nf_holding_msg *h)
     return m->sizes != NULL;
 }
 
+/* @return why results can't be brought home, or NULL */
+static const char *misfit(const struct engine *e, const struct gather_member *m,
+                          const struct nf_holding_msg *h)
+{
+    const struct gather *g = &e->gather;
+
+    if (h->count != m->units)
+        return "not those that were asked for";
+    if (h->bytes % nf_type_bytes(e->app->result_type) != 0)
+        return "no whole number of elements";
+    if (!e->combine)
+        return nf_layout_fits(&h->layout, h->count, h->bytes)
+                   ? NULL
+                   : "not what it said";
+    if (h->layout.unit_bytes != h->bytes ||
+        (g->awaited < g->nmembers && h->bytes != g->result_bytes))
+        return "not of one size, so they can't be combined";
+    if (h->bytes == 0)
+        return "of 0 bytes, so there is nothing to combine";
+    return h->bytes <= nf_reducer_most_bytes(e->app)
+               ? NULL
+               : "too large to be combined by the application's function: "
+                 "at most 2^29 elements less 16 bytes";
+}
+
 void nf_gather_holding(struct engine *e, const struct nf_net_event *ev,
                        int64_t now_us)
 {
     struct gather *g = &e->gather;
     struct gather_member *m = find_member(g, ev->peer);
     struct nf_holding_msg h;
-    bool fits;
+    const char *why;
 
     if (nf_get_holding(ev->msg.body, ev->msg.body_bytes, &h) != NF_OK) {
         nf_log(NF_LOG_WARN, "malformed word of %s ignored",
@@ -418,16 +490,10 @@ void nf_gather_holding(struct engine *e, const struct nf_net_event *ev,
     if (g->state != GATHER_ASKING || h.round != g->round || m == NULL ||
         m->answered)
         return; /* of a gather that is over */
-    fits = h.count == m->units &&
-           h.bytes % nf_type_bytes(e->app->result_type) == 0 &&
-           (e->combine ? h.bytes > 0 && (g->awaited == g->nmembers ||
-                                         h.bytes == g->result_bytes)
-                       : nf_layout_fits(&h.layout, h.count, h.bytes));
-    if (!fits) {
+    why = misfit(e, m, &h);
+    if (why != NULL) {
         nf_engine_end(e, NF_ERR_FAILED, "results of %s: %s",
-                      e->slaves[ev->peer].label,
-                      e->combine ? "not of one size, so they can't be combined"
-                                 : "not what it said");
+                      e->slaves[ev->peer].label, why);
         return;
     }
     g->result_bytes = h.bytes;
@@ -452,63 +518,10 @@ void nf_gather_group_end(struct engine *e, const struct nf_net_event *ev,
     if (e->gather.state != GATHER_MOVING || m.id != e->gather.id)
         return;
     snprintf(why, sizeof(why), "%s: %s", e->slaves[ev->peer].label, m.reason);
-    fail(e, why, NF_NO_PEER, now_us);
+    fail(e, why, m.culprit, now_us);
 }
 
 /* --------------------------------------------------------------------- home */
-
-static enum nf_status collect_member(struct engine *e,
-                                     const struct gather_member *m,
-                                     const uint8_t *data)
-{
-    struct nf_layout layout = { m->unit_bytes, m->sizes };
-    enum nf_status status = NF_OK;
-    uint64_t i = 0;
-
-    for (uint64_t r = 0; r < m->nranges; r++)
-        for (uint64_t k = 0; k < m->ranges[2 * r + 1] && status == NF_OK;
-             k++, i++) {
-            uint64_t unit = m->ranges[2 * r] + k;
-            size_t bytes = (size_t)nf_layout_unit_bytes(&layout, i);
-
-            status = e->app->collect(e->app->user, unit, data, bytes);
-            data += bytes;
-            if (status != NF_OK)
-                nf_engine_end(e, NF_ERR_FAILED,
-                              "result of unit %" PRIu64 ": %s", unit,
-                              nf_strerror(status));
-        }
-    return status;
-}
-
-static enum nf_status collect(struct engine *e)
-{
-    struct gather *g = &e->gather;
-    const uint8_t *data = g->data;
-    uint64_t units = 0;
-    enum nf_status status = NF_OK;
-
-    for (uint32_t i = 0; i < g->nmembers && status == NF_OK; i++) {
-        units += g->members[i].units;
-        if (!e->combine && e->app->collect != NULL)
-            status = collect_member(e, &g->members[i], data);
-        data += e->combine ? 0 : g->members[i].bytes;
-    }
-    if (!e->combine)
-        return status;
-    /* behind the vector there is room: our own contribution */
-    if (!nf_reducer_unpack(&g->reducer, g->data,
-                           g->data + nf_reducer_vector_bytes(&g->reducer)))
-        status = NF_ERR_FAILED;
-    else if (e->app->collect_combined != NULL)
-        status = e->app->collect_combined(
-            e->app->user, g->data + nf_reducer_vector_bytes(&g->reducer),
-            g->reducer.bytes, units);
-    if (status != NF_OK)
-        nf_engine_end(e, NF_ERR_FAILED, "combined result: %s",
-                      nf_strerror(status));
-    return status;
-}
 
 static void bring_home(struct engine *e, int64_t now_us)
 {
@@ -518,7 +531,7 @@ static void bring_home(struct engine *e, int64_t now_us)
     e->report.gather_bytes += g->bytes;
     e->report.bytes_in += g->bytes;
     e->report.gather_slaves = g->nmembers;
-    if (collect(e) != NF_OK)
+    if (nf_gather_collect(e) != NF_OK)
         return;
     end(e, now_us);
     if (nf_farm_gathered(e->farm, now_us, &actions) == NF_ERR_NOMEM)
@@ -539,7 +552,7 @@ void nf_gather_turn(struct engine *e)
     if (status == NF_OK)
         bring_home(e, nf_now_us());
     else if (status < 0)
-        fail(e, nf_group_error(g->group)->text, NF_NO_PEER, nf_now_us());
+        group_failed(e, nf_now_us());
 }
 
 size_t nf_gather_fds(struct engine *e, const int **fds_p)

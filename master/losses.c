@@ -123,6 +123,12 @@ void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us)
 {
     if (e->done)
         return;
+    if (nf_gather_is_out(e, &e->hosts[e->slaves[peer].host])) {
+        nf_net_drop(e->net, peer, true);
+        e->slaves[peer].state = SLAVE_GONE;
+        nf_members_count_out(e, &e->slaves[peer]);
+        return;
+    }
     nf_members_count_in(e, &e->slaves[peer]); /* it may have been replaced */
     nf_engine_notice(e, "%s is back", e->slaves[peer].label);
     nf_members_join(e, peer, now_us);

@@ -507,7 +507,9 @@ void nf_members_refused(struct engine *e, const struct nf_net_event *ev)
     snprintf(e->last_reason, sizeof(e->last_reason), "%s refuses the job: %s",
              slave->label, m.text);
     nf_members_tell_trouble(e);
-    if (slave->host < e->nhosts && !slave->joined)
+    /* one that holds results refuses for want of memory: a new one, which would
+     * be handed the same units, would fare no better */
+    if (slave->host < e->nhosts && (!slave->joined || e->hold))
         e->hosts[slave->host].given_up = true;
 }
 

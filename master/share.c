@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
+#include "common/group/types.h"
 #include "master/engine_internal.h"
 
 /* After the first hello the others may take this long to be in the broadcast.
@@ -24,17 +25,6 @@ enum { LEAST_BYTES = 64 * 1024 };
  * are the faster the fewer processes take turns: measured, 128 MiB to two
  * slaves take 0.4 s directly and 3 s by a broadcast. */
 enum { ONE_HOST_MOST_BYTES = 32 << 20 };
-
-static enum nf_elem elem_of(enum nf_type type)
-{
-    static const enum nf_elem elems[] = {
-        [NF_BYTES] = NF_ELEM_BYTE,      [NF_INT32] = NF_ELEM_INT32,
-        [NF_INT64] = NF_ELEM_INT64,     [NF_FLOAT32] = NF_ELEM_FLOAT32,
-        [NF_FLOAT64] = NF_ELEM_FLOAT64, [NF_INT16] = NF_ELEM_INT16
-    };
-
-    return elems[type];
-}
 
 static bool uses_groups(const struct engine *e)
 {
@@ -83,7 +73,7 @@ static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
         .kind = NF_CALL_BCAST,
         .recv = e->shared->data,
         .count = e->shared->bytes / nf_type_bytes(e->app->shared_type),
-        .type = elem_of(e->app->shared_type),
+        .type = nf_elem_of(e->app->shared_type),
     };
     enum nf_status status =
         nf_gather_open_group(e, members, count, &m, &e->gather.sharing, err);

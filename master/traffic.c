@@ -211,6 +211,13 @@ static void tell_lost_results(struct engine *e)
                          "%" PRIu64 " results lost with it are computed again",
                          stats.recomputed - e->lost_results);
     e->lost_results = stats.recomputed;
+    /* there is no progress any more */
+    if (stats.recomputed > 0 &&
+        (stats.recomputed - 1) / e->options->max_attempts >= stats.units)
+        nf_engine_end(e, NF_ERR_FAILED,
+                      "results are lost again and again: %" PRIu64
+                      " were computed anew, for %" PRIu64 " units",
+                      stats.recomputed, stats.units);
 }
 
 void nf_traffic_act(struct engine *e, const struct nf_actions *actions,

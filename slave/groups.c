@@ -12,10 +12,13 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
+#include "common/group/types.h"
 #include "slave/internal.h"
 
 /* The longest sleep if the port does not tell of the group's messages. */
 enum { DEAF_SLEEP_US = 1000 };
+/* How long preparing what we give may keep the communicator at a time. */
+enum { SLICE_US = 10000 };
 
 void nf_groups_end(struct nf_slave *s)
 {
@@ -25,29 +28,20 @@ void nf_groups_end(struct nf_slave *s)
     nf_group_close(g->group);
     g->request = NULL;
     g->group = NULL;
-    nf_free(g->vector);
-    g->vector = NULL;
     nf_blob_unref(g->coming);
     g->coming = NULL;
-}
-
-static void forget_offer(struct nf_groups *g)
-{
-    nf_blob_unref(g->out);
-    g->out = NULL;
-    g->round = 0;
 }
 
 void nf_groups_forget(struct nf_slave *s)
 {
     nf_groups_end(s);
-    forget_offer(&s->groups);
+    nf_offer_clear(&s->groups.offer);
     nf_held_clear(&s->groups.held);
 }
 
 void nf_groups_fini(struct nf_slave *s)
 {
-    forget_offer(&s->groups);
+    nf_offer_clear(&s->groups.offer);
     nf_held_fini(&s->groups.held);
 }
 
@@ -68,116 +62,48 @@ enum nf_status nf_groups_keep(struct nf_slave *s, struct nf_answer *answer)
 
 /* ---------------------------------------------------------------- GATHER */
 
-/* All of them, one behind the other. */
-static struct nf_blob *join_units(const struct nf_slave *s,
-                                  const struct nf_held_unit *units,
-                                  uint64_t count, size_t bytes)
+/* Say what we have. */
+static enum nf_status tell(struct nf_slave *s)
 {
-    struct nf_blob *blob = nf_blob_create(bytes, s->kernel.app->result_type);
-    uint8_t *to = blob != NULL ? blob->data : NULL;
-
-    for (uint64_t i = 0; i < count && blob != NULL; i++) {
-        if (units[i].bytes > 0)
-            memcpy(to, units[i].data, units[i].bytes);
-        to += units[i].bytes;
-    }
-    return blob;
+    if (nf_offer_put(&s->groups.offer, &s->comm.body) != NF_OK)
+        return nf_comm_refuse_nomem(s);
+    return nf_comm_send(s, NF_MSG_HOLDING, &s->comm.body, NULL);
 }
 
-/* Combined, in the order of units. */
-static struct nf_blob *combine_units(const struct nf_slave *s,
-                                     const struct nf_held_unit *units,
-                                     uint64_t count)
+/* Go on preparing; the clock must be looked after in between. */
+static enum nf_status prepare(struct nf_slave *s)
 {
-    const struct nf_app *app = s->kernel.app;
-    size_t bytes = units[0].bytes;
-    struct nf_blob *blob = nf_blob_create(bytes, app->result_type);
-
-    for (uint64_t i = 0; i < count && blob != NULL && bytes > 0; i++)
-        if (i == 0)
-            memcpy(blob->data, units[i].data, bytes);
-        else
-            nf_reducer_combine(app, blob->data, units[i].data, bytes);
-    return blob;
-}
-
-static bool are_alike(const struct nf_held_unit *units, uint64_t count)
-{
-    for (uint64_t i = 1; i < count; i++)
-        if (units[i].bytes != units[0].bytes)
-            return false;
-    return true;
-}
-
-/* Say what we have; sizes of units, if they are not combined. */
-static enum nf_status tell(struct nf_slave *s, const struct nf_held_unit *units,
-                           uint64_t count)
-{
-    struct nf_groups *g = &s->groups;
-    struct nf_holding_msg m = { .round = g->round,
-                                .count = count,
-                                .bytes = g->out->bytes,
-                                .layout.unit_bytes = NF_LAYOUT_TABLE };
-    uint64_t *sizes = NULL;
-    enum nf_status status;
-
-    if (s->job.combine) {
-        m.layout.unit_bytes = m.bytes;
-    } else {
-        sizes = nf_malloc((size_t)count * sizeof(*sizes));
-        if (sizes == NULL)
-            return NF_ERR_NOMEM;
-        for (uint64_t i = 0; i < count; i++)
-            sizes[i] = units[i].bytes;
-    }
-    status = nf_put_holding(&s->comm.body, &m, sizes);
-    nf_free(sizes);
-    if (status == NF_OK)
-        status = nf_comm_send(s, NF_MSG_HOLDING, &s->comm.body, NULL);
-    return status;
+    if (nf_offer_work(&s->groups.offer, SLICE_US) == NF_WAIT)
+        return NF_OK;
+    return tell(s);
 }
 
 enum nf_status nf_groups_asked(struct nf_slave *s, const struct nf_msg *msg)
 {
     struct nf_groups *g = &s->groups;
     struct nf_gather_msg m;
-    struct nf_held_unit *units = NULL;
-    uint64_t count = 0;
-    size_t bytes = 0;
     enum nf_status status;
 
     if (!s->comm.ready || !s->job.hold ||
         nf_get_gather(msg->body, msg->body_bytes, &m) != NF_OK)
         return nf_comm_refuse_malformed(s, "gather");
     nf_groups_end(s);
-    forget_offer(g);
-    status = nf_held_pick(&g->held, &m, &units, &count);
+    status = nf_offer_begin(&g->offer, &s->app, s->job.combine, &g->held, &m);
     if (status == NF_ERR_NOMEM)
         return nf_comm_refuse_nomem(s);
     if (status != NF_OK)
         return nf_comm_refuse(s, NF_ERR_PROTOCOL,
                               "a result that is to be gathered is not here");
-    for (uint64_t i = 0; i < count; i++)
-        bytes += units[i].bytes;
-    if (s->job.combine && !are_alike(units, count)) {
-        nf_free(units);
-        return nf_comm_refuse(s, NF_ERR_INVAL,
-                              "results of different sizes can't be combined");
-    }
-    g->round = m.round;
-    g->out = s->job.combine ? combine_units(s, units, count)
-                            : join_units(s, units, count, bytes);
-    status = g->out == NULL ? NF_ERR_NOMEM : tell(s, units, count);
-    nf_free(units);
-    return status == NF_ERR_NOMEM ? nf_comm_refuse_nomem(s) : status;
+    return g->offer.busy ? NF_OK : tell(s);
 }
 
 /* ----------------------------------------------------------------- GROUP */
 
-/* Tell the master that this group is of no use. */
-static enum nf_status give_up(struct nf_slave *s, const char *why)
+/* Tell the master that this group is of no use, and whose fault that is. */
+static enum nf_status give_up(struct nf_slave *s, uint32_t culprit,
+                              const char *why)
 {
-    struct nf_group_end_msg m = { .id = s->groups.id };
+    struct nf_group_end_msg m = { .id = s->groups.id, .culprit = culprit };
 
     nf_log(NF_LOG_INFO, "group %" PRIu64 " ends: %s", m.id, why);
     snprintf(m.reason, sizeof(m.reason), "%.100s", why);
@@ -187,35 +113,27 @@ static enum nf_status give_up(struct nf_slave *s, const char *why)
     return nf_comm_send(s, NF_MSG_GROUP_END, &s->comm.body, NULL);
 }
 
-static enum nf_elem elem_of(enum nf_type type)
+/* For whom it was given up. */
+static uint32_t find_culprit(const struct nf_group *group)
 {
-    static const enum nf_elem elems[] = { [NF_BYTES] = NF_ELEM_BYTE,
-                                          [NF_INT32] = NF_ELEM_INT32,
-                                          [NF_INT64] = NF_ELEM_INT64,
-                                          [NF_FLOAT32] = NF_ELEM_FLOAT32,
-                                          [NF_FLOAT64] = NF_ELEM_FLOAT64 };
-
-    return elems[type];
+    for (uint32_t i = 0; i < nf_group_size(group); i++)
+        if (nf_group_is_lost(group, i))
+            return i;
+    return NF_GROUP_NOBODY;
 }
 
 static enum nf_status start_reduce(struct nf_slave *s, struct nf_call *call)
 {
     struct nf_groups *g = &s->groups;
+    struct nf_reducer *reducer = &g->offer.reducer;
     enum nf_status status =
-        nf_reducer_init(&g->reducer, s->kernel.app, g->out->bytes);
+        nf_reducer_define(reducer, g->group, &call->type, &call->op);
 
-    if (status == NF_OK)
-        status =
-            nf_reducer_define(&g->reducer, g->group, &call->type, &call->op);
     if (status != NF_OK)
         return status;
-    g->vector = nf_malloc(nf_reducer_vector_bytes(&g->reducer));
-    if (g->vector == NULL)
-        return NF_ERR_NOMEM;
-    nf_reducer_pack(&g->reducer, g->out->data, g->vector);
     call->kind = NF_CALL_REDUCE;
-    call->send = g->vector;
-    call->count = g->reducer.count;
+    call->send = g->offer.vector;
+    call->count = reducer->count;
     return nf_group_start(g->group, call, &g->request);
 }
 
@@ -225,9 +143,9 @@ static enum nf_status start_gather(struct nf_slave *s, struct nf_call *call)
     enum nf_type type = s->kernel.app->result_type;
 
     call->kind = NF_CALL_GATHER;
-    call->type = elem_of(type);
-    call->send = g->out->data;
-    call->count = g->out->bytes / nf_type_bytes(type);
+    call->type = nf_elem_of(type);
+    call->send = g->offer.joined->data;
+    call->count = g->offer.joined->bytes / nf_type_bytes(type);
     call->varies = 1;
     return nf_group_start(g->group, call, &g->request);
 }
@@ -250,7 +168,7 @@ static enum nf_status start_shared(struct nf_slave *s, struct nf_call *call,
             return NF_ERR_NOMEM;
     }
     call->kind = NF_CALL_BCAST;
-    call->type = elem_of(type);
+    call->type = nf_elem_of(type);
     call->recv = blob->data;
     call->count = (size_t)m->bytes / nf_type_bytes(type);
     return nf_group_start(g->group, call, &g->request);
@@ -263,7 +181,8 @@ static enum nf_status start(struct nf_slave *s, const struct nf_group_msg *m)
 
     if (m->purpose == NF_GROUP_SHARED)
         return start_shared(s, &call, m);
-    if (g->out == NULL || g->round != m->round)
+    if (g->offer.round != m->round || g->offer.busy ||
+        (g->offer.vector == NULL && g->offer.joined == NULL))
         return NF_ERR_INVAL;
     return s->job.combine ? start_reduce(s, &call) : start_gather(s, &call);
 }
@@ -271,7 +190,7 @@ static enum nf_status start(struct nf_slave *s, const struct nf_group_msg *m)
 enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg)
 {
     struct nf_groups *g = &s->groups;
-    struct nf_group_options options = { 0 };
+    struct nf_group_options options = { .algorithms = "" }; /* see master */
     struct nf_group_msg m;
     struct nf_mesh *mesh;
     struct nf_error err = { .text = "" };
@@ -286,15 +205,15 @@ enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg)
     options.timeout_us = m.timeout_us;
     status = nf_port_mesh(s->port, &m, &mesh, &err);
     if (status != NF_OK)
-        return give_up(s, err.text);
+        return give_up(s, m.rank, err.text);
     status = nf_group_create(mesh, m.id, NULL, &options, &g->group, &err);
     if (status != NF_OK) {
         nf_mesh_close(mesh);
-        return give_up(s, err.text);
+        return give_up(s, m.rank, err.text);
     }
     status = start(s, &m);
     if (status < 0)
-        return give_up(s, nf_strerror(status));
+        return give_up(s, m.rank, nf_strerror(status)); /* our own fault */
     return NF_OK;
 }
 
@@ -310,21 +229,50 @@ static enum nf_status take_shared(struct nf_slave *s)
         s, &(struct nf_msg){ .kind = NF_MSG_SHARED, .payload = blob });
 }
 
+/* Nobody of a group that brings shared data needs us any more: as long as it is
+ * open, each wait looks for its messages too.  Rank 0 leaves when all have told
+ * the master that they have it; a slave that gives it to one other is the
+ * exception, and waits for that one. */
+static bool is_over(const struct nf_groups *g)
+{
+    uint32_t size = nf_group_size(g->group);
+
+    if (g->purpose != NF_GROUP_SHARED)
+        return false;
+    if (nf_group_rank(g->group) != 0)
+        return size == 2 || nf_group_is_lost(g->group, 0);
+    for (uint32_t i = 1; i < size; i++)
+        if (!nf_group_is_lost(g->group, i))
+            return false;
+    return true;
+}
+
 enum nf_status nf_groups_turn(struct nf_slave *s)
 {
     struct nf_groups *g = &s->groups;
     enum nf_status status;
 
+    if (g->offer.busy) {
+        status = prepare(s);
+        if (status != NF_OK)
+            return status;
+    }
     if (g->group == NULL)
         return NF_OK;
     (void)nf_group_progress(g->group);
-    if (g->request == NULL)
+    if (g->request == NULL) {
+        if (is_over(g)) {
+            nf_log(NF_LOG_INFO, "group %" PRIu64 " is over", g->id);
+            nf_groups_end(s);
+        }
         return NF_OK;
+    }
     status = nf_request_test(g->request);
     if (status == NF_WAIT)
         return NF_OK;
     if (status < 0)
-        return give_up(s, nf_group_error(g->group)->text);
+        return give_up(s, find_culprit(g->group),
+                       nf_group_error(g->group)->text);
     nf_request_free(g->request);
     g->request = NULL;
     return g->coming != NULL ? take_shared(s) : NF_OK;
@@ -335,6 +283,8 @@ int64_t nf_groups_sleep_us(struct nf_slave *s, int64_t sleep_us)
     struct nf_groups *g = &s->groups;
     int64_t deadline_us;
 
+    if (g->offer.busy)
+        return 0;
     if (g->group == NULL)
         return sleep_us;
     deadline_us = nf_group_deadline_us(g->group);

@@ -11,9 +11,8 @@
  *  over, and the communicator, when its lease is done, finds itself serving
  *  that slot.  Both decide by one compare-and-swap on `inline_run`. */
 #include <pthread.h>
-#include "common/group/reducer.h"
-#include "slave/held.h"
 #include "slave/kernel.h"
+#include "slave/offer.h"
 #include "slave/slave.h"
 
 struct nf_slave;
@@ -81,14 +80,11 @@ struct nf_comm {
  *  touched by the one who has the communicator's role. */
 struct nf_groups {
     struct nf_held held;
-    uint64_t round;        /**< of `out`; 0: none */
-    struct nf_blob *out;   /**< what the master was told that we have */
+    struct nf_offer offer; /**< what we give in a gather */
     uint64_t id;           /**< of the group */
     enum nf_group_purpose purpose;
     struct nf_group *group;
     struct nf_request *request; /**< NULL: our part is done */
-    struct nf_reducer reducer;
-    uint8_t *vector;        /**< `out`, for the reducer */
     struct nf_blob *coming; /**< shared data on its way */
 };
 

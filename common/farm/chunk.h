@@ -31,6 +31,8 @@ struct nf_chunk {
     bool single : 1;   /**< suspect: hand out one unit at a time */
     bool alone : 1;    /**< ... on a slave that has nothing else */
     bool spoilt : 1;   /**< a copy of it ended badly: do not copy it again */
+    bool stale : 1;    /**< its units were settled when a gather began: its slave
+                            may have thrown away what it had of them */
 };
 
 struct nf_chunk_list {

@@ -19,7 +19,7 @@ static bool may_be_copied(const struct nf_farm *farm,
 {
     return chunk->twin == NF_CHUNK_NONE && chunk->attempts == 0 &&
            chunk->silences == 0 && !chunk->single && !chunk->spoilt &&
-           is_wanted(farm, chunk);
+           !chunk->stale && is_wanted(farm, chunk);
 }
 
 /* @return the last lease of the slot that may be copied, or NF_CHUNK_NONE */

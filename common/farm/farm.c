@@ -435,13 +435,16 @@ enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
 {
     uint32_t index = NF_CHUNK_NONE;
     enum nf_lease_age age;
+    bool late;
 
     nf_farm_begin(farm, slave, now_us);
     age = find_lease(farm, slave, lease, first, count, &index);
     if (age == NF_LEASE_UNKNOWN)
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
     nf_farm_heard(farm, slave, now_us);
-    accept_units(farm, slave, first, count, age != NF_LEASE_LIVE);
+    late =
+        age != NF_LEASE_LIVE || nf_chunks_at(&farm->pool.chunks, index)->stale;
+    accept_units(farm, slave, first, count, late);
     nf_farm_update_view(farm);
     if (age == NF_LEASE_LIVE) {
         struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, index);

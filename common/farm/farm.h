@@ -35,9 +35,10 @@
  * GATHER: the driver tells each holder which of its results count (one holder a
  * unit) and brings them home.  It may fail as often as it likes, and holders
  * may be lost: then it is called off (ABANDON), what was lost is computed
- * again, and there is another GATHER.  Only answers to live leases are
- * accepted: a slave that was lost may have thrown away what it had.  It costs 4
- * bytes a unit. */
+ * again, and there is another GATHER.  Only answers to live leases
+ * that were sent after the last GATHER are accepted: a slave that was lost may
+ * have thrown away what it had, and so may one to which a GATHER has come that
+ * does not ask for it.  It costs 4 bytes a unit. */
 #include "common/policy/policy.h"
 
 struct nf_farm;

@@ -8,6 +8,20 @@ bool nf_farm_is_holding(const struct nf_farm *farm)
     return farm->pool.holders != NULL;
 }
 
+/* All units are settled: answers that are still to come are of no use.  Their
+ * slaves forget what GATHER does not ask for, and that may cross the answers.
+ */
+static void make_leases_stale(struct nf_farm *farm)
+{
+    for (uint32_t k = 0; k < farm->view.nslots; k++)
+        for (uint32_t i = farm->slots[k].leases.head; i != NF_CHUNK_NONE;) {
+            struct nf_chunk *chunk = nf_chunks_at(&farm->pool.chunks, i);
+
+            chunk->stale = true;
+            i = chunk->next;
+        }
+}
+
 void nf_farm_end_or_gather(struct nf_farm *farm)
 {
     if (farm->over || farm->gathering ||
@@ -18,6 +32,7 @@ void nf_farm_end_or_gather(struct nf_farm *farm)
         nf_farm_act(farm, NF_ACT_DONE);
     } else if (nf_farm_act(farm, NF_ACT_GATHER)) {
         farm->gathering = true;
+        make_leases_stale(farm);
         farm->stats.gathers++;
     }
 }

@@ -2,13 +2,43 @@
 #include "config.h"
 #include "common/group/reducer.h"
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 #include "common/base/error.h"
 
 enum {
     HEAD_BYTES = 16, /* the flag; so what follows is aligned for any type */
     BLOCK_BYTES = 8192 - HEAD_BYTES,
+    UNITS_MOST = UINT32_MAX / 8, /* of an element: nf_group_define_type() */
 };
+
+/* Slaves of one process are threads, and each combines: one at a time calls the
+ * application's function.  In turns, since a mutex alone may go to the same
+ * thread for so long that the others are taken for dead. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    uint64_t came, served;
+} queue = { .lock = PTHREAD_MUTEX_INITIALIZER,
+            .cond = PTHREAD_COND_INITIALIZER };
+
+static void combine_own(const struct nf_app *app, void *inout, const void *in,
+                        size_t bytes)
+{
+    uint64_t number;
+
+    pthread_mutex_lock(&queue.lock);
+    number = queue.came++;
+    while (queue.served != number)
+        pthread_cond_wait(&queue.cond, &queue.lock);
+    pthread_mutex_unlock(&queue.lock);
+    app->combine(inout, in, bytes);
+    pthread_mutex_lock(&queue.lock);
+    queue.served++;
+    if (queue.came != queue.served)
+        pthread_cond_broadcast(&queue.cond);
+    pthread_mutex_unlock(&queue.lock);
+}
 
 enum nf_status nf_reducer_check(const struct nf_app *app, struct nf_error *err)
 {
@@ -25,6 +55,13 @@ enum nf_status nf_reducer_check(const struct nf_app *app, struct nf_error *err)
     return NF_OK;
 }
 
+size_t nf_reducer_most_bytes(const struct nf_app *app)
+{
+    return app->combine_by == NF_COMBINE_OWN
+               ? UNITS_MOST * nf_type_bytes(app->result_type) - HEAD_BYTES
+               : SIZE_MAX / 4;
+}
+
 enum nf_status nf_reducer_init(struct nf_reducer *r, const struct nf_app *app,
                                size_t bytes)
 {
@@ -32,6 +69,8 @@ enum nf_status nf_reducer_init(struct nf_reducer *r, const struct nf_app *app,
 
     if (bytes == 0 || bytes % unit_bytes != 0)
         return NF_ERR_INVAL;
+    if (bytes > nf_reducer_most_bytes(app))
+        return NF_ERR_RANGE;
     units = bytes / unit_bytes;
     if (app->combine_by != NF_COMBINE_OWN && units > BLOCK_BYTES / unit_bytes)
         units = BLOCK_BYTES / unit_bytes;
@@ -96,7 +135,7 @@ void nf_reducer_combine(const struct nf_app *app, void *inout, const void *in,
                         size_t bytes)
 {
     if (app->combine_by == NF_COMBINE_OWN) {
-        app->combine(inout, in, bytes);
+        combine_own(app, inout, in, bytes);
         return;
     }
     switch (app->result_type) {
@@ -150,13 +189,21 @@ void nf_reducer_pack(const struct nf_reducer *r, const void *result,
                      uint8_t *vector_p)
 {
     memset(vector_p, 0, nf_reducer_vector_bytes(r));
-    for (size_t i = 0; i < r->count && result != NULL; i++) {
-        uint8_t *elem = vector_p + i * elem_bytes(r);
+    for (size_t i = 0; i < r->count && result != NULL; i++)
+        nf_reducer_add(r, result, i, vector_p);
+}
 
-        elem[0] = 1; /* wherever that ends up in another byte order */
-        memcpy(elem + HEAD_BYTES, (const uint8_t *)result + i * r->block_bytes,
-               used_bytes(r, i));
-    }
+void nf_reducer_add(const struct nf_reducer *r, const void *result, size_t i,
+                    uint8_t *vector)
+{
+    const uint8_t *from = (const uint8_t *)result + i * r->block_bytes;
+    uint8_t *elem = vector + i * elem_bytes(r);
+
+    if (is_set(elem))
+        nf_reducer_combine(r->app, elem + HEAD_BYTES, from, used_bytes(r, i));
+    else
+        memcpy(elem + HEAD_BYTES, from, used_bytes(r, i));
+    elem[0] = 1; /* wherever that ends up in another byte order */
 }
 
 bool nf_reducer_unpack(const struct nf_reducer *r, const uint8_t *vector,
@@ -199,12 +246,9 @@ enum nf_status nf_reducer_define(struct nf_reducer *r, struct nf_group *group,
                                  int *type_p, int *op_p)
 {
     size_t units = elem_bytes(r) / r->unit_bytes;
-    enum nf_status status;
+    enum nf_status status = nf_group_define_type(
+        group, (uint32_t)units, (uint32_t)r->unit_bytes, type_p);
 
-    if (units > UINT32_MAX / 8)
-        return NF_ERR_RANGE;
-    status = nf_group_define_type(group, (uint32_t)units,
-                                  (uint32_t)r->unit_bytes, type_p);
     if (status == NF_OK)
         status = nf_group_define_operator(group, combine_elements, 1, r, op_p);
     return status;

@@ -68,6 +68,26 @@ enum nf_type nf_elem_wire(const struct nf_user_codes *codes, int type)
     return NF_BYTES;
 }
 
+/* A switch, for the compiler to say which type was forgotten. */
+enum nf_elem nf_elem_of(enum nf_type type)
+{
+    switch (type) {
+    case NF_BYTES:
+        break;
+    case NF_INT16:
+        return NF_ELEM_INT16;
+    case NF_INT32:
+        return NF_ELEM_INT32;
+    case NF_INT64:
+        return NF_ELEM_INT64;
+    case NF_FLOAT32:
+        return NF_ELEM_FLOAT32;
+    case NF_FLOAT64:
+        return NF_ELEM_FLOAT64;
+    }
+    return NF_ELEM_BYTE;
+}
+
 bool nf_operator_commutes(const struct nf_user_codes *codes, int op)
 {
     return !is_user_operator(codes, op) ||

@@ -25,6 +25,9 @@ size_t nf_elem_bytes(const struct nf_user_codes *codes, int type);
 /** @return as what its bytes travel between machines of different formats.
  *  All formats are IEEE, so numbers of one size differ in byte order only. */
 enum nf_type nf_elem_wire(const struct nf_user_codes *codes, int type);
+/** @return the element that travels as @p type, which nf_elem_wire() gives
+ *  back: of the data of an application */
+enum nf_elem nf_elem_of(enum nf_type type);
 /** May elements of @p type be combined by @p op? */
 bool nf_operator_fits(const struct nf_user_codes *codes, int type, int op);
 /** Does x (+) y = y (+) x hold? */

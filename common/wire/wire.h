@@ -176,8 +176,13 @@ struct nf_group_msg {
     const uint8_t *tids;     /**< [count] u32 little endian; borrowed */
 };
 
+#define NF_GROUP_NOBODY UINT32_MAX
+
 struct nf_group_end_msg {
     uint64_t id;             /**< of the group */
+    uint32_t culprit;        /**< rank of the member that is to blame, oneself if
+                                  it is for want of memory, say; or
+                                  NF_GROUP_NOBODY */
     char reason[120];
 };
 

@@ -142,8 +142,9 @@ int nf_group_tid(const struct nf_group_msg *m, uint32_t i)
 enum nf_status nf_put_group_end(struct nf_body *body,
                                 const struct nf_group_end_msg *m)
 {
-    body_start(body, 8 + sizeof(m->reason));
+    body_start(body, 12 + sizeof(m->reason));
     put_u64(body, m->id);
+    put_u32(body, m->culprit);
     put_text(body, m->reason, sizeof(m->reason));
     return body_end(body);
 }
@@ -154,6 +155,7 @@ enum nf_status nf_get_group_end(const uint8_t *data, size_t bytes,
     struct cursor in = { data, bytes, false };
 
     m_p->id = get_u64(&in);
+    m_p->culprit = get_u32(&in);
     get_text(&in, m_p->reason, sizeof(m_p->reason));
     return get_end(&in);
 }

@@ -72,6 +72,46 @@ job_verified "away and back"
 same "away and back: lost slaves" "$(json lost_slaves)" 1
 check "away and back: told" err_says 'is back'
 
+# the product of two matrices, whose second one comes by a broadcast
+start run matmul --n 1400 --slaves 4 --slots 1 --gather tree --verify --json
+check "four slaves are there" list_slaves 4
+sleep 0.6
+kill -9 "${slaves[1]}"
+await 60
+job_verified "matmul, killed before the gather"
+same "matmul, killed before the gather: lost slaves" "$(json lost_slaves)" 1
+
+# several threads a slave, each with results of its own
+start run synth --units 400 --cost 10ms --slaves 3 --slots 3 --result 1KiB \
+    --gather tree --verify --json
+check "three slaves are there" list_slaves 3
+sleep 0.3
+kill -9 "${slaves[0]}"
+await 60
+job_verified "three slots, killed"
+same "three slots, killed: lost slaves" "$(json lost_slaves)" 1
+at_least "three slots, killed: done again" "$(json gather.recomputed)" 1
+
+# given up units are not awaited, nor gathered
+for gather in tree reduce; do
+    run run synth --units 60 --slaves 3 --slots 1 --fault 17:error \
+        --gather $gather --out "$work/lacking.$gather" --json
+    same "given up, $gather: exit status" "$rc" 1
+    same "given up, $gather: which" "$(json failures.0.unit)" 17
+    same "given up, $gather: gathers" "$(json gather.tries)" 1
+    check "given up, $gather: the file is told of" \
+        err_says 'written without them'
+done
+run run synth --units 60 --slaves 3 --fault 17:error --out "$work/lacking" \
+    --json
+check "given up: the same file" cmp "$work/lacking" "$work/lacking.tree"
+
+# the group's algorithms are the farm's
+export NOWFARM_COLL=gather.binomial,reduce.rabenseifner,bcast.flat
+tree synth --units 50 --slaves 3 --shared 1MiB
+job_verified "NOWFARM_COLL asks for what can't be"
+unset NOWFARM_COLL
+
 # --------------------------------------------------------------- in mid-gather
 # so many bytes that it takes a while
 export NOWFARM_LOG=info
@@ -116,14 +156,30 @@ check "the gather begins" wait_until 20 gathering 1
 kill -9 "${slaves[@]}"
 await 60
 job_verified "all killed in mid-gather"
+same "all killed in mid-gather: lost slaves" "$(json lost_slaves)" 4
+at_least "all killed in mid-gather: tries" "$(json gather.tries)" 2
+at_least "all killed in mid-gather: done again" "$(json gather.recomputed)" 64
 
-start run synth --units 64 --result 4MiB --slaves 4 --slots 1 \
+start run synth --units 16 --result 16MiB --slaves 4 --slots 1 \
     --gather reduce --heartbeat-timeout 1s --verify --json
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
 kill -9 "${slaves[1]}"
 await 60
 job_verified "reduce, killed in mid-gather"
+same "reduce, killed in mid-gather: lost slaves" "$(json lost_slaves)" 1
+at_least "reduce, killed in mid-gather: tries" "$(json gather.tries)" 2
+at_least "reduce, killed in mid-gather: done again" \
+    "$(json gather.recomputed)" 1
+
+start run "${big[@]}" --out "$work/cancelled"
+check "four slaves are there" list_slaves 4
+check "the gather begins" wait_until 20 gathering 1
+kill -INT "$pid"
+await 20
+same "cancelled in mid-gather: exit status" "$rc" 130
+check "cancelled in mid-gather: no file" test ! -e "$work/cancelled"
+check "cancelled in mid-gather: no slave is left" wait_until 10 no_slaves
 unset NOWFARM_LOG
 
 # ------------------------------------------------------------------ shared data
@@ -131,6 +187,7 @@ says() { grep -q "$1" "$work/err"; }
 export NOWFARM_LOG=info
 shared=(synth --units 400 --cost 10ms --shared 31MiB --slaves 4 --slots 1
     --heartbeat-timeout 1s --verify --json)
+failed='the broadcast failed|has no shared data yet'
 start run "${shared[@]}"
 check "four slaves are there" list_slaves 4
 check "the slaves get shared data by a broadcast" \
@@ -138,39 +195,47 @@ check "the slaves get shared data by a broadcast" \
 kill -9 "${slaves[1]}"
 await 60
 job_verified "killed in the broadcast"
+check "killed in the broadcast: it failed" err_says "$failed"
 
 start run "${shared[@]}"
 check "four slaves are there" list_slaves 4
-wait_until 10 says 'shared data to'
-sleep 0.02
+check "there is a broadcast" wait_until 10 says 'shared data to 4 slaves by'
 kill -STOP "${slaves[2]}"
 await 60
 kill -9 "${slaves[2]}" 2> /dev/null
 job_verified "stopped in the broadcast"
+check "stopped in the broadcast: it failed" err_says "$failed"
 
 start run "${shared[@]}"
 check "four slaves are there" list_slaves 4
-wait_until 10 says 'shared data to'
+check "there is a broadcast" wait_until 10 says 'shared data to 4 slaves by'
 sleep 0.6
 kill -9 "${slaves[0]}"
 await 60
 job_verified "a new slave gets shared data"
 check "a new slave gets shared data: of another one" \
     err_says 'slave 4 .*gets the shared data of slave'
+check "... and who has it leaves the group" err_says 'group 1 is over'
+check "... as do both of those two" \
+    test "$(grep -c 'group 2 is over' "$work/err")" = 2
 unset NOWFARM_LOG
 
 # -------------------------------------------------------------------- at random
 RANDOM=$$
 echo "# seed $$"
+lost=0
 for round in 1 2 3 4 5 6 7 8 9 10; do
-    start run synth --units 120 --cost 5ms --slaves 4 --slots 1 \
+    start run synth --units 120 --cost 10ms --slaves 4 --slots 1 \
         --result 200KiB --gather reduce --verify --json
-    list_slaves 4
+    check "four slaves are there" list_slaves 4
     sleep 0.$((RANDOM % 4))$((RANDOM % 10))
     kill -9 "${slaves[RANDOM % 4]}" 2> /dev/null
     await 60
     job_verified "reduce, killed at random, round $round"
+    lost=$((lost + $(json lost_slaves)))
 done
+# some die before they are ready, or after the end
+at_least "reduce, killed at random: lost slaves" $lost 4
 
 # -------------------------------------------------------------------- bad input
 run run synth --gather nonsense

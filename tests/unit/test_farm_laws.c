@@ -82,7 +82,7 @@ static struct lease *find_original(struct script *s, const struct nf_action *a)
     for (uint32_t i = 0; i < s->nleases; i++) {
         struct lease *l = &s->leases[i];
 
-        if (!has_unit(l, a->first))
+        if (!has_unit(l, a->first) || l->stale)
             continue;
         if (is_muddled(s, l) && (l->twin || l->slave == a->slave ||
                                  a->first + a->count != l->first + l->count))
@@ -272,6 +272,8 @@ static void check_gather(struct script *s)
             "a gather comes when all units are settled");
     s->gathering = true;
     s->gathers++;
+    for (uint32_t i = 0; i < s->nleases; i++)
+        s->leases[i].stale |= s->leases[i].live;
     check_held(s);
 }
 

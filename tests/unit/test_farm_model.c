@@ -217,7 +217,7 @@ void do_result(struct script *s, struct lease *l, uint64_t first,
     count_duplicates(s, first, count);
     if (s->slaves[l->slave].live)
         s->slaves[l->slave].heard_us = s->now_us;
-    if (s->config.hold && !l->live)
+    if (s->config.hold && (!l->live || l->stale))
         due.count = 0; /* its slave may have thrown them away */
     if (l->live)
         answer(s, l, count, &due);

@@ -42,6 +42,7 @@ struct lease {
     bool live;
     struct lease *twin; /* the other copy, if both are live */
     bool spoilt;        /* a copy of it ended badly */
+    bool stale;         /* a gather began since */
 };
 
 struct slave {

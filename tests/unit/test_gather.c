@@ -3,7 +3,8 @@
 #include "config.h"
 #include "common/base/alloc.h"
 #include "common/group/reducer.h"
-#include "slave/held.h"
+#include "common/group/types.h"
+#include "slave/offer.h"
 #include "tests/unit/nf_unit.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -74,8 +75,163 @@ static void test_store(void)
     nf_held_fini(&held);
 }
 
+/* ------------------------------------------------------------------ the offer
+ */
+
+/* GATHER of units [first, first + count). */
+static void begin_offer(struct nf_offer *offer, const struct nf_app *app,
+                        bool combine, struct nf_held *held, uint64_t first,
+                        uint64_t count)
+{
+    const uint64_t range[] = { first, count };
+    struct nf_gather_msg m = { .round = 9, .nranges = 1 }, decoded;
+    struct nf_body body;
+
+    nf_body_init(&body);
+    CU_ASSERT_EQUAL(nf_put_gather(&body, &m, range), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_gather(body.data, body.bytes, &decoded), NF_OK);
+    CU_ASSERT_EQUAL(nf_offer_begin(offer, app, combine, held, &decoded), NF_OK);
+    CU_ASSERT_EQUAL(offer->round, 9);
+    nf_body_fini(&body);
+}
+
+/* @return in how many slices */
+static unsigned finish_offer(struct nf_offer *offer)
+{
+    unsigned slices = 1;
+
+    while (nf_offer_work(offer, 0) == NF_WAIT)
+        slices++;
+    CU_ASSERT_FALSE(offer->busy);
+    return slices;
+}
+
+/* Whatever is large is done a piece at a time. */
+static void test_offer_joined(void)
+{
+    static const struct nf_app app = { .name = "x", .result_type = NF_BYTES };
+    enum { LARGE = (5 << 20) / 2 };
+    struct nf_held held = { 0 };
+    struct nf_offer offer = { 0 };
+    struct nf_holding_msg m;
+    struct nf_body body;
+    const uint8_t *data;
+    size_t wrong = 0;
+
+    add(&held, 0, 2, LARGE);
+    add(&held, 2, 3, 0);
+    add(&held, 5, 1, 7);
+    begin_offer(&offer, &app, false, &held, 1, 5);
+    CU_ASSERT_EQUAL(finish_offer(&offer), 3 + 3 + 1);
+    data = offer.joined->data;
+    for (size_t i = 0; i < LARGE + 7; i++)
+        wrong += data[i] != (i < LARGE ? 1 : 5);
+    CU_ASSERT_EQUAL(wrong, 0);
+    nf_body_init(&body);
+    CU_ASSERT_EQUAL(nf_offer_put(&offer, &body), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_holding(body.data, body.bytes, &m), NF_OK);
+    CU_ASSERT_EQUAL(m.round, 9);
+    CU_ASSERT_EQUAL(m.count, 5);
+    CU_ASSERT_EQUAL(m.bytes, LARGE + 7);
+    CU_ASSERT_EQUAL(nf_layout_unit_bytes(&m.layout, 0), LARGE);
+    CU_ASSERT_EQUAL(nf_layout_unit_bytes(&m.layout, 1), 0);
+    CU_ASSERT_EQUAL(nf_layout_unit_bytes(&m.layout, 4), 7);
+    nf_body_fini(&body);
+    nf_offer_clear(&offer);
+    CU_ASSERT_EQUAL(offer.round, 0);
+    nf_held_fini(&held);
+}
+
+static void test_offer_combined(void)
+{
+    static const struct nf_app app = { .name = "x",
+                                       .result_type = NF_INT32,
+                                       .combine_by = NF_COMBINE_SUM };
+    enum { N = 20000, UNITS_HERE = 3 };
+    struct nf_held held = { 0 };
+    struct nf_offer offer = { 0 };
+    struct nf_holding_msg m;
+    struct nf_body body;
+    static uint32_t out[N];
+    size_t wrong = 0;
+
+    add(&held, 1, UNITS_HERE, sizeof(out)); /* of 0x01010101, 0x02020202, ... */
+    begin_offer(&offer, &app, true, &held, 1, UNITS_HERE);
+    CU_ASSERT_EQUAL(finish_offer(&offer), UNITS_HERE * offer.reducer.count);
+    CU_ASSERT_TRUE(offer.reducer.count > 5);
+    CU_ASSERT_TRUE(
+        nf_reducer_unpack(&offer.reducer, offer.vector, (uint8_t *)out));
+    for (size_t i = 0; i < N; i++)
+        wrong += out[i] != 0x06060606;
+    CU_ASSERT_EQUAL(wrong, 0);
+    nf_body_init(&body);
+    CU_ASSERT_EQUAL(nf_offer_put(&offer, &body), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_holding(body.data, body.bytes, &m), NF_OK);
+    CU_ASSERT_EQUAL(m.count, UNITS_HERE);
+    CU_ASSERT_EQUAL(m.bytes, sizeof(out));
+    CU_ASSERT_EQUAL(m.layout.unit_bytes, sizeof(out));
+    nf_body_fini(&body);
+    nf_offer_clear(&offer);
+    nf_held_fini(&held);
+}
+
+/* What can't be combined is told as it is, and the master sees. */
+static void test_offer_of_different_sizes(void)
+{
+    static const struct nf_app app = { .name = "x",
+                                       .result_type = NF_INT32,
+                                       .combine_by = NF_COMBINE_SUM };
+    struct nf_held held = { 0 };
+    struct nf_offer offer = { 0 };
+    struct nf_holding_msg m;
+    struct nf_body body;
+
+    add(&held, 0, 2, 8);
+    add(&held, 2, 2, 12);
+    begin_offer(&offer, &app, true, &held, 0, 4);
+    CU_ASSERT_FALSE(offer.busy);
+    nf_body_init(&body);
+    CU_ASSERT_EQUAL(nf_offer_put(&offer, &body), NF_OK);
+    CU_ASSERT_EQUAL(nf_get_holding(body.data, body.bytes, &m), NF_OK);
+    CU_ASSERT_EQUAL(m.layout.unit_bytes, NF_LAYOUT_TABLE);
+    CU_ASSERT_EQUAL(m.bytes, 40);
+    nf_body_fini(&body);
+    nf_offer_clear(&offer);
+    nf_held_fini(&held);
+}
+
 /* ------------------------------------------------------------------ combining
  */
+
+static void test_elements_of_types(void)
+{
+    static const struct nf_user_codes codes;
+    int type = 0;
+
+    for (; nf_type_bytes((enum nf_type)type) > 0; type++) {
+        enum nf_elem elem = nf_elem_of((enum nf_type)type);
+
+        CU_ASSERT_EQUAL(nf_elem_bytes(&codes, (int)elem),
+                        nf_type_bytes((enum nf_type)type));
+        CU_ASSERT_EQUAL(nf_elem_wire(&codes, (int)elem), (enum nf_type)type);
+    }
+    CU_ASSERT_EQUAL(type, NF_INT16 + 1); /* none was added behind the last */
+}
+
+static void test_largest_result(void)
+{
+    struct nf_app app = { .name = "x",
+                          .result_type = NF_BYTES,
+                          .combine_by = NF_COMBINE_OWN };
+    struct nf_reducer r;
+    size_t most = nf_reducer_most_bytes(&app);
+
+    CU_ASSERT_EQUAL(nf_reducer_init(&r, &app, most), NF_OK);
+    CU_ASSERT_EQUAL(nf_reducer_init(&r, &app, most + 1), NF_ERR_RANGE);
+    app.result_type = NF_INT64;
+    CU_ASSERT_EQUAL(nf_reducer_init(&r, &app, most + 7), NF_ERR_INVAL);
+    CU_ASSERT_TRUE(nf_reducer_most_bytes(&app) > 4000000000);
+}
 
 static void test_reducer_flags(void)
 {
@@ -289,6 +445,11 @@ static void test_bad_ways(void)
 
 static CU_TestInfo tests[] = {
     { "what counts is picked in order, the rest forgotten", test_store },
+    { "results are joined a piece at a time", test_offer_joined },
+    { "... or combined", test_offer_combined },
+    { "... or told as they are", test_offer_of_different_sizes },
+    { "every type has its element", test_elements_of_types },
+    { "the largest result is known", test_largest_result },
     { "no result is told from a result of zeros", test_reducer_flags },
     { "a NaN loses", test_nan_loses },
     { "sums of integers wrap", test_sums_wrap },

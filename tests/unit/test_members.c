@@ -27,6 +27,15 @@ static struct {
     bool crowd;       /* peer 0 talks without end */
     bool bad_first;   /* the first hello does not decode */
     int64_t until_us; /* the crowd goes home then */
+    /* results that are gathered */
+    const char *way;
+    void (*gather)(uint32_t peer, const struct nf_gather_msg *m);
+    void (*group)(uint32_t peer, const struct nf_group_msg *m);
+    uint32_t killed;      /* the last one */
+    uint32_t rank_of[64]; /* in the group */
+    struct nf_mesh *meshes[64];
+    uint32_t nmeshes;
+    volatile int stop;
 } fake;
 
 static unsigned collected;
@@ -104,6 +113,8 @@ static enum nf_status scripted_send(struct nf_net *net, uint32_t peer,
 {
     struct nf_ready_msg ready = { .slots = 1 };
     struct nf_lease_msg lease;
+    struct nf_gather_msg gather;
+    struct nf_group_msg group;
 
     (void)net;
     if (msg->kind == NF_MSG_JOB) {
@@ -113,6 +124,15 @@ static enum nf_status scripted_send(struct nf_net *net, uint32_t peer,
         CU_ASSERT_EQUAL(nf_get_lease(msg->body, msg->body_bytes, &lease),
                         NF_OK);
         fake.lease(peer, &lease);
+    } else if (msg->kind == NF_MSG_GATHER) {
+        CU_ASSERT_EQUAL(nf_get_gather(msg->body, msg->body_bytes, &gather),
+                        NF_OK);
+        fake.gather(peer, &gather);
+    } else if (msg->kind == NF_MSG_GROUP) {
+        CU_ASSERT_EQUAL(nf_get_group(msg->body, msg->body_bytes, &group),
+                        NF_OK);
+        fake.rank_of[peer] = group.rank;
+        fake.group(peer, &group);
     } else if (msg->kind == NF_MSG_PING) {
         fake.pings[peer] += fake.crowd && nf_now_us() < fake.until_us;
     }
@@ -154,8 +174,35 @@ static size_t scripted_fds(struct nf_net *net, const int **fds_p)
 static void scripted_drop(struct nf_net *net, uint32_t peer, bool kill)
 {
     (void)net;
-    (void)peer;
     fake.kills += kill;
+    if (kill)
+        fake.killed = peer;
+}
+
+/* The other members are silent. */
+static void close_meshes(void)
+{
+    while (fake.nmeshes > 0)
+        nf_mesh_close(fake.meshes[--fake.nmeshes]);
+}
+
+static enum nf_status scripted_mesh(struct nf_net *net, const uint32_t *members,
+                                    uint32_t count, struct nf_group_msg *msg_p,
+                                    int *tids_p, struct nf_mesh **mesh_p,
+                                    struct nf_error *err)
+{
+    (void)net;
+    close_meshes();
+    for (uint32_t i = 0; i < count; i++)
+        tids_p[i] = (int)members[i];
+    msg_p->count = count;
+    if (nf_mesh_open_local(count, fake.meshes, err) != NF_OK)
+        return NF_ERR_NOMEM;
+    *mesh_p = fake.meshes[0]; /* the master is the first member */
+    fake.nmeshes = count - 1;
+    memmove(fake.meshes, fake.meshes + 1,
+            fake.nmeshes * sizeof(struct nf_mesh *));
+    return NF_OK;
 }
 
 static void scripted_close(struct nf_net *net)
@@ -165,6 +212,7 @@ static void scripted_close(struct nf_net *net)
     fake.crowd = false;
     while (scripted_next(net, &event) == NF_OK)
         ;
+    close_meshes();
     nf_body_fini(&fake.body);
 }
 
@@ -176,6 +224,7 @@ static const struct nf_net_ops scripted = {
     .next = scripted_next,
     .fds = scripted_fds,
     .drop = scripted_drop,
+    .mesh = scripted_mesh,
     .close = scripted_close,
 };
 
@@ -222,6 +271,8 @@ static enum nf_status run(uint64_t units, uint32_t slaves,
         .max_attempts = 3,
         .heartbeat_timeout_us = heartbeat_timeout_us,
         .notice = hush,
+        .gather = fake.way,
+        .stop = &fake.stop,
     };
     struct nf_policy policy;
     struct nf_engine_config config = {
@@ -343,6 +394,179 @@ static void test_number_without_a_slave(void)
     CU_ASSERT_EQUAL(report.slaves, 1);
 }
 
+/* ------------------------------------------------- results that are gathered
+ */
+
+static void init_gather(void (*gather)(uint32_t, const struct nf_gather_msg *),
+                        void (*group)(uint32_t, const struct nf_group_msg *))
+{
+    init(answer);
+    fake.way = "tree";
+    fake.gather = gather;
+    fake.group = group;
+}
+
+/* All that was asked for, of 8 bytes a unit. */
+static void hold_all(uint32_t peer, const struct nf_gather_msg *m)
+{
+    struct nf_holding_msg holding = { .round = m->round,
+                                      .layout.unit_bytes = 8 };
+
+    for (uint64_t i = 0; i < m->nranges; i++) {
+        uint64_t first, count;
+
+        nf_gather_range(m, i, &first, &count);
+        holding.count += count;
+    }
+    holding.bytes = 8 * holding.count;
+    CU_ASSERT_EQUAL(nf_put_holding(&fake.body, &holding, NULL), NF_OK);
+    post_message(peer, NF_MSG_HOLDING);
+}
+
+static void end_group(uint32_t peer, uint64_t id, uint32_t culprit)
+{
+    struct nf_group_end_msg end = { .id = id,
+                                    .culprit = culprit,
+                                    .reason = "as the script says" };
+
+    CU_ASSERT_EQUAL(nf_put_group_end(&fake.body, &end), NF_OK);
+    post_message(peer, NF_MSG_GROUP_END);
+}
+
+/* Slave 0 says each time that it is slave 1's fault. */
+static void blame_1(uint32_t peer, const struct nf_group_msg *m)
+{
+    (void)peer;
+    if (fake.kills > 0)
+        fake.stop = 1;
+    else if (m->rank == m->count - 1) /* the last one that hears of it */
+        end_group(0, m->id, fake.rank_of[1]);
+}
+
+static void test_guilty_member_is_put_out(void)
+{
+    struct nf_report report;
+    struct nf_error err;
+
+    init_gather(hold_all, blame_1);
+    CU_ASSERT_EQUAL(run(30, 3, 60000000, &report, &err), NF_ERR_INTERRUPTED);
+    CU_ASSERT_EQUAL(fake.kills, 1);
+    CU_ASSERT_EQUAL(fake.killed, 1);
+    CU_ASSERT_EQUAL(report.gathers, 3 + 1);
+    CU_ASSERT_EQUAL(report.lost_slaves, 1);
+    CU_ASSERT_TRUE(report.recomputed > 0 && report.recomputed < 30);
+    CU_ASSERT_EQUAL(fake.spawned, 4);
+}
+
+static void blame_nobody(uint32_t peer, const struct nf_group_msg *m)
+{
+    if (peer == 0)
+        end_group(0, m->id, NF_GROUP_NOBODY);
+}
+
+static void test_nobody_is_guilty(void)
+{
+    struct nf_report report;
+    struct nf_error err;
+
+    init_gather(hold_all, blame_nobody);
+    CU_ASSERT_EQUAL(run(30, 3, 60000000, &report, &err), NF_ERR_FAILED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "can't be gathered"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "as the script says"));
+    CU_ASSERT_EQUAL(report.gathers, 3);
+    CU_ASSERT_EQUAL(report.done_units, 0);
+    CU_ASSERT_EQUAL(fake.kills, 0);
+}
+
+static void all_die_but_0(uint32_t peer, const struct nf_gather_msg *m)
+{
+    if (peer == 0)
+        hold_all(peer, m);
+    else
+        post(NF_NET_LEFT, peer);
+}
+
+static void stop_job(uint32_t peer, const struct nf_group_msg *m)
+{
+    (void)peer;
+    (void)m;
+    fake.stop = 1;
+}
+
+/* Each time half as much is lost: the job would go on for long. */
+static void test_host_of_lost_holders(void)
+{
+    struct nf_report report;
+    struct nf_error err;
+
+    init_gather(all_die_but_0, stop_job);
+    CU_ASSERT_EQUAL(run(1000, 2, 60000000, &report, &err), NF_ERR_INTERRUPTED);
+    CU_ASSERT_EQUAL(report.gathers, 3 + 2 + 1 + 1);
+    CU_ASSERT_EQUAL(fake.spawned, 2 + 3 + 2); /* the sixth gets no successor */
+}
+
+/* The newest slave can't open its end of any group. */
+static void newest_fails(uint32_t peer, const struct nf_group_msg *m)
+{
+    if (m->count == 2) /* slave 0 is left alone */
+        fake.stop = 1;
+    else if (peer == fake.npeers - 1)
+        end_group(peer, m->id, m->rank);
+}
+
+static void test_host_of_bad_members(void)
+{
+    struct nf_report report;
+    struct nf_error err;
+
+    init_gather(hold_all, newest_fails);
+    CU_ASSERT_EQUAL(run(1000, 2, 60000000, &report, &err), NF_ERR_INTERRUPTED);
+    CU_ASSERT_EQUAL(fake.kills, 3 + 2 + 1);
+    CU_ASSERT_EQUAL(report.gathers, 3 * (3 + 2 + 1) + 1);
+    CU_ASSERT_EQUAL(fake.spawned, 2 + 3 + 2);
+}
+
+static void everybody_dies(uint32_t peer, const struct nf_gather_msg *m)
+{
+    (void)m;
+    post(NF_NET_LEFT, peer);
+}
+
+static void test_results_lost_for_ever(void)
+{
+    struct nf_report report;
+    struct nf_error err;
+
+    init_gather(everybody_dies, stop_job);
+    CU_ASSERT_EQUAL(run(20, 2, 60000000, &report, &err), NF_ERR_FAILED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "lost again and again"));
+    /* three tries a unit, and what one slave had */
+    CU_ASSERT_TRUE(report.recomputed > 3 * 20 && report.recomputed <= 4 * 20);
+}
+
+static void refuse_1(uint32_t peer, const struct nf_gather_msg *m)
+{
+    if (peer == 0) {
+        hold_all(peer, m);
+        return;
+    }
+    CU_ASSERT_EQUAL(nf_put_text(&fake.body, "out of memory"), NF_OK);
+    post_message(peer, NF_MSG_REFUSE);
+    post(NF_NET_LEFT, peer);
+}
+
+static void test_holder_without_memory(void)
+{
+    struct nf_report report;
+    struct nf_error err;
+
+    init_gather(refuse_1, stop_job);
+    CU_ASSERT_EQUAL(run(20, 2, 60000000, &report, &err), NF_ERR_INTERRUPTED);
+    CU_ASSERT_EQUAL(report.gathers, 2);
+    CU_ASSERT_EQUAL(report.lost_slaves, 1);
+    CU_ASSERT_EQUAL(fake.spawned, 2); /* a new one would fare no better */
+}
+
 static CU_TestInfo tests[] = {
     { "a slave is pinged however much the others talk", test_pings_in_a_crowd },
     { "units that kill in a row don't cost the host",
@@ -351,6 +575,15 @@ static CU_TestInfo tests[] = {
     { "a silent slave is replaced once", test_silent_slave_is_replaced_once },
     { "a peer that is no slave counts for nothing",
       test_number_without_a_slave },
+    { "who spoils three gathers is put out", test_guilty_member_is_put_out },
+    { "gathers that fail by nobody's fault end the job",
+      test_nobody_is_guilty },
+    { "a host that loses holders again and again gets no more",
+      test_host_of_lost_holders },
+    { "... nor does one whose slaves are put out", test_host_of_bad_members },
+    { "a job whose results are always lost ends", test_results_lost_for_ever },
+    { "a slave that has no memory to give is not replaced",
+      test_holder_without_memory },
     CU_TEST_INFO_NULL,
 };
 

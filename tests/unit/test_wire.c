@@ -43,7 +43,7 @@ static const struct nf_group_msg group = { .purpose = NF_GROUP_SHARED,
                                            .context = 11,
                                            .rank = 2,
                                            .count = 3 };
-static const struct nf_group_end_msg group_end = { 6, "alone" };
+static const struct nf_group_end_msg group_end = { 6, 7, "alone" };
 static const struct nf_unit_failed_msg failed = { 11,   12,    -13,
                                                   true, false, "no licence" };
 
@@ -229,6 +229,7 @@ static void test_groups_round_trip(void)
     CU_ASSERT_EQUAL(nf_get_group_end(s[13].body.data, s[13].body.bytes, &e),
                     NF_OK);
     CU_ASSERT_EQUAL(e.id, 6);
+    CU_ASSERT_EQUAL(e.culprit, 7);
     CU_ASSERT_STRING_EQUAL(e.reason, "alone");
     free_samples(s);
 }

@@ -1,0 +1,78 @@
+#!/bin/bash
+# Groups over three hosts: results that stay with slaves, sums that are combined
+# on the way, a scan; and a member on another host is killed.
+. "${0%/*}/lab-lib.sh"
+need_pvm
+
+lab up 2 100mbit
+hosts_file ws0 ws1 ws2
+cd "$work" || exit 99
+# says PATTERN: the master's log
+says() { grep -q "$1" "$work/err"; }
+farm=(--slaves 3 --slots 1 --hosts "$work/hosts" --verify --json)
+
+start_in ws0 run synth --units 150 --cost 20ms --result 20KiB --shared 1MiB \
+    --chatty --gather tree "${farm[@]}"
+check "the job is under way" wait_until 30 units_done 60
+# shellcheck disable=SC2046
+kill -9 $(slaves_on ws1)
+await 60
+job_verified "tree, killed before the gather"
+same "tree, killed before the gather: lost slaves" "$(json lost_slaves)" 1
+at_least "tree, killed before the gather: done again" \
+    "$(json gather.recomputed)" 1
+at_least "tree, killed before the gather: hosts that gave results" \
+    "$(json gather.slaves)" 2
+
+# 4 MiB take a third of a second on a wire
+export NOWFARM_LOG=info
+start_in ws0 run synth --units 12 --result 4MiB --gather reduce "${farm[@]}"
+check "the gather begins" wait_until 30 says 'gather 1: from 3 slaves'
+# shellcheck disable=SC2046
+kill -9 $(slaves_on ws2)
+await 60
+job_verified "reduce, killed in mid-gather"
+same "reduce, killed in mid-gather: lost slaves" "$(json lost_slaves)" 1
+at_least "reduce, killed in mid-gather: tries" "$(json gather.tries)" 2
+at_least "reduce, killed in mid-gather: done again" \
+    "$(json gather.recomputed)" 1
+unset NOWFARM_LOG
+
+# the same bits, whoever computes, and whoever dies
+points=(run montecarlo --samples 40000000 --seed 5 --chunk 100000)
+run "${points[@]}" --transport local --out want.txt --verify --json
+job_verified "montecarlo in one process"
+start_in ws0 "${points[@]}" --gather reduce --out got.txt "${farm[@]}"
+check "there is a slave on ws2" wait_until 30 has_slave ws2
+sleep 0.5
+# shellcheck disable=SC2046
+kill -9 $(slaves_on ws2)
+await 60
+job_verified "montecarlo, killed"
+same "montecarlo, killed: lost slaves" "$(json lost_slaves)" 1
+check "montecarlo, killed: the same bits" cmp -s got.txt want.txt
+
+seq 1 400000 > numbers.txt
+scan=(prefix numbers.txt --every 7)
+run "${scan[@]}" --transport local --slaves 1 --out want.rows --json
+start_in ws0 "${scan[@]}" --slaves 3 --hosts "$work/hosts" --verify --json \
+    --out got.rows
+await 60
+job_verified "prefix"
+same "prefix: members" "$(json slaves)" 3
+check "prefix: the same rows" cmp -s got.rows want.rows
+
+rm got.rows
+seq 1 4000000 > numbers.txt
+start_in ws0 "${scan[@]}" --slaves 3 --hosts "$work/hosts" --out got.rows
+check "there is a member on ws2" wait_until 30 has_slave ws2
+sleep 0.2
+# shellcheck disable=SC2046
+kill -9 $(slaves_on ws2)
+await 30
+same "prefix, killed: exit status" "$rc" 1
+check "prefix, killed: the host is named" err_says 'rank 2 on ws2'
+check "prefix, killed: no file" test ! -e got.rows
+check "no slave is left" wait_until 10 \
+    eval '! has_slave ws0 && ! has_slave ws1 && ! has_slave ws2'
+finish
