@@ -329,7 +329,8 @@ enum nf_status nf_request_wait(struct nf_request *request);
 /** Free it; if it is under way the group is given up.  NULL is fine. */
 void nf_request_free(struct nf_request *request);
 /** File descriptors to watch for reading: call nf_group_progress() when one is
- *  readable, and after nf_group_deadline_us().  The set may change with every
+ *  readable, and after nf_group_deadline_us(), which is 0 as long as operators
+ *  of your own have more to combine.  The set may change with every
  *  call; owned by the group.  @return how many */
 size_t nf_group_fds(struct nf_group *group, const int **fds_p);
 /** @return microseconds until nf_group_progress() is wanted though nothing

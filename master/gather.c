@@ -548,7 +548,9 @@ void nf_gather_turn(struct engine *e)
     nf_gather_shared_turn(e);
     if (g->state != GATHER_MOVING || e->status != NF_OK)
         return;
-    status = nf_request_test(g->request);
+    do /* a combining a turn: no descriptor tells that there is another one */
+        status = nf_request_test(g->request);
+    while (status == NF_WAIT && nf_group_deadline_us(g->group) == 0);
     if (status == NF_OK)
         bring_home(e, nf_now_us());
     else if (status < 0)

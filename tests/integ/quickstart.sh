@@ -66,6 +66,30 @@ for ranks in 2 3 7; do
         "sum of the first $n squares: $((n * (n + 1) * (2 * n + 1) / 6))"
 done
 check "no task is left" wait_until 5 eval '[ -z "$(our_pids running)" ]'
+# spawned from PVM's console it has a parent too
+{
+    echo "spawn -> $work/user/running 3"
+    wait_until 20 grep -q "sum of the first" "$work/console"
+    echo quit
+} | timeout 40 pvm > "$work/console" 2>&1
+check "the group program, from PVM's console: right" \
+    grep -q "sum of the first 3000 squares: 9004500500" "$work/console"
+# only some of the others can be spawned: they are ended
+printf '%s\n' '#include <pvm3.h>' \
+    'int fewer(char *, char **, int, char *, int, int *);' \
+    'int fewer(char *f, char **a, int o, char *w, int n, int *t)' \
+    '{ return pvm_spawn(f, a, o, w, n - 1, t); }' > fewer.c
+# shellcheck disable=SC2046,SC2086
+"${CC:-cc}" -std=c11 -c fewer.c $pvm_flags > "$work/out" 2> "$work/err" &&
+    "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Dpvm_spawn=fewer $sanitize running.c \
+        fewer.o -o running-fewer $pvm_flags \
+        $(pkg-config --cflags --libs nowfarm) -lpvm3 -lm -pthread \
+        -Wl,-rpath,"$libdir" > "$work/out" 2> "$work/err"
+timeout -k 5 $((60 * slow)) ./running-fewer 4 > "$work/out" 2> "$work/err" \
+    < /dev/null
+same "the group program without one member: exit status" "$?" 3
+check "those that were spawned have ended" \
+    wait_until 5 eval '[ -z "$(our_pids running-fewer)" ]'
 echo halt | timeout 20 pvm > "$work/console" 2>&1
 wait_until 5 no_pvmd
 

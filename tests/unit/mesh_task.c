@@ -81,8 +81,7 @@ static void hear(struct nf_mesh *mesh, uint32_t from, uint32_t word)
 {
     struct nf_mesh_event event = next(mesh);
 
-    CHECK(event.kind == NF_MESH_MESSAGE);
-    CHECK(event.member == from);
+    CHECK(event.kind == NF_MESH_MESSAGE && event.member == from);
     CHECK(word_of(&event) == word);
     nf_blob_unref(event.message.payload);
 }
@@ -258,6 +257,34 @@ static void play_stopped(void)
     }
     meet(mesh, 5);
     CHECK(atomic_load(&payload->refs) == 1);
+    nf_blob_unref(payload);
+    nf_mesh_close(mesh);
+}
+
+/* What has not begun is dropped; the member is stopped meanwhile. */
+static void play_dropped(void)
+{
+    struct nf_mesh *mesh = open_mesh(1);
+    struct nf_blob *payload = pipe_payload(5, 8 << 20, NF_BYTES);
+
+    if (me == 0) {
+        struct nf_mesh_event event = next(mesh);
+
+        usleep(50000);
+        for (uint32_t i = 0; i < 3; i++)
+            say(mesh, 1, i, payload);
+        CHECK(nf_mesh_moved_bytes(mesh) > 0);
+        nf_mesh_drop(mesh);
+        CHECK(nf_mesh_backlog_bytes(mesh, 1) < payload->bytes);
+        CHECK(atomic_load(&payload->refs) == 2);
+        kill((pid_t)word_of(&event), SIGCONT);
+    } else {
+        say(mesh, 0, (uint32_t)getpid(), NULL);
+        raise(SIGSTOP);
+        hear(mesh, 0, 0);
+        CHECK(nf_mesh_moved_bytes(mesh) > payload->bytes / 2);
+    }
+    meet(mesh, 4);
     nf_blob_unref(payload);
     nf_mesh_close(mesh);
 }
@@ -550,6 +577,7 @@ static const struct {
     { "killed", play_killed },     { "stranger", play_stranger },
     { "foreign", play_foreign },   { "two", play_two },
     { "missing", play_missing },   { "no-memory", play_no_memory },
+    { "dropped", play_dropped },
 };
 
 int mesh_task_play(char **args)

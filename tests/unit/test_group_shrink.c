@@ -213,6 +213,35 @@ static void earlier_calls_are_still_watched(void)
     }
 }
 
+/* Somebody in a later call has found out that it is silent. */
+static void earlier_calls_end_if_they_need_the_lost(void)
+{
+    static uint8_t buffer[3][BYTES];
+    const struct nf_call first = { .kind = NF_CALL_REDUCE,
+                                   .send = buffer[0],
+                                   .recv = buffer[1],
+                                   .count = BYTES,
+                                   .type = NF_ELEM_UINT8,
+                                   .op = NF_SUM,
+                                   .root = 1 };
+    const uint32_t victim = 2;
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, 3, 1, &flat));
+    sim_start(&sim, 0, &first);
+    sim_start(&sim, 1, &first);
+    sim.world.now_us += 10 * MS;
+    CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_OK);
+    nf_group_revoke(sim.groups[0], NF_ERR_TIMEDOUT, &victim, 1, "silent");
+    while (sim.statuses[1] == NF_WAIT && sim.world.now_us < TIMEOUT_US / 2) {
+        sim.world.now_us += MS;
+        sim.statuses[1] = nf_request_test(sim.requests[1]);
+    }
+    CU_ASSERT_EQUAL(sim.statuses[1], NF_ERR_TIMEDOUT);
+    CU_ASSERT(nf_group_is_lost(sim.groups[1], victim));
+    sim_close(&sim);
+}
+
 /* ------------------------------------------------------ there is no transport */
 
 static void without_a_transport_there_is_no_group(void)
@@ -277,6 +306,8 @@ int main(void)
           what_is_queued_does_not_delay_agreement },
         { "earlier calls end well", earlier_calls_end_well },
         { "earlier calls are still watched", earlier_calls_are_still_watched },
+        { "earlier calls end if they need the lost",
+          earlier_calls_end_if_they_need_the_lost },
         { "without a transport there is no group",
           without_a_transport_there_is_no_group },
         { "a send that cannot go is no lack of memory",

@@ -264,7 +264,10 @@ static void test_backlog(void)
     expect_nothing(meshes[0]);
     CU_ASSERT(!is_readable(meshes[0]));
     CU_ASSERT_EQUAL(nf_mesh_wait(meshes[0], 0), NF_WAIT);
+    CU_ASSERT_EQUAL(nf_mesh_moved_bytes(meshes[0]), 0);
     expect_word(meshes[1], 0, 0); /* which is something to its sender */
+    CU_ASSERT_EQUAL(nf_mesh_moved_bytes(meshes[0]), BYTES + sizeof(uint32_t));
+    CU_ASSERT_EQUAL(nf_mesh_moved_bytes(meshes[1]), 0);
     CU_ASSERT(is_readable(meshes[0]));
     CU_ASSERT_EQUAL(nf_mesh_wait(meshes[0], 0), NF_OK);
     expect_nothing(meshes[0]);
@@ -272,6 +275,7 @@ static void test_backlog(void)
     for (uint32_t i = 1; i < COUNT; i++)
         expect_word(meshes[1], 0, i);
     CU_ASSERT_EQUAL(nf_mesh_backlog_bytes(meshes[0], 1), 0);
+    CU_ASSERT(nf_mesh_moved_bytes(meshes[0]) < all); /* the rest did not wait */
     expect_nothing(meshes[1]);
     CU_ASSERT_EQUAL(nf_mesh_wait(meshes[1], 1000), NF_WAIT);
     for (uint32_t i = 0; i < COUNT; i++)

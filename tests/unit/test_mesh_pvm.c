@@ -113,6 +113,11 @@ static void test_foreign(void)
     run("foreign", 2, -1);
 }
 
+static void test_dropped(void)
+{
+    run("dropped", 2, -1);
+}
+
 static void test_two(void)
 {
     run("two", 2, -1);
@@ -136,7 +141,8 @@ static CU_TestInfo tests[] = {
     { "a killed member has left, the rest go on", test_killed },
     { "a stranger does no harm", test_stranger },
     { "the program's own use of PVM is not disturbed", test_foreign },
-    { "two meshes at once", test_two },
+        { "what has not begun can be dropped", test_dropped },
+        { "two meshes at once", test_two },
     { "who does not come is named", test_missing },
     { "out of memory", test_no_memory },
     CU_TEST_INFO_NULL,
