@@ -225,7 +225,7 @@ RANDOM=$$
 echo "# seed $$"
 lost=0
 for round in 1 2 3 4 5 6 7 8 9 10; do
-    start run synth --units 120 --cost 10ms --slaves 4 --slots 1 \
+    start run synth --units 240 --cost 10ms --slaves 4 --slots 1 \
         --result 200KiB --gather reduce --verify --json
     check "four slaves are there" list_slaves 4
     sleep 0.$((RANDOM % 4))$((RANDOM % 10))
