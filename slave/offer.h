@@ -1,8 +1,8 @@
 #ifndef NF_SLAVE_OFFER_H
 #define NF_SLAVE_OFFER_H
 /** @file offer.h  What a slave gives in a gather: the results that count, one
- *  behind the other, or combined to one.  It is made in slices, as that may take
- *  long and the master must hear of us meanwhile. */
+ *  behind the other, or combined to one.  It is made in slices, as that may
+ * take long and the master must hear of us meanwhile. */
 #include "common/group/reducer.h"
 #include "slave/held.h"
 

@@ -116,7 +116,7 @@ unset NOWFARM_COLL
 # so many bytes that it takes a while
 export NOWFARM_LOG=info
 big=(synth --units 64 --result 4MiB --slaves 4 --slots 1 --gather tree \
-    --heartbeat-timeout 1s --verify --json)
+    --verify --json)
 start run "${big[@]}"
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
@@ -127,7 +127,7 @@ same "killed in mid-gather: lost slaves" "$(json lost_slaves)" 1
 at_least "killed in mid-gather: tries" "$(json gather.tries)" 2
 at_least "killed in mid-gather: done again" "$(json gather.recomputed)" 1
 
-start run "${big[@]}"
+start run "${big[@]}" --heartbeat-timeout 1s
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
 stopped=${slaves[2]}
@@ -161,7 +161,7 @@ at_least "all killed in mid-gather: tries" "$(json gather.tries)" 2
 at_least "all killed in mid-gather: done again" "$(json gather.recomputed)" 64
 
 start run synth --units 16 --result 16MiB --slaves 4 --slots 1 \
-    --gather reduce --heartbeat-timeout 1s --verify --json
+    --gather reduce --verify --json
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
 kill -9 "${slaves[1]}"
@@ -186,7 +186,7 @@ unset NOWFARM_LOG
 says() { grep -q "$1" "$work/err"; }
 export NOWFARM_LOG=info
 shared=(synth --units 400 --cost 10ms --shared 31MiB --slaves 4 --slots 1
-    --heartbeat-timeout 1s --verify --json)
+    --verify --json)
 failed='the broadcast failed|has no shared data yet'
 start run "${shared[@]}"
 check "four slaves are there" list_slaves 4
@@ -197,27 +197,27 @@ await 60
 job_verified "killed in the broadcast"
 check "killed in the broadcast: it failed" err_says "$failed"
 
-start run "${shared[@]}"
+start run "${shared[@]}" --heartbeat-timeout 1s
 check "four slaves are there" list_slaves 4
 check "there is a broadcast" wait_until 10 says 'shared data to 4 slaves by'
 kill -STOP "${slaves[2]}"
 await 60
 kill -9 "${slaves[2]}" 2> /dev/null
 job_verified "stopped in the broadcast"
-check "stopped in the broadcast: it failed" err_says "$failed"
+# its master may find it silent before the others do
+check "stopped in the broadcast: it failed" \
+    err_says "$failed|left out: silent since it was started"
 
-start run "${shared[@]}"
+start run "${shared[@]}" --units 800 --shared 4MiB
 check "four slaves are there" list_slaves 4
-check "there is a broadcast" wait_until 10 says 'shared data to 4 slaves by'
-sleep 0.6
+overs() { [ "$(grep -c "group $1 is over" "$work/err")" = "$2" ]; }
+check "who has the shared data leaves the group" wait_until 10 overs 1 4
 kill -9 "${slaves[0]}"
 await 60
 job_verified "a new slave gets shared data"
 check "a new slave gets shared data: of another one" \
     err_says 'slave 4 .*gets the shared data of slave'
-check "... and who has it leaves the group" err_says 'group 1 is over'
-check "... as do both of those two" \
-    test "$(grep -c 'group 2 is over' "$work/err")" = 2
+check "a new slave gets shared data: both leave their group" overs 2 2
 unset NOWFARM_LOG
 
 # -------------------------------------------------------------------- at random
@@ -225,7 +225,7 @@ RANDOM=$$
 echo "# seed $$"
 lost=0
 for round in 1 2 3 4 5 6 7 8 9 10; do
-    start run synth --units 120 --cost 10ms --slaves 4 --slots 1 \
+    start run synth --units 240 --cost 10ms --slaves 4 --slots 1 \
         --result 200KiB --gather reduce --verify --json
     check "four slaves are there" list_slaves 4
     sleep 0.$((RANDOM % 4))$((RANDOM % 10))
