@@ -153,10 +153,22 @@ struct nf_coll_price {
         double start_us, byte_us;
     } pieces[NF_PRICE_PIECES_MAX];
     double combine_byte_us;
+    double occupancy_us;      /**< o_s: how long a message keeps its sender, or
+                                   whoever takes it, busy; 0: not known */
     enum nf_coll_ports ports; /**< HALF or FULL */
 };
 /** T(bytes). */
 double nf_price_send_us(const struct nf_coll_price *price, double bytes);
+/** The time until the last of @p count >= 1 messages of @p bytes is there that
+ *  one rank sends to as many others, or takes from them, waiting for none: T and
+ *  count-1 times what each takes of the rank or of its link, whichever is more:
+ *  T(m) + (count-1) max(o_s, T(m) - T(0)). */
+double nf_price_stream_us(const struct nf_coll_price *price, double bytes,
+                          uint32_t count);
+/** The same for algorithms that are said to wait for each message: they need
+ *  not, but what that saves is known with o_s only; else count T(m). */
+double nf_price_sequence_us(const struct nf_coll_price *price, double bytes,
+                            uint32_t count);
 /** C(bytes). */
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes);
 

@@ -14,7 +14,10 @@ struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
                                           const char *type,
                                           const char *operation)
 {
-    struct nf_coll_network network = { .delta = model->delta };
+    struct nf_coll_network network = {
+        .price.occupancy_us = model->occupancy_us,
+        .delta = model->delta,
+    };
 
     network.price.npieces = model->npieces;
     for (uint32_t i = 0; i < model->npieces; i++) {
