@@ -39,6 +39,10 @@ extern const char *const nf_coll_op_names[NF_COLL_OPS];
 /** The most ranks and the most segments of a vector. */
 enum { NF_COLL_RANKS_MAX = 4096, NF_COLL_SEGMENTS_MAX = 1024 };
 
+/** Of a gather or scatter that does not block so many blocks are under way at
+ *  the root at once. */
+enum { NF_COLL_WINDOW = 8 };
+
 /** What the receiver does with what comes in, the operand of the lower rank
  *  being the left one. */
 enum nf_coll_action {
@@ -183,6 +187,9 @@ struct nf_coll_algorithm {
     enum nf_coll_order order; /**< for operations that combine */
     bool power_of_two;        /**< only for P = 2^n */
     uint32_t radix;           /**< of algorithms that have one, else 0 */
+    /** The most messages of a round that the root of a gather or scatter has
+     *  under way at once, in the order of the schedule; 0: any number. */
+    uint32_t window;
     /** k if the user does not say; NULL: 1. */
     uint32_t (*default_segments)(uint32_t ranks);
     /** Write the messages down, in any order.  P >= 2. */

@@ -38,6 +38,7 @@ const struct nf_coll_algorithm nf_coll_scatter_linear_nb = {
     .cost = "T(m) + (P-2) max(o_s, b m), at best",
     .items = NF_ITEMS_BLOCKS,
     .ports = NF_PORTS_MANY,
+    .window = NF_COLL_WINDOW,
     .make = make,
     .cost_us = cost_us,
 };

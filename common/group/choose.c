@@ -26,14 +26,12 @@ static bool combines(enum nf_coll_op op)
            op == NF_COLL_EXSCAN;
 }
 
-/* Blocks that only their rank and the root know the size of must not travel
- * through others. */
-static const struct nf_coll_algorithm *direct(enum nf_coll_op op)
+/* Blocks of sizes that only their rank and the root know: whoever chooses must
+ * not go by these.  What is best for large ones does no great harm to small
+ * ones. */
+static const char *for_unknown_sizes(enum nf_coll_op op)
 {
-    const char *name =
-        op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
-
-    return nf_coll_find(name);
+    return op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
 }
 
 /* Alone, or with nothing to choose: any of the operation. */
@@ -59,18 +57,12 @@ static enum nf_status choose(const struct nf_group *group,
     struct nf_coll_network network;
 
     *choice_p = (struct nf_coll_choice){ .segments = 1 };
-    if (coll.ranks == 1)
+    if (coll.ranks == 1) {
         choice_p->algorithm = first_of(coll.op);
-    else if (query->varies)
-        choice_p->algorithm = direct(coll.op);
-    if (choice_p->algorithm != NULL && coll.ranks > 1 && forced[0] != '\0' &&
-        strcmp(forced, choice_p->algorithm->name) != 0)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "%s cannot serve blocks of which only the root knows "
-                       "all sizes: want %s",
-                       forced, choice_p->algorithm->name);
-    if (choice_p->algorithm != NULL)
         return NF_OK;
+    }
+    if (query->varies && forced[0] == '\0')
+        forced = for_unknown_sizes(coll.op);
     if (group->deterministic) {
         coll.commutative = coll.commutative && !combined;
         coll.bytes = coll.elements * 8;

@@ -151,6 +151,7 @@ static enum nf_status run(struct nf_group *group, struct nf_request *request)
     enum nf_status status = nf_exec_run(&request->exec);
     uint32_t lost = request->exec.lost_peer;
 
+    nf_group_let_in(group, request);
     if (lost != NF_PLAN_NONE && (status == NF_OK || status == NF_WAIT)) {
         struct nf_error err;
 
@@ -390,6 +391,8 @@ enum nf_status nf_group_launch(struct nf_group *group,
     if (status != NF_OK)
         return nf_group_revoke(group, NF_ERR_NOMEM, NULL, 0, "out of memory");
     status = take_early(group, request);
+    if (status == NF_OK)
+        nf_group_hold_back(group, request);
     return status == NF_OK ? run(group, request) : status;
 }
 

@@ -45,6 +45,8 @@ struct nf_request {
     struct nf_plan *plan; /**< borrowed of the group, or owned */
     bool owns_plan;
     uint32_t plan_slot;
+    uint32_t nlet_in; /**< with a window: steps whose members are not held
+                           back */
     uint32_t epoch;
     enum nf_status status; /**< NF_WAIT while under way */
     void *input;           /**< a copy of it, or NULL */
@@ -155,6 +157,10 @@ struct nf_early *nf_group_find_early(struct nf_group *group, uint32_t epoch);
 /** Take messages again of paused members that are needed, or of which enough
  *  was used. */
 void nf_group_resume(struct nf_group *group);
+/** Pause members of whom @p request, which begins, wants large blocks later. */
+void nf_group_hold_back(struct nf_group *group, struct nf_request *request);
+/** Let those in whose turn has come. */
+void nf_group_let_in(struct nf_group *group, struct nf_request *request);
 /** Drop all, and take messages of everybody. */
 void nf_group_forget_early(struct nf_group *group);
 
