@@ -171,7 +171,7 @@ side_ours() {
         where=(--hosts "$work/hosts" --slaves "$hosts")
     fi
     for op in ${ops//,/ }; do
-        on_first "$NF" coll-bench "$op" --sizes "$sizes" "${where[@]}" --json \
+        on_first "$NF" coll-bench "$op" --sizes "${sizes//,/B,}B" "${where[@]}" --json \
             > "$work/ours"
         status=$?
         [ $status = 2 ] && continue # not an operation of ours
