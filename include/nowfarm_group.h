@@ -123,8 +123,10 @@ struct nf_group_options {
      *  operator that does not commute, fewer elements than blocks). */
     const char *algorithms;
     /** File that `nowfarm coll-bench --tune` wrote; read by rank 0 only, which
-     *  hands it to the others.  A damaged file is left aside.  Default: the
-     *  built-in model. */
+     *  hands it to the others.  A damaged file is left aside.  One of other
+     *  hosts, another route, encoding or version, or with rules that are not
+     *  known, is used, with a line in the log.  Default: a built-in model, of
+     *  a switched 100 Mbit/s network. */
     const char *table_file;
 };
 

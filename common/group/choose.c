@@ -216,14 +216,16 @@ void nf_group_unforce(struct nf_group *group)
 }
 
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
-                                  size_t bytes, struct nf_error *err)
+                                  size_t bytes, struct nf_error *warning,
+                                  struct nf_error *err)
 {
-    struct nf_error warning;
+    struct nf_error unheard;
     struct nf_coll_rules rules;
     enum nf_status status;
 
     nf_coll_rules_init(&rules);
-    status = nf_coll_rules_read(text, bytes, &rules, &warning, err);
+    status = nf_coll_rules_read(text, bytes, &rules,
+                                warning != NULL ? warning : &unheard, err);
     if (status != NF_OK) {
         nf_coll_rules_fini(&rules);
         return status;

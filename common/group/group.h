@@ -206,8 +206,11 @@ void nf_group_force_those_of(struct nf_group *group,
 
 /** Choose by these rules, as text, from now on.
  *  @retval NF_ERR_INVAL  they are damaged */
+ *  @param warning  NULL, or gets what nf_coll_rules_read() warns of: for one
+ *  member to tell
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
-                                  size_t bytes, struct nf_error *err);
+                                  size_t bytes, struct nf_error *warning,
+                                  struct nf_error *err);
 
 /* shrink.c */
 struct nf_shrink;

@@ -31,6 +31,13 @@ struct nf_mesh_message {
 };
 enum { NF_MESH_HEAD_BYTES = 256 };
 
+/** Where a mesh is and how its data travel. */
+struct nf_mesh_place {
+    uint32_t hosts_hash; /**< of its hosts, nf_model_hosts_hash(); 0: not known */
+    bool direct;         /**< not by the pvmds */
+    bool converts;       /**< some data go in XDR */
+};
+
 enum nf_mesh_event_kind {
     NF_MESH_MESSAGE, /**< member, message */
     NF_MESH_LEFT,    /**< member: it has closed its mesh, its task has ended, or
@@ -55,6 +62,7 @@ struct nf_mesh_ops {
                              struct nf_mesh **mesh_p, struct nf_error *err);
     void (*close)(struct nf_mesh *mesh);
     void (*pause)(struct nf_mesh *mesh, uint32_t member, bool paused);
+    void (*place)(const struct nf_mesh *mesh, struct nf_mesh_place *place_p);
 };
 
 /** A mesh's object starts with this. */
@@ -118,6 +126,16 @@ static inline size_t nf_mesh_backlog_bytes(const struct nf_mesh *mesh,
                                            uint32_t member)
 {
     return mesh->ops->backlog_bytes(mesh, member);
+}
+
+/** @return false: it does not know */
+static inline bool nf_mesh_place(const struct nf_mesh *mesh,
+                                 struct nf_mesh_place *place_p)
+{
+    if (mesh->ops->place == NULL)
+        return false;
+    mesh->ops->place(mesh, place_p);
+    return true;
 }
 
 /** A mesh of some members, with queues and a context of its own.  All of them

@@ -13,6 +13,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/model/model.h"
 #include "common/net/mesh_inbox.h"
 #include "common/wire/link.h"
 
@@ -356,6 +357,18 @@ static enum nf_status local_subset(struct nf_mesh *mesh,
     return NF_OK;
 }
 
+static void local_place(const struct nf_mesh *mesh,
+                        struct nf_mesh_place *place_p)
+{
+    static const char name[] = "local";
+
+    (void)mesh;
+    *place_p = (struct nf_mesh_place){
+        .hosts_hash = nf_model_hosts_hash(name, sizeof(name), 1),
+        .direct = true,
+    };
+}
+
 static const struct nf_mesh_ops local_ops = {
     .name = "local",
     .send = local_send,
@@ -366,6 +379,7 @@ static const struct nf_mesh_ops local_ops = {
     .subset = local_subset,
     .close = local_close,
     .pause = local_pause,
+    .place = local_place,
 };
 
 static enum nf_status make_world(uint32_t count, struct world **world_p,

@@ -503,4 +503,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .subset = nf_mesh_pvm_subset,
     .close = nf_mesh_pvm_close,
     .pause = pvm_pause,
+    .place = nf_mesh_pvm_place,
 };
