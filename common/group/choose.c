@@ -26,6 +26,22 @@ static bool combines(enum nf_coll_op op)
            op == NF_COLL_EXSCAN;
 }
 
+/* What combining costs is asked for by type and operator; where that was not
+ * measured, the slowest operator of the type is taken, else the slowest of all.
+ * Bits of results must not depend on the type: then all are sums of doubles. */
+static struct nf_coll_network network_for(const struct nf_model *model,
+                                          const struct nf_choice_query *query,
+                                          bool deterministic)
+{
+    char type[NF_CODE_NAME_BYTES], op[NF_CODE_NAME_BYTES];
+
+    if (!combines(query->coll.op))
+        return nf_coll_network_of(model, NULL, NULL);
+    nf_elem_name(deterministic ? NF_ELEM_FLOAT64 : query->type, type);
+    nf_operator_name(deterministic ? NF_SUM : query->op, op);
+    return nf_coll_network_of(model, type, op);
+}
+
 /* Blocks of sizes that only their rank and the root know: whoever chooses must
  * not go by these.  What is best for large ones does no great harm to small
  * ones. */
@@ -69,8 +85,7 @@ static enum nf_status choose(const struct nf_group *group,
         model = &builtin;
         rules = NULL;
     }
-    network = nf_coll_network_of(model, combined ? "double" : NULL,
-                                 combined ? "sum" : NULL);
+    network = network_for(model, query, group->deterministic);
     return nf_coll_select(&coll, &network, rules,
                           forced[0] != '\0' ? forced : NULL, choice_p, err);
 }
@@ -81,6 +96,8 @@ static uint32_t slot_of(const struct nf_choice_query *query)
     uint64_t hash = (uint64_t)coll->op << 32 | coll->root;
 
     hash = (hash ^ coll->bytes) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ (uint64_t)query->op << 32 ^ (uint64_t)query->type) *
+           UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ coll->elements) * UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(hash >> 40) % NF_CHOICES_KEPT;
 }
@@ -88,8 +105,9 @@ static uint32_t slot_of(const struct nf_choice_query *query)
 static bool same(const struct nf_choice_query *a,
                  const struct nf_choice_query *b)
 {
-    return a->varies == b->varies && a->coll.op == b->coll.op &&
-           a->coll.root == b->coll.root && a->coll.bytes == b->coll.bytes &&
+    return a->varies == b->varies && a->type == b->type && a->op == b->op &&
+           a->coll.op == b->coll.op && a->coll.root == b->coll.root &&
+           a->coll.bytes == b->coll.bytes &&
            a->coll.elements == b->coll.elements &&
            a->coll.commutative == b->coll.commutative;
 }

@@ -56,6 +56,7 @@ struct nf_request {
 struct nf_choice_query {
     struct nf_coll_query coll;
     bool varies; /**< blocks of sizes that not all members know */
+    int type, op; /**< of operations that combine */
 };
 
 /** Looking for the member that is to blame. */
@@ -205,9 +206,9 @@ void nf_group_force_those_of(struct nf_group *group,
                              const struct nf_group *from);
 
 /** Choose by these rules, as text, from now on.
- *  @retval NF_ERR_INVAL  they are damaged */
  *  @param warning  NULL, or gets what nf_coll_rules_read() warns of: for one
  *  member to tell
+ *  @retval NF_ERR_INVAL  they are damaged */
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   size_t bytes, struct nf_error *warning,
                                   struct nf_error *err);
