@@ -233,6 +233,55 @@ void nf_group_unforce(struct nf_group *group)
     nf_group_forget_choices(group);
 }
 
+/* The first of the list that is for @p op, or that is no algorithm at all,
+ * which its group then says.  @return its length; 0: there is none */
+static size_t find_wish(const char **list, enum nf_coll_op op)
+{
+    while (**list != '\0') {
+        size_t length = strcspn(*list, ", ");
+        const struct nf_coll_algorithm *algorithm;
+        char name[NF_TOLD_BYTES];
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*list, ", :"), *list);
+        algorithm = nf_coll_find(name);
+        if (length > 0 && length < NF_TOLD_BYTES &&
+            (algorithm == NULL || algorithm->op == op))
+            return length;
+        *list += length;
+        *list += strspn(*list, ", ");
+    }
+    return 0;
+}
+
+void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
+                          const struct nf_coll_query *query, bool varies,
+                          char text_p[NF_TOLD_BYTES])
+{
+    size_t length = wish != NULL ? find_wish(&wish, query->op) : 0;
+    struct nf_choice_query asked = { .coll = *query,
+                                     .type = NF_ELEM_USER,
+                                     .op = NF_OPERATOR_USER };
+    struct nf_coll_network network;
+    struct nf_coll_choice choice;
+
+    text_p[0] = '\0';
+    if (length > 0) {
+        memcpy(text_p, wish, length);
+        text_p[length] = '\0';
+        return;
+    }
+    if (rules == NULL || varies || query->ranks < 2 || query->elements == 0)
+        return;
+    network = network_for(&rules->model, &asked, false);
+    if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)
+        return;
+    if (choice.algorithm->items == NF_ITEMS_SEGMENTS)
+        snprintf(text_p, NF_TOLD_BYTES, "%s:k=%u", choice.algorithm->name,
+                 choice.segments);
+    else
+        snprintf(text_p, NF_TOLD_BYTES, "%s", choice.algorithm->name);
+}
+
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   size_t bytes, struct nf_error *warning,
                                   struct nf_error *err)
