@@ -82,6 +82,9 @@ struct nf_coll_args {
     uint32_t ranks;    /**< P >= 1 */
     uint32_t root;     /**< true rank, < P */
     uint32_t segments; /**< k, 1..NF_COLL_SEGMENTS_MAX */
+    const uint32_t *hosts; /**< [P] of each rank its host, by any number, for
+                                algorithms of two levels; borrowed; NULL: each
+                                has its own */
 };
 
 /** @return the number of virtual rank @p v */
@@ -218,7 +221,8 @@ struct nf_coll_algorithm {
     X(bcast_twopath_hd)                                                        \
     X(bcast_vdg_ring)                                                          \
     X(bcast_vdg_circ)                                                          \
-    X(bcast_circulant)
+    X(bcast_circulant)                                                         \
+    X(bcast_two_level)
 #define NF_COLL_REDUCE_LIST(X)                                                 \
     X(reduce_linear)                                                           \
     X(reduce_binomial)                                                         \
@@ -227,14 +231,16 @@ struct nf_coll_algorithm {
     X(reduce_chain_fd)                                                         \
     X(reduce_seg)                                                              \
     X(reduce_rabenseifner)                                                     \
-    X(reduce_circulant)
+    X(reduce_circulant)                                                        \
+    X(reduce_two_level)
 #define NF_COLL_ALLREDUCE_LIST(X)                                              \
     X(allreduce_reduce_bcast)                                                  \
     X(allreduce_rec_doubling)                                                  \
     X(allreduce_seg_doubling)                                                  \
     X(allreduce_seg_halving)                                                   \
     X(allreduce_ring)                                                          \
-    X(allreduce_circulant)
+    X(allreduce_circulant)                                                     \
+    X(allreduce_two_level)
 #define NF_COLL_REDUCE_SCATTER_LIST(X)                                         \
     X(reduce_scatter_circulant)                                                \
     X(reduce_scatter_doubling)                                                 \
@@ -281,7 +287,8 @@ struct nf_coll_algorithm {
     X(barrier_tree)                                                            \
     X(barrier_dissemination)                                                   \
     X(barrier_dissemination3)                                                  \
-    X(barrier_dissemination4)
+    X(barrier_dissemination4)                                                  \
+    X(barrier_two_level)
 #define NF_COLL_LIST(X)                                                        \
     NF_COLL_BCAST_LIST(X)                                                      \
     NF_COLL_REDUCE_LIST(X)                                                     \

@@ -41,7 +41,7 @@ static bool combines(enum nf_coll_op op)
 bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query)
 {
-    const struct nf_coll_args args = { query->ranks, query->root, 1 };
+    const struct nf_coll_args args = { query->ranks, query->root, 1, NULL };
     /* elsewhere each rank has a block, empty or not */
     bool of_vector = query->op == NF_COLL_BCAST ||
                      query->op == NF_COLL_REDUCE ||

@@ -35,7 +35,8 @@ static enum nf_status take_plan(struct nf_group *group,
 {
     uint32_t slot = plan_slot(choice, root);
     struct nf_plan *plan = group->plans[slot];
-    struct nf_coll_args args = { group->ranks, root, choice->segments };
+    struct nf_coll_args args = { group->ranks, root, choice->segments,
+                                 group->hosts };
     enum nf_status status;
 
     if (plan == NULL || plan->algorithm != choice->algorithm ||

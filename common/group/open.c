@@ -27,6 +27,7 @@ static void destroy(struct nf_group *group)
     nf_free(group->lost);
     nf_free(group->left_us);
     nf_free(group->early_bytes);
+    nf_free(group->hosts);
     nf_free(group);
 }
 
@@ -56,11 +57,14 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
     group->lost = nf_calloc(4, group->ranks);
     group->left_us = nf_calloc(group->ranks, sizeof(*group->left_us));
     group->early_bytes = nf_calloc(group->ranks, sizeof(*group->early_bytes));
+    group->hosts = nf_calloc(group->ranks, sizeof(*group->hosts));
     if (group->lost == NULL || group->left_us == NULL ||
-        group->early_bytes == NULL) {
+        group->early_bytes == NULL || group->hosts == NULL) {
         destroy(group);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
+    for (uint32_t i = 0; i < group->ranks; i++)
+        group->hosts[i] = nf_mesh_host_of(mesh, i);
     group->left = group->lost + group->ranks;
     group->chase.asked = group->left + group->ranks;
     group->paused = group->chase.asked + group->ranks;

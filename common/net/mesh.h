@@ -63,6 +63,7 @@ struct nf_mesh_ops {
     void (*close)(struct nf_mesh *mesh);
     void (*pause)(struct nf_mesh *mesh, uint32_t member, bool paused);
     void (*place)(const struct nf_mesh *mesh, struct nf_mesh_place *place_p);
+    uint32_t (*host_of)(const struct nf_mesh *mesh, uint32_t member);
 };
 
 /** A mesh's object starts with this. */
@@ -136,6 +137,14 @@ static inline bool nf_mesh_place(const struct nf_mesh *mesh,
         return false;
     mesh->ops->place(mesh, place_p);
     return true;
+}
+
+/** @return a number for the host of @p member, the same in all members */
+static inline uint32_t nf_mesh_host_of(const struct nf_mesh *mesh,
+                                       uint32_t member)
+{
+    return mesh->ops->host_of == NULL ? member
+                                      : mesh->ops->host_of(mesh, member);
 }
 
 /** A mesh of some members, with queues and a context of its own.  All of them

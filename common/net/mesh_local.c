@@ -369,6 +369,13 @@ static void local_place(const struct nf_mesh *mesh,
     };
 }
 
+static uint32_t local_host_of(const struct nf_mesh *mesh, uint32_t member)
+{
+    (void)mesh;
+    (void)member;
+    return 0;
+}
+
 static const struct nf_mesh_ops local_ops = {
     .name = "local",
     .send = local_send,
@@ -380,6 +387,7 @@ static const struct nf_mesh_ops local_ops = {
     .close = local_close,
     .pause = local_pause,
     .place = local_place,
+    .host_of = local_host_of,
 };
 
 static enum nf_status make_world(uint32_t count, struct world **world_p,

@@ -493,6 +493,13 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
     nf_pvm_return(&guard);
 }
 
+static uint32_t pvm_host_of(const struct nf_mesh *mesh, uint32_t member)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+
+    return (uint32_t)nf_pvm_host_of(p->members[member].tid);
+}
+
 const struct nf_mesh_ops nf_mesh_pvm = {
     .name = "pvm",
     .send = pvm_send_to,
@@ -504,4 +511,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .close = nf_mesh_pvm_close,
     .pause = pvm_pause,
     .place = nf_mesh_pvm_place,
+    .host_of = pvm_host_of,
 };

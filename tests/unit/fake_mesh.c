@@ -308,6 +308,12 @@ static void fake_pause(struct nf_mesh *base, uint32_t member, bool paused)
     settle(of(base)->world);
 }
 
+/* Three members a host, going round. */
+static uint32_t fake_host_of(const struct nf_mesh *base, uint32_t member)
+{
+    return member % ((base->ranks + 2) / 3);
+}
+
 static const struct nf_mesh_ops fake_ops = {
     .name = "fake",
     .send = fake_send,
@@ -318,6 +324,7 @@ static const struct nf_mesh_ops fake_ops = {
     .subset = fake_subset,
     .close = fake_close,
     .pause = fake_pause,
+    .host_of = fake_host_of,
 };
 
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed)

@@ -207,7 +207,8 @@ static bool prunes(const struct nf_coll_algorithm *algorithm, uint32_t ranks,
                    uint64_t elements)
 {
     const struct nf_coll_args args = { ranks, 0,
-                                       nf_coll_clamp_segments(elements, 3) };
+                                       nf_coll_clamp_segments(elements, 3),
+                                       NULL };
     struct nf_schedule s;
     uint64_t want, got, messages, left;
     struct nf_error err;
