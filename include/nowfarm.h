@@ -207,6 +207,11 @@ struct nf_options {
      *  all at the end, collected over a tree of slaves, which keep them so long;
      *  "reduce", likewise, combined on the way (see nf_app.combine_by). */
     const char *gather;
+    /** File that `nowfarm coll-bench --tune` wrote: by which algorithms shared
+     *  data go out and combined results come home.  One that is damaged, or of
+     *  other hosts, gives a notice; a damaged one is left aside.  Default: a
+     *  built-in model. */
+    const char *table_file;
 };
 
 /** A unit that was given up. */

@@ -130,8 +130,10 @@ struct nf_group_options {
      *  operator that does not commute, fewer elements than blocks). */
     const char *algorithms;
     /** File that `nowfarm coll-bench --tune` wrote; read by rank 0 only, which
-     *  hands it to the others.  A damaged file is left aside.  Default: the
-     *  built-in model. */
+     *  hands it to the others.  A damaged file is left aside.  One of other
+     *  hosts, another route, encoding or version, or with rules that are not
+     *  known, is used, with a line in the log.  Default: a built-in model, of
+     *  a switched 100 Mbit/s network. */
     const char *table_file;
 };
 
@@ -254,7 +256,9 @@ enum nf_status nf_allgatherv(struct nf_group *group, const void *send,
 /** recv at the root := send_0, ..., send_P-1, @p count elements each. */
 enum nf_status nf_gather(struct nf_group *group, const void *send, void *recv,
                          size_t count, int type, uint32_t root);
-/** The same with different counts.
+/** The same with different counts, which may be 0.  All at once unless another
+ *  algorithm is asked for (nf_group_options.algorithms, "gather.binomial"):
+ *  members do not know the counts to choose by.
  *  @param count  elements of this member, = counts[rank]
  *  @param counts, offsets  as for allgatherv; used at the root only */
 enum nf_status nf_gatherv(struct nf_group *group, const void *send,

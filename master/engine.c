@@ -489,6 +489,7 @@ static void free_engine(struct engine *e)
     nf_blob_unref(e->shared);
     nf_buf_fini(&e->input);
     nf_body_fini(&e->body);
+    nf_table_close(e);
     nf_free(e->sizes);
 }
 
@@ -544,6 +545,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
         nf_record_close(&e, status);
         return status;
     }
+    nf_table_open(&e);
     status = make_base(&e, err);
     if (status == NF_OK)
         status = make_shared(&e, err);

@@ -10,11 +10,14 @@
  *  gather.c   results that slaves keep, when they come home
  *  collect.c  ... and go to the application
  *  share.c    shared data to slaves
+ *  table.c    by which algorithms these two go
  *  account.c  where the time went
  *  record.c   what goes into the trace */
 #include <event2/event.h>
+#include "common/coll/rules.h"
 #include "common/farm/farm.h"
 #include "common/group/reducer.h"
+#include "common/net/mesh.h"
 #include "common/trace/trace.h"
 #include "master/engine.h"
 
@@ -139,6 +142,8 @@ struct engine {
     uint32_t live_slaves, live_slots;
     uint32_t max_slaves, max_slots;
 
+    struct nf_coll_rules rules; /**< of options->table_file */
+    bool has_rules, rules_compared;
     bool hold, combine; /**< results stay with slaves; ... and are combined */
     struct gather gather;
     struct nf_blob *shared;
@@ -269,7 +274,7 @@ void nf_gather_turn(struct engine *e);
 size_t nf_gather_fds(struct engine *e, const int **fds_p);
 void nf_gather_fini(struct engine *e);
 /** A group of members[count], NF_NO_PEER being the master: tells the slaves.
- *  @param m  purpose, round, bytes are set; gets the rest
+ *  @param m  purpose, round, bytes, algorithm are set; gets the rest
  *  @param group_p  the master's end; NULL if it is not a member */
 enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     uint32_t count, struct nf_group_msg *m,
@@ -279,6 +284,15 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
 /* collect.c */
 /** Hand what has come to the application.  On errors the job ends. */
 enum nf_status nf_gather_collect(struct engine *e);
+/* table.c */
+/** Read the table, if one is wanted; one that is of no use gives a notice. */
+void nf_table_open(struct engine *e);
+void nf_table_close(struct engine *e);
+/** Is it of these hosts?  Once, a notice if it is not. */
+void nf_table_compare(struct engine *e, const struct nf_mesh *mesh);
+/** Set m->algorithm for a call of @p query.  @param varies  a gatherv */
+void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
+                   bool varies, struct nf_group_msg *m);
 
 /* share.c */
 /** Get the shared data to a slave that has just got the job. */

@@ -330,6 +330,8 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
     m->timeout_us = e->options->heartbeat_timeout_us;
     status = nf_net_mesh(e->net, members, count, m, tids, &mesh, err);
     if (status == NF_OK && mesh != NULL) {
+        options.algorithms = m->algorithm;
+        nf_table_compare(e, mesh);
         status = nf_group_create(mesh, m->id, NULL, &options, group_p, err);
         if (status != NF_OK)
             nf_mesh_close(mesh);
@@ -403,6 +405,24 @@ static enum nf_status start_reduce(struct engine *e, struct nf_call *call)
     return nf_group_start(g->group, call, &g->request);
 }
 
+/* Which algorithm?  The master says, for all. */
+static void tell_algorithm(struct engine *e, struct nf_group_msg *m)
+{
+    const struct gather *g = &e->gather;
+    struct nf_coll_query query = { .op = NF_COLL_GATHER,
+                                   .ranks = g->nmembers + 1,
+                                   .commutative = true };
+    struct nf_reducer reducer;
+
+    if (e->combine && nf_reducer_init(&reducer, e->app,
+                                      (size_t)g->members[0].bytes) == NF_OK) {
+        query.op = NF_COLL_REDUCE;
+        query.elements = reducer.count;
+        query.bytes = nf_reducer_vector_bytes(&reducer);
+    }
+    nf_table_tell(e, &query, !e->combine, m);
+}
+
 /* All holders have answered: meet. */
 static void move(struct engine *e, int64_t now_us)
 {
@@ -417,6 +437,7 @@ static void move(struct engine *e, int64_t now_us)
         members[0] = NF_NO_PEER;
         for (uint32_t i = 0; i < g->nmembers; i++)
             members[i + 1] = g->members[i].peer;
+        tell_algorithm(e, &m);
         status = nf_gather_open_group(e, members, g->nmembers + 1, &m,
                                       &g->group, &err);
         nf_free(members);

@@ -64,6 +64,21 @@ static bool is_time(const struct engine *e, int64_t now_us)
     return e->hosts_pending == 0;
 }
 
+/* Which algorithm?  The master says, for all. */
+static void tell_algorithm(const struct engine *e, uint32_t count,
+                           struct nf_group_msg *m)
+{
+    const struct nf_coll_query query = {
+        .op = NF_COLL_BCAST,
+        .ranks = count,
+        .bytes = e->shared->bytes,
+        .elements = e->shared->bytes / nf_type_bytes(e->app->shared_type),
+        .commutative = true,
+    };
+
+    nf_table_tell(e, &query, false, m);
+}
+
 static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
                                       uint32_t count, struct nf_error *err)
 {
@@ -75,7 +90,10 @@ static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
         .count = e->shared->bytes / nf_type_bytes(e->app->shared_type),
         .type = nf_elem_of(e->app->shared_type),
     };
-    enum nf_status status =
+    enum nf_status status;
+
+    tell_algorithm(e, count, &m);
+    status =
         nf_gather_open_group(e, members, count, &m, &e->gather.sharing, err);
 
     for (uint32_t i = 1; i < count && status == NF_OK; i++)
@@ -201,6 +219,7 @@ static void send_to_one(struct engine *e, uint32_t peer, int64_t now_us)
 
     if (slave->share_tries++ < TRIES_MOST && e->gather.state == GATHER_NONE)
         members[0] = find_holder(e, peer, now_us);
+    tell_algorithm(e, 2, &m);
     if (members[0] == NF_NO_PEER ||
         nf_gather_open_group(e, members, 2, &m, &none, &err) != NF_OK) {
         send_directly(e, peer);

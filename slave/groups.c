@@ -203,6 +203,7 @@ enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg)
     g->id = m.id;
     g->purpose = m.purpose;
     options.timeout_us = m.timeout_us;
+    options.algorithms = m.algorithm;
     status = nf_port_mesh(s->port, &m, &mesh, &err);
     if (status != NF_OK)
         return give_up(s, m.rank, err.text);

@@ -122,7 +122,7 @@ static enum nf_status apply_rules(struct bench_team *team)
 {
     if (team->work == NULL || team->rules == NULL)
         return NF_OK;
-    return nf_group_set_rules(team->work, team->rules, team->rules_bytes,
+    return nf_group_set_rules(team->work, team->rules, team->rules_bytes, NULL,
                               team->err);
 }
 

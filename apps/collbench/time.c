@@ -153,6 +153,8 @@ static void name_algorithm(struct bench_team *team,
     struct nf_choice_query query = {
         .coll = bench_query((enum nf_coll_op)request->op, team->ranks,
                             request->bytes),
+        .type = NF_ELEM_FLOAT64, /* of those that combine, as values.c has it */
+        .op = NF_SUM,
     };
     struct nf_coll_choice choice;
 

@@ -186,7 +186,7 @@ static int read_algorithm(const char *op, const char *name,
 
 /* Texts of options; NULL: not given. */
 struct numbers {
-    char *ranks, *root, *segments, *count;
+    char *ranks, *root, *segments, *count, *per_host;
 };
 
 /* k: what was asked for or the algorithm's own, and no more than elements. */
@@ -210,6 +210,22 @@ static int read_segments(const struct numbers *numbers, struct request *request)
     return rc;
 }
 
+/* Neighbours share a host, so many of them. */
+static int read_hosts(const struct numbers *numbers, struct request *request)
+{
+    static uint32_t hosts[NF_COLL_RANKS_MAX];
+    uint64_t per_host = 1;
+    int rc = NF_EXIT_OK;
+
+    if (numbers->per_host != NULL)
+        rc = nf_read_count("--per-host", numbers->per_host, 1,
+                           NF_COLL_RANKS_MAX, &per_host);
+    for (uint32_t r = 0; r < request->args.ranks; r++)
+        hosts[r] = r / (uint32_t)per_host;
+    request->args.hosts = hosts;
+    return rc;
+}
+
 static int read_numbers(const struct numbers *numbers, struct request *request)
 {
     uint64_t ranks = 0, root = 0;
@@ -225,6 +241,8 @@ static int read_numbers(const struct numbers *numbers, struct request *request)
     request->args.root = (uint32_t)root;
     if (rc == NF_EXIT_OK)
         rc = read_segments(numbers, request);
+    if (rc == NF_EXIT_OK)
+        rc = read_hosts(numbers, request);
     return rc;
 }
 
@@ -241,6 +259,8 @@ int nf_cmd_plan(int argc, const char **argv)
           "segments of the vector, for algorithms that have them", "K" },
         { "count", '\0', POPT_ARG_STRING, &numbers.count, 0,
           "elements of the vector: leave out what is empty", "N" },
+        { "per-host", '\0', POPT_ARG_STRING, &numbers.per_host, 0,
+          "ranks that share a host, for algorithms of two levels (1)", "N" },
         { "check", '\0', POPT_ARG_NONE, &request.check, 0,
           "see whether the messages do what they should", NULL },
         { "json", '\0', POPT_ARG_NONE, &request.json, 0,
@@ -269,5 +289,6 @@ int nf_cmd_plan(int argc, const char **argv)
     free(numbers.root);
     free(numbers.segments);
     free(numbers.count);
+    free(numbers.per_host);
     return rc;
 }

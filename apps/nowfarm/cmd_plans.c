@@ -74,8 +74,8 @@ static void print_text(void)
     puts("Each is an operation, a dot, and the algorithm; see it by `nowfarm "
          "plan\nOPERATION ALGORITHM --ranks P`.  P ranks; n = floor(log2 P), "
          "H = 2^n,\nq = ceil(log2 P); k segments; m bytes; a message takes "
-         "T(m) = a + b m,\ncombining takes C(m) = g m; HD, FD: on half-duplex, "
-         "full-duplex ports.\n");
+         "T(m) = a + b m,\nof which its sender is busy for o_s; combining takes "
+         "C(m) = g m; HD, FD: on\nhalf-duplex, full-duplex ports.\n");
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
         const struct nf_coll_algorithm *a = nf_coll_table[i];
         const char *order = order_name(a);

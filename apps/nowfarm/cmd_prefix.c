@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "apps/nowfarm/cli.h"
-#include "apps/nowfarm/coll_world.h"
+#include "apps/nowfarm/coll_run.h"
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/output.h"
 #include "apps/prefix/verify.h"
@@ -25,6 +25,7 @@ enum { TIMEOUT_LEAST_US = 1000000 };
 /* As popt leaves them; texts are its own, to be freed. */
 struct words {
     char *name, *every, *out, *type, *slaves, *hosts, *transport, *timeout;
+    char *table;
     int raw, verify, json;
 };
 
@@ -33,6 +34,7 @@ struct prefix {
     struct coll_world_config world;
     const char *name; /* of the file, as the user wrote it */
     const char *out;
+    const char *table; /* of collective operations */
     bool verify, json;
     struct nf_prefix_input *input;
     struct nf_output *output; /* NULL: no rows are wanted */
@@ -167,6 +169,7 @@ static enum nf_status read_words(int argc, const char **argv,
         { "slaves", 's', POPT_ARG_STRING, &words->slaves, 0, "members of the group, this process being one; default one a host", "P" },
         { "hosts", '\0', POPT_ARG_STRING, &words->hosts, 0, "hosts to use, one a line; default those of the virtual machine", "FILE" },
         { "transport", '\0', POPT_ARG_STRING, &words->transport, 0, "pvm (default) or local (threads of this process)", "NAME" },
+        { "table", '\0', POPT_ARG_STRING, &words->table, 0, "go by this table of coll-bench --tune", "FILE" },
         { "timeout", '\0', POPT_ARG_STRING, &words->timeout, 0, "silence after which a member counts as lost; default 60s", "TIME" },
         { "verify", '\0', POPT_ARG_NONE, &words->verify, 0, "check all of the result by a serial pass", NULL },
         { "json", '\0', POPT_ARG_NONE, &words->json, 0, "print the totals as one JSON object", NULL },
@@ -213,6 +216,7 @@ static void words_free(struct words *words)
     free(words->hosts);
     free(words->transport);
     free(words->timeout);
+    free(words->table);
 }
 
 /* ------------------------------------------------------------------------ work
@@ -234,15 +238,20 @@ static enum nf_status by_group(struct prefix *p, struct nf_error *err)
     struct bench_request team = { .kind = BENCH_TEAM };
     const struct bench_request begin = { .kind = BENCH_PREFIX };
     struct coll_world world;
+    struct nf_model model;
     bool in_step;
     enum nf_status status = coll_world_open(&p->world, &world, err);
 
     if (status != NF_OK)
         return status;
+    if (p->table != NULL)
+        (void)coll_use_table(p->table, "the built-in model", &world, &model,
+                             &status);
     p->ranks = world.members;
     team.ranks = world.members;
     sink.hosts = world.names;
-    status = bench_direct(&world.team, &team, NULL, NULL);
+    if (status == NF_OK)
+        status = bench_direct(&world.team, &team, NULL, NULL);
     if (status == NF_OK)
         status = bench_direct(&world.team, &begin, NULL, NULL);
     in_step = status == NF_OK;
@@ -364,6 +373,7 @@ static enum nf_status prepare(const struct words *words, struct prefix *p,
 
     p->name = words->name;
     p->out = words->out;
+    p->table = words->table;
     p->verify = words->verify != 0;
     p->json = words->json != 0;
     if (status == NF_OK)

@@ -38,7 +38,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
                                   struct nf_error *err);
 void coll_options_fini(void);
 
-/** "8,64KiB,1MiB": ascending or not, a plain number is bytes.
+/** "8B,64KiB,1MiB", ascending or not; each has its unit.
  *  @param sizes_p  [COLL_SIZES_MAX]
  *  @retval NF_ERR_INVAL */
 enum nf_status coll_parse_sizes(const char *text, uint64_t *sizes_p,

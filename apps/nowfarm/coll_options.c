@@ -10,8 +10,9 @@
 #include "common/base/units.h"
 
 #define SIZE_MOST     (UINT64_C(256) << 20)
-#define DEFAULT_SIZES "8,512,8KiB,64KiB,1MiB"
-#define TUNE_SIZES    "8,32,128,512,2KiB,8KiB,32KiB,128KiB,512KiB,2MiB,8MiB,16MiB"
+#define DEFAULT_SIZES "8B,512B,8KiB,64KiB,1MiB"
+#define TUNE_SIZES                                                             \
+    "8B,32B,128B,512B,2KiB,8KiB,32KiB,128KiB,512KiB,2MiB,8MiB,16MiB"
 
 /* Texts that popt has allocated. */
 static struct texts {
@@ -58,10 +59,10 @@ enum nf_status coll_parse_sizes(const char *text, uint64_t *sizes_p,
     while (next_item(&at, item, sizeof(item))) {
         uint64_t bytes;
 
-        if (nf_parse_count(item, 0, SIZE_MOST, &bytes) != NF_OK &&
-            nf_parse_bytes(item, &bytes) != NF_OK)
+        if (nf_parse_bytes(item, &bytes) != NF_OK)
             return nf_fail(err, NF_ERR_INVAL,
-                           "--sizes %s: \"%s\" is no size, as 4096 or 64KiB",
+                           "--sizes %s: \"%s\" is no size with its unit, as "
+                           "8B or 64KiB",
                            text, item);
         if (bytes < 1 || bytes > SIZE_MOST || count == COLL_SIZES_MAX)
             return nf_fail(err, NF_ERR_INVAL,

@@ -149,21 +149,28 @@ static uint32_t find_partner(const struct coll_world *world, bool same)
 }
 
 /* ---- combining ---- */
-
-static const struct {
-    const char *name;
-    int type;
-} types[] = { { "int32", NF_ELEM_INT32 },
-              { "int64", NF_ELEM_INT64 },
-              { "float", NF_ELEM_FLOAT32 },
-              { "double", NF_ELEM_FLOAT64 } };
-static const struct {
-    const char *name;
-    int op;
-} operators[] = {
-    { "sum", NF_SUM }, { "prod", NF_PROD }, { "min", NF_MIN }, { "max", NF_MAX }
-};
 enum { COMBINED_BYTES = 1 << 16, COMBINE_REPEATS = 3 };
+
+/* The least of some times, us a byte.  @param in  [2 COMBINED_BYTES] */
+static enum nf_status time_combining(const struct nf_user_codes *codes,
+                                     int type, int op, char *in,
+                                     double *byte_us_p)
+{
+    double least_us = INFINITY;
+    enum nf_status status = NF_OK;
+
+    for (int i = 0; i <= COMBINE_REPEATS && status == NF_OK; i++) {
+        double start_us = bench_now_us();
+
+        status = nf_combine(codes, type, op, in + COMBINED_BYTES, in,
+                            in + COMBINED_BYTES,
+                            COMBINED_BYTES / nf_elem_bytes(codes, type));
+        if (i > 0) /* the first one meets cold memory */
+            least_us = fmin(least_us, bench_now_us() - start_us);
+    }
+    *byte_us_p = least_us / COMBINED_BYTES;
+    return status;
+}
 
 static enum nf_status measure_combining(struct nf_model *model,
                                         struct nf_error *err)
@@ -172,24 +179,18 @@ static enum nf_status measure_combining(struct nf_model *model,
     char *in = nf_calloc(2, COMBINED_BYTES);
     enum nf_status status = codes != NULL && in != NULL ? NF_OK : NF_ERR_NOMEM;
 
-    for (size_t t = 0; t < 4 && status == NF_OK; t++)
-        for (size_t o = 0; o < 4 && status == NF_OK; o++) {
-            double least_us = INFINITY;
+    for (int t = NF_ELEM_BYTE; t <= NF_ELEM_LOC_FLOAT64 && status == NF_OK; t++)
+        for (int o = NF_SUM; o <= NF_MAXLOC && status == NF_OK; o++) {
+            char type[NF_CODE_NAME_BYTES], op[NF_CODE_NAME_BYTES];
+            double byte_us;
 
-            for (int i = 0; i <= COMBINE_REPEATS && status == NF_OK; i++) {
-                double start_us = bench_now_us();
-
-                status = nf_combine(
-                    codes, types[t].type, operators[o].op, in + COMBINED_BYTES,
-                    in, in + COMBINED_BYTES,
-                    COMBINED_BYTES / nf_elem_bytes(codes, types[t].type));
-                if (i > 0) /* the first one meets cold memory */
-                    least_us = fmin(least_us, bench_now_us() - start_us);
-            }
+            if (!nf_operator_fits(codes, t, o))
+                continue;
+            nf_elem_name(t, type);
+            nf_operator_name(o, op);
+            status = time_combining(codes, t, o, in, &byte_us);
             if (status == NF_OK)
-                status = nf_model_set_combine(model, types[t].name,
-                                              operators[o].name,
-                                              least_us / COMBINED_BYTES);
+                status = nf_model_set_combine(model, type, op, byte_us);
         }
     nf_free(in);
     nf_free(codes);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "apps/collbench/group_library.h"
 #include "apps/nowfarm/coll_probe.h"
@@ -158,6 +159,20 @@ char *coll_read_file(const char *path, size_t *bytes_p)
     return text;
 }
 
+static void warn_if_elsewhere(const struct coll_world *world, const char *path,
+                              const struct nf_coll_rules *rules)
+{
+    const char *encoding = getenv("NOWFARM_ENCODING");
+    const struct nf_coll_place here =
+        nf_coll_place_of(world->hosts_hash, true,
+                         encoding != NULL && strcmp(encoding, "xdr") == 0);
+    char text[NF_ERROR_TEXT_BYTES];
+
+    if (nf_coll_rules_differ(rules, &here, text, sizeof(text)))
+        fprintf(stderr, "nowfarm: %s: %s: not the best here, perhaps\n", path,
+                text);
+}
+
 /* Have the teams choose by these rules. */
 static enum nf_status hand_out(struct coll_world *world, const char *text,
                                size_t bytes)
@@ -168,14 +183,14 @@ static enum nf_status hand_out(struct coll_world *world, const char *text,
     return bench_direct(&world->team, &request, text, NULL);
 }
 
-/* @return whether the table is of use; if not, a line has said why */
-static bool use_table(const struct coll_options *o, struct coll_world *world,
-                      struct coll_results *results, enum nf_status *status_p)
+bool coll_use_table(const char *path, const char *instead,
+                    struct coll_world *world, struct nf_model *model_p,
+                    enum nf_status *status_p)
 {
     struct nf_coll_rules rules;
     struct nf_error warning, why = { NF_OK, "" };
     size_t bytes = 0;
-    char *text = coll_read_file(o->table, &bytes);
+    char *text = coll_read_file(path, &bytes);
     bool useful = false;
 
     nf_coll_rules_init(&rules);
@@ -185,13 +200,13 @@ static bool use_table(const struct coll_options *o, struct coll_world *world,
         useful =
             nf_coll_rules_read(text, bytes, &rules, &warning, &why) == NF_OK;
     if (!useful)
-        fprintf(stderr, "nowfarm: %s: %s; going by the model measured now\n",
-                o->table, why.text);
+        fprintf(stderr, "nowfarm: %s: %s; going by %s\n", path, why.text,
+                instead);
     else if (warning.status != NF_OK)
-        fprintf(stderr, "nowfarm: %s: %s\n", o->table, warning.text);
+        fprintf(stderr, "nowfarm: %s: %s\n", path, warning.text);
     if (useful) {
-        results->model = rules.model;
-        results->model_source = "table";
+        warn_if_elsewhere(world, path, &rules);
+        *model_p = rules.model;
         *status_p = hand_out(world, text, bytes);
     }
     nf_coll_rules_fini(&rules);
@@ -210,8 +225,11 @@ static enum nf_status set_up_choice(const struct coll_options *o,
     size_t bytes = 0;
     enum nf_status status = NF_OK;
 
-    if (o->table != NULL && use_table(o, world, results, &status))
+    if (o->table != NULL && coll_use_table(o->table, "the model measured now",
+                                           world, &results->model, &status)) {
+        results->model_source = "table";
         return status;
+    }
     for (unsigned i = 0; i < o->nsizes; i++)
         largest = o->sizes[i] > largest ? o->sizes[i] : largest;
     status = coll_probe(world, false, largest, &results->model);

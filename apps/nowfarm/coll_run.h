@@ -36,6 +36,16 @@ bool coll_is_wanted(const struct coll_options *options,
                     const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query);
 
+/** Have the teams choose by the table @p path, if it is of use; lines on
+ *  standard error say why not, or what of it is not.
+ *  @param instead  what is gone by otherwise, for that line
+ *  @param model_p  set to its model
+ *  @param status_p  set if it is of use: that of handing it out
+ *  @return whether it is of use */
+bool coll_use_table(const char *path, const char *instead,
+                    struct coll_world *world, struct nf_model *model_p,
+                    enum nf_status *status_p);
+
 /** @param bytes_p  of the text  @return the file, to be nf_free()d; NULL with
  *  errno */
 char *coll_read_file(const char *path, size_t *bytes_p);

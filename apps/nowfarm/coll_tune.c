@@ -174,4 +174,5 @@ void coll_drop_rules(struct nf_coll_rules *rules, enum nf_coll_op op)
         if (rules->rules[i].op != op)
             rules->rules[kept++] = rules->rules[i];
     rules->count = kept;
+    nf_coll_rules_forget_unknown(rules, nf_coll_op_names[op]);
 }

@@ -56,7 +56,9 @@ static enum nf_status time_them(struct tuning *t,
 static void find_usual(struct tuning *t, const struct nf_coll_query *query,
                        struct nf_coll_choice *choice_p)
 {
-    struct nf_choice_query asked = { .coll = *query };
+    struct nf_choice_query asked = { .coll = *query,
+                                     .type = NF_ELEM_FLOAT64,
+                                     .op = NF_SUM };
 
     nf_group_unforce(t->world->team.work);
     if (nf_group_choose(t->world->team.work, &asked, choice_p, NULL) != NF_OK)
@@ -133,7 +135,7 @@ static void sort_sizes(struct tuning *t)
 /* Rules of other operations, measured between the same hosts, stay. */
 static void keep_old(struct tuning *t, const char *path)
 {
-    struct nf_error warning, why;
+    struct nf_error warning = { .status = NF_OK }, why;
     size_t bytes = 0;
     char *text = coll_read_file(path, &bytes);
 
@@ -141,11 +143,15 @@ static void keep_old(struct tuning *t, const char *path)
         nf_coll_rules_read(text, bytes, &t->rules, &warning, &why) != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s; written anew\n", path, why.text);
     nf_free(text);
-    if (t->rules.model.hosts_hash != t->world->hosts_hash)
+    if (t->rules.model.hosts_hash != t->world->hosts_hash) {
         t->rules.count = 0;
+        nf_coll_rules_forget_unknown(&t->rules, NULL);
+    }
     for (int op = 0; op < NF_COLL_OPS; op++)
         if (t->options->ops[op])
             coll_drop_rules(&t->rules, (enum nf_coll_op)op);
+    if (t->rules.unknown_bytes > 0)
+        fprintf(stderr, "nowfarm: %s: %s; kept\n", path, warning.text);
 }
 
 static enum nf_status write_table(struct tuning *t, const char *path)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/model/model.h"
 
 struct coll_threads {
     uint32_t started; /* ranks 1..started run */
@@ -110,19 +111,6 @@ void coll_tasks_close(struct coll_world *world, bool orderly)
 }
 #endif
 
-static uint32_t hash_names(const struct coll_world *world)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-
-    for (uint32_t i = 0; i < world->members; i++)
-        for (const char *c = world->names[i];; c++) {
-            hash = (hash ^ (uint8_t)*c) * 16777619u;
-            if (*c == '\0')
-                break;
-        }
-    return hash;
-}
-
 enum nf_status coll_world_open(const struct coll_world_config *config,
                                struct coll_world *world, struct nf_error *err)
 {
@@ -134,7 +122,8 @@ enum nf_status coll_world_open(const struct coll_world_config *config,
                            : coll_tasks_open(config, world, &all, err);
     bench_team_init(&world->team, all, config->timeout_us, config->stop, err);
     if (status == NF_OK)
-        world->hosts_hash = hash_names(world);
+        world->hosts_hash = nf_model_hosts_hash(
+            world->names[0], sizeof(world->names[0]), world->members);
     else
         coll_world_close(world, false);
     return status;

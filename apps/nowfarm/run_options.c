@@ -37,6 +37,7 @@ enum option {
     OPT_PROGRESS_FD,
     OPT_EMULATE,
     OPT_GATHER,
+    OPT_TABLE,
     OPT_APP, /* and up: the application's, by index */
 };
 
@@ -50,6 +51,7 @@ static const struct poptOption common[] = {
     { "hosts", '\0', POPT_ARG_STRING, NULL, OPT_HOSTS, "hosts to use, one a line; default those of the virtual machine", "FILE" },
     { "transport", '\0', POPT_ARG_STRING, NULL, OPT_TRANSPORT, "pvm (default) or local (threads of this process)", "NAME" },
     { "gather", '\0', POPT_ARG_STRING, NULL, OPT_GATHER, "how results come home: stream (default), tree (kept by the slaves till the end) or reduce (and combined)", "HOW" },
+    { "table", '\0', POPT_ARG_STRING, NULL, OPT_TABLE, "broadcast shared data and combine results by this table of coll-bench --tune", "FILE" },
     { "out", 'o', POPT_ARG_STRING, NULL, OPT_OUT, "write the result to FILE", "FILE" },
     { "trace", '\0', POPT_ARG_STRING, NULL, OPT_TRACE, "record what happens in FILE (see: gantt, replay)", "FILE" },
     { "verify", '\0', POPT_ARG_NONE, NULL, OPT_VERIFY, "check the result", NULL },
@@ -165,6 +167,9 @@ static enum nf_status set(struct run_options *o, int option, const char *text,
         return NF_OK;
     case OPT_GATHER:
         o->job.gather = text;
+        return NF_OK;
+    case OPT_TABLE:
+        o->job.table_file = text;
         return NF_OK;
     case OPT_OUT:
         o->request.out = text;

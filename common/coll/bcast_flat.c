@@ -1,8 +1,11 @@
 /* flat: the root sends the whole vector to one rank after the other.
  *
  *     round i-1: 0 -> i, i = 1..P-1         (P-1) T(m)
+ *                              with o_s  T(m) + (P-2) max(o_s, T(m) - T(0))
  *
- * As good as binomial for P <= 3, else never. */
+ * One message after the other it is as good as binomial for P <= 3, else never.
+ * The root need not wait, though: where o_s, for which a message keeps it busy,
+ * is known to be short, small messages to few ranks are there first. */
 #include "config.h"
 #include "common/coll/coll.h"
 
@@ -21,7 +24,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
 {
     (void)self;
     (void)segments;
-    return (ranks - 1) * nf_price_send_us(price, bytes);
+    return nf_price_sequence_us(price, bytes, ranks - 1);
 }
 
 const struct nf_coll_algorithm nf_coll_bcast_flat = {
@@ -29,7 +32,7 @@ const struct nf_coll_algorithm nf_coll_bcast_flat = {
     .op = NF_COLL_BCAST,
     .summary = "the root sends to one after the other",
     .source = "Kim, report 98-NF-03-04-A-01, 3.3",
-    .cost = "(P-1) T(m)",
+    .cost = "(P-1) T(m); with o_s T(m) + (P-2) max(o_s, b m)",
     .items = NF_ITEMS_WHOLE,
     .ports = NF_PORTS_HALF,
     .make = make,

@@ -3,10 +3,11 @@
  *     levels w = R^(L-1), ..., R, 1 (R^L >= P), j = 1..R-1, a round for each
  *     pair with a message: v -> v + j w, v = 0 mod R w
  *     (at most (R-1) ceil(log_R P)) T(m)
+ *     with o_s: a level of n messages T(m) + (n-1) max(o_s, T(m) - T(0))
  *
- * Pays where a sender is free long before its message is there, so that several
- * are on their way at once; on one port binomial, which is radix 2, is never
- * worse. */
+ * Pays where a sender is free long before its message is there (o_s is known,
+ * and short), so that several are on their way at once; one after the other
+ * binomial, which is radix 2, is never worse. */
 #include "config.h"
 #include "common/coll/coll.h"
 
@@ -37,15 +38,16 @@ static double cost_us(const struct nf_coll_algorithm *self,
                       const struct nf_coll_price *price, uint32_t ranks,
                       double bytes, uint32_t segments)
 {
-    uint32_t rounds = 0;
+    double us = 0;
 
     (void)segments;
     for (uint32_t w = widest(self->radix, ranks); w > 0; w /= self->radix) {
         uint32_t most = (ranks - 1) / w;
 
-        rounds += most < self->radix - 1 ? most : self->radix - 1;
+        us += nf_price_sequence_us(
+            price, bytes, most < self->radix - 1 ? most : self->radix - 1);
     }
-    return rounds * nf_price_send_us(price, bytes);
+    return us;
 }
 
 #define KNOMIAL(number)                                                        \
@@ -55,7 +57,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
         .summary = "a binomial tree of radix " #number,                        \
         .source = "Open MPI, MPICH and UCC have it",                           \
         .cost = "sum of min(R-1, floor((P-1)/w)) over w = R^i < P, times "     \
-                "T(m), R = " #number,                                          \
+                "T(m), R = " #number "; with o_s less",                        \
         .items = NF_ITEMS_WHOLE,                                               \
         .ports = NF_PORTS_HALF,                                                \
         .radix = (number),                                                     \

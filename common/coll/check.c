@@ -100,6 +100,9 @@ static void check_items(const struct nf_check *check, uint32_t m,
                 nf_check_fault(check, NF_FAULT_ITEM, m, item,
                                "twice in one message");
             seen[item] = m + 1;
+            if (check->claim->sizes != NULL && check->claim->sizes[item] == 0)
+                nf_check_fault(check, NF_FAULT_NO_ITEM, m, item,
+                               "is carried, and empty");
         }
     }
 }

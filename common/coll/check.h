@@ -51,6 +51,9 @@ struct nf_coll_claim {
     enum nf_coll_ports ports;
     enum nf_coll_order order; /**< of operations that combine */
     bool redundant;           /**< a rank may receive what it already has */
+    const uint64_t *sizes; /**< gather, scatter: [P] elements of each block; an
+                                empty one is neither carried nor wanted; NULL:
+                                none is empty */
     uint32_t orders; /**< adversarial orders tried, besides round by round */
     uint64_t seed;   /**< of these */
 };

@@ -202,6 +202,8 @@ static bool has_at_first(const struct nf_coll_claim *claim, uint32_t rank,
 static bool wants(const struct nf_coll_claim *claim, uint32_t rank,
                   uint32_t item)
 {
+    if (claim->sizes != NULL && claim->sizes[item] == 0)
+        return false;
     switch (claim->op) {
     case NF_COLL_REDUCE:
     case NF_COLL_GATHER:

@@ -39,6 +39,10 @@ extern const char *const nf_coll_op_names[NF_COLL_OPS];
 /** The most ranks and the most segments of a vector. */
 enum { NF_COLL_RANKS_MAX = 4096, NF_COLL_SEGMENTS_MAX = 1024 };
 
+/** Of a gather or scatter that does not block so many blocks are under way at
+ *  the root at once. */
+enum { NF_COLL_WINDOW = 8 };
+
 /** What the receiver does with what comes in, the operand of the lower rank
  *  being the left one. */
 enum nf_coll_action {
@@ -78,6 +82,9 @@ struct nf_coll_args {
     uint32_t ranks;    /**< P >= 1 */
     uint32_t root;     /**< true rank, < P */
     uint32_t segments; /**< k, 1..NF_COLL_SEGMENTS_MAX */
+    const uint32_t *hosts; /**< [P] of each rank its host, by any number, for
+                                algorithms of two levels; borrowed; NULL: each
+                                has its own */
 };
 
 /** @return the number of virtual rank @p v */
@@ -153,10 +160,22 @@ struct nf_coll_price {
         double start_us, byte_us;
     } pieces[NF_PRICE_PIECES_MAX];
     double combine_byte_us;
+    double occupancy_us;      /**< o_s: how long a message keeps its sender, or
+                                   whoever takes it, busy; 0: not known */
     enum nf_coll_ports ports; /**< HALF or FULL */
 };
 /** T(bytes). */
 double nf_price_send_us(const struct nf_coll_price *price, double bytes);
+/** The time until the last of @p count >= 1 messages of @p bytes is there that
+ *  one rank sends to as many others, or takes from them, waiting for none: T and
+ *  count-1 times what each takes of the rank or of its link, whichever is more:
+ *  T(m) + (count-1) max(o_s, T(m) - T(0)). */
+double nf_price_stream_us(const struct nf_coll_price *price, double bytes,
+                          uint32_t count);
+/** The same for algorithms that are said to wait for each message: they need
+ *  not, but what that saves is known with o_s only; else count T(m). */
+double nf_price_sequence_us(const struct nf_coll_price *price, double bytes,
+                            uint32_t count);
 /** C(bytes). */
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes);
 
@@ -171,6 +190,9 @@ struct nf_coll_algorithm {
     enum nf_coll_order order; /**< for operations that combine */
     bool power_of_two;        /**< only for P = 2^n */
     uint32_t radix;           /**< of algorithms that have one, else 0 */
+    /** The most messages of a round that the root of a gather or scatter has
+     *  under way at once, in the order of the schedule; 0: any number. */
+    uint32_t window;
     /** k if the user does not say; NULL: 1. */
     uint32_t (*default_segments)(uint32_t ranks);
     /** Write the messages down, in any order.  P >= 2. */
@@ -199,7 +221,8 @@ struct nf_coll_algorithm {
     X(bcast_twopath_hd)                                                        \
     X(bcast_vdg_ring)                                                          \
     X(bcast_vdg_circ)                                                          \
-    X(bcast_circulant)
+    X(bcast_circulant)                                                         \
+    X(bcast_two_level)
 #define NF_COLL_REDUCE_LIST(X)                                                 \
     X(reduce_linear)                                                           \
     X(reduce_binomial)                                                         \
@@ -208,14 +231,16 @@ struct nf_coll_algorithm {
     X(reduce_chain_fd)                                                         \
     X(reduce_seg)                                                              \
     X(reduce_rabenseifner)                                                     \
-    X(reduce_circulant)
+    X(reduce_circulant)                                                        \
+    X(reduce_two_level)
 #define NF_COLL_ALLREDUCE_LIST(X)                                              \
     X(allreduce_reduce_bcast)                                                  \
     X(allreduce_rec_doubling)                                                  \
     X(allreduce_seg_doubling)                                                  \
     X(allreduce_seg_halving)                                                   \
     X(allreduce_ring)                                                          \
-    X(allreduce_circulant)
+    X(allreduce_circulant)                                                     \
+    X(allreduce_two_level)
 #define NF_COLL_REDUCE_SCATTER_LIST(X)                                         \
     X(reduce_scatter_circulant)                                                \
     X(reduce_scatter_doubling)                                                 \
@@ -262,7 +287,8 @@ struct nf_coll_algorithm {
     X(barrier_tree)                                                            \
     X(barrier_dissemination)                                                   \
     X(barrier_dissemination3)                                                  \
-    X(barrier_dissemination4)
+    X(barrier_dissemination4)                                                  \
+    X(barrier_two_level)
 #define NF_COLL_LIST(X)                                                        \
     NF_COLL_BCAST_LIST(X)                                                      \
     NF_COLL_REDUCE_LIST(X)                                                     \

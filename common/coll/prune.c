@@ -18,23 +18,35 @@ uint64_t nf_coll_item_elements(const struct nf_coll_algorithm *algorithm,
     return count;
 }
 
+/* What has elements: of equal blocks or of a vector, or by the sizes. */
+struct filled {
+    const struct nf_coll_algorithm *algorithm;
+    const struct nf_coll_args *args;
+    uint64_t elements;
+    const uint64_t *sizes; /* NULL: by the others */
+};
+
+static bool is_filled(const struct filled *filled, uint32_t item)
+{
+    if (filled->sizes != NULL)
+        return filled->sizes[item] > 0;
+    return nf_coll_item_elements(filled->algorithm, filled->args,
+                                 filled->elements, item) > 0;
+}
+
 static void keep_items(struct nf_schedule *schedule,
-                       const struct nf_coll_algorithm *algorithm,
-                       const struct nf_coll_args *args, uint64_t elements,
-                       struct nf_coll_span span)
+                       const struct filled *filled, struct nf_coll_span span)
 {
     for (uint32_t i = span.first; i < span.first + span.count; i++)
-        if (nf_coll_item_elements(algorithm, args, elements, i) > 0)
+        if (is_filled(filled, i))
             nf_schedule_items(schedule, i, 1);
 }
 
-void nf_coll_prune(struct nf_schedule *schedule,
-                   const struct nf_coll_algorithm *algorithm,
-                   const struct nf_coll_args *args, uint64_t elements)
+static void prune(struct nf_schedule *schedule, const struct filled *filled)
 {
     struct nf_schedule kept;
 
-    if (algorithm->items == NF_ITEMS_NONE || schedule->failed)
+    if (schedule->failed)
         return;
     nf_schedule_init(&kept, NF_ALL_RANKS);
     for (size_t m = 0; m < schedule->count; m++) {
@@ -44,12 +56,28 @@ void nf_coll_prune(struct nf_schedule *schedule,
                         message->action);
         nf_schedule_car(&kept, message->keep, message->from_car);
         for (uint32_t i = 0; i < message->nspans; i++)
-            keep_items(&kept, algorithm, args, elements,
-                       schedule->spans[message->first_span + i]);
+            keep_items(&kept, filled, schedule->spans[message->first_span + i]);
         if (!kept.failed && kept.messages[kept.count - 1].nspans == 0)
             kept.count--;
     }
     kept.only = schedule->only;
     nf_schedule_fini(schedule);
     *schedule = kept;
+}
+
+void nf_coll_prune(struct nf_schedule *schedule,
+                   const struct nf_coll_algorithm *algorithm,
+                   const struct nf_coll_args *args, uint64_t elements)
+{
+    const struct filled filled = { algorithm, args, elements, NULL };
+
+    if (algorithm->items != NF_ITEMS_NONE)
+        prune(schedule, &filled);
+}
+
+void nf_coll_prune_sizes(struct nf_schedule *schedule, const uint64_t *sizes)
+{
+    const struct filled filled = { .sizes = sizes };
+
+    prune(schedule, &filled);
 }

@@ -1,6 +1,7 @@
 /* Rules in memory: sorted by operation, class, P and size. */
 #include "config.h"
 #include "common/coll/rules.h"
+#include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
 
@@ -12,7 +13,68 @@ void nf_coll_rules_init(struct nf_coll_rules *rules)
 void nf_coll_rules_fini(struct nf_coll_rules *rules)
 {
     nf_free(rules->rules);
+    nf_free(rules->unknown);
     nf_coll_rules_init(rules);
+}
+
+/* Lines are "rule bcast any 8 ...". */
+void nf_coll_rules_forget_unknown(struct nf_coll_rules *rules, const char *op)
+{
+    size_t kept = 0, length = op != NULL ? strlen(op) : 0;
+
+    for (size_t at = 0, next; at < rules->unknown_bytes; at = next) {
+        const char *line = rules->unknown + at;
+
+        next = at + strcspn(line, "\n") + 1;
+        if (op == NULL ||
+            (strncmp(line + 5, op, length) == 0 && line[5 + length] == ' '))
+            continue;
+        memmove(rules->unknown + kept, line, next - at);
+        kept += next - at;
+    }
+    rules->unknown_bytes = kept;
+    if (rules->unknown != NULL)
+        rules->unknown[kept] = '\0';
+}
+
+struct nf_coll_place nf_coll_place_of(uint32_t hosts_hash, bool direct,
+                                      bool converts)
+{
+    return (struct nf_coll_place){
+        .hosts_hash = hosts_hash,
+        .route = direct ? NF_MODEL_ROUTE_DIRECT : NF_MODEL_ROUTE_DAEMON,
+        .encoding = converts ? NF_MODEL_ENCODING_XDR : NF_MODEL_ENCODING_RAW,
+    };
+}
+
+static void say(char *text, size_t bytes, const char *what, const char *name)
+{
+    size_t used = strlen(text);
+
+    snprintf(text + used, bytes - used, "%s%s%s", used > 0 ? ", " : "tuned ",
+             what, name);
+}
+
+bool nf_coll_rules_differ(const struct nf_coll_rules *rules,
+                          const struct nf_coll_place *here, char *text_p,
+                          size_t bytes)
+{
+    const struct nf_model *model = &rules->model;
+
+    text_p[0] = '\0';
+    if (model->hosts_hash != 0 && here->hosts_hash != 0 &&
+        model->hosts_hash != here->hosts_hash)
+        say(text_p, bytes, "between other hosts", "");
+    if (model->route != here->route)
+        say(text_p, bytes, "for messages by the ",
+            model->route == NF_MODEL_ROUTE_DIRECT ? "direct route" : "daemons");
+    if (model->encoding != here->encoding)
+        say(text_p, bytes, "for data sent ",
+            model->encoding == NF_MODEL_ENCODING_RAW ? "as they are"
+                                                     : "in XDR");
+    if (rules->library[0] != '\0' && strcmp(rules->library, nf_version()) != 0)
+        say(text_p, bytes, "by version ", rules->library);
+    return text_p[0] != '\0';
 }
 
 enum nf_coll_class nf_coll_class_of(const struct nf_coll_query *query)

@@ -48,6 +48,10 @@ struct nf_coll_rules {
     uint32_t id;                       /**< 0: not written yet */
     size_t count, capacity;
     struct nf_coll_rule *rules; /**< by op, class, P, max_bytes */
+    /** Lines of rules that this version does not know, and does not go by; they
+     *  are written again.  NULL: none */
+    char *unknown;
+    size_t unknown_bytes;
 };
 
 void nf_coll_rules_init(struct nf_coll_rules *rules);
@@ -65,7 +69,8 @@ enum nf_status nf_coll_rules_write(struct nf_coll_rules *rules, char **text_p,
                                    size_t *bytes_p, struct nf_error *err);
 
 /** Read @p text.  A rule for an algorithm or operation that this version does
- *  not know is left out, and *warning says so (else its status is NF_OK).
+ *  not know is not gone by but kept, and *warning says so (else its status is
+ *  NF_OK).
  *  @param rules  initialised; as before unless NF_OK is returned
  *  @param warning  always set
  *  @retval NF_ERR_INVAL  damaged: err says on which line; go by the model
@@ -81,6 +86,26 @@ enum nf_status nf_coll_rules_read(const char *text, size_t bytes,
 const struct nf_coll_rule *
 nf_coll_rules_find(const struct nf_coll_rules *rules,
                    const struct nf_coll_query *query);
+
+/** Forget unknown rules for an operation of that name; NULL: all. */
+void nf_coll_rules_forget_unknown(struct nf_coll_rules *rules, const char *op);
+
+/** Where a group lives that is to go by a table. */
+struct nf_coll_place {
+    uint32_t hosts_hash; /**< nf_model_hosts_hash(); 0: not known */
+    enum nf_model_route route;
+    enum nf_model_encoding encoding;
+};
+struct nf_coll_place nf_coll_place_of(uint32_t hosts_hash, bool direct,
+                                      bool converts);
+/** Were @p rules found out elsewhere, or by another version?  They serve all the
+ *  same, but may not be the best.
+ *  @param text_p  what differs, half a line, "tuned between other hosts, by
+ *  version 0.9"; "" if nothing does
+ *  @return whether something does */
+bool nf_coll_rules_differ(const struct nf_coll_rules *rules,
+                          const struct nf_coll_place *here, char *text_p,
+                          size_t bytes);
 
 /** The class of operators of @p query. */
 enum nf_coll_class nf_coll_class_of(const struct nf_coll_query *query);

@@ -63,6 +63,23 @@ static void put(struct writer *writer, const char *format, ...)
     writer->bytes += strlen(writer->text + writer->bytes);
 }
 
+/* Whole lines, as they were. */
+static void put_lines(struct writer *writer, const char *text, size_t bytes)
+{
+    char *grown;
+
+    if (writer->failed || bytes == 0)
+        return;
+    grown = nf_realloc(writer->text, writer->capacity + bytes);
+    writer->failed = grown == NULL;
+    if (writer->failed)
+        return;
+    writer->text = grown;
+    writer->capacity += bytes;
+    memcpy(writer->text + writer->bytes, text, bytes);
+    writer->bytes += bytes;
+}
+
 /* Names from elsewhere must be one word. */
 static bool is_word(const char *text)
 {
@@ -122,6 +139,7 @@ enum nf_status nf_coll_rules_write(struct nf_coll_rules *rules, char **text_p,
     put_model(&writer, &rules->model);
     for (size_t i = 0; i < rules->count; i++)
         put_rule(&writer, &rules->rules[i]);
+    put_lines(&writer, rules->unknown, rules->unknown_bytes);
     id = writer.failed ? 0 : crc32_of(writer.text, writer.bytes);
     put(&writer, "end %08" PRIx32 "\n", id);
     if (writer.failed) {
@@ -238,12 +256,32 @@ static bool read_k(const char *word, struct nf_coll_rule *rule)
                           &rule->value) == NF_OK;
 }
 
-static void ignore(struct reader *reader, const char *what, const char *word)
+/* Not gone by, but kept: it may be of a later version.
+ *  @return false: out of memory */
+static bool ignore(struct reader *reader, const char *what, const char *word,
+                   char **words)
 {
+    struct nf_coll_rules *rules = &reader->rules;
+    size_t bytes = rules->unknown_bytes;
+    char *grown;
+
     if (reader->ignored++ == 0)
         nf_fail(reader->warning, NF_ERR_INVAL,
                 "line %u: rule ignored: %s \"%.40s\" is not known",
                 reader->line, what, word);
+    for (int i = 0; i < WORDS_MAX; i++)
+        bytes += strlen(words[i]) + 1;
+    grown = nf_realloc(rules->unknown, bytes + 1);
+    reader->failed_memory = grown == NULL;
+    if (grown == NULL)
+        return false;
+    rules->unknown = grown;
+    for (int i = 0; i < WORDS_MAX; i++)
+        rules->unknown_bytes +=
+            (size_t)snprintf(rules->unknown + rules->unknown_bytes,
+                             bytes + 1 - rules->unknown_bytes, "%s%c", words[i],
+                             i + 1 < WORDS_MAX ? ' ' : '\n');
+    return true;
 }
 
 static bool read_rule(struct reader *reader, char **words)
@@ -261,16 +299,14 @@ static bool read_rule(struct reader *reader, char **words)
         nf_parse_count(words[4], 0, UINT64_MAX, &rule.max_bytes) != NF_OK)
         return false;
     if (!find_name(nf_coll_op_names, NF_COLL_OPS, words[1], &op)) {
-        ignore(reader, "operation", words[1]);
-        return true;
+        return ignore(reader, "operation", words[1], words);
     }
     rule.op = (enum nf_coll_op)op;
     rule.operators = (enum nf_coll_class)operators;
     rule.ranks = (uint32_t)ranks;
     rule.algorithm = nf_coll_find(words[5]);
     if (rule.algorithm == NULL || rule.algorithm->op != rule.op) {
-        ignore(reader, "algorithm", words[5]);
-        return true;
+        return ignore(reader, "algorithm", words[5], words);
     }
     reader->failed_memory = nf_coll_rules_add(&reader->rules, &rule) != NF_OK;
     return !reader->failed_memory;

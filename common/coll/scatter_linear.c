@@ -36,6 +36,7 @@ const struct nf_coll_algorithm nf_coll_scatter_linear = {
     .cost = "(P-1) T(m)",
     .items = NF_ITEMS_BLOCKS,
     .ports = NF_PORTS_HALF,
+    .window = 1,
     .make = make,
     .cost_us = cost_us,
 };

@@ -1,11 +1,12 @@
 /* linear_nb: as linear, but all messages are under way at once, as far as a
  * window lets them.
  *
- *     round 0: 0 -> i block i, i = 1..P-1 (virtual ranks)        a + (P-1) b m
+ *     round 0: 0 -> i block i, i = 1..P-1 (virtual ranks)
+ *     T(m) + (P-2) max(o_s, T(m) - T(0))
  *
  * The best for large blocks: the root's link is never idle, and inner ranks
- * need no memory.  The cost is what the root's link takes, a lower bound: with
- * a T that is not linear, T(m) and P-2 times T(m) - T(0). */
+ * need no memory.  Of small ones each still keeps the root busy for o_s, which
+ * is what makes a tree pay in large groups.  A lower bound. */
 #include "config.h"
 #include "common/coll/coll.h"
 
@@ -24,11 +25,9 @@ static double cost_us(const struct nf_coll_algorithm *self,
                       const struct nf_coll_price *price, uint32_t ranks,
                       double bytes, uint32_t segments)
 {
-    double send_us = nf_price_send_us(price, bytes);
-
     (void)self;
     (void)segments;
-    return send_us + (ranks - 2) * (send_us - nf_price_send_us(price, 0));
+    return nf_price_stream_us(price, bytes, ranks - 1);
 }
 
 const struct nf_coll_algorithm nf_coll_scatter_linear_nb = {
@@ -36,9 +35,10 @@ const struct nf_coll_algorithm nf_coll_scatter_linear_nb = {
     .op = NF_COLL_SCATTER,
     .summary = "all messages of the root at once",
     .source = "Kim, report 98-NF-03-04-A-01, 3.6",
-    .cost = "a + (P-1) b m, at best",
+    .cost = "T(m) + (P-2) max(o_s, b m), at best",
     .items = NF_ITEMS_BLOCKS,
     .ports = NF_PORTS_MANY,
+    .window = NF_COLL_WINDOW,
     .make = make,
     .cost_us = cost_us,
 };

@@ -14,7 +14,10 @@ struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
                                           const char *type,
                                           const char *operation)
 {
-    struct nf_coll_network network = { .delta = model->delta };
+    struct nf_coll_network network = {
+        .price.occupancy_us = model->occupancy_us,
+        .delta = model->delta,
+    };
 
     network.price.npieces = model->npieces;
     for (uint32_t i = 0; i < model->npieces; i++) {
@@ -38,7 +41,7 @@ static bool combines(enum nf_coll_op op)
 bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query)
 {
-    const struct nf_coll_args args = { query->ranks, query->root, 1 };
+    const struct nf_coll_args args = { query->ranks, query->root, 1, NULL };
     /* elsewhere each rank has a block, empty or not */
     bool of_vector = query->op == NF_COLL_BCAST ||
                      query->op == NF_COLL_REDUCE ||

@@ -262,6 +262,8 @@ static void set_query(struct draft *draft)
         call->kind == NF_CALL_GATHER || call->kind == NF_CALL_SCATTER;
 
     draft->query.varies = draft->exec.layout.varies;
+    draft->query.type = combines(call->kind) ? call->type : 0;
+    draft->query.op = combines(call->kind) ? call->op : 0;
     draft->query.coll = (struct nf_coll_query){
         .op = op_of(call->kind),
         .ranks = draft->group->ranks,

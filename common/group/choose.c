@@ -26,14 +26,28 @@ static bool combines(enum nf_coll_op op)
            op == NF_COLL_EXSCAN;
 }
 
-/* Blocks that only their rank and the root know the size of must not travel
- * through others. */
-static const struct nf_coll_algorithm *direct(enum nf_coll_op op)
+/* What combining costs is asked for by type and operator; where that was not
+ * measured, the slowest operator of the type is taken, else the slowest of all.
+ * Bits of results must not depend on the type: then all are sums of doubles. */
+static struct nf_coll_network network_for(const struct nf_model *model,
+                                          const struct nf_choice_query *query,
+                                          bool deterministic)
 {
-    const char *name =
-        op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
+    char type[NF_CODE_NAME_BYTES], op[NF_CODE_NAME_BYTES];
 
-    return nf_coll_find(name);
+    if (!combines(query->coll.op))
+        return nf_coll_network_of(model, NULL, NULL);
+    nf_elem_name(deterministic ? NF_ELEM_FLOAT64 : query->type, type);
+    nf_operator_name(deterministic ? NF_SUM : query->op, op);
+    return nf_coll_network_of(model, type, op);
+}
+
+/* Blocks of sizes that only their rank and the root know: whoever chooses must
+ * not go by these.  What is best for large ones does no great harm to small
+ * ones. */
+static const char *for_unknown_sizes(enum nf_coll_op op)
+{
+    return op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
 }
 
 /* Alone, or with nothing to choose: any of the operation. */
@@ -59,26 +73,19 @@ static enum nf_status choose(const struct nf_group *group,
     struct nf_coll_network network;
 
     *choice_p = (struct nf_coll_choice){ .segments = 1 };
-    if (coll.ranks == 1)
+    if (coll.ranks == 1) {
         choice_p->algorithm = first_of(coll.op);
-    else if (query->varies)
-        choice_p->algorithm = direct(coll.op);
-    if (choice_p->algorithm != NULL && coll.ranks > 1 && forced[0] != '\0' &&
-        strcmp(forced, choice_p->algorithm->name) != 0)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "%s cannot serve blocks of which only the root knows "
-                       "all sizes: want %s",
-                       forced, choice_p->algorithm->name);
-    if (choice_p->algorithm != NULL)
         return NF_OK;
+    }
+    if (query->varies && forced[0] == '\0')
+        forced = for_unknown_sizes(coll.op);
     if (group->deterministic) {
         coll.commutative = coll.commutative && !combined;
         coll.bytes = coll.elements * 8;
         model = &builtin;
         rules = NULL;
     }
-    network = nf_coll_network_of(model, combined ? "double" : NULL,
-                                 combined ? "sum" : NULL);
+    network = network_for(model, query, group->deterministic);
     return nf_coll_select(&coll, &network, rules,
                           forced[0] != '\0' ? forced : NULL, choice_p, err);
 }
@@ -89,6 +96,8 @@ static uint32_t slot_of(const struct nf_choice_query *query)
     uint64_t hash = (uint64_t)coll->op << 32 | coll->root;
 
     hash = (hash ^ coll->bytes) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ (uint64_t)query->op << 32 ^ (uint64_t)query->type) *
+           UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ coll->elements) * UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(hash >> 40) % NF_CHOICES_KEPT;
 }
@@ -96,8 +105,9 @@ static uint32_t slot_of(const struct nf_choice_query *query)
 static bool same(const struct nf_choice_query *a,
                  const struct nf_choice_query *b)
 {
-    return a->varies == b->varies && a->coll.op == b->coll.op &&
-           a->coll.root == b->coll.root && a->coll.bytes == b->coll.bytes &&
+    return a->varies == b->varies && a->type == b->type && a->op == b->op &&
+           a->coll.op == b->coll.op && a->coll.root == b->coll.root &&
+           a->coll.bytes == b->coll.bytes &&
            a->coll.elements == b->coll.elements &&
            a->coll.commutative == b->coll.commutative;
 }
@@ -223,15 +233,66 @@ void nf_group_unforce(struct nf_group *group)
     nf_group_forget_choices(group);
 }
 
-enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
-                                  size_t bytes, struct nf_error *err)
+/* The first of the list that is for @p op, or that is no algorithm at all,
+ * which its group then says.  @return its length; 0: there is none */
+static size_t find_wish(const char **list, enum nf_coll_op op)
 {
-    struct nf_error warning;
+    while (**list != '\0') {
+        size_t length = strcspn(*list, ", ");
+        const struct nf_coll_algorithm *algorithm;
+        char name[NF_TOLD_BYTES];
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*list, ", :"), *list);
+        algorithm = nf_coll_find(name);
+        if (length > 0 && length < NF_TOLD_BYTES &&
+            (algorithm == NULL || algorithm->op == op))
+            return length;
+        *list += length;
+        *list += strspn(*list, ", ");
+    }
+    return 0;
+}
+
+void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
+                          const struct nf_coll_query *query, bool varies,
+                          char text_p[NF_TOLD_BYTES])
+{
+    size_t length = wish != NULL ? find_wish(&wish, query->op) : 0;
+    struct nf_choice_query asked = { .coll = *query,
+                                     .type = NF_ELEM_USER,
+                                     .op = NF_OPERATOR_USER };
+    struct nf_coll_network network;
+    struct nf_coll_choice choice;
+
+    text_p[0] = '\0';
+    if (length > 0) {
+        memcpy(text_p, wish, length);
+        text_p[length] = '\0';
+        return;
+    }
+    if (rules == NULL || varies || query->ranks < 2 || query->elements == 0)
+        return;
+    network = network_for(&rules->model, &asked, false);
+    if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)
+        return;
+    if (choice.algorithm->items == NF_ITEMS_SEGMENTS)
+        snprintf(text_p, NF_TOLD_BYTES, "%s:k=%u", choice.algorithm->name,
+                 choice.segments);
+    else
+        snprintf(text_p, NF_TOLD_BYTES, "%s", choice.algorithm->name);
+}
+
+enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
+                                  size_t bytes, struct nf_error *warning,
+                                  struct nf_error *err)
+{
+    struct nf_error unheard;
     struct nf_coll_rules rules;
     enum nf_status status;
 
     nf_coll_rules_init(&rules);
-    status = nf_coll_rules_read(text, bytes, &rules, &warning, err);
+    status = nf_coll_rules_read(text, bytes, &rules,
+                                warning != NULL ? warning : &unheard, err);
     if (status != NF_OK) {
         nf_coll_rules_fini(&rules);
         return status;

@@ -4,13 +4,15 @@
  * be behind it.  So of a member that has run ahead it takes messages until it
  * keeps more than NF_EARLY_BYTES of it and needs nothing of it: then the member
  * is paused, and its own calls wait for credit.  It goes on when it is needed,
- * or when half of what is kept has been used.
+ * or when half of what is kept has been used.  The root of a gather also pauses
+ * members whose large blocks are not to come yet (the window of exec.h).
  *
  * That blocks nobody for ever.  Of members that wait, take one in the earliest
  * call.  If it waits for a message, its sender is not paused by it, and sends
  * it or waits in the same call.  If it waits for credit of another member, that
  * one keeps messages of later calls than its own only, so it is in an earlier
- * call, or in none. */
+ * call, or in none; or it is the root of a gather that waits for others, whose
+ * blocks need nobody else's. */
 #include "config.h"
 #include "common/group/group.h"
 #include "common/base/alloc.h"
@@ -59,6 +61,16 @@ static bool expects(const struct nf_group *group, uint32_t member)
         if (nf_exec_expects(&r->exec, member))
             return true;
     return false;
+}
+
+/* Is its block to wait, and nothing else wanted of it? */
+static bool is_held_back(const struct nf_group *group, uint32_t member)
+{
+    bool held = false;
+
+    for (const struct nf_request *r = group->requests; r != NULL; r = r->next)
+        held = held || nf_exec_holds_back(&r->exec, member);
+    return held && !expects(group, member);
 }
 
 static void set_paused(struct nf_group *group, uint32_t member, bool paused)
@@ -112,8 +124,26 @@ void nf_group_resume(struct nf_group *group)
     for (uint32_t i = 0; i < group->ranks && group->npaused > 0; i++)
         if (group->paused[i] &&
             (expects(group, i) ||
-             group->early_bytes[i] <= group->early_most_bytes / 2))
+             (group->early_bytes[i] <= group->early_most_bytes / 2 &&
+              !is_held_back(group, i))))
             set_paused(group, i, false);
+}
+
+void nf_group_hold_back(struct nf_group *group, struct nf_request *request)
+{
+    request->nlet_in = request->exec.nbegun;
+    if (request->exec.nbegun == request->plan->nsteps ||
+        request->exec.window == 0)
+        return;
+    for (uint32_t i = 0; i < group->ranks; i++)
+        if (is_held_back(group, i))
+            set_paused(group, i, true);
+}
+
+void nf_group_let_in(struct nf_group *group, struct nf_request *request)
+{
+    for (; request->nlet_in < request->exec.nbegun; request->nlet_in++)
+        set_paused(group, request->plan->steps[request->nlet_in].peer, false);
 }
 
 void nf_group_forget_early(struct nf_group *group)

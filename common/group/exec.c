@@ -10,51 +10,18 @@
 
 enum { STATE_WAITS, STATE_READY, STATE_DONE };
 
-/* ----------------------------------------------------------------- sending */
-
-static enum nf_status send_head(struct nf_exec *exec,
-                                const struct nf_plan_step *step,
-                                struct nf_blob *payload, uint64_t bytes)
-{
-    uint8_t encoded[NF_HEAD_BYTES];
-    struct nf_head head = exec->head;
-    struct nf_mesh_message message = { .head = encoded,
-                                       .head_bytes = sizeof(encoded),
-                                       .payload = payload };
-
-    head.step = step->round;
-    head.segment = step->first_item;
-    head.bytes = bytes;
-    nf_head_encode(&head, encoded);
-    return nf_mesh_send(exec->mesh, step->peer, &message);
-}
-
-static enum nf_status run_send(struct nf_exec *exec, uint32_t self)
-{
-    const struct nf_plan_step *step = &exec->plan->steps[self];
-    struct nf_blob *payload;
-    enum nf_status status;
-    uint64_t bytes;
-
-    if (exec->plan->items == 0)
-        return send_head(exec, step, NULL, 0);
-    if (nf_exec_step_bytes(exec, step) == 0)
-        return NF_OK; /* the receiver knows */
-    payload = nf_exec_payload(exec, self, &bytes);
-    if (payload == NULL)
-        return NF_ERR_NOMEM;
-    status = send_head(exec, step, payload, bytes);
-    nf_blob_unref(payload);
-    return status;
-}
-
 /* --------------------------------------------------------------- readiness */
 
-/* Nobody sends, or waits for, data of no bytes. */
-static bool has_message(const struct nf_exec *exec,
-                        const struct nf_plan_step *step)
+/* Does no data come with this step, or go? */
+static bool is_void(const struct nf_exec *exec, uint32_t self)
 {
-    return exec->plan->items == 0 || nf_exec_step_bytes(exec, step) > 0;
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+
+    if (exec->plan->items == 0)
+        return false;
+    if (nf_exec_lists(exec, step) && (step->sends || !exec->listed[self]))
+        return false; /* the sizes do */
+    return nf_exec_step_bytes(exec, step) == 0;
 }
 
 /* A receive joins the queue when its turn has come and the message too. */
@@ -65,8 +32,44 @@ static void push(struct nf_exec *exec, uint32_t self)
     exec->states[self] = STATE_READY;
     if (step->sends)
         exec->sends[exec->sends_tail++] = self;
-    else if (exec->arrived[self] != NULL || !has_message(exec, step))
+    else if (exec->arrived[self] != NULL || is_void(exec, self))
         exec->queue[exec->queue_tail++] = self;
+}
+
+/* With a window: take up the next steps. */
+static void open_window(struct nf_exec *exec)
+{
+    while (exec->nunder_way < exec->window &&
+           exec->nbegun < exec->plan->nsteps) {
+        exec->nunder_way++;
+        push(exec, exec->nbegun++);
+    }
+}
+
+/* What was sent counts until it has left, as far as there is anything. */
+static void leave_window(struct nf_exec *exec, const struct nf_plan_step *step)
+{
+    if (exec->window == 0)
+        return;
+    if (step->sends && nf_mesh_backlog_bytes(exec->mesh, step->peer) > 0) {
+        exec->posted[exec->nposted++] = step->peer;
+        return;
+    }
+    exec->nunder_way--;
+    open_window(exec);
+}
+
+/* What was sent to whom may have left by now. */
+static void move_window(struct nf_exec *exec)
+{
+    for (uint32_t i = exec->nposted; i-- > 0;) {
+        if (nf_mesh_backlog_bytes(exec->mesh, exec->posted[i]) > 0)
+            continue;
+        exec->posted[i] = exec->posted[--exec->nposted];
+        exec->nunder_way--;
+        exec->moved = true;
+    }
+    open_window(exec);
 }
 
 static void finish_step(struct nf_exec *exec, uint32_t self)
@@ -75,7 +78,7 @@ static void finish_step(struct nf_exec *exec, uint32_t self)
 
     /* who is to get nothing need not be there */
     if (step->sends && exec->gone != NULL && exec->gone[step->peer] &&
-        has_message(exec, step))
+        !is_void(exec, self))
         exec->lost_peer = step->peer;
     exec->states[self] = STATE_DONE;
     exec->ndone++;
@@ -86,13 +89,14 @@ static void finish_step(struct nf_exec *exec, uint32_t self)
         if (--exec->waits[next] == 0)
             push(exec, next);
     }
+    leave_window(exec, step);
 }
 
 static enum nf_status run_sends(struct nf_exec *exec)
 {
     while (exec->sends_head < exec->sends_tail) {
         uint32_t self = exec->sends[exec->sends_head++];
-        enum nf_status status = run_send(exec, self);
+        enum nf_status status = nf_exec_send_step(exec, self);
 
         if (status != NF_OK)
             return status;
@@ -297,21 +301,38 @@ static void set_up_items(struct nf_exec *exec)
 static bool reserve(struct nf_exec *exec)
 {
     size_t n = exec->plan->nsteps;
+    bool lists = exec->call.layout.varies && exec->plan->lists;
+    size_t nsizes = lists ? exec->plan->items : 0;
     size_t bytes = exec->plan->items * sizeof(*exec->items) +
-                   3 * n * sizeof(void *) + 3 * n * sizeof(uint32_t) + n;
+                   nsizes * sizeof(uint64_t) + 3 * n * sizeof(void *) +
+                   3 * n * sizeof(uint32_t) + 2 * n;
     uint8_t *block = nf_calloc(1, bytes);
 
     if (block == NULL)
         return false;
     exec->items = (struct nf_exec_item *)(void *)block;
-    exec->arrived =
-        (struct nf_blob **)(void *)(exec->items + exec->plan->items);
+    exec->sizes = (uint64_t *)(void *)(exec->items + exec->plan->items);
+    exec->arrived = (struct nf_blob **)(void *)(exec->sizes + nsizes);
+    if (!lists)
+        exec->sizes = NULL;
     exec->held = exec->arrived + n;
     exec->waits = (uint32_t *)(void *)(exec->held + 2 * n);
     exec->queue = exec->waits + n;
     exec->sends = exec->queue + n;
     exec->states = (uint8_t *)(exec->sends + n);
+    exec->listed = exec->states + n;
     return true;
+}
+
+/* The root knows all, another one its own. */
+static void set_up_sizes(struct nf_exec *exec)
+{
+    const struct nf_exec_layout *layout = &exec->call.layout;
+
+    for (uint32_t i = 0; exec->sizes != NULL && i < exec->plan->items; i++)
+        exec->sizes[i] = layout->counts != NULL  ? layout->counts[i]
+                         : i == exec->plan->rank ? layout->elements
+                                                 : NF_SIZE_UNKNOWN;
 }
 
 enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
@@ -330,12 +351,16 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
     };
     if (!reserve(exec))
         return NF_ERR_NOMEM;
+    set_up_sizes(exec);
     set_up_items(exec);
+    if (plan->rank == plan->args.root)
+        exec->window = plan->algorithm->window;
     for (uint32_t i = 0; i < plan->nsteps; i++) {
         exec->waits[i] = plan->steps[i].waits;
-        if (exec->waits[i] == 0)
+        if (exec->waits[i] == 0 && exec->window == 0)
             push(exec, i);
     }
+    open_window(exec);
     return NF_OK;
 }
 
@@ -410,8 +435,10 @@ bool nf_exec_is_ready(const struct nf_exec *exec)
 enum nf_status nf_exec_run(struct nf_exec *exec)
 {
     bool slow = exec->call.op >= NF_OPERATOR_USER;
-    enum nf_status status = run_sends(exec);
+    enum nf_status status;
 
+    move_window(exec);
+    status = run_sends(exec);
     while (status == NF_OK && nf_exec_is_ready(exec)) {
         status = run_receive(exec, exec->queue[exec->queue_head++]);
         if (status == NF_OK)
@@ -449,19 +476,37 @@ static const char *difference(const struct nf_head *a, const struct nf_head *b)
 /* A barrier's message has no payload; its arrival must be seen all the same. */
 static char no_payload;
 
+static bool awaits_list(const struct nf_exec *exec, uint32_t self)
+{
+    return nf_exec_lists(exec, &exec->plan->steps[self]) && !exec->listed[self];
+}
+
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                             const struct nf_head *head, struct nf_blob *payload,
                             struct nf_error *err)
 {
     const char *what = difference(head, &exec->head);
     uint64_t bytes = payload != NULL ? payload->bytes : 0;
+    bool is_list = (head->segment & NF_HEAD_SIZES) != 0;
     uint32_t self = NF_PLAN_NONE;
 
     if (what == NULL)
-        self = nf_plan_find(exec->plan, from, head->step, head->segment);
+        self = nf_plan_find(exec->plan, from, head->step,
+                            head->segment & ~NF_HEAD_SIZES);
     if (what == NULL && (self == NF_PLAN_NONE || exec->arrived[self] != NULL ||
                          exec->states[self] == STATE_DONE))
         what = "number of segments";
+    if (what == NULL && (is_list || awaits_list(exec, self))) {
+        if (is_list && awaits_list(exec, self) &&
+            nf_exec_take_list(exec, self, payload)) {
+            nf_blob_unref(payload);
+            exec->moved = true;
+            if (exec->states[self] == STATE_READY && is_void(exec, self))
+                exec->queue[exec->queue_tail++] = self;
+            return NF_OK;
+        }
+        what = "count";
+    }
     if (what == NULL &&
         (bytes != nf_exec_step_bytes(exec, &exec->plan->steps[self]) ||
          bytes != head->bytes || (payload == NULL && exec->plan->items > 0)))
@@ -501,6 +546,12 @@ bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p,
     return false;
 }
 
+/* Is it the turn of a step, as far as there is a window? */
+static bool has_begun(const struct nf_exec *exec, uint32_t self)
+{
+    return exec->window == 0 || self < exec->nbegun;
+}
+
 static bool lacks(const struct nf_exec *exec, uint32_t member, bool sends_too)
 {
     for (uint32_t i = 0; i < exec->plan->nsteps; i++) {
@@ -510,7 +561,9 @@ static bool lacks(const struct nf_exec *exec, uint32_t member, bool sends_too)
             continue;
         if (step->sends ? !sends_too : exec->arrived[i] != NULL)
             continue;
-        if (has_message(exec, step))
+        if (!sends_too && !has_begun(exec, i))
+            continue;
+        if (!is_void(exec, i))
             return true;
     }
     return false;
@@ -519,6 +572,19 @@ static bool lacks(const struct nf_exec *exec, uint32_t member, bool sends_too)
 bool nf_exec_expects(const struct nf_exec *exec, uint32_t member)
 {
     return lacks(exec, member, false);
+}
+
+bool nf_exec_holds_back(const struct nf_exec *exec, uint32_t member)
+{
+    for (uint32_t i = exec->nbegun; exec->window > 0 && i < exec->plan->nsteps;
+         i++) {
+        const struct nf_plan_step *step = &exec->plan->steps[i];
+
+        if (step->peer == member && !step->sends)
+            return exec->arrived[i] == NULL &&
+                   nf_exec_step_bytes(exec, step) > NF_EXEC_HELD_BYTES;
+    }
+    return false;
 }
 
 bool nf_exec_needs(const struct nf_exec *exec, uint32_t member)

@@ -8,7 +8,15 @@
  *  result.  Messages are sent from where the value is; a message that is sent
  *  on unchanged goes by reference.  What is combined goes into the incoming
  *  message or a new one as long as it is to be combined again or may still be
- *  in a queue of the mesh, and to its home the last time. */
+ *  in a queue of the mesh, and to its home the last time.
+ *
+ *  Blocks of different sizes in gather and scatter: the root knows all sizes,
+ *  a member its own.  Messages with blocks that the receiver may not know follow
+ *  a message with their sizes; empty ones are not sent.
+ *
+ *  A root whose algorithm has a window takes up its steps in order, so many at
+ *  once; who is to send it a large block that it has not taken up is to be held
+ *  back (nf_exec_holds_back). */
 #include "common/group/head.h"
 #include "common/group/plan.h"
 #include "common/group/types.h"
@@ -21,8 +29,13 @@ struct nf_exec_layout {
     bool blocks;           /**< items are blocks of ranks, not segments */
     const size_t *counts;  /**< blocks of different sizes: [P] */
     const size_t *offsets; /**< [P] with counts */
-    bool varies; /**< the sizes of blocks are not known to all members */
+    bool varies; /**< the sizes of blocks are not known to all members: counts
+                      are given at the root; elsewhere elements is this
+                      member's */
 };
+
+/** Smaller blocks are on their way before anybody can hold them back. */
+enum { NF_EXEC_HELD_BYTES = 1 << 16 };
 
 struct nf_exec_call {
     const struct nf_user_codes *codes;
@@ -54,6 +67,8 @@ struct nf_exec {
     size_t elem_bytes;
     enum nf_type wire;
     struct nf_exec_item *items;
+    uint64_t *sizes; /**< [items] elements of blocks, as far as told; NULL: all
+                          that is needed is known from the layout */
     uint32_t *waits;          /**< [nsteps] */
     uint8_t *states;          /**< [nsteps] */
     struct nf_blob **arrived; /**< [nsteps] messages received and kept */
@@ -63,6 +78,12 @@ struct nf_exec {
     uint32_t queue_head, queue_tail;
     uint32_t *sends; /**< [nsteps] sends to be done */
     uint32_t sends_head, sends_tail;
+    uint8_t *listed; /**< [nsteps] received: the sizes have come */
+    uint32_t window; /**< steps under way at once; 0: any number */
+    uint32_t nbegun, nunder_way; /**< with a window: steps taken up; of these
+                                      not done, or not gone */
+    uint32_t posted[NF_COLL_WINDOW], nposted; /**< to whom what was sent may
+                                                   still be in a queue */
     uint32_t ndone, ndrained;
     bool done;
     const bool *gone;   /**< [P] or NULL: members that have left; borrowed */
@@ -99,8 +120,10 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
  *  @return false: nobody */
 bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p,
                     bool *reads_p);
-/** Does a message of @p member still have to come? */
+/** Does a message of @p member still have to come, and is it its turn? */
 bool nf_exec_expects(const struct nf_exec *exec, uint32_t member);
+/** Is a large block to come of @p member, and not its turn yet? */
+bool nf_exec_holds_back(const struct nf_exec *exec, uint32_t member);
 /** Does something of @p member still have to come, or to go to it? */
 bool nf_exec_needs(const struct nf_exec *exec, uint32_t member);
 #endif

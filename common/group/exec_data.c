@@ -12,7 +12,10 @@ void nf_exec_item_place(const struct nf_exec *exec, uint32_t item,
 {
     const struct nf_exec_layout *layout = &exec->call.layout;
 
-    if (layout->counts != NULL) {
+    if (exec->sizes != NULL) {
+        *first_p = layout->offsets != NULL ? layout->offsets[item] : 0;
+        *count_p = exec->sizes[item];
+    } else if (layout->counts != NULL) {
         *first_p = layout->offsets[item];
         *count_p = layout->counts[item];
     } else if (layout->blocks) {

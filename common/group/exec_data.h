@@ -4,7 +4,20 @@
  *  the executor. */
 #include "common/group/exec.h"
 
-/** Elements [*first_p, *first_p + *count_p) of the vector are @p item. */
+/** The size of a block that nobody has told this member. */
+#define NF_SIZE_UNKNOWN UINT64_MAX
+/** Does a message with the sizes go before that of @p step? */
+bool nf_exec_lists(const struct nf_exec *exec, const struct nf_plan_step *step);
+
+/** Send what step @p self sends.  @retval NF_ERR_NOMEM */
+enum nf_status nf_exec_send_step(struct nf_exec *exec, uint32_t self);
+/** Take the sizes of the blocks that step @p self receives.
+ *  @return false: they are not those that are known here, or of no vector */
+bool nf_exec_take_list(struct nf_exec *exec, uint32_t self,
+                       const struct nf_blob *payload);
+
+/** Elements [*first_p, *first_p + *count_p) of the vector are @p item; of blocks
+ *  whose sizes not all know, *first_p is right at the root only. */
 void nf_exec_item_place(const struct nf_exec *exec, uint32_t item,
                         uint64_t *first_p, uint64_t *count_p);
 size_t nf_exec_item_bytes(const struct nf_exec *exec, uint32_t item);

@@ -35,7 +35,8 @@ static enum nf_status take_plan(struct nf_group *group,
 {
     uint32_t slot = plan_slot(choice, root);
     struct nf_plan *plan = group->plans[slot];
-    struct nf_coll_args args = { group->ranks, root, choice->segments };
+    struct nf_coll_args args = { group->ranks, root, choice->segments,
+                                 group->hosts };
     enum nf_status status;
 
     if (plan == NULL || plan->algorithm != choice->algorithm ||
@@ -177,6 +178,7 @@ static enum nf_status run(struct nf_group *group, struct nf_request *request)
     enum nf_status status = nf_exec_run(&request->exec);
     uint32_t lost = request->exec.lost_peer;
 
+    nf_group_let_in(group, request);
     if (lost != NF_PLAN_NONE && (status == NF_OK || status == NF_WAIT)) {
         struct nf_error err;
 
@@ -420,6 +422,8 @@ enum nf_status nf_group_launch(struct nf_group *group,
     if (status != NF_OK)
         return nf_group_broke(group, status);
     status = take_early(group, request);
+    if (status == NF_OK)
+        nf_group_hold_back(group, request);
     return status == NF_OK ? run(group, request) : status;
 }
 

@@ -55,6 +55,8 @@ struct nf_request {
     struct nf_plan *plan; /**< borrowed of the group, or owned */
     bool owns_plan;
     uint32_t plan_slot;
+    uint32_t nlet_in; /**< with a window: steps whose members are not held
+                           back */
     uint32_t epoch;
     enum nf_status status; /**< NF_WAIT while under way */
     void *input;           /**< a copy of it, or NULL */
@@ -64,6 +66,7 @@ struct nf_request {
 struct nf_choice_query {
     struct nf_coll_query coll;
     bool varies; /**< blocks of sizes that not all members know */
+    int type, op; /**< of operations that combine */
 };
 
 /** Looking for the member that is to blame. */
@@ -87,6 +90,7 @@ struct nf_chase {
 struct nf_group {
     struct nf_mesh *mesh; /**< NULL: given up for want of memory */
     uint32_t rank, ranks;
+    uint32_t *hosts; /**< [P] of each member, the same numbers in all */
     uint64_t id; /**< of the mesh; that of a shrunken one comes from it */
     struct nf_group_clock clock;
     int64_t timeout_us; /**< < 0: none */
@@ -177,6 +181,10 @@ struct nf_early *nf_group_find_early(struct nf_group *group, uint32_t epoch);
 /** Take messages again of paused members that are needed, or of which enough
  *  was used. */
 void nf_group_resume(struct nf_group *group);
+/** Pause members of whom @p request, which begins, wants large blocks later. */
+void nf_group_hold_back(struct nf_group *group, struct nf_request *request);
+/** Let those in whose turn has come. */
+void nf_group_let_in(struct nf_group *group, struct nf_request *request);
 /** Drop all, and take messages of everybody. */
 void nf_group_forget_early(struct nf_group *group);
 
@@ -222,9 +230,12 @@ void nf_group_force_those_of(struct nf_group *group,
                              const struct nf_group *from);
 
 /** Choose by these rules, as text, from now on.
+ *  @param warning  NULL, or gets what nf_coll_rules_read() warns of: for one
+ *  member to tell
  *  @retval NF_ERR_INVAL  they are damaged */
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
-                                  size_t bytes, struct nf_error *err);
+                                  size_t bytes, struct nf_error *warning,
+                                  struct nf_error *err);
 
 /* shrink.c */
 struct nf_shrink;

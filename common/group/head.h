@@ -15,6 +15,10 @@ enum {
     NF_CONTROL_BITS_MAX = 4096, /**< members that a VIEW tells of */
 };
 
+/** Set in segment: the payload is not the data of the step but the sizes of
+ *  its blocks, in elements, 64 bits each; the data, if any, come next. */
+#define NF_HEAD_SIZES (UINT32_C(1) << 31)
+
 /** Data of one step of a call.  All but step, segment and bytes must be equal
  *  in all members. */
 struct nf_head {

@@ -30,6 +30,7 @@ static void destroy(struct nf_group *group)
     nf_free(group->left_us);
     nf_free(group->chase.seen);
     nf_free(group->early_bytes);
+    nf_free(group->hosts);
     nf_free(group);
 }
 
@@ -62,11 +63,15 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
     group->left_us = nf_calloc(group->ranks, 3 * sizeof(*group->left_us));
     group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
     group->early_bytes = nf_calloc(group->ranks, sizeof(*group->early_bytes));
+    group->hosts = nf_calloc(group->ranks, sizeof(*group->hosts));
     if (group->lost == NULL || group->left_us == NULL ||
-        group->chase.seen == NULL || group->early_bytes == NULL) {
+        group->chase.seen == NULL || group->early_bytes == NULL ||
+        group->hosts == NULL) {
         destroy(group);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
+    for (uint32_t i = 0; i < group->ranks; i++)
+        group->hosts[i] = nf_mesh_host_of(mesh, i);
     group->left = group->lost + group->ranks;
     group->chase.asked = group->left + group->ranks;
     group->paused = group->chase.asked + group->ranks;
@@ -120,21 +125,40 @@ static char *read_table(const char *path, size_t *bytes_p)
     return text;
 }
 
+/* Were the rules found out where this group is? */
+static void warn_if_elsewhere(const struct nf_group *group, const char *path)
+{
+    struct nf_mesh_place place;
+    struct nf_coll_place here;
+    char text[NF_ERROR_TEXT_BYTES];
+
+    if (!nf_mesh_place(group->mesh, &place))
+        return;
+    here = nf_coll_place_of(place.hosts_hash, place.direct, place.converts);
+    if (nf_coll_rules_differ(&group->rules, &here, text, sizeof(text)))
+        nf_log(NF_LOG_WARN, "%s: %s: not the best here, perhaps", path, text);
+}
+
 static char *usable_table(struct nf_group *group, const char *path,
                           uint64_t *bytes_p)
 {
-    struct nf_error err;
+    struct nf_error err, warning = { .status = NF_OK };
     size_t bytes = 0;
     char *text = read_table(path, &bytes);
 
     if (text == NULL) {
         nf_log(NF_LOG_WARN, "%s: can't be read, going by the built-in model",
                path);
-    } else if (nf_group_set_rules(group, text, bytes, &err) != NF_OK) {
+    } else if (nf_group_set_rules(group, text, bytes, &warning, &err) !=
+               NF_OK) {
         nf_log(NF_LOG_WARN, "%s: %s, going by the built-in model", path,
                err.text);
         nf_free(text);
         text = NULL;
+    } else {
+        if (warning.status != NF_OK)
+            nf_log(NF_LOG_WARN, "%s: %s", path, warning.text);
+        warn_if_elsewhere(group, path);
     }
     *bytes_p = text != NULL ? bytes : 0;
     return text;
@@ -164,7 +188,8 @@ static enum nf_status share_table(struct nf_group *group,
     if (status == NF_OK)
         status = nf_bcast(group, text, (size_t)bytes, NF_ELEM_BYTE, 0);
     if (status == NF_OK && bytes > 0)
-        status = nf_group_set_rules(group, text, (size_t)bytes, &group->error);
+        status =
+            nf_group_set_rules(group, text, (size_t)bytes, NULL, &group->error);
     nf_free(text);
     return status;
 }
@@ -218,7 +243,7 @@ static enum nf_status share_table_here(struct nf_group **groups, uint32_t count,
     enum nf_status status = NF_OK;
 
     for (uint32_t i = 1; i < count && text != NULL && status == NF_OK; i++)
-        status = nf_group_set_rules(groups[i], text, (size_t)bytes, err);
+        status = nf_group_set_rules(groups[i], text, (size_t)bytes, NULL, err);
     nf_free(text);
     return status;
 }

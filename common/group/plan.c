@@ -20,6 +20,25 @@ void nf_plan_destroy(struct nf_plan *plan)
     nf_free(plan);
 }
 
+/* Of blocks of different sizes the root knows all, and each rank its own.  A
+ * message of one block between the root and its rank needs no words; of several
+ * not even the root should have to believe the sum. */
+static bool must_list(const struct nf_plan *plan,
+                      const struct nf_coll_message *message)
+{
+    enum nf_coll_op op = plan->algorithm->op;
+    const struct nf_coll_span *spans = &plan->spans[message->first_span];
+    uint32_t blocks = 0;
+
+    if ((op != NF_COLL_GATHER && op != NF_COLL_SCATTER) || message->nspans == 0)
+        return false;
+    for (uint32_t i = 0; i < message->nspans; i++)
+        blocks += spans[i].count;
+    if (op == NF_COLL_GATHER)
+        return blocks > 1 || message->dst != plan->args.root;
+    return blocks > 1 || spans[0].first != message->dst;
+}
+
 /* The messages of a round: those that are sent first. */
 static void take_round(struct nf_plan *plan, const struct nf_schedule *schedule,
                        size_t from, size_t to, bool sends)
@@ -40,6 +59,7 @@ static void take_round(struct nf_plan *plan, const struct nf_schedule *schedule,
             .keep = m->keep,
             .from_car = m->from_car,
             .last = true,
+            .lists = must_list(plan, m),
         };
         if (m->nspans > 0)
             step->first_item = plan->spans[m->first_span].first;
@@ -47,6 +67,7 @@ static void take_round(struct nf_plan *plan, const struct nf_schedule *schedule,
         plan->nreceives += !sends;
         plan->combines = plan->combines || m->action != NF_COLL_COPY;
         plan->keeps = plan->keeps || m->keep;
+        plan->lists = plan->lists || step->lists;
     }
 }
 

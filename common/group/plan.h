@@ -14,7 +14,8 @@ struct nf_plan_step {
     uint32_t waits;              /**< steps that must be done before */
     enum nf_coll_action action;
     bool sends, keep, from_car;
-    bool last; /**< received: no item of it is written again */
+    bool last;  /**< received: no item of it is written again */
+    bool lists; /**< blocks of sizes that not all know: their sizes go first */
 };
 #define NF_PLAN_NONE UINT32_MAX
 
@@ -29,7 +30,7 @@ struct nf_plan {
     uint32_t *receives; /**< [nreceives] steps, by peer, round, item */
     uint32_t *targets;  /**< [ntargets] to whom something is sent */
     uint32_t ntargets;
-    bool combines, keeps; /**< some step does */
+    bool combines, keeps, lists; /**< some step does */
 };
 
 /** @param plan_p  to be nf_plan_destroy()ed

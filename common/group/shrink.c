@@ -278,7 +278,7 @@ static enum nf_status copy_setup(const struct nf_group *from,
         return NF_OK;
     status = nf_coll_rules_write(&rules, &text, &bytes, err);
     if (status == NF_OK)
-        status = nf_group_set_rules(to, text, bytes, err);
+        status = nf_group_set_rules(to, text, bytes, NULL, err);
     nf_free(text);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "config.h"
 #include "common/group/types.h"
 #include <complex.h>
+#include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
 
@@ -29,6 +30,48 @@ static const struct elem elems[] = {
     [NF_ELEM_LOC_FLOAT64] = { 16, NF_INT64 },
 };
 enum { ELEMS = sizeof(elems) / sizeof(*elems) };
+
+static const char *const elem_names[ELEMS] = {
+    [NF_ELEM_BYTE] = "byte",
+    [NF_ELEM_INT8] = "int8",
+    [NF_ELEM_INT16] = "int16",
+    [NF_ELEM_INT32] = "int32",
+    [NF_ELEM_INT64] = "int64",
+    [NF_ELEM_UINT8] = "uint8",
+    [NF_ELEM_UINT16] = "uint16",
+    [NF_ELEM_UINT32] = "uint32",
+    [NF_ELEM_UINT64] = "uint64",
+    [NF_ELEM_FLOAT32] = "float",
+    [NF_ELEM_FLOAT64] = "double",
+    [NF_ELEM_COMPLEX64] = "complex64",
+    [NF_ELEM_COMPLEX128] = "complex128",
+    [NF_ELEM_LOC_INT64] = "loc_int64",
+    [NF_ELEM_LOC_FLOAT64] = "loc_double",
+};
+
+static const char *const operator_names[] = {
+    [NF_SUM] = "sum",   [NF_PROD] = "prod",     [NF_MIN] = "min",
+    [NF_MAX] = "max",   [NF_BAND] = "band",     [NF_BOR] = "bor",
+    [NF_BXOR] = "bxor", [NF_LAND] = "land",     [NF_LOR] = "lor",
+    [NF_LXOR] = "lxor", [NF_MINLOC] = "minloc", [NF_MAXLOC] = "maxloc",
+};
+enum { OPERATOR_NAMES = sizeof(operator_names) / sizeof(*operator_names) };
+
+void nf_elem_name(int type, char *text_p)
+{
+    if (type >= 0 && type < ELEMS)
+        snprintf(text_p, NF_CODE_NAME_BYTES, "%s", elem_names[type]);
+    else
+        snprintf(text_p, NF_CODE_NAME_BYTES, "user%d", type - NF_ELEM_USER);
+}
+
+void nf_operator_name(int op, char *text_p)
+{
+    if (op >= 0 && op < OPERATOR_NAMES)
+        snprintf(text_p, NF_CODE_NAME_BYTES, "%s", operator_names[op]);
+    else
+        snprintf(text_p, NF_CODE_NAME_BYTES, "user%d", op - NF_OPERATOR_USER);
+}
 
 static bool is_user_type(const struct nf_user_codes *codes, int type)
 {

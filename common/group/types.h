@@ -33,6 +33,13 @@ bool nf_operator_fits(const struct nf_user_codes *codes, int type, int op);
 /** Does x (+) y = y (+) x hold? */
 bool nf_operator_commutes(const struct nf_user_codes *codes, int op);
 
+/** The name of a type or operator in models and tables, "double", "sum"; of those
+ *  of the user "user0", "user1", ... in the order in which they were defined.
+ *  @param text_p  [NF_CODE_NAME_BYTES] */
+enum { NF_CODE_NAME_BYTES = 16 };
+void nf_elem_name(int type, char *text_p);
+void nf_operator_name(int op, char *text_p);
+
 /** out[i] := left[i] (+) right[i], i < count.  @p out may be @p left or @p
  *  right; otherwise none overlap.
  *  @retval NF_ERR_NOMEM  user operators with out = left only */

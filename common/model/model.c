@@ -70,6 +70,31 @@ enum nf_status nf_model_set_combine(struct nf_model *model, const char *type,
     return NF_OK;
 }
 
+/* ---- hosts ---- */
+
+static bool is_first(const char *names, size_t stride, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(names + j * stride, names + i * stride) == 0)
+            return false;
+    return true;
+}
+
+uint32_t nf_model_hosts_hash(const char *names, size_t stride, size_t count)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t hash = 2166136261u; /* FNV-1a */
+
+        for (const char *c = names + i * stride; *c != '\0'; c++)
+            hash = (hash ^ (uint8_t)*c) * 16777619u;
+        if (is_first(names, stride, i))
+            sum += hash;
+    }
+    return sum != 0 ? sum : 1;
+}
+
 /* ---- the worse of two links ---- */
 
 /* Starts and bytes of the piece that is in force at @p bytes. */

@@ -91,6 +91,11 @@ double nf_model_combine_byte_us(const struct nf_model *model, const char *type,
 enum nf_status nf_model_set_combine(struct nf_model *model, const char *type,
                                     const char *operation, double byte_us);
 
+/** A number for a set of hosts, whatever their order and repetitions; not 0.
+ *  @param names  @p count >= 1 texts, @p stride bytes from one to the next
+ *  O(count^2) */
+uint32_t nf_model_hosts_hash(const char *names, size_t stride, size_t count);
+
 /** The worse of two links, for groups that have both: at every size at least
  *  as slow as either.  Pieces of both that do not fit are joined.  Everything
  *  but the pieces, delta and occupancy is that of @p a. */

@@ -32,6 +32,13 @@ struct nf_mesh_message {
 /** As much as an urgent message of a link takes. */
 enum { NF_MESH_HEAD_BYTES = 1024 };
 
+/** Where a mesh is and how its data travel. */
+struct nf_mesh_place {
+    uint32_t hosts_hash; /**< of its hosts, nf_model_hosts_hash(); 0: not known */
+    bool direct;         /**< not by the pvmds */
+    bool converts;       /**< some data go in XDR */
+};
+
 enum nf_mesh_event_kind {
     NF_MESH_MESSAGE, /**< member, message */
     NF_MESH_LEFT,    /**< member: it has closed its mesh, its task has ended, or
@@ -60,6 +67,8 @@ struct nf_mesh_ops {
     uint64_t (*moved_bytes)(const struct nf_mesh *mesh);
     void (*drop)(struct nf_mesh *mesh);
     bool (*has_urgent)(const struct nf_mesh *mesh, uint32_t member);
+    void (*place)(const struct nf_mesh *mesh, struct nf_mesh_place *place_p);
+    uint32_t (*host_of)(const struct nf_mesh *mesh, uint32_t member);
 };
 
 /** A mesh's object starts with this. */
@@ -148,6 +157,24 @@ static inline bool nf_mesh_has_urgent(const struct nf_mesh *mesh,
 {
     return mesh->ops->has_urgent != NULL &&
            mesh->ops->has_urgent(mesh, member);
+}
+
+/** @return false: it does not know */
+static inline bool nf_mesh_place(const struct nf_mesh *mesh,
+                                 struct nf_mesh_place *place_p)
+{
+    if (mesh->ops->place == NULL)
+        return false;
+    mesh->ops->place(mesh, place_p);
+    return true;
+}
+
+/** @return a number for the host of @p member, the same in all members */
+static inline uint32_t nf_mesh_host_of(const struct nf_mesh *mesh,
+                                       uint32_t member)
+{
+    return mesh->ops->host_of == NULL ? member
+                                      : mesh->ops->host_of(mesh, member);
 }
 
 /** A mesh of some members, with queues and a context of its own.  All of them

@@ -13,6 +13,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/model/model.h"
 #include "common/net/mesh_inbox.h"
 #include "common/wire/link.h"
 
@@ -366,6 +367,25 @@ static enum nf_status local_subset(struct nf_mesh *mesh,
     return NF_OK;
 }
 
+static void local_place(const struct nf_mesh *mesh,
+                        struct nf_mesh_place *place_p)
+{
+    static const char name[] = "local";
+
+    (void)mesh;
+    *place_p = (struct nf_mesh_place){
+        .hosts_hash = nf_model_hosts_hash(name, sizeof(name), 1),
+        .direct = true,
+    };
+}
+
+static uint32_t local_host_of(const struct nf_mesh *mesh, uint32_t member)
+{
+    (void)mesh;
+    (void)member;
+    return 0;
+}
+
 static const struct nf_mesh_ops local_ops = {
     .name = "local",
     .send = local_send,
@@ -377,6 +397,8 @@ static const struct nf_mesh_ops local_ops = {
     .close = local_close,
     .pause = local_pause,
     .moved_bytes = local_moved_bytes,
+    .place = local_place,
+    .host_of = local_host_of,
 };
 
 static enum nf_status make_world(uint32_t count, struct world **world_p,

@@ -518,6 +518,13 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
     nf_pvm_return(&guard);
 }
 
+static uint32_t pvm_host_of(const struct nf_mesh *mesh, uint32_t member)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+
+    return (uint32_t)nf_pvm_host_of(p->members[member].tid);
+}
+
 const struct nf_mesh_ops nf_mesh_pvm = {
     .name = "pvm",
     .send = pvm_send_to,
@@ -531,4 +538,6 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .moved_bytes = pvm_moved_bytes,
     .drop = pvm_drop,
     .has_urgent = pvm_has_urgent,
+    .place = nf_mesh_pvm_place,
+    .host_of = pvm_host_of,
 };

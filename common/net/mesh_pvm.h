@@ -62,6 +62,7 @@ struct mesh_pvm {
     bool shy; /**< opened without a meeting: nothing goes to a member behind
                    this one before that has spoken, since what goes by the pvmds
                    could be overtaken on the route that it opens */
+    bool direct;    /**< on direct routes */
     bool signalled; /**< fd was written and not read */
     int fd;         /**< eventfd: has something for a sleeper */
     int *fds;
@@ -116,6 +117,8 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
                                   struct nf_mesh **mesh_p,
                                   struct nf_error *err);
 void nf_mesh_pvm_close(struct nf_mesh *mesh);
+void nf_mesh_pvm_place(const struct nf_mesh *mesh,
+                       struct nf_mesh_place *place_p);
 
 /** Send one frame.  In the context of the mesh. */
 void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,

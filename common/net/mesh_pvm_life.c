@@ -190,6 +190,7 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         return status;
     sub->id = id;
     sub->shy = p->shy;
+    sub->direct = p->direct;
     for (uint32_t i = 0; i < count; i++) {
         const struct mesh_member *old = &p->members[members[i]];
 

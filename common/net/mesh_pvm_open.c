@@ -18,6 +18,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/model/model.h"
 #include "common/net/mesh_pvm.h"
 
 enum {
@@ -294,6 +295,30 @@ static void compare_formats(struct mesh_pvm *p)
     nf_free(hosts);
 }
 
+void nf_mesh_pvm_place(const struct nf_mesh *mesh,
+                       struct nf_mesh_place *place_p)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+    char(*names)[64] = nf_calloc(p->base.ranks, sizeof(*names));
+    struct nf_pvm_host *hosts = NULL;
+    size_t count = 0;
+
+    *place_p = (struct nf_mesh_place){ .direct = p->direct };
+    if (names == NULL || nf_pvm_hosts(&hosts, &count) != NF_OK)
+        count = 0;
+    for (uint32_t i = 0; i < p->base.ranks && count > 0; i++) {
+        place_p->converts = place_p->converts || p->members[i].convert;
+        for (size_t h = 0; h < count; h++)
+            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
+                memcpy(names[i], hosts[h].name, sizeof(names[i]));
+    }
+    if (count > 0)
+        place_p->hosts_hash =
+            nf_model_hosts_hash(names[0], sizeof(names[0]), p->base.ranks);
+    nf_free(hosts);
+    nf_free(names);
+}
+
 /* ----------------------------------------------------------------- open */
 
 static enum nf_status meet(struct meeting *m, struct nf_error *err)
@@ -397,6 +422,7 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
         nf_mesh_pvm_free(p);
         return status;
     }
+    p->direct = true;
     status = connect_all(p, &m, err);
     if (status == NF_OK)
         *mesh_p = &p->base;
@@ -424,6 +450,7 @@ enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
         return status;
     p->id = cookie;
     p->shy = true;
+    p->direct = routes;
     status = enter(p, context, owned, cookie, routes, err);
     for (uint32_t i = 0; i < rank && status == NF_OK; i++)
         nf_link_set_window(&p->members[i].link, nf_pvm_window_bytes());

@@ -173,6 +173,8 @@ struct nf_group_msg {
     uint64_t cookie;
     uint32_t context;
     uint32_t rank, count;    /**< rank < count, count >= 2 */
+    char algorithm[64];      /**< of its call, as nf_group_options.algorithms;
+                                  "": that of the built-in model */
     const uint8_t *tids;     /**< [count] u32 little endian; borrowed */
 };
 

@@ -92,7 +92,7 @@ enum nf_status nf_get_holding(const uint8_t *data, size_t bytes,
 enum nf_status nf_put_group(struct nf_body *body, const struct nf_group_msg *m,
                             const int *tids)
 {
-    body_start(body, 60 + TID_BYTES * (size_t)m->count);
+    body_start(body, 60 + sizeof(m->algorithm) + TID_BYTES * (size_t)m->count);
     put_u32(body, (uint32_t)m->purpose);
     put_u64(body, m->id);
     put_u64(body, m->round);
@@ -102,6 +102,7 @@ enum nf_status nf_put_group(struct nf_body *body, const struct nf_group_msg *m,
     put_u32(body, m->context);
     put_u32(body, m->rank);
     put_u32(body, m->count);
+    put_text(body, m->algorithm, sizeof(m->algorithm));
     for (uint32_t i = 0; i < m->count; i++)
         put_u32(body, (uint32_t)tids[i]);
     return body_end(body);
@@ -122,6 +123,7 @@ enum nf_status nf_get_group(const uint8_t *data, size_t bytes,
     m_p->context = get_u32(&in);
     m_p->rank = get_u32(&in);
     m_p->count = get_u32(&in);
+    get_text(&in, m_p->algorithm, sizeof(m_p->algorithm));
     m_p->tids = NULL;
     if (purpose >= NF_GROUP_PURPOSES || m_p->count < 2 ||
         m_p->rank >= m_p->count || m_p->count > in.left / TID_BYTES ||

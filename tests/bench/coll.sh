@@ -5,7 +5,7 @@
 # samples are the slowest member's time of one call, and medians are compared.
 #
 #   coll.sh [-w WORLDS] [-o OPS] [-s SIZES] [-x SIDES] [-r ROUNDS] [-t MS]
-#           [-l SECONDS] [-d FILE]
+#           [-l SECONDS] [-d FILE] [-a REPEATS]
 #
 #   -w  HOSTS:RATE ...: a lab of so many hosts, its links as for `nowfarm lab
 #       up`, or `none`; local:MEMBERS is this machine without a lab
@@ -16,6 +16,9 @@
 #   -t  each run repeats an operation for so long, but 2 to 200 times
 #   -l  limit for one run of one side
 #   -d  all samples go to FILE: world, side, operation, bytes, microseconds
+#   -a  then also every algorithm of ours, so many calls of each: what auto takes
+#       beside the others, slowest last, and whether it is within 10 % of the
+#       best or not above the middle half of the best one's times
 #
 # Needs root or user namespaces, as the lab does.  A side that is not installed
 # is left out, in one line.  Debian: openmpi-bin libopenmpi-dev, mpich
@@ -26,13 +29,13 @@ need_pvm
 worlds="5:100mbit 8:100mbit 5:1gbit 5:none local:8"
 ops=bcast,reduce,allreduce,scan,gather,scatter,alltoall,barrier
 sizes=8,65536,1048576
-left_out='' budget_ms=300 limit_s=150 samples=
+left_out='' budget_ms=300 limit_s=150 samples='' all_repeats=
 wrong() {
     echo "coll.sh: $*" >&2
     exit 2
 }
 usage() { sed -n '2,/^\. /s/^# \{0,1\}//p' "$0"; }
-while getopts w:o:s:x:r:t:l:d:h option; do
+while getopts w:o:s:x:r:t:l:d:a:h option; do
     case $option in
     w) worlds=$OPTARG ;;
     o) ops=$OPTARG ;;
@@ -42,13 +45,14 @@ while getopts w:o:s:x:r:t:l:d:h option; do
     t) budget_ms=$OPTARG ;;
     l) limit_s=$OPTARG ;;
     d) samples=$OPTARG ;;
+    a) all_repeats=$OPTARG ;;
     h) usage; exit 0 ;;
     *) wrong "see coll.sh -h" ;;
     esac
 done
 shift $((OPTIND - 1))
 [ $# = 0 ] || wrong "what is $1? See coll.sh -h"
-for number in "$repeats" "$budget_ms" "$limit_s"; do
+for number in "$repeats" "$budget_ms" "$limit_s" "${all_repeats:-1}"; do
     [[ $number =~ ^[1-9][0-9]{0,5}$ ]] || wrong "$number is not a number from 1"
 done
 for op in ${ops//,/ }; do
@@ -162,16 +166,19 @@ ours_lines() { # OP
     done
     [ $n -gt 0 ]
 }
-side_ours() {
-    local op where=() status
+set_where() { # where our members are, as options
     if [ "$rate" = local ]; then
         where=(--slaves "$hosts")
     else
         tr , '\n' <<< "$names" > "$work/hosts"
         where=(--hosts "$work/hosts" --slaves "$hosts")
     fi
+}
+side_ours() {
+    local op where status
+    set_where
     for op in ${ops//,/ }; do
-        on_first "$NF" coll-bench "$op" --sizes "$sizes" "${where[@]}" --json \
+        on_first "$NF" coll-bench "$op" --sizes "${sizes//,/B,}B" "${where[@]}" --json \
             > "$work/ours"
         status=$?
         [ $status = 2 ] && continue # not an operation of ours
@@ -329,6 +336,53 @@ goal_lines() { # one goal a line, with what became of it
         done
     done
 }
+# --- every algorithm -------------------------------------------------------
+
+# all_lines FILE.csv: for each size a line of auto, then one of each algorithm
+# with segments, median, its ratio to auto's, and auto's verdict
+all_lines() {
+    sort -t , -k 3,3n -k 10,10g "$1" | awk -F, '
+        function finish(    i, good) {
+            if (auto == "")
+                return
+            good = auto <= 1.1 * us[1] || auto <= q3[1]
+            printf("auto: %-14s %9s  %-26s %9.1f us  %6.3f x the best  %s\n",
+                op, bytes, taken, auto, auto / us[1], good ? "met" : "missed")
+            for (i = 1; i <= n; i++)
+                printf("  %-37s %-9s %9.1f us  %6.3f  [%.1f %.1f]%s\n",
+                    name[i], "", us[i], us[i] / auto, q1[i], q3[i],
+                    auto >= q1[i] && auto <= q3[i] ? "  auto is inside" : "")
+        }
+        BEGIN { bytes = "none" }
+        $3 !~ /^[0-9]+$/ { next }
+        $3 != bytes { finish(); bytes = $3; n = 0; auto = "" }
+        { op = $1; label = $4 ($5 > 1 ? " k=" $5 : "") }
+        $6 == 1 { auto = $10; taken = label; next }
+        { name[++n] = label; us[n] = $10; q1[n] = $9; q3[n] = $11 }
+        END { finish() }'
+}
+# every_algorithm: of all operations in this world, the lines to $here/auto too
+every_algorithm() {
+    local op where status
+    set_where
+    printf '\n# auto beside every algorithm, %s calls each\n' "$all_repeats"
+    for op in ${ops//,/ }; do
+        on_first "$NF" coll-bench "$op" --algorithm all --sizes \
+            "${sizes//,/B,}B" "${where[@]}" --repeat "$all_repeats" \
+            --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
+        status=$?
+        [ $status = 2 ] && continue # not an operation of ours
+        if [ $status = 0 ]; then
+            all_lines "$work/all.csv" | tee -a "$here/auto"
+        else
+            echo "# $op failed: $(head -n 1 "$work/err")"
+            echo "all-$op" >> "$here/failed"
+        fi
+    done
+    [ ! -s "$here/auto" ] || printf '# auto: %s met, %s missed\n' \
+        "$(grep -c ' met$' "$here/auto")" "$(grep -c ' missed$' "$here/auto")"
+}
+
 verdict() { # GOT MOST
     if [ "$1" = - ]; then
         echo open
@@ -371,6 +425,7 @@ for world in $worlds; do
             if has $side; then once $side; fi
         done
     done
+    [ -z "$all_repeats" ] || [ -z "$have_ours" ] || every_algorithm
     world_down
     table
     goal_lines | tee -a "$work/goals"

@@ -24,7 +24,7 @@ place=${PLACE:-}
 live_hosts=${LIVE_HOSTS:-5} live_rate=${RATE:-100mbit}
 live_seconds=${LIVE_SECONDS:-600} live_repeats=${REPEATS:-5}
 ops="bcast reduce allreduce scan gather"
-sizes=16,64,256,1KiB,4KiB,16KiB,64KiB,256KiB,512KiB,1MiB,4MiB
+sizes=16B,64B,256B,1KiB,4KiB,16KiB,64KiB,256KiB,512KiB,1MiB,4MiB
 names='sp2 t3e cluster'
 export NOWFARM_LAB=nf-coll-$$
 
@@ -36,9 +36,12 @@ bench() { timeout -k 5 60 "$NF" coll-bench "$@" || touch "$work/failed"; }
 
 # ------------------------------------------------------------------ the model
 
+# with_units SIZES: plain numbers are bytes
+with_units() { sed -E 's/([0-9])(,|$)/\1B\2/g' <<< "$1"; }
+
 # cost MACHINE,delta=D P ALGORITHM SIZES: lines "bytes k us"
 cost() {
-    bench "${3%%.*}" --model "$1" --slaves "$2" --algorithm "$3" --sizes "$4" \
+    bench "${3%%.*}" --model "$1" --slaves "$2" --algorithm "$3" --sizes "$(with_units "$4")" \
         --csv "$work/cost.csv" > /dev/null
     awk -F, 'NR > 1 {print $3, $5, $13}' "$work/cost.csv"
 }
@@ -103,7 +106,7 @@ crossover() {
 }
 # the same as cost, with a file of its own: both run at a time
 work_b() {
-    bench "${3%%.*}" --model "$1" --slaves "$2" --algorithm "$3" --sizes "$4" \
+    bench "${3%%.*}" --model "$1" --slaves "$2" --algorithm "$3" --sizes "$(with_units "$4")" \
         --csv "$work/cost-b.csv" > /dev/null
     awk -F, 'NR > 1 {print $3, $5, $13}' "$work/cost-b.csv"
 }
@@ -187,7 +190,7 @@ live_up() {
     seq -f 'ws%g' 0 $((live_hosts - 1)) > "$work/hosts"
 }
 live_bench() { # OP
-    local args=("$1" --algorithm all --sizes 8,1KiB,16KiB,128KiB,1MiB
+    local args=("$1" --algorithm all --sizes 8B,1KiB,16KiB,128KiB,1MiB
         --slaves "$(seq -s , 2 "$live_hosts")" --repeat "$live_repeats"
         --csv "$work/live.csv")
     local limit=$((live_until - SECONDS))

@@ -31,7 +31,7 @@ has_all() {
 }
 
 # --- predictions: nothing runs
-run coll-bench bcast --model sp2 --slaves 4,16 --sizes 8,64KiB --algorithm all --json
+run coll-bench bcast --model sp2 --slaves 4,16 --sizes 8B,64KiB --algorithm all --json
 same "model: exit status" "$rc" 0
 check "model: stdout is one JSON object" only_json
 same "model: nothing was run" "$(json transport)" null
@@ -46,7 +46,7 @@ check "no virtual machine was started" no_pvmd
 
 # --- threads
 run coll-bench all --algorithm all --transport local --slaves 3 \
-    --sizes 8,40000 --repeat 2 --json
+    --sizes 8B,40000B --repeat 2 --json
 same "local: exit status" "$rc" 0
 check "local: stdout is one JSON object" only_json
 has_all "local"
@@ -56,7 +56,7 @@ run coll-bench allgather --algorithm rec_doubling --transport local --slaves 4 \
     --repeat 2
 same "an algorithm by its short name: exit status" "$rc" 0
 check "and its name is told" grep -q '^allgather.rec_doubling ' out
-run coll-bench bcast --algorithm bcast.pipeline.fd --segments 5 --sizes 1000 \
+run coll-bench bcast --algorithm bcast.pipeline.fd --segments 5 --sizes 1000B \
     --transport local --slaves 2,3 --repeat 1 --json
 same "segments as asked for" "$(rows segments | sort -u)" 5
 same "for each number of members" "$(rows slaves | tr '\n' ' ')" "2 3 "
@@ -76,9 +76,10 @@ bad "an algorithm of another operation" bcast --algorithm reduce.linear
 bad "an algorithm for all operations" all --algorithm binomial
 bad "an algorithm for 4 only" allgather --algorithm rec_doubling --slaves 3 --transport local
 bad "no size" bcast --sizes ""
-bad "a size of 0" bcast --sizes 0
-bad "a size in words" bcast --sizes 8,big
-bad "half a double" reduce --sizes 12
+bad "a size of 0" bcast --sizes 0B
+bad "a size without its unit" bcast --sizes 8B,4096
+bad "a size in words" bcast --sizes 8B,big
+bad "half a double" reduce --sizes 12B
 bad "one member" bcast --slaves 1
 bad "members in words" bcast --slaves few
 bad "no segments" bcast --segments 0
@@ -100,7 +101,7 @@ check "nothing was started for these" no_pvmd
 
 # --- tuning, between threads
 run -t 120 coll-bench bcast --tune -o table --transport local --slaves 4 \
-    --sizes 8,4KiB,256KiB --repeat 3 --json
+    --sizes 8B,4KiB,256KiB --repeat 3 --json
 same "tune: exit status" "$rc" 0
 check "tune: the table has rules for 4" grep -q '^rule bcast any 4 ' table
 check "tune: and for 2" grep -q '^rule bcast any 2 ' table
@@ -113,7 +114,7 @@ same "tuning more keeps the other rules" "$(grep '^rule bcast' table)" \
     "$(grep '^rule bcast' before)"
 check "tuning more adds some" grep -q '^rule barrier any 4 ' table
 run coll-bench bcast --table table --transport local --slaves 4 \
-    --sizes 8,4KiB,256KiB --repeat 1 --json
+    --sizes 8B,4KiB,256KiB --repeat 1 --json
 same "with the table: exit status" "$rc" 0
 same "with the table: that is where the model is from" "$(json model.source)" table
 same "with the table: its algorithms" "$(rows algorithm | tr '\n' ' ')" \
@@ -122,20 +123,20 @@ same "with the table: its algorithms" "$(rows algorithm | tr '\n' ' ')" \
             ($5 == "max" || m <= $5) {print $6; exit}' table
     done | tr '\n' ' ')"
 sed 's/^rule bcast any 4 max [^ ]*/rule bcast any 4 max bcast.flat/' table > damaged
-run coll-bench bcast --table damaged --transport local --slaves 4 --sizes 8 \
+run coll-bench bcast --table damaged --transport local --slaves 4 --sizes 8B \
     --repeat 1 --json
 same "a damaged table: exit status" "$rc" 0
 same "a damaged table: the model is measured" "$(json model.source)" measured
 same "a damaged table: one line" "$(err_lines)" 1
 check "a damaged table: with its name" err_says 'damaged: .*going by the model'
-run coll-bench bcast --table missing --transport local --slaves 2 --sizes 8 \
+run coll-bench bcast --table missing --transport local --slaves 2 --sizes 8B \
     --repeat 1
 same "no table: exit status" "$rc" 0
 check "no table: is told" err_says 'missing: No such file'
 
 if command -v gnuplot > /dev/null; then
     run coll-bench bcast --algorithm all --transport local --slaves 3 --repeat 1 \
-        --sizes 8,4KiB --plot size.svg --csv size.csv
+        --sizes 8B,4KiB --plot size.svg --csv size.csv
     same "plot: exit status" "$rc" 0
     check "plot: a picture" grep -q '<svg' size.svg
     run coll-bench bcast --model t3e --slaves 2,4,8,16 --sizes 64KiB --plot p.svg
@@ -145,7 +146,7 @@ fi
 
 # --- tasks
 grep -q '^#define HAVE_PVM3 1' "$top_builddir/config.h" || finish
-run -t 120 coll-bench all --algorithm all --slaves 5 --sizes 8,40000 --repeat 2 --json
+run -t 120 coll-bench all --algorithm all --slaves 5 --sizes 8B,40000B --repeat 2 --json
 same "pvm: exit status" "$rc" 0
 check "pvm: stdout is one JSON object" only_json
 has_all "pvm"
@@ -153,7 +154,7 @@ same "pvm: transport" "$(json transport)" pvm
 check "pvm: nothing is left of the members" wait_until 5 no_slaves
 check "pvm: nor of the virtual machine" wait_until 5 no_pvmd
 for op in $ops; do
-    run coll-bench "$op" --slaves 5 --sizes 64,8KiB --repeat 2 --json
+    run coll-bench "$op" --slaves 5 --sizes 64B,8KiB --repeat 2 --json
     same "pvm, $op: exit status" "$rc" 0
     at_least "pvm, $op: results" "$(rows median_us | wc -l)" 1
 done
@@ -170,7 +171,7 @@ same "a file with no use of this host is turned down" "$(
 # --- PVM's group library beside it
 if [ -x "${PVM_ROOT:-/usr/lib/pvm3}/lib/pvmgs" ] &&
     grep -q '^NF_COLL_GROUP = ' "$top_builddir/Makefile"; then
-    run coll-bench all --group-library --slaves 4 --sizes 8,40000 --repeat 2 --json
+    run coll-bench all --group-library --slaves 4 --sizes 8B,40000B --repeat 2 --json
     same "libgpvm3: exit status" "$rc" 0
     same "libgpvm3: what it has" "$(rows op > o; rows libgpvm3_us > u
         paste o u | awk '$2 != "null" {print $1}' | uniq | sort | tr '\n' ' ')" \

@@ -37,6 +37,17 @@ check "all $(wc -l < plans) plans of the goldens are printed as they are there" 
     cmp got want
 check "and nothing is said of them" cmp err /dev/null
 
+# --- two levels, neighbours sharing hosts
+for op in bcast reduce allreduce barrier; do
+    run plan $op two_level --ranks 13 --per-host 4 --check
+    same "$op between 4 hosts: exit status" "$rc" 0
+    check "$op between 4 hosts: hosts talk by their leaders" \
+        awk -F '\t' 'int($6 / 4) != int($7 / 4) && ($6 % 4 || $7 % 4) {exit 1}' \
+        "$work/out"
+done
+run plan bcast two_level --ranks 13 --per-host 0
+same "no ranks a host: exit status" "$rc" 2
+
 # --- every algorithm, checked, for some P and k
 while read -r plan; do
     for ranks in 1 2 7 16 64; do

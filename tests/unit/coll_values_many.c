@@ -50,10 +50,10 @@ struct coll_values_count coll_values_sweep(enum nf_coll_op op)
             size_t nroots = p < 3 ? p : p == 3 ? 3 : 4;
 
             for (size_t i = 0; can(algorithm, p) && i < nroots * nks; i++)
-                check_one(
-                    algorithm,
-                    &(struct nf_coll_args){ p, roots[i / nks], ks[i % nks] },
-                    &count);
+                check_one(algorithm,
+                          &(struct nf_coll_args){ p, roots[i / nks],
+                                                  ks[i % nks], NULL },
+                          &count);
         }
     }
     return count;
@@ -188,7 +188,7 @@ struct coll_values_count coll_values_parts(enum nf_coll_op op)
     for (size_t a = 0; nf_coll_table[a] != NULL; a++)
         for (uint32_t p = 7; p <= 8; p++)
             if (nf_coll_table[a]->op == op && can(nf_coll_table[a], p))
-                check_parts(nf_coll_table[a], &(struct nf_coll_args){ p, 2, 3 },
-                            &count);
+                check_parts(nf_coll_table[a],
+                            &(struct nf_coll_args){ p, 2, 3, NULL }, &count);
     return count;
 }

@@ -375,6 +375,12 @@ static void fake_pause(struct nf_mesh *base, uint32_t member, bool paused)
     settle(of(base)->world);
 }
 
+/* Three members a host, going round. */
+static uint32_t fake_host_of(const struct nf_mesh *base, uint32_t member)
+{
+    return member % ((base->ranks + 2) / 3);
+}
+
 static const struct nf_mesh_ops fake_ops = {
     .name = "fake",
     .send = fake_send,
@@ -387,6 +393,7 @@ static const struct nf_mesh_ops fake_ops = {
     .pause = fake_pause,
     .moved_bytes = fake_moved_bytes,
     .drop = fake_drop,
+    .host_of = fake_host_of,
 };
 
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed)

@@ -477,7 +477,7 @@ bool write_table(const char *path)
     rules.model.delta = 1;
     snprintf(rules.model.date, sizeof(rules.model.date), "%s",
              "2026-11-21T23:50:30Z");
-    snprintf(rules.library, sizeof(rules.library), "1.0.0");
+    rules.model.route = NF_MODEL_ROUTE_DIRECT;
     ok = nf_coll_rules_add(&rules, &rule) == NF_OK &&
          nf_coll_rules_write(&rules, &text, &bytes, NULL) == NF_OK;
     file = ok ? fopen(path, "wb") : NULL;

@@ -186,13 +186,14 @@ static void repeats_fill_the_budget(void)
 
 static void lists_of_sizes_are_read(void)
 {
-    static const char *const wrong[] = { "",   "0",   "8,,9",   "8,x",
-                                         "-1", "1.5", "512MiB", "8 9" };
+    static const char *const wrong[] = { "",    "0B",   "8B,,9B", "8B,x",
+                                         "-1B", "1.5",  "512MiB", "8B 9B",
+                                         "8",   "4096", "1KiB,8" };
     uint64_t sizes[COLL_SIZES_MAX];
     unsigned count;
     struct nf_error err;
 
-    CU_ASSERT_EQUAL(coll_parse_sizes("8,64KiB,1MB", sizes, &count, &err),
+    CU_ASSERT_EQUAL(coll_parse_sizes("8B,64KiB,1MB", sizes, &count, &err),
                     NF_OK);
     CU_ASSERT_EQUAL(count, 3);
     CU_ASSERT_EQUAL(sizes[0], 8);

@@ -107,6 +107,49 @@ static void not_blocking_costs_one_start(void)
                            100 + 32, 1e-9);
 }
 
+static double cost_with_occupancy(const char *name, uint32_t ranks,
+                                  double bytes)
+{
+    const struct nf_coll_algorithm *algorithm = nf_coll_find(name);
+    const struct nf_coll_price price = {
+        .npieces = 1,
+        .pieces = { { 0, 100, 0.5 } },
+        .occupancy_us = 20,
+        .ports = NF_PORTS_FULL,
+    };
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(algorithm);
+    return algorithm->cost_us(algorithm, &price, ranks, bytes, 1);
+}
+
+/* The first takes its time, each other one what it keeps the root busy or its
+ * link, whichever is more; trees do not care. */
+static void each_message_keeps_the_root_busy(void)
+{
+    static const struct {
+        const char *name;
+        double small, large; /* P = 9, 8 and 64 bytes */
+    } rows[] = {
+        { "gather.linear_nb", 104 + 7 * 20, 132 + 7 * 32 },
+        { "scatter.linear_nb", 104 + 7 * 20, 132 + 7 * 32 },
+        { "bcast.flat", 104 + 7 * 20, 132 + 7 * 32 },
+        { "bcast.knomial3", 2 * (104 + 20), 2 * (132 + 32) },
+        { "bcast.knomial8", 104 + (104 + 6 * 20), 132 + (132 + 6 * 32) },
+        { "gather.linear", 8 * 104, 8 * 132 },
+        { "gather.binomial", 4 * 100 + 8 * 4, 4 * 100 + 8 * 32 },
+        { "scatter.binomial", 4 * 100 + 8 * 4, 4 * 100 + 8 * 32 },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        CU_ASSERT_DOUBLE_EQUAL(cost_with_occupancy(rows[i].name, 9, 8),
+                               rows[i].small, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(cost_with_occupancy(rows[i].name, 9, 64),
+                               rows[i].large, 1e-9);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(cost_with_occupancy("gather.linear_nb", 2, 8), 104,
+                           1e-9);
+}
+
 static void not_blocking_is_one_round(void)
 {
     const struct nf_coll_args args = { .ranks = 12, .root = 5, .segments = 1 };
@@ -188,6 +231,7 @@ static CU_TestInfo tests[] = {
     { "the schedule of one rank is its part of the whole",
       the_part_of_a_rank_is_a_part },
     { "not blocking costs one start-up", not_blocking_costs_one_start },
+    { "each message keeps the root busy", each_message_keeps_the_root_busy },
     { "not blocking is one round", not_blocking_is_one_round },
     { "a radix means fewer rounds of more messages",
       a_radix_is_rounds_and_messages },

@@ -207,7 +207,8 @@ static bool prunes(const struct nf_coll_algorithm *algorithm, uint32_t ranks,
                    uint64_t elements)
 {
     const struct nf_coll_args args = { ranks, 0,
-                                       nf_coll_clamp_segments(elements, 3) };
+                                       nf_coll_clamp_segments(elements, 3),
+                                       NULL };
     struct nf_schedule s;
     uint64_t want, got, messages, left;
     struct nf_error err;
@@ -237,12 +238,64 @@ static void test_short(void)
         }
 }
 
+static const char *chosen(enum nf_coll_op op, uint32_t ranks, uint64_t bytes,
+                          double occupancy_us)
+{
+    const struct nf_coll_query query = { op, ranks, 0, bytes, bytes, true };
+    const struct nf_model model = { .npieces = 1,
+                                    .pieces = { { 0, 176, 0.105 } },
+                                    .delta = 1,
+                                    .occupancy_us = occupancy_us };
+    const struct nf_coll_network network =
+        nf_coll_network_of(&model, NULL, NULL);
+    struct nf_coll_choice choice;
+
+    if (!nf_coll_select_by_model(&query, &network, &choice))
+        return "none";
+    return choice.algorithm->name;
+}
+
+/* Of many small messages each keeps the root busy: then a tree pays.  Where
+ * that is not known, all at once is believed to cost nothing but the link. */
+static void test_occupancy(void)
+{
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_GATHER, 4, 8, 30),
+                           "gather.linear_nb");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_GATHER, 64, 8, 30),
+                           "gather.binomial");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_GATHER, 64, 8, 0),
+                           "gather.linear_nb");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_GATHER, 64, 1 << 17, 30),
+                           "gather.linear_nb");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_SCATTER, 4, 8, 30),
+                           "scatter.linear_nb");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_SCATTER, 64, 8, 30),
+                           "scatter.binomial");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_SCATTER, 64, 1 << 17, 30),
+                           "scatter.linear_nb");
+}
+
+/* A sender that is free long before its message is there has time for more:
+ * few ranks are told by the root itself, more by a flat tree. */
+static void test_free_senders(void)
+{
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_BCAST, 4, 8, 30), "bcast.flat");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_BCAST, 16, 8, 30), "bcast.knomial4");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_BCAST, 16, 8, 170), "bcast.binomial");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_BCAST, 16, 8, 0), "bcast.binomial");
+    CU_ASSERT_STRING_EQUAL(chosen(NF_COLL_BCAST, 16, 1 << 20, 30),
+                           "bcast.circulant");
+}
+
 int main(void)
 {
     CU_TestInfo laws[] = {
         { "between half and full duplex", test_between },
         { "nothing is cheaper than the choice", test_best },
         { "prices in pieces", test_pieces },
+        { "small blocks of many ranks take a tree", test_occupancy },
+        { "small messages of a free sender take a flat tree",
+          test_free_senders },
         { "which calls an algorithm serves", test_serves },
         { "vectors with fewer elements than blocks", test_short },
         CU_TEST_INFO_NULL,

@@ -411,6 +411,64 @@ static void test_no_memory(void)
     free(whole);
 }
 
+/* Rules of a later version are not gone by, and not lost when written again. */
+static void test_unknown(void)
+{
+    char lines[4096], *whole, *again;
+    struct nf_coll_rules got;
+    struct nf_error warning, err;
+    size_t bytes;
+
+    snprintf(lines, sizeof(lines), "%s%s", text,
+             "rule bcast any 8 77 bcast.later 4096B\n"
+             "rule bcaster any 8 max bcaster.best model\n");
+    whole = sealed(lines);
+    nf_coll_rules_init(&got);
+    CU_ASSERT_EQUAL(read_text(whole, &got, &warning, &err), NF_OK);
+    CU_ASSERT_STRING_EQUAL(
+        warning.text, "line 17: rule ignored: algorithm \"bcast.later\" is "
+                      "not known (and 1 more)");
+    CU_ASSERT_EQUAL(got.count, 5);
+    CU_ASSERT_EQUAL(nf_coll_rules_write(&got, &again, &bytes, &err), NF_OK);
+    CU_ASSERT_STRING_EQUAL(again, whole);
+    nf_free(again);
+    nf_coll_rules_forget_unknown(&got, "bcast");
+    CU_ASSERT_STRING_EQUAL(got.unknown,
+                           "rule bcaster any 8 max bcaster.best model\n");
+    nf_coll_rules_forget_unknown(&got, NULL);
+    CU_ASSERT_EQUAL(got.unknown_bytes, 0);
+    nf_coll_rules_fini(&got);
+    free(whole);
+}
+
+/* A table of other hosts, routes, encodings or versions says so. */
+static void test_elsewhere(void)
+{
+    struct nf_coll_rules table;
+    struct nf_coll_place here = nf_coll_place_of(5, true, false);
+    char said[200];
+
+    nf_coll_rules_init(&table);
+    table.model.route = NF_MODEL_ROUTE_DIRECT;
+    CU_ASSERT_FALSE(nf_coll_rules_differ(&table, &here, said, sizeof(said)));
+    snprintf(table.library, sizeof(table.library), "%s", nf_version());
+    table.model.hosts_hash = 5;
+    CU_ASSERT_FALSE(nf_coll_rules_differ(&table, &here, said, sizeof(said)));
+    CU_ASSERT_STRING_EQUAL(said, "");
+    here = nf_coll_place_of(6, false, true);
+    strcpy(table.library, "0.0.1");
+    CU_ASSERT_TRUE(nf_coll_rules_differ(&table, &here, said, sizeof(said)));
+    CU_ASSERT_STRING_EQUAL(
+        said, "tuned between other hosts, for messages by the direct route, "
+              "for data sent as they are, by version 0.0.1");
+    here.hosts_hash = 0; /* who knows */
+    table.model.route = NF_MODEL_ROUTE_DAEMON;
+    table.model.encoding = NF_MODEL_ENCODING_XDR;
+    strcpy(table.library, nf_version());
+    CU_ASSERT_FALSE(nf_coll_rules_differ(&table, &here, said, sizeof(said)));
+    nf_coll_rules_fini(&table);
+}
+
 int main(void)
 {
     CU_TestInfo memory[] = {
@@ -426,6 +484,8 @@ int main(void)
         { "wrong lines under a right checksum", test_wrong_lines },
         { "other versions and unknown names", test_other_versions },
         { "out of memory", test_no_memory },
+        { "rules of later versions are kept", test_unknown },
+        { "a table of elsewhere says so", test_elsewhere },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

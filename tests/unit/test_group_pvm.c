@@ -370,6 +370,17 @@ static void the_same_in_xdr(void)
     unsetenv("NOWFARM_ENCODING");
 }
 
+/* Sizes of blocks travel too, in messages of their own. */
+static void blocks_of_many_sizes_along_trees_in_xdr(void)
+{
+    setenv("NOWFARM_COLL", "gather.binomial,scatter.binomial", 1);
+    run("rounds", 5, -1);
+    setenv("NOWFARM_ENCODING", "xdr", 1);
+    run("rounds", 5, -1);
+    unsetenv("NOWFARM_ENCODING");
+    unsetenv("NOWFARM_COLL");
+}
+
 static void a_killed_task_is_named_and_left_behind(void)
 {
     run("killed", 5, 1);
@@ -397,6 +408,8 @@ int main(int argc, char **argv)
     CU_TestInfo tests[] = {
         { "tasks get right results", tasks_get_right_results },
         { "the same in XDR", the_same_in_xdr },
+        { "blocks of many sizes go along trees, in XDR too",
+          blocks_of_many_sizes_along_trees_in_xdr },
         { "who closes groups and leaves PVM says nothing",
           leaving_says_nothing },
         { "who runs ahead fills nobody's memory",

@@ -258,6 +258,21 @@ static void test_worse(void)
     CU_ASSERT_EQUAL(worse.pieces[0].byte_us, 2);
 }
 
+/* A set: neither order nor repetitions count. */
+static void test_hosts(void)
+{
+    static const char one[][8] = { "ws0", "ws1", "ws2" };
+    static const char two[][8] = { "ws2", "ws0", "ws2", "ws1", "ws0" };
+    static const char other[][8] = { "ws0", "ws1", "ws3" };
+    uint32_t hash = nf_model_hosts_hash(one[0], sizeof(one[0]), 3);
+
+    CU_ASSERT_NOT_EQUAL(hash, 0);
+    CU_ASSERT_EQUAL(nf_model_hosts_hash(two[0], sizeof(two[0]), 5), hash);
+    CU_ASSERT_NOT_EQUAL(nf_model_hosts_hash(one[0], sizeof(one[0]), 2), hash);
+    CU_ASSERT_NOT_EQUAL(nf_model_hosts_hash(other[0], sizeof(other[0]), 3),
+                        hash);
+}
+
 int main(void)
 {
     CU_TestInfo fit[] = {
@@ -272,6 +287,7 @@ int main(void)
         { "exchanges", test_delta },
         { "the time of combining", test_combine },
         { "the worse of two links", test_worse },
+        { "hosts are a set", test_hosts },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

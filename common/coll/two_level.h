@@ -1,0 +1,44 @@
+#ifndef NF_COLL_TWO_LEVEL_H
+#define NF_COLL_TWO_LEVEL_H
+/** @file two_level.h  Ranks that share hosts: on each one leads, leaders talk
+ * to each other along a circulant graph, and each to its own along a binomial
+ *  tree.  So every segment crosses to each host once, however many ranks it
+ * has.
+ *
+ *  Those that add rounds do so from @p round on, and return the round behind
+ *  them. */
+#include "common/coll/coll.h"
+
+struct nf_two_level {
+    uint32_t hosts;
+    uint32_t *members; /**< [P] by host, on each the leader first */
+    uint32_t *first;   /**< [hosts + 1] of members: where a host begins */
+    uint32_t depth;    /**< rounds of the deepest tree in a host */
+};
+
+/** By args->hosts.  Host 0 is the root's, which leads it; elsewhere the lowest
+ *  rank does.  O(P^2).
+ *  @return false: out of memory, and schedule->failed is set */
+bool nf_two_level_init(struct nf_two_level *two,
+                       const struct nf_coll_args *args,
+                       struct nf_schedule *schedule);
+void nf_two_level_fini(struct nf_two_level *two);
+
+/** From leaders to the ranks of their hosts, or backwards in time, combining.
+ *  @param segments  0: messages without items */
+uint32_t nf_two_level_inside(const struct nf_two_level *two, uint32_t segments,
+                             bool backwards, uint32_t round,
+                             struct nf_schedule *schedule);
+/** From the leader of host 0 to the others, or backwards. */
+uint32_t nf_two_level_between(const struct nf_two_level *two, uint32_t segments,
+                              bool backwards, uint32_t round,
+                              struct nf_schedule *schedule);
+/** All leaders hear of all. */
+uint32_t nf_two_level_meet(const struct nf_two_level *two, uint32_t round,
+                           struct nf_schedule *schedule);
+
+/** There is no formula: prices know of one kind of link only.  INFINITY. */
+double nf_two_level_cost_us(const struct nf_coll_algorithm *self,
+                            const struct nf_coll_price *price, uint32_t ranks,
+                            double bytes, uint32_t segments);
+#endif

@@ -1,0 +1,112 @@
+/* What the executor sends: the data of a step, and before them the sizes of its
+ * blocks where the receiver may not know them. */
+#include "config.h"
+#include "common/group/exec_data.h"
+#include <string.h>
+
+static enum nf_status send_head(struct nf_exec *exec,
+                                const struct nf_plan_step *step,
+                                uint32_t segment, struct nf_blob *payload,
+                                uint64_t bytes)
+{
+    uint8_t encoded[NF_HEAD_BYTES];
+    struct nf_head head = exec->head;
+    struct nf_mesh_message message = { .head = encoded,
+                                       .head_bytes = sizeof(encoded),
+                                       .payload = payload };
+
+    head.step = step->round;
+    head.segment = segment;
+    head.bytes = bytes;
+    nf_head_encode(&head, encoded);
+    return nf_mesh_send(exec->mesh, step->peer, &message);
+}
+
+bool nf_exec_lists(const struct nf_exec *exec, const struct nf_plan_step *step)
+{
+    return exec->sizes != NULL && step->lists;
+}
+
+static uint32_t count_items(const struct nf_exec *exec,
+                            const struct nf_plan_step *step)
+{
+    uint32_t count = 0;
+
+    for (uint32_t s = 0; s < step->nspans; s++)
+        count += exec->plan->spans[step->first_span + s].count;
+    return count;
+}
+
+static enum nf_status send_list(struct nf_exec *exec, uint32_t self)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+    size_t bytes = count_items(exec, step) * sizeof(uint64_t);
+    struct nf_blob *payload = nf_blob_create(bytes, NF_INT64);
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
+    enum nf_status status;
+    uint8_t *to;
+    uint32_t i;
+
+    if (payload == NULL)
+        return NF_ERR_NOMEM;
+    to = payload->data;
+    while (nf_exec_walk_next(&walk, &i)) {
+        memcpy(to, &exec->sizes[i], sizeof(uint64_t));
+        to += sizeof(uint64_t);
+    }
+    status =
+        send_head(exec, step, step->first_item | NF_HEAD_SIZES, payload, bytes);
+    nf_blob_unref(payload);
+    return status;
+}
+
+enum nf_status nf_exec_send_step(struct nf_exec *exec, uint32_t self)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+    struct nf_blob *payload;
+    enum nf_status status = NF_OK;
+    uint64_t bytes;
+
+    if (exec->plan->items == 0)
+        return send_head(exec, step, step->first_item, NULL, 0);
+    if (nf_exec_lists(exec, step))
+        status = send_list(exec, self);
+    if (status != NF_OK || nf_exec_step_bytes(exec, step) == 0)
+        return status; /* the receiver knows that nothing comes */
+    payload = nf_exec_payload(exec, self, &bytes);
+    if (payload == NULL)
+        return NF_ERR_NOMEM;
+    status = send_head(exec, step, step->first_item, payload, bytes);
+    nf_blob_unref(payload);
+    return status;
+}
+
+/* All is looked at before anything is believed. */
+bool nf_exec_take_list(struct nf_exec *exec, uint32_t self,
+                       const struct nf_blob *payload)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+    uint64_t left = SIZE_MAX / 2 / exec->elem_bytes;
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
+    const uint8_t *from;
+    uint64_t size;
+    uint32_t i;
+
+    if (payload == NULL ||
+        payload->bytes != count_items(exec, step) * sizeof(size))
+        return false;
+    from = payload->data;
+    for (; nf_exec_walk_next(&walk, &i); from += sizeof(size)) {
+        memcpy(&size, from, sizeof(size));
+        if (size > left ||
+            (exec->sizes[i] != NF_SIZE_UNKNOWN && exec->sizes[i] != size))
+            return false;
+        left -= size;
+    }
+    walk = nf_exec_walk(exec, self);
+    from = payload->data;
+    for (; nf_exec_walk_next(&walk, &i); from += sizeof(size))
+        memcpy(&exec->sizes[i], from, sizeof(size));
+    exec->listed[self] = true;
+    return true;
+}

@@ -1,0 +1,86 @@
+/* The table of nf_options.table_file: read once, and what it says of a call
+ * told to all members of its group, which have no table. */
+#include "config.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/group/over_mesh.h"
+#include "master/engine_internal.h"
+
+enum { TABLE_BYTES_MAX = 16 << 20 };
+
+static char *read_file(const char *path, size_t *bytes_p)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = file != NULL ? nf_malloc(TABLE_BYTES_MAX) : NULL;
+    int saved;
+
+    if (text != NULL)
+        *bytes_p = fread(text, 1, TABLE_BYTES_MAX, file);
+    if (text != NULL && ferror(file)) {
+        nf_free(text);
+        text = NULL;
+    }
+    saved = errno;
+    if (file != NULL)
+        fclose(file);
+    errno = saved;
+    return text;
+}
+
+void nf_table_open(struct engine *e)
+{
+    const char *path = e->options->table_file;
+    struct nf_error warning, why = { .text = "" };
+    size_t bytes = 0;
+    char *text;
+
+    nf_coll_rules_init(&e->rules);
+    if (path == NULL)
+        return;
+    text = read_file(path, &bytes);
+    if (text == NULL)
+        nf_fail(&why, NF_ERR_IO, "%s", strerror(errno));
+    else
+        e->has_rules =
+            nf_coll_rules_read(text, bytes, &e->rules, &warning, &why) == NF_OK;
+    nf_free(text);
+    if (!e->has_rules)
+        nf_engine_notice(e, "%s: %s; going by the built-in model", path,
+                         why.text);
+    else if (warning.status != NF_OK)
+        nf_engine_notice(e, "%s: %s", path, warning.text);
+}
+
+void nf_table_close(struct engine *e)
+{
+    nf_coll_rules_fini(&e->rules);
+}
+
+void nf_table_compare(struct engine *e, const struct nf_mesh *mesh)
+{
+    struct nf_mesh_place place;
+    struct nf_coll_place here;
+    char text[NF_ERROR_TEXT_BYTES];
+
+    if (!e->has_rules || e->rules_compared || !nf_mesh_place(mesh, &place))
+        return;
+    e->rules_compared = true;
+    here = nf_coll_place_of(place.hosts_hash, place.direct, place.converts);
+    if (nf_coll_rules_differ(&e->rules, &here, text, sizeof(text)))
+        nf_engine_notice(e, "%s: %s: not the best here, perhaps",
+                         e->options->table_file, text);
+}
+
+void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
+                   bool varies, struct nf_group_msg *m)
+{
+    _Static_assert(sizeof(m->algorithm) == NF_TOLD_BYTES,
+                   "what is told has room in the message");
+    nf_group_tell_choice(getenv("NOWFARM_COLL"),
+                         e->has_rules ? &e->rules : NULL, query, varies,
+                         m->algorithm);
+}

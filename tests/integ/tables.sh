@@ -1,0 +1,126 @@
+#!/bin/bash
+# Tables of coll-bench --tune in the farm and in prefix: the master has the table,
+# and all members go by it.  Trees for results that are kept.
+. "${0%/*}/lib.sh"
+need_pvm
+cd "$work" || exit 99
+
+# table FILE HOSTS RULE...: a table with these rules
+table() {
+    local file=$1 hosts=$2
+    shift 2
+    {
+        printf '%s\n' "nowfarm-collectives 1" \
+            "library $("$NF" --version | awk '{print $NF}')" "hosts $hosts" \
+            "route direct" "encoding raw" "delta 1.1" "occupancy_us 12" \
+            "piece 0 80 0.01" "combine double sum 0.001"
+        [ $# = 0 ] || printf 'rule %s\n' "$@"
+    } > "$file"
+    # the last 8 bytes of gzip are the CRC-32 and the length, little-endian
+    printf 'end %08x\n' "0x$(gzip -c "$file" | tail -c 8 | od -An -tx1 -N4 |
+        awk '{print $4 $3 $2 $1}')" >> "$file"
+}
+rules=("bcast any 3 max bcast.pipeline.fd 7" "bcast any 4 max bcast.pipeline.fd 7"
+    "reduce commutative 4 max reduce.chain.fd 3"
+    "exscan ordered 3 max exscan.linear 1")
+table lan 00000000 "${rules[@]}"
+table odd 12345678 "${rules[@]}" "bcast any 4 8 bcast.later 1"
+sed 's/max/8/' lan > damaged
+
+# ------------------------------------------------------------------- the farm
+for transport in pvm local; do
+    run run synth --units 300 --result 3000B --slaves 3 --gather reduce \
+        --transport $transport --table lan --verify --json
+    job_verified "reduce by a table, $transport"
+    same "reduce by a table, $transport: its algorithm" \
+        "$(json gather.algorithm)" reduce.chain.fd
+    run run synth --units 300 --result 3000B --slaves 3 --gather reduce \
+        --transport $transport --verify --json
+    job_verified "reduce without, $transport"
+    check "reduce without, $transport: another one" \
+        test "$(json gather.algorithm)" != reduce.chain.fd
+done
+export NOWFARM_LOG=info
+run run matmul --n 320 --slaves 3 --table lan --verify --json
+job_verified "shared data by a table"
+check "shared data by a table: its algorithm" \
+    err_says 'shared data to [23] slaves by bcast.pipeline.fd'
+unset NOWFARM_LOG
+
+run run synth --units 300 --result 3000B --slaves 3 --gather reduce --table odd \
+    --verify --json
+job_verified "a table of elsewhere"
+same "a table of elsewhere: its algorithm all the same" \
+    "$(json gather.algorithm)" reduce.chain.fd
+check "a table of elsewhere: is told" \
+    err_says 'odd: tuned between other hosts.*: not the best here, perhaps'
+check "a table of elsewhere: its rule of a later version too" \
+    err_says 'odd: line 14: rule ignored: algorithm "bcast.later" is not known'
+same "a table of elsewhere: in two lines" "$(err_lines)" 2
+for kind in damaged missing; do
+    run run synth --units 30 --result 3000B --slaves 3 --gather reduce \
+        --table $kind --verify --json
+    job_verified "$kind table"
+    same "$kind table: one line" "$(err_lines)" 1
+    check "$kind table: is told" err_says "$kind: .*; going by the built-in model"
+done
+
+# --------------------------------------------------------------- along a tree
+export NOWFARM_COLL=gather.binomial
+for transport in pvm local; do
+    run run matmul --n 320 --slaves 6 --transport $transport --gather tree \
+        --verify --json
+    job_verified "along a tree, $transport"
+    same "along a tree, $transport: how" "$(json gather.algorithm)" \
+        gather.binomial
+    run run synth --units 50 --result 0B --slaves 5 --transport $transport \
+        --gather tree --verify --json
+    job_verified "along a tree, results of no bytes, $transport"
+done
+export NOWFARM_LOG=info
+gathering() { grep -q "gather $1: from" "$work/err"; }
+start run synth --units 64 --result 1MiB --slaves 4 --slots 1 --gather tree \
+    --verify --json
+check "four slaves are there" wait_until 10 some_slaves 4
+check "the gather begins" wait_until 20 gathering 1
+kill -9 "$(slave_pids | tail -n 1)"
+await 60
+job_verified "killed in mid-gather along a tree"
+same "killed in mid-gather along a tree: lost slaves" "$(json lost_slaves)" 1
+unset NOWFARM_LOG NOWFARM_COLL
+
+# --------------------------------------------------------------------- prefix
+seq 1 20000 > numbers
+run prefix numbers --slaves 1 --every 100 --out want
+for transport in pvm local; do
+    for kind in lan odd damaged missing; do
+        run prefix numbers --slaves 3 --transport $transport --every 100 \
+            --table $kind --out got --verify --json
+        job_verified "prefix, $transport, $kind table"
+        check "prefix, $transport, $kind table: the same rows" cmp want got
+        check "prefix, $transport, $kind table: lines" \
+            test "$(err_lines)" = "$(case $kind in lan) echo 0 ;; odd) echo 2 ;;
+                *) echo 1 ;; esac)"
+    done
+done
+
+# --------------------------------------------------------------------- tuning
+run -t 120 coll-bench barrier --tune -o kept --transport local --slaves 2 \
+    --repeat 2
+same "tuning: exit status" "$rc" 0
+hosts=$(awk '$1 == "hosts" {print $2}' kept)
+table kept "$hosts" "bcast any 2 max bcast.later 1" \
+    "barrier any 2 max barrier.later 1" "later any 2 max later.best model"
+run -t 120 coll-bench barrier --tune -o kept --transport local --slaves 2 \
+    --repeat 2
+same "tuning again: exit status" "$rc" 0
+check "tuning again keeps rules of later versions" \
+    grep -q '^rule bcast any 2 max bcast.later 1$' kept
+check "and of operations that are not known" \
+    grep -q '^rule later any 2 max later.best model$' kept
+check "but for what was tuned" test -z "$(grep barrier.later kept)"
+check "tuning again: is told" err_says 'kept: line .*: rule ignored.*; kept$'
+
+check "no slave is left" wait_until 10 no_slaves
+check "no pvmd is left" wait_until 10 no_pvmd
+finish
