@@ -67,7 +67,7 @@ static void move_window(struct nf_exec *exec)
             continue;
         exec->posted[i] = exec->posted[--exec->nposted];
         exec->nunder_way--;
-        exec->moved = true;
+        exec->moves++;
     }
     open_window(exec);
 }
@@ -500,7 +500,7 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
         if (is_list && awaits_list(exec, self) &&
             nf_exec_take_list(exec, self, payload)) {
             nf_blob_unref(payload);
-            exec->moved = true;
+            exec->moves++;
             if (exec->states[self] == STATE_READY && is_void(exec, self))
                 exec->queue[exec->queue_tail++] = self;
             return NF_OK;
