@@ -208,7 +208,7 @@ job_verified "stopped in the broadcast"
 check "stopped in the broadcast: it failed" \
     err_says "$failed|left out: silent since it was started"
 
-start run "${shared[@]}" --units 800 --shared 4MiB
+start run "${shared[@]}" --units 400 --shared 1MiB
 check "four slaves are there" list_slaves 4
 overs() { [ "$(grep -c "group $1 is over" "$work/err")" = "$2" ]; }
 check "who has the shared data leaves the group" wait_until 10 overs 1 4
