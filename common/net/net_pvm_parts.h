@@ -73,4 +73,8 @@ struct nf_net_event *nf_net_pvm_post(struct net_pvm *n,
                                      enum nf_net_event_kind kind,
                                      const char *host, const char *text);
 void nf_net_pvm_free_pending(struct pending *p);
+/** Hosts have come: post which. */
+void nf_net_pvm_take_new_hosts(struct net_pvm *n);
+/** A host has gone.  Said once for each time that we asked, and so remembered. */
+void nf_net_pvm_forget_host(struct net_pvm *n, int tid);
 #endif

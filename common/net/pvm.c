@@ -14,6 +14,7 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/net/pipe_signal.h"
+#include "common/net/pvm_route.h"
 
 static const char *pvm_text(int code)
 {
@@ -85,6 +86,7 @@ enum nf_status nf_pvm_enroll(int *tid_p)
         return NF_ERR_UNREACHABLE;
     pvm_setopt(PvmFragSize, FRAGMENT_BYTES);
     nf_pipe_signal_block();
+    nf_route_begin(tid);
     *tid_p = tid;
     return NF_OK;
 }
@@ -95,6 +97,7 @@ void nf_pvm_leave(void)
 
     pvm_exit();
     nf_pvm_unmute(saved);
+    nf_route_begin(-1);
     nf_pipe_signal_unblock();
 }
 
