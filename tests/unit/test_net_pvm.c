@@ -430,6 +430,28 @@ static void test_drop_and_kill(void)
     end();
 }
 
+/* A context is freed by who made it, and nobody says that slaves do not need
+ * theirs any more. */
+static void test_meshes_of_slaves(void)
+{
+    static const uint32_t members[] = { 0, 1 };
+    struct nf_group_msg first = { .id = 1 }, second = { .id = 2 };
+    struct nf_mesh *mesh = NULL;
+    int tids[2];
+
+    begin(peer_program);
+    start(2);
+    CU_ASSERT_EQUAL(nf_net_mesh(net, members, 2, &first, tids, &mesh, NULL),
+                    NF_OK);
+    CU_ASSERT_EQUAL(nf_net_mesh(net, members, 2, &second, tids, &mesh, NULL),
+                    NF_OK);
+    CU_ASSERT_PTR_NULL(mesh);
+    CU_ASSERT_EQUAL(first.context, second.context);
+    CU_ASSERT_NOT_EQUAL(first.cookie, second.cookie);
+    CU_ASSERT_EQUAL((unsigned)tids[1], hello[1].tid);
+    end();
+}
+
 /* ------------------------------------------------------------------ frame */
 
 static CU_TestInfo tests[] = {
@@ -442,6 +464,7 @@ static CU_TestInfo tests[] = {
     { "a stopped slave stops nobody", test_stopped_slave },
     { "a stopped slave is ended", test_stopped_slave_is_ended },
     { "a killed slave has left", test_killed_slave },
+    { "meshes of slaves do not use up contexts", test_meshes_of_slaves },
     { "a missing program is named", test_missing_program },
     { "slaves that say nothing are counted", test_program_that_says_nothing },
     { "a dropped slave is killed", test_drop_and_kill },
