@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -248,10 +247,9 @@ static void confirm(struct mesh_pvm *p, uint32_t member)
         return;
     nf_link_confirm(&m->link, &out);
     if (m->owes_bye) { /* to a task that may have ended by now */
-        int saved = nf_pvm_mute();
-
+        nf_pvm_hush();
         nf_mesh_pvm_transmit(p, member, &out);
-        nf_pvm_unmute(saved);
+        nf_pvm_unhush();
     } else {
         nf_mesh_pvm_transmit(p, member, &out);
     }

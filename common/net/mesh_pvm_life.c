@@ -135,7 +135,6 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
     struct nf_pvm_guard guard;
-    int saved;
 
     if (p->space == NULL) {
         nf_mesh_pvm_free(p);
@@ -143,12 +142,12 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
     }
     if (!nf_mesh_space_is_dead(p->space)) {
         nf_pvm_enter(p->space->context, false, &guard);
-        (void)nf_pvm_pump();   /* who has gone already need not be told */
-        saved = nf_pvm_mute(); /* who closed first may have ended by now */
+        (void)nf_pvm_pump(); /* who has gone already need not be told */
+        nf_pvm_hush();       /* who closed first may have ended by now */
         for (uint32_t i = 0; i < p->base.ranks; i++)
             if (i != p->base.rank)
                 say_bye(p, i);
-        nf_pvm_unmute(saved);
+        nf_pvm_unhush();
         if (!p->shy && nf_mesh_pvm_is_last(p)) /* shy ones are of event loops */
             linger(p);
         nf_pvm_return(&guard);
