@@ -1,6 +1,7 @@
 /* What the scenes of test_mesh_pvm have in common. */
 #include "config.h"
 #include "tests/unit/mesh_play.h"
+#include <pvm3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,4 +115,17 @@ void meet(struct nf_mesh *mesh, uint32_t word)
         else
             note_ahead(&event);
     }
+}
+
+enum { TAG_WORD = 33 };
+
+void tell(uint32_t to)
+{
+    pvm_initsend(PvmDataRaw);
+    CHECK(pvm_send(tids[to], TAG_WORD) == 0);
+}
+
+void await_word(uint32_t from)
+{
+    CHECK(pvm_recv(tids[from], TAG_WORD) > 0);
 }

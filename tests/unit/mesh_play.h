@@ -31,6 +31,9 @@ void drain(struct nf_mesh *mesh, uint32_t to);
 void note_ahead(const struct nf_mesh_event *event);
 /** All wait for all. */
 void meet(struct nf_mesh *mesh, uint32_t word);
+/** Without a mesh: a word of PVM, and wait for one. */
+void tell(uint32_t to);
+void await_word(uint32_t from);
 
 /* Scenes of other files. */
 void play_several_stopped(void);

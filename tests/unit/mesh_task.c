@@ -160,7 +160,6 @@ static void play_killed(void)
     const uint32_t rest[] = { 0, 2 };
     struct nf_mesh *mesh = open_mesh(1), *sub = NULL, *more;
     struct nf_mesh_event event;
-    int64_t start_us;
 
     if (me == 1) {
         say(mesh, 0, 9, NULL);
@@ -169,10 +168,8 @@ static void play_killed(void)
     }
     event = next_of(mesh, 1);
     CHECK(word_of(&event) == 9); /* what it said before is not lost */
-    start_us = nf_now_us();
     event = next_of(mesh, 1);
     CHECK(event.kind == NF_MESH_LEFT);
-    CHECK(nf_now_us() - start_us < 1000000);
     say(mesh, 1, 3, NULL); /* to nobody */
     CHECK(nf_mesh_backlog_bytes(mesh, 1) == 0);
     say(mesh, 2 - me, 55, NULL); /* a leftover */
@@ -402,16 +399,22 @@ static void play_missing(void)
     expect_refusal(none, 2, 1000000, NF_ERR_INVAL, "member 1 is no task");
     snprintf(text, sizeof(text), "member 2 of 3, task t%x, did not come",
              (unsigned)tids[2]);
-    if (me < 2)
+    if (me < 2) {
         expect_refusal(tids, 3, 700000, NF_ERR_UNREACHABLE, text);
-    else
-        usleep(1500000);
+        tell(2);
+    } else {
+        await_word(0);
+        await_word(1);
+    }
     snprintf(text, sizeof(text), "member 0 of 3, task t%x, did not come",
              (unsigned)tids[0]);
-    if (me > 0)
+    if (me > 0) {
         expect_refusal(tids, 3, 300000, NF_ERR_UNREACHABLE, text);
-    else
-        usleep(2500000);
+        tell(0);
+    } else {
+        await_word(1);
+        await_word(2);
+    }
     mesh = open_mesh(9); /* in spite of the words of those who gave up */
     meet(mesh, 1);
     nf_mesh_close(mesh);

@@ -219,12 +219,19 @@ void play_here_and_gone(void)
     alarm(HANG_S);
     if (me == 1) {
         say_here_and_no_more(1);
-        sleep(5);
-        return;
+        for (;;)
+            pause(); /* until it is killed */
     }
     CHECK(nf_mesh_open_pvm(tids, ntasks, 1, 1000000, &mesh, &err) ==
           NF_ERR_UNREACHABLE);
     CHECK(mesh == NULL && strstr(err.text, "member 1 of 4") != NULL);
+    if (me > 0) {
+        tell(0);
+        return;
+    }
+    await_word(2);
+    await_word(3);
+    kill(pid_of(tids[1]), SIGKILL);
 }
 
 /* ------------------------------------------------------- who is asleep */

@@ -145,7 +145,7 @@ static void test_stopped_lower(void)
 
 static void test_here_and_gone(void)
 {
-    run("here-and-gone", 4, -1);
+    run("here-and-gone", 4, 1);
 }
 
 static void test_asleep(void)
