@@ -20,8 +20,9 @@
 struct nf_mesh;
 
 /** One message.  In send: head and payload are borrowed for the call (the mesh
- *  copies the head and takes its own reference on the payload).  In an event: head is valid
- *  until the next call, the taker owns one reference on the payload. */
+ *  copies the head and takes its own reference on the payload).  In an event:
+ * head is valid until the next call, the taker owns one reference on the
+ * payload. */
 struct nf_mesh_message {
     const uint8_t *head;
     size_t head_bytes;       /**< 1..NF_MESH_HEAD_BYTES */
@@ -99,8 +100,8 @@ static inline enum nf_status nf_mesh_next(struct nf_mesh *mesh,
 }
 
 /** Sleep until something may have happened (NF_OK) or @p timeout_us (< 0: for
- *  ever) has passed (NF_WAIT).  A backlog that goes is something too; look at it
- *  after nf_mesh_next() said NF_WAIT, and then sleep. */
+ *  ever) has passed (NF_WAIT).  A backlog that goes is something too; look at
+ * it after nf_mesh_next() said NF_WAIT, and then sleep. */
 static inline enum nf_status nf_mesh_wait(struct nf_mesh *mesh,
                                           int64_t timeout_us)
 {
@@ -119,14 +120,15 @@ static inline void nf_mesh_pause(struct nf_mesh *mesh, uint32_t member,
 }
 
 /** File descriptors to watch for reading once nf_mesh_next() has said NF_WAIT;
- *  the set may change in every call of it.  Owned by the mesh, valid until the next call on it. */
+ *  the set may change in every call of it.  Owned by the mesh, valid until the
+ * next call on it. */
 static inline size_t nf_mesh_fds(struct nf_mesh *mesh, const int **fds_p)
 {
     return mesh->ops->fds(mesh, fds_p);
 }
 
-/** Bytes of messages for @p member that still wait here (threads: that it has not
- *  taken, beyond a window); 0: bytes lent to payloads for it may be
+/** Bytes of messages for @p member that still wait here (threads: that it has
+ * not taken, beyond a window); 0: bytes lent to payloads for it may be
  *  overwritten.  0 if it has left. */
 static inline size_t nf_mesh_backlog_bytes(const struct nf_mesh *mesh,
                                            uint32_t member)
@@ -200,22 +202,23 @@ static inline void nf_mesh_close(struct nf_mesh *mesh)
 
 /** A mesh of @p count PVM tasks.  All of them call it with the same @p tids, in
  *  the same order, and the same @p id; this process is one of them.  They need
- *  not have been spawned by nowfarm.  Enrols in PVM if this process has not, and
- *  never leaves it.  Other use of libpvm in the same thread goes on undisturbed:
- *  context, buffers and options are as they were after each call; SIGPIPE is
- *  blocked in this thread, as a task that dies makes libpvm raise it.  Who
- *  sleeps on pvm_getfds() itself must look by pvm_probe() before, since a mesh
- *  may have made libpvm read more than its own.
+ *  not have been spawned by nowfarm.  Enrols in PVM if this process has not,
+ * and never leaves it.  Other use of libpvm in the same thread goes on
+ * undisturbed: context, buffers and options are as they were after each call;
+ * SIGPIPE is blocked in each thread that uses it, as a task that dies makes
+ * libpvm raise it there.  Who sleeps on pvm_getfds() itself must look by
+ * pvm_probe() before, since a mesh may have made libpvm read more than its own.
  *  @param timeout_us  to wait for the first to hand out the context
  *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time: named
- *  @retval NF_ERR_INVAL  this task is not among them, or one is twice */
+ *  @retval NF_ERR_INVAL  this task is not among them, or one is twice; or the
+ *  program has a message handler of its own for all contexts */
 enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
                                 int64_t timeout_us, struct nf_mesh **mesh_p,
                                 struct nf_error *err);
 
-/** The same when somebody has told all of them where: this waits for nobody but,
- *  for a moment, the members with lower ranks, if direct routes to these are to
- *  be opened.  A member is sent nothing before it has spoken to those before it.
+/** The same when somebody has told all of them where: this waits for nobody.  A
+ *  member is sent nothing before it has spoken to those before it; and with
+ *  @p routes, a member with a lower rank before it has answered.
  *  @param context  of messages, that no other task uses: nf_mesh_context_pvm()
  *  @param owned    this task has made the context, and frees it with the last
  *                  mesh in it

@@ -8,21 +8,16 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/net/net.h"
-#include "common/net/net_pvm.h"
+#include "common/net/pvm_route.h"
 
 enum {
     /* Times that libpvm is asked for more in a call that gives no event. */
     TURNS_MOST = 256,
     FDS_MOST = 1024,
-    /* So long a look at the sockets is as good as a new one. */
-    FRESH_US = 100,
     /* Sending reads too: more could come, and be confirmed, for ever. */
     UNTAKEN_MOST_BYTES = NF_LINK_WINDOW_MAX_BYTES,
 };
@@ -55,7 +50,7 @@ void nf_mesh_note_free(struct mesh_note *note)
     nf_free(note);
 }
 
-static void signal_sleeper(struct mesh_pvm *p)
+void nf_mesh_pvm_signal(struct mesh_pvm *p)
 {
     static const uint64_t one = 1;
 
@@ -80,7 +75,7 @@ static void post(struct mesh_pvm *p, struct mesh_note *note)
             nf_link_hold(&m->link, true);
     }
     if (!p->awake)
-        signal_sleeper(p);
+        nf_mesh_pvm_signal(p);
 }
 
 bool nf_mesh_pvm_sleep(int64_t timeout_us)
@@ -106,12 +101,30 @@ bool nf_mesh_pvm_sleep(int64_t timeout_us)
 
 /* ---------------------------------------------------------------- frames */
 
-static void touch(struct mesh_pvm *p, uint32_t member)
+/* In all meshes. */
+static size_t ntouched;
+
+void nf_mesh_pvm_touch(struct mesh_pvm *p, uint32_t member)
 {
     if (p->members[member].touched)
         return;
     p->members[member].touched = true;
     p->touched[p->ntouched++] = member;
+    ntouched++;
+}
+
+uint32_t nf_mesh_pvm_pop_touched(struct mesh_pvm *p)
+{
+    uint32_t member = p->touched[--p->ntouched];
+
+    p->members[member].touched = false;
+    ntouched--;
+    return member;
+}
+
+bool nf_mesh_pvm_any_touched(void)
+{
+    return ntouched > 0;
 }
 
 static void leave(struct mesh_pvm *p, uint32_t member)
@@ -121,6 +134,8 @@ static void leave(struct mesh_pvm *p, uint32_t member)
     if (m->left)
         return;
     m->left = true;
+    nf_route_doubt(m->tid);
+    p->nexited -= m->exited;
     post(p, m->leaving);
     m->leaving = NULL;
 }
@@ -174,7 +189,9 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
     struct nf_msg msg;
     enum nf_status status;
 
-    if (m->left)
+    if (p->closed)
+        nf_mesh_pvm_hear(p, member, frame->kind);
+    if (m->left || p->closed)
         return;
     status = nf_link_accept(&m->link, frame, &in);
     if (status == NF_OK)
@@ -186,13 +203,11 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
                nf_strerror(status));
         return;
     }
-    if (p->shy && !m->heard) /* there is a route now */
-        nf_link_set_window(&m->link, nf_pvm_window_bytes());
-    m->heard = true;
+    nf_mesh_pvm_hear(p, member, frame->kind);
     status = nf_link_finish(&m->link, &in, &msg);
     if (status == NF_WAIT) /* more of it is to come */
         p->moved_bytes += frame->body_bytes + frame->payload_bytes;
-    touch(p, member);
+    nf_mesh_pvm_touch(p, member);
     if (status == NF_OK)
         take_message(p, member, &msg);
 }
@@ -219,9 +234,8 @@ static void flush(struct mesh_pvm *p, uint32_t member)
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
-    if (p->shy && member > p->base.rank && !m->heard)
-        return;
-    while (!m->left && !m->exited && nf_link_next(&m->link, &out) == NF_OK)
+    while (m->met && !m->left && !m->exited &&
+           nf_route_next(m->tid, &m->link, &out) == NF_OK)
         nf_mesh_pvm_transmit(p, member, &out);
 }
 
@@ -230,17 +244,16 @@ static void confirm(struct mesh_pvm *p, uint32_t member)
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
-    if (p->shy && member > p->base.rank && !m->heard)
+    if (m->exited || !m->met)
         return;
-    if (m->exited ||
-        (!m->owes_bye && (m->left || !nf_link_owes_confirmation(&m->link))))
+    if (!m->owes_bye && (m->left || (!nf_link_owes_confirmation(&m->link) &&
+                                     !nf_route_owes(m->tid))))
         return;
     nf_link_confirm(&m->link, &out);
     if (m->owes_bye) { /* to a task that may have ended by now */
-        int saved = nf_pvm_mute();
-
+        nf_pvm_hush();
         nf_mesh_pvm_transmit(p, member, &out);
-        nf_pvm_unmute(saved);
+        nf_pvm_unhush();
     } else {
         nf_mesh_pvm_transmit(p, member, &out);
     }
@@ -277,8 +290,24 @@ static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
     return NF_OK;
 }
 
-/* Read what has come, and send what may go after it. */
-static enum nf_status move(struct mesh_pvm *p)
+void nf_mesh_pvm_serve(struct mesh_pvm *p)
+{
+    struct nf_pvm_guard guard;
+
+    if (p->ntouched == 0)
+        return;
+    nf_pvm_enter(p->space->context, false, &guard);
+    while (p->ntouched > 0) {
+        uint32_t member = nf_mesh_pvm_pop_touched(p);
+
+        nf_mesh_pvm_greet(p, member);
+        flush(p, member);
+        confirm(p, member);
+    }
+    nf_pvm_return(&guard);
+}
+
+enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p)
 {
     struct nf_pvm_guard guard;
     enum nf_status status;
@@ -287,14 +316,9 @@ static enum nf_status move(struct mesh_pvm *p)
         return NF_ERR_UNREACHABLE;
     nf_pvm_enter(p->space->context, false, &guard);
     status = nf_pvm_pump();
-    while (p->ntouched > 0) {
-        uint32_t member = p->touched[--p->ntouched];
-
-        p->members[member].touched = false;
-        flush(p, member);
-        confirm(p, member);
-    }
+    nf_mesh_pvm_serve(p);
     nf_pvm_return(&guard);
+    nf_mesh_pvm_tend();
     return status;
 }
 
@@ -302,18 +326,15 @@ static enum nf_status move(struct mesh_pvm *p)
  * before: it counts when libpvm has nothing more. */
 static bool declare_ends(struct mesh_pvm *p)
 {
-    bool any = false;
-
-    for (uint32_t i = 0; i < p->base.ranks; i++)
-        any = any || (p->members[i].exited && !p->members[i].left &&
-                      i != p->base.rank);
-    if (!any)
+    if (p->nexited == 0)
         return false;
     if (nf_mesh_pvm_sleep(0))
         return true; /* libpvm reads a message in pieces */
     for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (p->members[i].exited && i != p->base.rank)
+        if (p->members[i].exited && i != p->base.rank) {
+            nf_route_end(p->members[i].tid);
             leave(p, i);
+        }
     return p->normal.head != NULL;
 }
 
@@ -321,7 +342,7 @@ static void forget(struct mesh_pvm *p, uint32_t member)
 {
     struct nf_pvm_guard guard;
 
-    if (p->members[member].owes_bye) {
+    if (p->members[member].owes_bye && !nf_mesh_space_is_dead(p->space)) {
         nf_pvm_enter(p->space->context, false, &guard);
         confirm(p, member);
         nf_pvm_return(&guard);
@@ -349,7 +370,7 @@ static void took(struct mesh_pvm *p, const struct mesh_note *note)
     if (m->untaken_bytes > 0 || m->paused || !m->link.holding)
         return;
     nf_link_hold(&m->link, false);
-    touch(p, note->member);
+    nf_mesh_pvm_touch(p, note->member);
 }
 
 static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
@@ -375,18 +396,18 @@ static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
 }
 
 /* One look at the sockets finds all that has come: when the messages of it have
- * been taken, it is time to sleep and not to look again. */
+ * been taken, it is time to sleep and not to look again.  Whoever does not
+ * sleep but asks again gets another look. */
 static enum nf_status look(struct mesh_pvm *p)
 {
     enum nf_status status;
 
-    if (p->drained_us > 0 && nf_now_us() - p->drained_us < FRESH_US &&
-        p->ntouched == 0 && !nf_mesh_space_is_dead(p->space)) {
-        p->drained_us = 0;
+    if (p->drained && ntouched == 0 && !nf_mesh_space_is_dead(p->space)) {
+        p->drained = false;
         return NF_WAIT;
     }
-    status = move(p);
-    p->drained_us = status == NF_OK ? nf_now_us() : 0;
+    status = nf_mesh_pvm_move(p);
+    p->drained = status == NF_OK;
     return status;
 }
 
@@ -417,14 +438,20 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
     return status;
 }
 
+bool nf_mesh_pvm_has_news(const struct mesh_pvm *p)
+{
+    return p->urgent.head != NULL || p->normal.head != NULL ||
+           p->failed != NF_OK || ntouched > 0 || p->nexited > 0 ||
+           nf_route_some_owe() || nf_mesh_space_is_dead(p->space);
+}
+
 static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
 
-    if (p->urgent.head != NULL || p->normal.head != NULL ||
-        p->failed != NF_OK || nf_mesh_space_is_dead(p->space))
+    if (nf_mesh_pvm_has_news(p))
         return NF_OK;
-    p->drained_us = 0;
+    p->drained = false;
     return nf_mesh_pvm_sleep(timeout_us) ? NF_OK : NF_WAIT;
 }
 
@@ -432,17 +459,23 @@ static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
     const int *fds;
-    size_t count;
+    size_t count = 0;
 
-    if (nf_pvm_holds_more())
-        signal_sleeper(p); /* so that the others are asked too */
-    count = nf_pvm_fds(&fds);
+    p->drained = false;
+    if (nf_mesh_pvm_has_news(p))
+        nf_mesh_pvm_signal(p);
+    /* who has left PVM must not be enrolled again by a look at it */
+    if (!nf_mesh_space_is_dead(p->space)) {
+        if (nf_pvm_holds_more())
+            nf_mesh_pvm_signal(p); /* so that the others are asked too */
+        count = nf_pvm_fds(&fds);
+    }
     if (count + 1 > p->fds_capacity) {
         int *more = nf_realloc(p->fds, (count + 16) * sizeof(*more));
 
         if (more == NULL) {
             *fds_p = &p->fd;
-            signal_sleeper(p); /* try again rather than miss something */
+            nf_mesh_pvm_signal(p); /* try again rather than miss something */
             return 1;
         }
         p->fds = more;
@@ -504,7 +537,7 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
         p->normal.head = m->held.head;
         m->held.head = NULL;
         if (!p->awake)
-            signal_sleeper(p);
+            nf_mesh_pvm_signal(p);
     }
     if (m->untaken_bytes > 0)
         return;

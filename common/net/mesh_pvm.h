@@ -13,6 +13,9 @@
 #define KIND_NORMAL NF_MSG_LEASE
 #define KIND_URGENT NF_MSG_REVOKE
 #define KIND_BYE    NF_MSG_STOP
+/* Before a direct route is asked for: "are you there?", and "yes". */
+#define KIND_ASK    NF_MSG_PING
+#define KIND_ANSWER NF_MSG_HEARTBEAT
 
 struct mesh_note {
     struct mesh_note *next;
@@ -30,8 +33,12 @@ struct mesh_notes {
 
 struct mesh_member {
     int tid;
-    bool convert;  /**< its host has another data format */
-    bool heard;    /**< of this mesh */
+    bool convert;     /**< its host has another data format */
+    bool heard;       /**< of this mesh */
+    bool met;         /**< it may be sent to, see mesh_pvm_meet.c */
+    bool owes_answer; /**< it has asked whether we are there */
+    bool answered;    /**< that it is, to what we asked at: */
+    int64_t asked_us;
     bool exited;   /**< its task has ended: what it sent may still come */
     bool left;     /**< nothing comes any more; its note is in the queue */
     bool owes_bye; /**< it waits for word that its goodbye was read */
@@ -52,17 +59,17 @@ struct mesh_pvm {
     struct mesh_member *members; /**< [ranks]; the own one is not used */
     uint32_t *touched;           /**< members that may be sent to again */
     uint32_t ntouched;
+    uint32_t nexited; /**< members that have exited and not left */
     struct mesh_notes urgent, normal;
     struct mesh_note *current; /**< holds the head of the last event */
     uint64_t moved_bytes;      /**< as nf_mesh_moved_bytes() */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
-    int64_t drained_us; /**< when no socket had more; 0: long ago, or somebody
-                             has slept since */
-    bool shy; /**< opened without a meeting: nothing goes to a member behind
-                   this one before that has spoken, since what goes by the pvmds
-                   could be overtaken on the route that it opens */
-    bool direct;    /**< on direct routes */
+    bool drained;   /**< the last look at the sockets found all that there was,
+                         and nobody has been told to sleep since */
+    bool shy;       /**< opened without a meeting */
+    bool routes;    /**< wants direct routes */
+    bool closed;    /**< waits for members that do not know yet */
     bool signalled; /**< fd was written and not read */
     int fd;         /**< eventfd: has something for a sleeper */
     int *fds;
@@ -87,6 +94,8 @@ struct mesh_space {
     bool sending; /**< a link is between two states: keep what comes */
     bool kept;    /**< something came meanwhile */
     bool lost;    /**< an early frame could not be kept */
+    int *watched; /**< [nwatched] tasks whose ends we are to be told of */
+    size_t nwatched;
     struct mesh_pvm *meshes;
     struct mesh_early *early;
     uint64_t *closed; /**< cookies of meshes that this task had */
@@ -103,9 +112,10 @@ enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
 /** Free a mesh that is in no space. */
 void nf_mesh_pvm_free(struct mesh_pvm *p);
 /** Make it known under @p cookie, and take what has come early for it.
- *  @retval NF_ERR_NOMEM  a frame for it was lost */
+ *  @retval NF_ERR_NOMEM  a frame for it was lost
+ *  @retval NF_ERR_INVAL  the program handles all messages itself */
 enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
-                                 uint64_t cookie);
+                                 uint64_t cookie, struct nf_error *err);
 
 void nf_mesh_note_free(struct mesh_note *note);
 /** Wait for the sockets of libpvm.  @return whether there is something to read
@@ -120,6 +130,33 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh);
 void nf_mesh_pvm_place(const struct nf_mesh *mesh,
                        struct nf_mesh_place *place_p);
 
+/** Read what has come, and send what may go after it.
+ *  @retval NF_WAIT  nothing came
+ *  @retval NF_ERR_UNREACHABLE  the pvmd is gone, or this task has left PVM */
+enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p);
+/** There is something to be sent to @p member, or soon may be. */
+void nf_mesh_pvm_touch(struct mesh_pvm *p, uint32_t member);
+/** Take one from the list that this makes. */
+uint32_t nf_mesh_pvm_pop_touched(struct mesh_pvm *p);
+bool nf_mesh_pvm_any_touched(void);
+/** Send what may go to those in the list. */
+void nf_mesh_pvm_serve(struct mesh_pvm *p);
+/** Is there anything in it that no socket will tell of? */
+bool nf_mesh_pvm_has_news(const struct mesh_pvm *p);
+/** Let who sleeps on the descriptors of @p wake up. */
+void nf_mesh_pvm_signal(struct mesh_pvm *p);
+
+/* How members that do not wait for each other come to talk: mesh_pvm_meet.c. */
+
+/** Say something to member @p member, if it is for this one to begin.  In the
+ *  context of the mesh. */
+void nf_mesh_pvm_introduce(struct mesh_pvm *p, uint32_t member);
+/** A frame of that kind has come of @p member. */
+void nf_mesh_pvm_hear(struct mesh_pvm *p, uint32_t member,
+                      enum nf_msg_kind kind);
+/** Do what that calls for.  In the context of the mesh. */
+void nf_mesh_pvm_greet(struct mesh_pvm *p, uint32_t member);
+
 /** Send one frame.  In the context of the mesh. */
 void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
                           const struct nf_link_out *out);
@@ -131,6 +168,11 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
 
 /** The space of @p context, perhaps new; NULL if out of memory. */
 struct mesh_space *nf_mesh_space_open(int context);
+/** Ask to be told of the ends of the members' tasks, of those of which nobody
+ *  has asked in this space yet.
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_mesh_space_watch(struct mesh_space *space,
+                                   const struct mesh_pvm *p);
 /** Take what has come while a link was sending. */
 void nf_mesh_space_catch_up(struct mesh_space *space);
 /** Has this task left PVM since? */
@@ -142,6 +184,15 @@ bool nf_mesh_pvm_is_last(const struct mesh_pvm *p);
 /** End a space that has no mesh. */
 void nf_mesh_space_drop(struct mesh_space *space);
 
+/** @p p is being closed: are there members that do not know it, as they have
+ * not opened theirs yet?  Then it stays in its space until they have. */
+bool nf_mesh_pvm_waits_for_late(struct mesh_pvm *p);
+/** What is to be done in any mesh, whichever is looked at, since they share the
+ *  way to a task: send what may go; confirm what was read; tell members that
+ * were heard of for the first time, after their mesh was closed here, that it
+ * was; free such meshes of a task that this process is no more.  Costs nothing
+ * when there is none of it. */
+void nf_mesh_pvm_tend(void);
 /** Is there any such mesh in this process?  Then who sleeps in libpvm does not
  *  wake up for it. */
 bool nf_mesh_pvm_is_used(void);

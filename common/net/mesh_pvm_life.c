@@ -9,6 +9,7 @@
 #include "common/net/mesh_pvm.h"
 #include "common/net/net.h"
 #include "common/net/net_pvm.h"
+#include "common/net/pvm_route.h"
 
 /* For members to read what was sent, before this task may end. */
 enum { LINGER_US = 1000000 };
@@ -57,36 +58,46 @@ enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
     return NF_OK;
 }
 
-void nf_mesh_pvm_free(struct mesh_pvm *p)
+/* What only its user needs. */
+static void drop_all(struct mesh_pvm *p)
 {
     for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++) {
         nf_link_fini(&p->members[i].link);
-        nf_mesh_note_free(p->members[i].leaving);
         free_list(&p->members[i].held);
     }
     free_list(&p->urgent);
     free_list(&p->normal);
     nf_mesh_note_free(p->current);
-    nf_free(p->members);
-    nf_free(p->touched);
+    p->current = NULL;
     nf_free(p->fds);
+    p->fds = NULL;
     if (p->fd >= 0)
         close(p->fd);
+    p->fd = -1;
+}
+
+void nf_mesh_pvm_free(struct mesh_pvm *p)
+{
+    drop_all(p);
+    for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++)
+        nf_mesh_note_free(p->members[i].leaving);
+    nf_free(p->members);
+    nf_free(p->touched);
     nf_free(p);
 }
 
 static void say_bye(struct mesh_pvm *p, uint32_t member)
 {
     struct mesh_member *m = &p->members[member];
-    struct nf_msg bye = { .kind = KIND_BYE };
     struct nf_link_out out;
 
-    if (p->shy && member > p->base.rank && !m->heard)
+    if (m->left || m->exited || (member > p->base.rank && !m->heard))
         return;
     nf_link_purge(&m->link);
-    if (!m->left && !m->exited && nf_link_queue(&m->link, &bye) == NF_OK &&
-        nf_link_next(&m->link, &out) == NF_OK && out.frame.kind == KIND_BYE)
-        nf_mesh_pvm_transmit(p, member, &out);
+    if (!nf_route_takes_goodbye(m->tid, &m->link))
+        return;
+    nf_link_signal(&m->link, KIND_BYE, &out);
+    nf_mesh_pvm_transmit(p, member, &out);
 }
 
 static bool has_unread(const struct mesh_pvm *p)
@@ -113,6 +124,7 @@ static void linger(struct mesh_pvm *p)
 
         if (status < NF_OK)
             return;
+        nf_mesh_pvm_tend();
         if (status == NF_WAIT)
             (void)nf_mesh_pvm_sleep(left_us);
         left_us = until_us - nf_now_us();
@@ -123,7 +135,6 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
     struct nf_pvm_guard guard;
-    int saved;
 
     if (p->space == NULL) {
         nf_mesh_pvm_free(p);
@@ -132,14 +143,18 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
     if (!nf_mesh_space_is_dead(p->space)) {
         nf_pvm_enter(p->space->context, false, &guard);
         (void)nf_pvm_pump(); /* who has gone already need not be told */
-        saved = nf_pvm_mute(); /* who closed first may have ended by now */
+        nf_pvm_hush();       /* who closed first may have ended by now */
         for (uint32_t i = 0; i < p->base.ranks; i++)
             if (i != p->base.rank)
                 say_bye(p, i);
-        nf_pvm_unmute(saved);
+        nf_pvm_unhush();
         if (!p->shy && nf_mesh_pvm_is_last(p)) /* shy ones are of event loops */
             linger(p);
         nf_pvm_return(&guard);
+    }
+    if (nf_mesh_pvm_waits_for_late(p)) {
+        drop_all(p);
+        return;
     }
     nf_mesh_space_leave(p);
     nf_mesh_pvm_free(p);
@@ -160,6 +175,20 @@ static uint64_t subset_cookie(const struct mesh_pvm *p, const uint32_t *members,
     for (uint32_t i = 0; i < count; i++)
         cookie = mix(cookie, members[i]);
     return cookie;
+}
+
+/* Those that have not met in the old mesh do it in this one. */
+static void introduce_the_rest(struct mesh_pvm *p)
+{
+    struct nf_pvm_guard guard;
+
+    if (nf_mesh_space_is_dead(p->space))
+        return;
+    nf_pvm_enter(p->space->context, false, &guard);
+    for (uint32_t i = 0; i < p->base.rank; i++)
+        if (!p->members[i].met && !p->members[i].exited)
+            nf_mesh_pvm_introduce(p, i);
+    nf_pvm_return(&guard);
 }
 
 enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
@@ -190,21 +219,24 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         return status;
     sub->id = id;
     sub->shy = p->shy;
-    sub->direct = p->direct;
+    sub->routes = p->routes;
     for (uint32_t i = 0; i < count; i++) {
         const struct mesh_member *old = &p->members[members[i]];
 
         sub->members[i].convert = old->convert;
         sub->members[i].exited = old->exited;
+        sub->nexited += old->exited;
         sub->members[i].heard = old->heard;
+        sub->members[i].met = old->met;
         nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
     }
-    status = nf_mesh_pvm_enter(sub, p->space, cookie);
+    status = nf_mesh_pvm_enter(sub, p->space, cookie, err);
     if (status != NF_OK) {
         nf_mesh_space_leave(sub);
         nf_mesh_pvm_free(sub);
-        return nf_fail(err, status, "out of memory");
+        return status;
     }
+    introduce_the_rest(sub);
     *mesh_p = &sub->base;
     return NF_OK;
 }

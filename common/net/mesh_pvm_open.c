@@ -7,9 +7,8 @@
  *            <------------------ START       all are: context, cookie
  *            <------------------ FAIL        or: this one did not come
  *
- * Then each asks the members before it for direct routes.  That waits until the
- * other one is in a call of PVM, which is why all must be here: nobody may be
- * made to wait later.  JOINs of attempts that were given up are harmless, since
+ * Then each asks the members before it for direct routes (mesh_pvm_meet.c).
+ * JOINs of attempts that were given up are harmless, since
  * only who answers CALL is waited for. */
 #include "config.h"
 #include <stdlib.h>
@@ -32,7 +31,9 @@ enum {
     /* Members with which direct routes are asked for: a socket each. */
     ROUTES_MOST = 256,
 };
-#define MAGIC (UINT64_C(0x4e464d53) << 32) /* "NFMS" */
+/* So long that nothing that is added makes it overflow. */
+#define FOR_EVER_US (INT64_MAX / 2)
+#define MAGIC       (UINT64_C(0x4e464d53) << 32) /* "NFMS" */
 
 enum word { KIND, ID, TIDS, ATTEMPT, NONCE, CONTEXT, COOKIE, MISSING };
 
@@ -229,48 +230,69 @@ static enum nf_status attend_meeting(struct meeting *m, struct nf_error *err)
 
 /* --------------------------------------------------------------- routes */
 
-/* Say something to those before this one, and so open routes to them. */
-static void ask_routes(struct mesh_pvm *p, bool routes)
+static void introduce_all(struct mesh_pvm *p)
 {
     struct nf_pvm_guard guard;
-    struct nf_link_out out;
 
-    nf_pvm_enter(p->space->context, routes && p->base.ranks <= ROUTES_MOST,
-                 &guard);
-    for (uint32_t i = 0; i < p->base.rank; i++) {
-        nf_link_confirm(&p->members[i].link, &out);
-        nf_mesh_pvm_transmit(p, i, &out);
-    }
+    nf_pvm_enter(p->space->context, false, &guard);
+    for (uint32_t i = 0; i < p->base.rank; i++)
+        nf_mesh_pvm_introduce(p, i);
     nf_pvm_return(&guard);
 }
 
-/* The members behind this one open the routes to it. */
-static enum nf_status await_routes(struct mesh_pvm *p, struct meeting *m,
-                                   struct nf_error *err)
+/* The first that has not met this one; that one has gone is an event of the
+ * mesh.  Those behind it open the routes to it. */
+static uint32_t first_unmet(const struct mesh_pvm *p)
 {
-    uint32_t i = p->base.rank + 1;
+    uint32_t i = 0;
 
-    while (i < p->base.ranks) {
-        struct nf_pvm_guard guard;
-        enum nf_status status;
+    while (i < p->base.ranks && (i == p->base.rank || p->members[i].met ||
+                                 p->members[i].exited || p->members[i].left))
+        i++;
+    return i;
+}
 
-        if (p->members[i].heard || p->members[i].exited) {
-            i++; /* that it has gone is an event of the mesh */
-            continue;
-        }
-        if (nf_now_us() >= m->until_us)
-            return is_missing(m, i, err);
-        nf_pvm_enter(p->space->context, false, &guard);
-        status = nf_pvm_pump();
-        nf_pvm_return(&guard);
+/* Has a member asked whether we are there, and not opened its route yet?  It
+ * may be waiting for us to be in a call of PVM. */
+static bool is_awaited(const struct mesh_pvm *p)
+{
+    for (uint32_t i = p->base.rank + 1; i < p->base.ranks; i++)
+        if (p->members[i].heard && !p->members[i].met &&
+            !p->members[i].exited && !p->members[i].left)
+            return true;
+    return false;
+}
+
+/* @param all  until all have met; else: until nobody waits for us */
+static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us, bool all,
+                                 struct nf_error *err)
+{
+    while (all ? first_unmet(p) < p->base.ranks : is_awaited(p)) {
+        enum nf_status status = nf_mesh_pvm_move(p);
+
         if (status < NF_OK)
             return no_pvmd(err);
         if (p->failed != NF_OK)
             return nf_fail(err, p->failed, "out of memory");
-        if (status == NF_WAIT)
-            (void)nf_mesh_wait(&p->base, 10000);
+        if (status != NF_WAIT)
+            continue;
+        if (nf_now_us() >= until_us)
+            return NF_WAIT;
+        (void)nf_mesh_pvm_sleep(10000);
     }
     return NF_OK;
+}
+
+static enum nf_status await_all(struct mesh_pvm *p, struct meeting *m,
+                                struct nf_error *err)
+{
+    enum nf_status status = pump_until(p, m->until_us, true, err);
+
+    if (status != NF_WAIT)
+        return status;
+    status = is_missing(m, first_unmet(p), err);
+    (void)pump_until(p, nf_now_us() + GRACE_US, false, NULL);
+    return status;
 }
 
 static void compare_formats(struct mesh_pvm *p)
@@ -303,7 +325,7 @@ void nf_mesh_pvm_place(const struct nf_mesh *mesh,
     struct nf_pvm_host *hosts = NULL;
     size_t count = 0;
 
-    *place_p = (struct nf_mesh_place){ .direct = p->direct };
+    *place_p = (struct nf_mesh_place){ .direct = p->routes };
     if (names == NULL || nf_pvm_hosts(&hosts, &count) != NF_OK)
         count = 0;
     for (uint32_t i = 0; i < p->base.ranks && count > 0; i++) {
@@ -337,20 +359,19 @@ static enum nf_status enter(struct mesh_pvm *p, int context, bool owned,
                             uint64_t cookie, bool routes, struct nf_error *err)
 {
     struct mesh_space *space = nf_mesh_space_open(context);
-    struct nf_pvm_guard guard;
+    enum nf_status status;
 
     if (space == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     space->owned = space->owned || owned;
+    p->routes = routes && p->base.ranks <= ROUTES_MOST;
     compare_formats(p); /* before anything is sent */
-    if (nf_mesh_pvm_enter(p, space, cookie) != NF_OK)
+    status = nf_mesh_pvm_enter(p, space, cookie, err);
+    if (status != NF_OK)
+        return status;
+    if (nf_mesh_space_watch(space, p) != NF_OK)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    nf_pvm_enter(space->context, false, &guard);
-    for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (i != p->base.rank)
-            nf_pvm_notify_tasks(&p->members[i].tid, 1);
-    nf_pvm_return(&guard);
-    ask_routes(p, routes);
+    introduce_all(p);
     return NF_OK;
 }
 
@@ -364,7 +385,7 @@ static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
         return status;
     m->until_us = nf_now_us() > m->until_us - GRACE_US ? nf_now_us() + GRACE_US
                                                        : m->until_us;
-    status = await_routes(p, m, err);
+    status = await_all(p, m, err);
     for (uint32_t i = 0; i < m->count && status == NF_OK; i++)
         nf_link_set_window(&p->members[i].link, nf_pvm_window_bytes());
     return status;
@@ -416,13 +437,14 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
     p->id = id;
     m.hash = hash_of(tids, count, id);
     m.tag = (int)(m.hash & 0xffffff);
-    m.until_us = timeout_us < 0 ? INT64_MAX / 2 : nf_now_us() + timeout_us;
+    m.until_us = timeout_us < 0 || timeout_us > FOR_EVER_US
+                     ? FOR_EVER_US
+                     : nf_now_us() + timeout_us;
     status = meet(&m, err);
     if (status != NF_OK) {
         nf_mesh_pvm_free(p);
         return status;
     }
-    p->direct = true;
     status = connect_all(p, &m, err);
     if (status == NF_OK)
         *mesh_p = &p->base;
@@ -450,9 +472,8 @@ enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
         return status;
     p->id = cookie;
     p->shy = true;
-    p->direct = routes;
     status = enter(p, context, owned, cookie, routes, err);
-    for (uint32_t i = 0; i < rank && status == NF_OK; i++)
+    for (uint32_t i = 0; i < rank && status == NF_OK && !routes; i++)
         nf_link_set_window(&p->members[i].link, nf_pvm_window_bytes());
     if (status == NF_OK)
         *mesh_p = &p->base;

@@ -2,31 +2,47 @@
 #include "config.h"
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/error.h"
 #include "common/net/mesh_pvm.h"
+#include "common/net/pvm_route.h"
 
 static struct mesh_space *spaces;
 
-/* The most of a member that waits for a mesh: more it has no credit for. */
-enum { EARLY_BYTES = NF_LINK_WINDOW_MAX_BYTES + NF_LINK_URGENT_BYTES };
+enum {
+    /* The most of a member that waits for one mesh: more it has no credit for.
+     * Its goodbye goes without. */
+    EARLY_MOST_BYTES =
+        NF_LINK_WINDOW_MAX_BYTES + NF_LINK_URGENT_BYTES + 16 * 1024,
+    /* And for all meshes that there may ever be, so that a member that keeps to
+     * no rules does not take the memory. */
+    EARLY_ALL_MOST_BYTES = 64 << 20,
+};
 
 bool nf_mesh_pvm_is_used(void)
 {
-    return spaces != NULL;
+    for (struct mesh_space *s = spaces; s != NULL; s = s->next)
+        for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next)
+            if (!p->closed)
+                return true;
+    return false;
 }
 
 bool nf_mesh_pvm_is_pending(void)
 {
     for (struct mesh_space *s = spaces; s != NULL; s = s->next)
         for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next)
-            if (p->urgent.head != NULL || p->normal.head != NULL)
+            if (nf_mesh_pvm_has_news(p))
                 return true;
     return false;
 }
 
 bool nf_mesh_pvm_is_last(const struct mesh_pvm *p)
 {
-    return spaces == p->space && spaces->next == NULL && spaces->meshes == p &&
-           p->next == NULL;
+    for (struct mesh_space *s = spaces; s != NULL; s = s->next)
+        for (struct mesh_pvm *q = s->meshes; q != NULL; q = q->next)
+            if (q != p && !q->closed)
+                return false;
+    return true;
 }
 
 static uint32_t number_of(const struct mesh_pvm *p, int tid)
@@ -47,24 +63,27 @@ static bool is_closed(const struct mesh_space *space, uint64_t cookie)
 
 /* -------------------------------------------------------- early frames */
 
-static size_t early_bytes(const struct nf_frame *f)
-{
-    return (size_t)f->body_bytes + f->payload_bytes + NF_FRAME_HEADER_BYTES +
-           NF_LINK_FRAME_COST_BYTES;
-}
-
 /* A member may have made its subset, and sent, before we make ours. */
 static void keep_early(struct mesh_space *space, const struct nf_pvm_message *m)
 {
     struct mesh_early **end = &space->early, *early;
     struct nf_link_in in = { .frame = m->frame };
-    size_t held_bytes = early_bytes(&m->frame);
+    uint64_t one_bytes = nf_frame_cost_bytes(&m->frame), all_bytes = one_bytes;
 
-    for (; *end != NULL; end = &(*end)->next)
-        if ((*end)->tid == m->tid)
-            held_bytes += early_bytes(&(*end)->frame);
-    if (held_bytes > EARLY_BYTES)
+    for (; *end != NULL; end = &(*end)->next) {
+        uint64_t bytes = nf_frame_cost_bytes(&(*end)->frame);
+
+        if ((*end)->tid != m->tid)
+            continue;
+        all_bytes += bytes;
+        one_bytes += (*end)->frame.cookie == m->frame.cookie ? bytes : 0;
+    }
+    if (one_bytes > EARLY_MOST_BYTES)
         return; /* it keeps to no rules */
+    if (all_bytes > EARLY_ALL_MOST_BYTES) {
+        space->lost = true; /* it may keep to them all the same */
+        return;
+    }
     early = nf_malloc(sizeof(*early) + m->frame.body_bytes +
                       m->frame.payload_bytes);
     if (early == NULL) {
@@ -138,14 +157,29 @@ void nf_mesh_space_catch_up(struct mesh_space *space)
     }
 }
 
+static void note_end(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_member *m = &p->members[member];
+
+    if (m->exited)
+        return;
+    m->exited = true;
+    p->nexited += !m->left;
+    if (p->closed)
+        nf_mesh_pvm_touch(p, member);
+    else if (!p->awake)
+        nf_mesh_pvm_signal(p); /* another user of PVM may have read this */
+}
+
 static void take_end(struct mesh_space *space, const struct nf_pvm_message *m)
 {
     for (struct mesh_pvm *p = space->meshes; p != NULL; p = p->next)
         for (uint32_t i = 0; i < p->base.ranks; i++)
-            if (m->kind == NF_PVM_EXIT
-                    ? p->members[i].tid == m->tid
-                    : nf_pvm_host_of(p->members[i].tid) == m->tid)
-                p->members[i].exited = true;
+            if (i != p->base.rank &&
+                (m->kind == NF_PVM_EXIT
+                     ? p->members[i].tid == m->tid
+                     : nf_pvm_host_of(p->members[i].tid) == m->tid))
+                note_end(p, i);
 }
 
 static void on_message(int context, const struct nf_pvm_message *message)
@@ -161,6 +195,53 @@ static void on_message(int context, const struct nf_pvm_message *message)
         take_frame(space, message);
     else if (message->kind == NF_PVM_EXIT || message->kind == NF_PVM_HOST_LOST)
         take_end(space, message);
+}
+
+/* -------------------------------------------------------------- routes */
+
+/* Called from within libpvm. */
+static void on_room(int tid)
+{
+    for (struct mesh_space *s = spaces; s != NULL; s = s->next)
+        for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next) {
+            uint32_t member = number_of(p, tid);
+
+            if (member == UINT32_MAX || p->closed ||
+                p->members[member].link.queued_bytes == 0)
+                continue;
+            nf_mesh_pvm_touch(p, member);
+            if (!p->awake)
+                nf_mesh_pvm_signal(p);
+        }
+}
+
+/* By any link: what it says holds for all of them. */
+static void confirm_routes_of(struct mesh_pvm *p)
+{
+    struct nf_pvm_guard guard;
+    struct nf_link_out out;
+
+    for (uint32_t i = 0; i < p->base.ranks; i++) {
+        struct mesh_member *m = &p->members[i];
+
+        if (!m->met || m->left || m->exited || !nf_route_owes(m->tid))
+            continue;
+        nf_pvm_enter(p->space->context, false, &guard);
+        nf_link_confirm(&m->link, &out);
+        nf_mesh_pvm_transmit(p, i, &out);
+        nf_pvm_return(&guard);
+    }
+}
+
+/* How much may be on the way is one number for all meshes, so what was read for
+ * one that nobody looks at now is confirmed too. */
+static void confirm_routes(void)
+{
+    nf_route_all_told();
+    for (struct mesh_space *s = spaces; s != NULL; s = s->next)
+        for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next)
+            if (!p->closed && !nf_mesh_space_is_dead(s))
+                confirm_routes_of(p);
 }
 
 /* ---------------------------------------------------------------- life */
@@ -179,6 +260,8 @@ struct mesh_space *nf_mesh_space_open(int context)
         space = space->next;
     if (space != NULL)
         return space;
+    nf_mesh_pvm_tend();
+    nf_route_on_room(on_room);
     space = nf_calloc(1, sizeof(*space));
     if (space == NULL)
         return NULL;
@@ -191,19 +274,52 @@ struct mesh_space *nf_mesh_space_open(int context)
 }
 
 enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
-                                 uint64_t cookie)
+                                 uint64_t cookie, struct nf_error *err)
 {
+    enum nf_status status = NF_OK;
+
     p->cookie = cookie;
     for (uint32_t i = 0; i < p->base.ranks; i++)
         p->members[i].link.cookie = cookie;
     p->space = space;
     p->next = space->meshes;
     space->meshes = p;
-    if (space->watch < 0 &&
-        nf_pvm_watch(space->context, on_message, &space->watch) != NF_OK)
-        return NF_ERR_NOMEM;
+    if (space->watch < 0)
+        status = nf_pvm_watch(space->context, on_message, &space->watch);
+    if (status == NF_ERR_INVAL)
+        return nf_fail(err, status,
+                       "the program has a message handler for all contexts "
+                       "(pvm_addmhf), which takes the messages of groups");
     take_early(space, p);
-    return space->lost ? NF_ERR_NOMEM : p->failed;
+    if (status == NF_OK)
+        status = space->lost ? NF_ERR_NOMEM : p->failed;
+    return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
+}
+
+enum nf_status nf_mesh_space_watch(struct mesh_space *space,
+                                   const struct mesh_pvm *p)
+{
+    size_t known = space->nwatched, count = known;
+    int *all = nf_realloc(space->watched,
+                          (known + p->base.ranks) * sizeof(*space->watched));
+    struct nf_pvm_guard guard;
+
+    if (all == NULL)
+        return NF_ERR_NOMEM;
+    space->watched = all;
+    for (uint32_t i = 0; i < p->base.ranks; i++) {
+        bool news = i != p->base.rank;
+
+        for (size_t k = 0; k < known && news; k++)
+            news = all[k] != p->members[i].tid;
+        if (news)
+            all[count++] = p->members[i].tid;
+    }
+    space->nwatched = count;
+    nf_pvm_enter(space->context, false, &guard);
+    nf_pvm_notify_tasks(all + known, count - known, false);
+    nf_pvm_return(&guard);
+    return NF_OK;
 }
 
 static void remember_closed(struct mesh_space *space, uint64_t cookie)
@@ -221,10 +337,26 @@ static void remember_closed(struct mesh_space *space, uint64_t cookie)
     space->closed[space->nclosed++] = cookie;
 }
 
+/* What was asked for and has not come is said when it is taken back: it comes
+ * before the answer to anything else, and must find its context watched. */
+static void take_back_notices(struct mesh_space *space)
+{
+    struct nf_pvm_guard guard;
+
+    if (space->nwatched == 0)
+        return;
+    nf_pvm_enter(space->context, false, &guard);
+    nf_pvm_notify_tasks(space->watched, space->nwatched, true);
+    nf_pvm_await_pvmd();
+    nf_pvm_return(&guard);
+}
+
 void nf_mesh_space_drop(struct mesh_space *space)
 {
     struct mesh_space **at = &spaces;
 
+    if (!nf_mesh_space_is_dead(space))
+        take_back_notices(space);
     while (*at != space)
         at = &(*at)->next;
     *at = space->next;
@@ -238,6 +370,7 @@ void nf_mesh_space_drop(struct mesh_space *space)
         space->early = early->next;
         nf_free(early);
     }
+    nf_free(space->watched);
     nf_free(space->closed);
     nf_free(space);
 }
@@ -250,7 +383,98 @@ void nf_mesh_space_leave(struct mesh_pvm *p)
         at = &(*at)->next;
     *at = p->next;
     remember_closed(p->space, p->cookie);
+    while (p->ntouched > 0)
+        (void)nf_mesh_pvm_pop_touched(p);
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        if (i != p->base.rank)
+            nf_route_doubt(p->members[i].tid);
     if (p->space->meshes == NULL)
         nf_mesh_space_drop(p->space);
     p->space = NULL;
+}
+
+/* ------------------------------------------- closed, and not all know it */
+
+static bool is_known_to_all(const struct mesh_pvm *p)
+{
+    for (uint32_t i = p->base.rank + 1; i < p->base.ranks; i++)
+        if (!p->members[i].heard && !p->members[i].exited)
+            return false;
+    return true;
+}
+
+static void answer_late(struct mesh_pvm *p)
+{
+    struct nf_pvm_guard guard;
+    struct nf_link_out out;
+
+    nf_pvm_enter(p->space->context, false, &guard);
+    while (p->ntouched > 0) {
+        uint32_t member = nf_mesh_pvm_pop_touched(p);
+        struct mesh_member *m = &p->members[member];
+
+        if (m->exited || !nf_route_takes_goodbye(m->tid, &m->link))
+            continue;
+        nf_link_signal(&m->link, KIND_BYE, &out);
+        nf_mesh_pvm_transmit(p, member, &out);
+    }
+    nf_pvm_return(&guard);
+}
+
+/* @return whether any was freed */
+static bool tend_one(struct mesh_space *space)
+{
+    for (struct mesh_pvm *p = space->meshes; p != NULL; p = p->next) {
+        bool dead = nf_mesh_space_is_dead(space);
+
+        if (!p->closed || (p->ntouched == 0 && !dead))
+            continue;
+        if (!dead)
+            answer_late(p);
+        if (!dead && !is_known_to_all(p))
+            continue;
+        nf_mesh_space_leave(p);
+        nf_mesh_pvm_free(p);
+        return true;
+    }
+    return false;
+}
+
+static size_t nlate;
+
+bool nf_mesh_pvm_waits_for_late(struct mesh_pvm *p)
+{
+    if (nf_mesh_space_is_dead(p->space) || is_known_to_all(p))
+        return false;
+    p->closed = true;
+    nlate++;
+    return true;
+}
+
+static void serve_all(void)
+{
+    for (struct mesh_space *s = spaces; s != NULL; s = s->next)
+        for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next)
+            if (nf_mesh_space_is_dead(s))
+                while (p->ntouched > 0) /* there is nobody to send to */
+                    (void)nf_mesh_pvm_pop_touched(p);
+            else if (!p->closed)
+                nf_mesh_pvm_serve(p);
+}
+
+void nf_mesh_pvm_tend(void)
+{
+    struct mesh_space *space = nlate > 0 ? spaces : NULL;
+
+    if (nf_mesh_pvm_any_touched())
+        serve_all();
+    while (nf_route_some_owe()) /* sending reads, too */
+        confirm_routes();
+    while (space != NULL)
+        if (tend_one(space)) {
+            nlate--;
+            space = spaces; /* this one may have gone */
+        } else {
+            space = space->next;
+        }
 }

@@ -18,8 +18,10 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/net/keeper.h"
+#include "common/net/mesh_pvm.h"
 #include "common/net/net_pvm_parts.h"
 #include "common/net/pvm.h"
+#include "common/net/pvm_route.h"
 
 enum {
     /* Messages that may come before the keeper gets a hearing. */
@@ -42,9 +44,9 @@ static void flush(struct net_pvm *n, struct peer *peer)
 {
     struct nf_link_out out;
 
-    while (nf_link_next(&peer->link, &out) == NF_OK)
+    while (nf_route_next(peer->tid, &peer->link, &out) == NF_OK)
         transmit(n, peer, &out);
-    if (nf_link_owes_confirmation(&peer->link)) {
+    if (nf_link_owes_confirmation(&peer->link) || nf_route_owes(peer->tid)) {
         nf_link_confirm(&peer->link, &out);
         transmit(n, peer, &out);
     }
@@ -65,10 +67,14 @@ static bool may_wait(const struct peer *peer)
 /* Send what is queued now, or before we wait for messages next. */
 static void flush_soon(struct net_pvm *n, struct peer *peer)
 {
-    if (!may_wait(peer) ||
-        (!peer->deferred && n->ndeferred == n->deferred_capacity &&
-         nf_net_pvm_grow((void **)&n->deferred, &n->deferred_capacity,
-                         sizeof(*n->deferred)) != NF_OK)) {
+    if (!may_wait(peer)) {
+        flush(n, peer);
+        if (peer->link.queued_bytes == 0 || !nf_route_is_full(peer->tid))
+            return;
+    }
+    if (!peer->deferred && n->ndeferred == n->deferred_capacity &&
+        nf_net_pvm_grow((void **)&n->deferred, &n->deferred_capacity,
+                        sizeof(*n->deferred)) != NF_OK) {
         flush(n, peer);
         return;
     }
@@ -77,16 +83,24 @@ static void flush_soon(struct net_pvm *n, struct peer *peer)
     peer->deferred = true;
 }
 
+/* What finds no room on the way, since a mesh has filled it, stays deferred:
+ * nothing that comes on the link itself may tell of the room. */
 static void flush_deferred(struct net_pvm *n)
 {
+    uint32_t kept = 0;
+
     for (uint32_t i = 0; i < n->ndeferred; i++) {
         struct peer *peer = &n->peers[n->deferred[i]];
 
-        peer->deferred = false;
         if (peer->state == PEER_LIVE)
             flush(n, peer);
+        peer->deferred = peer->state == PEER_LIVE &&
+                         peer->link.queued_bytes > 0 &&
+                         nf_route_is_full(peer->tid);
+        if (peer->deferred)
+            n->deferred[kept++] = n->deferred[i];
     }
-    n->ndeferred = 0;
+    n->ndeferred = kept;
 }
 
 static enum nf_status pvm_net_send(struct nf_net *net, uint32_t number,
@@ -178,6 +192,7 @@ static enum nf_status take_exit(struct net_pvm *n, int tid,
     if (peer != NULL) {
         bool told = peer->state != PEER_LIVE; /* killed means forgotten */
 
+        nf_route_end(tid);
         peer->state = PEER_LEFT;
         nf_link_fini(&peer->link);
         if (told)
@@ -201,41 +216,6 @@ static enum nf_status take_exit(struct net_pvm *n, int tid,
     return NF_WAIT;
 }
 
-static void take_new_hosts(struct net_pvm *n)
-{
-    struct nf_pvm_host *old = n->hosts;
-    size_t nold = n->nhosts;
-
-    n->hosts = NULL;
-    if (nf_net_pvm_read_hosts(n) != NF_OK) {
-        n->hosts = old;
-        return;
-    }
-    for (size_t i = 0; i < n->nhosts && !n->own_hosts; i++) {
-        bool known = false;
-
-        for (size_t k = 0; k < nold && !known; k++)
-            known = old[k].tid == n->hosts[i].tid;
-        if (!known)
-            nf_net_pvm_post(n, NF_NET_HOST_UP, n->hosts[i].name, NULL);
-    }
-    nf_free(old);
-    nf_pvm_notify_hosts();
-}
-
-/* Said once for each time that we asked, and so remembered. */
-static void forget_host(struct net_pvm *n, int tid)
-{
-    for (size_t i = 0; i < n->nhosts; i++) {
-        if (n->hosts[i].tid != tid)
-            continue;
-        nf_net_pvm_post(n, NF_NET_HOST_FAILED, n->hosts[i].name,
-                        "it left the virtual machine");
-        n->hosts[i] = n->hosts[--n->nhosts];
-        return;
-    }
-}
-
 static enum nf_status take_pvm(struct net_pvm *n,
                                const struct nf_pvm_message *m,
                                struct nf_net_event *event_p)
@@ -246,10 +226,10 @@ static enum nf_status take_pvm(struct net_pvm *n,
     case NF_PVM_EXIT:
         return take_exit(n, m->tid, event_p);
     case NF_PVM_HOST_ADDED:
-        take_new_hosts(n);
+        nf_net_pvm_take_new_hosts(n);
         return NF_WAIT;
     case NF_PVM_HOST_LOST:
-        forget_host(n, m->tid);
+        nf_net_pvm_forget_host(n, m->tid);
         return NF_WAIT;
     case NF_PVM_OUTPUT:
     case NF_PVM_OTHER:
@@ -355,6 +335,7 @@ static enum nf_status pvm_net_next(struct nf_net *net,
         }
         if (status != NF_WAIT)
             return status;
+        nf_mesh_pvm_tend();
         n->unasked = 0;
         status = nf_keeper_next(n->keeper, &answer);
         if (status == NF_OK)
@@ -369,8 +350,10 @@ static size_t pvm_net_fds(struct nf_net *net, const int **fds_p)
 {
     struct net_pvm *n = (struct net_pvm *)net;
     const int *fds;
-    size_t count = nf_pvm_fds(&fds);
+    size_t count;
 
+    flush_deferred(n); /* a mesh may have heard of room since */
+    count = nf_pvm_fds(&fds);
     if (count + 1 > n->fds_capacity) {
         int *more = nf_realloc(n->fds, (count + 16) * sizeof(*more));
 
@@ -489,6 +472,7 @@ static void pvm_net_close(struct nf_net *net)
             wait_for_exits(n, 1000000);
         }
         nf_pvm_leave();
+        nf_mesh_pvm_tend();
     }
     nf_keeper_close(n->keeper, true);
     for (uint32_t i = 0; i < n->npeers; i++)

@@ -6,7 +6,7 @@
 #include "common/net/net_pvm_parts.h"
 #include "common/net/pvm_context.h"
 
-/* Who opens a route waits for the other one, also if that is stopped, and its
+/* Who opens a route waits for the other one, and if that stops just then, its
  * master takes both for silent.  So routes between slaves are for shared data,
  * at the begin; results go to the master on the route that there is, and
  * between slaves by the pvmds. */
@@ -21,6 +21,22 @@ static uint64_t draw(const struct net_pvm *n, uint64_t id)
     return number;
 }
 
+/* The master frees the context of a mesh with its own end of it.  Meshes of
+ * slaves only have no such end: they share one, as their cookies tell them
+ * apart. */
+static int context_for(struct net_pvm *n, bool joins)
+{
+    if (joins)
+        return nf_pvm_context_create();
+    if (n->slaves_context == 0) {
+        int context = nf_pvm_context_create();
+
+        n->slaves_context = context > 0 ? context : 0;
+        return context;
+    }
+    return n->slaves_context;
+}
+
 enum nf_status nf_net_pvm_mesh(struct nf_net *net, const uint32_t *members,
                                uint32_t count, struct nf_group_msg *msg_p,
                                int *tids_p, struct nf_mesh **mesh_p,
@@ -28,16 +44,17 @@ enum nf_status nf_net_pvm_mesh(struct nf_net *net, const uint32_t *members,
 {
     struct net_pvm *n = (struct net_pvm *)net;
     bool joins = false;
-    int context = nf_pvm_context_create();
+    int context;
 
-    if (context < 0)
-        return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "the local pvmd gives no message context");
     for (uint32_t i = 0; i < count; i++) {
         joins = joins || members[i] == NF_NO_PEER;
         tids_p[i] =
             members[i] == NF_NO_PEER ? n->tid : n->peers[members[i]].tid;
     }
+    context = context_for(n, joins);
+    if (context < 0)
+        return nf_fail(err, NF_ERR_UNREACHABLE,
+                       "the local pvmd gives no message context");
     msg_p->count = count;
     msg_p->context = (uint32_t)context;
     msg_p->cookie = draw(n, msg_p->id);

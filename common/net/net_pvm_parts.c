@@ -123,3 +123,37 @@ void nf_net_pvm_free_pending(struct pending *p)
     nf_free(p->text);
     nf_free(p);
 }
+
+void nf_net_pvm_take_new_hosts(struct net_pvm *n)
+{
+    struct nf_pvm_host *old = n->hosts;
+    size_t nold = n->nhosts;
+
+    n->hosts = NULL;
+    if (nf_net_pvm_read_hosts(n) != NF_OK) {
+        n->hosts = old;
+        return;
+    }
+    for (size_t i = 0; i < n->nhosts && !n->own_hosts; i++) {
+        bool known = false;
+
+        for (size_t k = 0; k < nold && !known; k++)
+            known = old[k].tid == n->hosts[i].tid;
+        if (!known)
+            nf_net_pvm_post(n, NF_NET_HOST_UP, n->hosts[i].name, NULL);
+    }
+    nf_free(old);
+    nf_pvm_notify_hosts();
+}
+
+void nf_net_pvm_forget_host(struct net_pvm *n, int tid)
+{
+    for (size_t i = 0; i < n->nhosts; i++) {
+        if (n->hosts[i].tid != tid)
+            continue;
+        nf_net_pvm_post(n, NF_NET_HOST_FAILED, n->hosts[i].name,
+                        "it left the virtual machine");
+        n->hosts[i] = n->hosts[--n->nhosts];
+        return;
+    }
+}

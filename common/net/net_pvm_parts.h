@@ -11,7 +11,7 @@ struct peer {
     int tid;
     enum peer_state state;
     bool convert;
-    bool deferred;           /**< in net_pvm.deferred */
+    bool deferred; /**< in net_pvm.deferred */
     struct nf_link link;
 };
 
@@ -40,7 +40,8 @@ struct net_pvm {
     char *program;
     struct nf_pvm_host *hosts;
     size_t nhosts;
-    int format; /* of this host */
+    int slaves_context; /* of meshes of slaves only; 0: none yet */
+    int format;         /* of this host */
     char here[64];
     struct peer *peers;
     uint32_t npeers, peers_capacity;
@@ -49,7 +50,7 @@ struct net_pvm {
     uint32_t relays; /* spawn requests whose slaves may still print */
     uint32_t *map;   /* tid -> peer number + 1, open addressing */
     uint32_t map_capacity;
-    uint32_t *deferred;      /* peers whose small messages wait for company */
+    uint32_t *deferred; /* peers whose small messages wait for company */
     uint32_t ndeferred, deferred_capacity;
     struct pending *first, *last, *taken;
     int *fds;
@@ -73,4 +74,9 @@ struct nf_net_event *nf_net_pvm_post(struct net_pvm *n,
                                      enum nf_net_event_kind kind,
                                      const char *host, const char *text);
 void nf_net_pvm_free_pending(struct pending *p);
+/** Hosts have come: post which. */
+void nf_net_pvm_take_new_hosts(struct net_pvm *n);
+/** A host has gone.  Said once for each time that we asked, and so remembered.
+ */
+void nf_net_pvm_forget_host(struct net_pvm *n, int tid);
 #endif

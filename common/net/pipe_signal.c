@@ -6,16 +6,21 @@
 #include <stdbool.h>
 #include <time.h>
 
-static bool pipe_blocked;
+/* Asked once a thread, as it is a system call: each message asks. */
+static _Thread_local bool pipe_seen, pipe_blocked;
 
 void nf_pipe_signal_block(void)
 {
     sigset_t pipe, before;
 
+    if (pipe_seen)
+        return;
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
-    if (!pipe_blocked && pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0)
-        pipe_blocked = sigismember(&before, SIGPIPE) == 0;
+    if (pthread_sigmask(SIG_BLOCK, &pipe, &before) != 0)
+        return;
+    pipe_seen = true;
+    pipe_blocked = sigismember(&before, SIGPIPE) == 0;
 }
 
 void nf_pipe_signal_unblock(void)
@@ -23,6 +28,7 @@ void nf_pipe_signal_unblock(void)
     const struct timespec at_once = { 0 };
     sigset_t pipe;
 
+    pipe_seen = false;
     if (!pipe_blocked)
         return;
     sigemptyset(&pipe);

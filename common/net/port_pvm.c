@@ -12,6 +12,7 @@
 #include "common/net/mesh_pvm.h"
 #include "common/net/net_pvm.h"
 #include "common/net/pvm.h"
+#include "common/net/pvm_route.h"
 
 /* With a mesh there is a direct route to each of its members. */
 enum { FDS_MOST = 1024 };
@@ -45,9 +46,10 @@ static void flush(struct port_pvm *p)
 {
     struct nf_link_out out;
 
-    while (!p->gone && nf_link_next(&p->link, &out) == NF_OK)
+    while (!p->gone && nf_route_next(p->master, &p->link, &out) == NF_OK)
         transmit(p, &out);
-    if (!p->gone && nf_link_owes_confirmation(&p->link)) {
+    if (!p->gone &&
+        (nf_link_owes_confirmation(&p->link) || nf_route_owes(p->master))) {
         nf_link_confirm(&p->link, &out);
         transmit(p, &out);
     }
@@ -93,6 +95,7 @@ static enum nf_status pvm_port_receive(struct nf_port *port,
     struct nf_pvm_message m;
     enum nf_status status;
 
+    nf_mesh_pvm_tend();
     for (;;) {
         if (p->gone)
             return NF_ERR_UNREACHABLE;
@@ -125,6 +128,8 @@ static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
 
     if (p->stashed)
         return NF_OK;
+    if (p->link.queued_bytes > 0)
+        flush(p); /* a mesh may have heard of room on the way since */
     if (nf_mesh_pvm_is_used()) {
         /* what a mesh has made libpvm read, no socket tells of */
         p->stashed = nf_pvm_receive(0, &p->stash) == NF_OK;
@@ -167,6 +172,7 @@ static void pvm_port_close(struct nf_port *port)
     struct port_pvm *p = (struct port_pvm *)port;
 
     nf_pvm_leave();
+    nf_mesh_pvm_tend();
     nf_link_fini(&p->link);
     close(p->wake_fd);
     nf_free(p);

@@ -14,6 +14,7 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/net/pipe_signal.h"
+#include "common/net/pvm_route.h"
 
 static const char *pvm_text(int code)
 {
@@ -49,7 +50,8 @@ static const char *pvm_text(int code)
     }
 }
 
-int nf_pvm_mute(void)
+/* For pvm_start_pvmd, whose children write to the descriptor. */
+static int mute(void)
 {
     int saved = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY);
 
@@ -60,7 +62,7 @@ int nf_pvm_mute(void)
     return saved;
 }
 
-void nf_pvm_unmute(int saved)
+static void unmute(int saved)
 {
     if (saved >= 0) {
         dup2(saved, STDERR_FILENO);
@@ -68,33 +70,70 @@ void nf_pvm_unmute(int saved)
     }
 }
 
+/* libpvm writes to the stream, so another stream is put there: what other
+ * threads, and processes that are forked meanwhile, write is not lost.  That
+ * stderr may be set is of the GNU C library. */
+static FILE *heard_stream, *hushed_stream;
+static _Thread_local bool hushed;
+
+static ssize_t write_if_heard(void *nothing, const char *text, size_t bytes)
+{
+    (void)nothing;
+    if (!hushed)
+        (void)fwrite(text, 1, bytes, heard_stream);
+    return (ssize_t)bytes;
+}
+
+void nf_pvm_hush(void)
+{
+    static const cookie_io_functions_t functions = { .write = write_if_heard };
+
+    if (hushed_stream == NULL)
+        hushed_stream = fopencookie(NULL, "w", functions);
+    if (hushed_stream == NULL || stderr == hushed_stream)
+        return;
+    setvbuf(hushed_stream, NULL, _IONBF, 0);
+    heard_stream = stderr;
+    hushed = true;
+    stderr = hushed_stream;
+}
+
+void nf_pvm_unhush(void)
+{
+    if (!hushed)
+        return;
+    stderr = heard_stream;
+    hushed = false;
+}
+
 /* Big enough for a whole frame, so that PVM does not cut it again. */
 enum { FRAGMENT_BYTES = 64 * 1024 };
 
 enum nf_status nf_pvm_enroll(int *tid_p)
 {
-    int tid, saved;
+    int tid;
 
     if (!nf_pvm_answers()) /* with a stale file libpvm would try for 12 s */
         return NF_ERR_UNREACHABLE;
-    saved = nf_pvm_mute();
+    nf_pvm_hush();
     pvm_setopt(PvmAutoErr, 0);
     tid = pvm_mytid();
-    nf_pvm_unmute(saved);
+    nf_pvm_unhush();
     if (tid < 0)
         return NF_ERR_UNREACHABLE;
     pvm_setopt(PvmFragSize, FRAGMENT_BYTES);
     nf_pipe_signal_block();
+    nf_route_begin(tid);
     *tid_p = tid;
     return NF_OK;
 }
 
 void nf_pvm_leave(void)
 {
-    int saved = nf_pvm_mute();
-
+    nf_pvm_hush();
     pvm_exit();
-    nf_pvm_unmute(saved);
+    nf_pvm_unhush();
+    nf_route_begin(-1);
     nf_pipe_signal_unblock();
 }
 
@@ -111,10 +150,10 @@ enum nf_status nf_pvm_start(struct nf_error *err)
 {
     int saved, code, tid;
 
-    saved = nf_pvm_mute();
+    saved = mute();
     pvm_setopt(PvmAutoErr, 0);
     code = pvm_start_pvmd(0, NULL, 1);
-    nf_pvm_unmute(saved);
+    unmute(saved);
     if (code < 0 && code != PvmDupHost)
         return nf_fail(err, NF_ERR_UNREACHABLE,
                        "no pvmd can be started here (%s): is PVM installed, "
@@ -295,8 +334,7 @@ void nf_pvm_kill_ours(bool everywhere)
 
 void nf_pvm_halt(void)
 {
-    int saved = nf_pvm_mute();
-
+    nf_pvm_hush();
     pvm_halt();
-    nf_pvm_unmute(saved);
+    nf_pvm_unhush();
 }

@@ -25,10 +25,11 @@ bool nf_pvm_answers(void);
  *  @retval NF_ERR_UNREACHABLE  no pvmd answers; nothing was printed */
 enum nf_status nf_pvm_enroll(int *tid_p);
 /** libpvm complains on standard error when there is no pvmd, or when a task that
- *  it writes to has ended, whatever PvmAutoErr says: take standard error away
- *  from it, for a moment.  @return for nf_pvm_unmute() */
-int nf_pvm_mute(void);
-void nf_pvm_unmute(int saved);
+ *  it writes to has ended, whatever PvmAutoErr says.  Between these two nothing
+ *  that this thread writes to the stream stderr is seen; other threads and
+ *  programs keep theirs. */
+void nf_pvm_hush(void);
+void nf_pvm_unhush(void);
 /** Disconnect.  Harmless when not connected. */
 void nf_pvm_leave(void);
 /** The file by which tasks find the local pvmd, "/tmp/pvmd.1000". */

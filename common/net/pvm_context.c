@@ -2,8 +2,10 @@
 #include "config.h"
 #include "common/net/pvm_context.h"
 #include <pvm3.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/time.h>
+#include "common/net/pipe_signal.h"
 
 /* Big enough for a whole frame, so that PVM does not cut it again. */
 enum { FRAGMENT_BYTES = 64 * 1024 };
@@ -22,6 +24,7 @@ static unsigned long handled;
 
 void nf_pvm_enter(int context, bool ask, struct nf_pvm_guard *guard_p)
 {
+    nf_pipe_signal_block(); /* in this thread, which need not have enrolled */
     guard_p->complain = pvm_setopt(PvmAutoErr, 0);
     guard_p->context = pvm_setcontext(context);
     guard_p->route =
@@ -135,7 +138,7 @@ enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
     watch = pvm_addmhf(-1, -1, context, on_message);
     nf_pvm_return(&guard);
     if (watch < 0)
-        return NF_ERR_NOMEM;
+        return watch == PvmExists ? NF_ERR_INVAL : NF_ERR_NOMEM;
     *watch_p = watch;
     return NF_OK;
 }
@@ -173,18 +176,32 @@ bool nf_pvm_holds_more(void)
     return holds;
 }
 
-void nf_pvm_notify_tasks(const int *tids, size_t count)
+void nf_pvm_notify_tasks(const int *tids, size_t count, bool back)
 {
-    for (size_t i = 0; i < count; i++) {
-        int tid = tids[i], host = pvm_tidtohost(tid);
+    int flag = back ? PvmNotifyCancel : 0;
 
-        pvm_notify(PvmTaskExit, NF_PVM_TAG_EXIT, 1, &tid);
+    if (count == 0)
+        return;
+    /* libpvm's prototypes lack const; it only reads */
+    pvm_notify(PvmTaskExit | flag, NF_PVM_TAG_EXIT, (int)count,
+               (int *)(uintptr_t)tids);
+    for (size_t i = 0; i < count; i++) {
+        int host = pvm_tidtohost(tids[i]);
+
         for (size_t k = 0; k < i && host != 0; k++)
             if (pvm_tidtohost(tids[k]) == host)
                 host = 0; /* has been asked for */
         if (host != 0)
-            pvm_notify(PvmHostDelete, NF_PVM_TAG_HOST_LOST, 1, &host);
+            pvm_notify(PvmHostDelete | flag, NF_PVM_TAG_HOST_LOST, 1, &host);
     }
+}
+
+void nf_pvm_await_pvmd(void)
+{
+    struct pvmhostinfo *info;
+    int count, narch;
+
+    pvm_config(&count, &narch, &info);
 }
 
 /* --------------------------------------------------------------- meeting */

@@ -37,13 +37,18 @@ void nf_pvm_context_free(int context);
 typedef void nf_pvm_handler(int context, const struct nf_pvm_message *message);
 /** Watch @p context, and handle what has come already.
  *  @param watch_p  to nf_pvm_unwatch()
- *  @retval NF_ERR_NOMEM */
+ *  @retval NF_ERR_NOMEM
+ *  @retval NF_ERR_INVAL  the program has a handler for messages of all kinds */
 enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p);
 /** To be called before the process leaves PVM, or not at all. */
 void nf_pvm_unwatch(int watch);
 /** In a watched context: ask for NF_PVM_EXIT of these tasks, and for
- *  NF_PVM_HOST_LOST of their hosts. */
-void nf_pvm_notify_tasks(const int *tids, size_t count);
+ *  NF_PVM_HOST_LOST of their hosts.
+ *  @param back  take back what was asked for: what has not been said is said
+ *  now, see nf_pvm_await_pvmd() */
+void nf_pvm_notify_tasks(const int *tids, size_t count, bool back);
+/** Read what the local pvmd has said to this process before now. */
+void nf_pvm_await_pvmd(void);
 /** In a watched context: read sockets, without waiting.
  *  @retval NF_OK    something was handled
  *  @retval NF_WAIT  nothing

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include "common/net/pipe_signal.h"
 #include "common/net/pvm.h"
+#include "common/net/pvm_route.h"
 
 /* Frames up to this size are copied into one piece: cheaper than several. */
 enum { SMALL_BYTES = 2048 };
@@ -94,19 +96,26 @@ static enum nf_status read_output(struct nf_pvm_message *m)
 
 static void read_frame(int bytes, struct nf_pvm_message *m)
 {
-    uint8_t header[NF_FRAME_HEADER_BYTES];
+    uint8_t header[NF_FRAME_HEADER_BYTES], stamp[NF_ROUTE_STAMP_BYTES];
+    size_t stamp_bytes;
 
     m->kind = NF_PVM_OTHER;
     if (bytes < NF_FRAME_HEADER_BYTES ||
         pvm_upkbyte((char *)header, sizeof(header), 1) < 0 ||
         nf_frame_decode(header, &m->frame) != NF_OK)
         return;
+    stamp_bytes = nf_route_stamp_bytes(&m->frame);
     /* XDR pads to four bytes and more; raw frames must fit exactly */
     if (!m->frame.converted &&
-        (uint64_t)bytes != NF_FRAME_HEADER_BYTES +
+        (uint64_t)bytes != NF_FRAME_HEADER_BYTES + stamp_bytes +
                                (uint64_t)m->frame.body_bytes +
                                m->frame.payload_bytes)
         return;
+    if (stamp_bytes > 0) {
+        if (pvm_upkbyte((char *)stamp, (int)stamp_bytes, 1) < 0)
+            return;
+        nf_route_read(m->tid, &m->frame, stamp);
+    }
     m->kind = NF_PVM_FRAME;
 }
 
@@ -258,17 +267,29 @@ static int pack_typed(enum nf_type type, const uint8_t *data, size_t bytes)
     return pvm_pkbyte((char *)(uintptr_t)data, (int)bytes, 1);
 }
 
+enum { HEAD_BYTES = NF_FRAME_HEADER_BYTES + NF_ROUTE_STAMP_BYTES };
+
+/* Header and stamp.  @return their bytes */
+static size_t encode_head(int tid, const struct nf_frame *frame,
+                          uint8_t out_p[HEAD_BYTES])
+{
+    nf_frame_encode(frame, out_p);
+    return NF_FRAME_HEADER_BYTES +
+           nf_route_sends(tid, frame, out_p + NF_FRAME_HEADER_BYTES);
+}
+
 static int send_converted(int tid, const struct nf_link_out *out)
 {
-    uint8_t header[NF_FRAME_HEADER_BYTES];
+    uint8_t head[HEAD_BYTES];
     struct nf_frame frame = out->frame;
+    size_t head_bytes;
     int code;
 
     frame.converted = true;
-    nf_frame_encode(&frame, header);
+    head_bytes = encode_head(tid, &frame, head);
     code = pvm_initsend(PvmDataDefault);
     if (code >= 0)
-        code = pvm_pkbyte((char *)header, sizeof(header), 1);
+        code = pvm_pkbyte((char *)head, (int)head_bytes, 1);
     if (code >= 0 && frame.body_bytes > 0)
         code =
             pvm_pkbyte((char *)(uintptr_t)out->body, (int)frame.body_bytes, 1);
@@ -277,15 +298,14 @@ static int send_converted(int tid, const struct nf_link_out *out)
     return code < 0 ? code : pvm_send(tid, NF_PVM_TAG_FRAME);
 }
 
-/* Header, body and payload in one piece, copied. */
+/* Head, body and payload in one piece, copied. */
 static int send_small(int tid, const struct nf_link_out *out)
 {
-    static uint8_t piece[NF_FRAME_HEADER_BYTES + SMALL_BYTES];
+    static uint8_t piece[HEAD_BYTES + SMALL_BYTES];
     const struct nf_frame *f = &out->frame;
-    size_t bytes = NF_FRAME_HEADER_BYTES;
+    size_t bytes = encode_head(tid, f, piece);
     int code;
 
-    nf_frame_encode(f, piece);
     if (f->body_bytes > 0)
         memcpy(piece + bytes, out->body, f->body_bytes);
     bytes += f->body_bytes;
@@ -303,14 +323,14 @@ static int send_small(int tid, const struct nf_link_out *out)
  * more than these bytes take to copy. */
 static int send_large(int tid, const struct nf_link_out *out)
 {
-    uint8_t header[NF_FRAME_HEADER_BYTES];
+    uint8_t head[HEAD_BYTES];
     const struct nf_frame *f = &out->frame;
+    size_t head_bytes = encode_head(tid, f, head);
     int code;
 
-    nf_frame_encode(f, header);
     code = pvm_initsend(PvmDataRaw);
     if (code >= 0)
-        code = pvm_pkbyte((char *)header, sizeof(header), 1);
+        code = pvm_pkbyte((char *)head, (int)head_bytes, 1);
     if (code >= 0 && f->body_bytes > 0)
         code = pvm_pkbyte((char *)(uintptr_t)out->body, (int)f->body_bytes, 1);
     if (code >= 0 && f->payload_bytes > 0)
@@ -324,6 +344,7 @@ enum nf_status nf_pvm_send(int tid, const struct nf_link_out *out, bool convert)
     const struct nf_frame *f = &out->frame;
     int code;
 
+    nf_pipe_signal_block(); /* the thread may be another one than before */
     tune_sockets();
     if (convert && f->payload_bytes > 0)
         code = send_converted(tid, out);

@@ -233,7 +233,7 @@ enum nf_status nf_link_queue(struct nf_link *link, const struct nf_msg *msg)
     return NF_OK;
 }
 
-static uint64_t frame_cost(const struct nf_frame *frame)
+uint64_t nf_frame_cost_bytes(const struct nf_frame *frame)
 {
     return (uint64_t)frame->body_bytes + frame->payload_bytes +
            NF_FRAME_HEADER_BYTES + NF_LINK_FRAME_COST_BYTES;
@@ -252,6 +252,7 @@ static void cut_frame(struct nf_link *link, const struct nf_link_entry *entry,
     const struct nf_blob *payload = entry->payload;
     uint64_t rest, payload_at;
 
+    out_p->queued = true;
     f->kind = entry->kind;
     f->type = payload != NULL ? payload->type : NF_BYTES;
     f->converted = false;
@@ -288,7 +289,8 @@ enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p)
     if (link->normal.head == NULL)
         return NF_WAIT;
     cut_frame(link, link->normal.head, link->sent_offset, out_p);
-    if (flying > 0 && flying + frame_cost(&out_p->frame) > link->window_bytes)
+    if (flying > 0 &&
+        flying + nf_frame_cost_bytes(&out_p->frame) > link->window_bytes)
         return NF_WAIT;
     return NF_OK;
 }
@@ -315,8 +317,8 @@ void nf_link_sent(struct nf_link *link, const struct nf_link_out *out)
     uint64_t end = f->offset + f->body_bytes + f->payload_bytes;
 
     link->told_bytes = f->consumed_bytes;
-    link->sent_bytes += frame_cost(f);
-    if (f->kind == NF_MSG_NONE)
+    link->sent_bytes += nf_frame_cost_bytes(f);
+    if (!out->queued)
         return;
     link->queued_bytes -= (uint64_t)f->body_bytes + f->payload_bytes;
     if (nf_msg_is_urgent(f->kind)) {
@@ -352,6 +354,13 @@ void nf_link_confirm(struct nf_link *link, struct nf_link_out *out_p)
     out_p->frame.cookie = link->cookie;
     out_p->frame.consumed_bytes = confirmable_bytes(link);
     out_p->frame.window_bytes = link->window_bytes;
+}
+
+void nf_link_signal(struct nf_link *link, enum nf_msg_kind kind,
+                    struct nf_link_out *out_p)
+{
+    nf_link_confirm(link, out_p);
+    out_p->frame.kind = kind;
 }
 
 /* ------------------------------------------------------------------ in */
@@ -460,9 +469,9 @@ enum nf_status nf_link_finish(struct nf_link *link, const struct nf_link_in *in,
 {
     const struct nf_frame *f = &in->frame;
 
-    link->consumed_bytes += frame_cost(f);
+    link->consumed_bytes += nf_frame_cost_bytes(f);
     if (link->holding && f->kind != NF_MSG_NONE && !nf_msg_is_urgent(f->kind))
-        link->withheld_bytes += frame_cost(f);
+        link->withheld_bytes += nf_frame_cost_bytes(f);
     if (f->consumed_bytes > link->confirmed_bytes)
         link->confirmed_bytes = f->consumed_bytes;
     /* no window is outside of this: keep to what was said before */

@@ -57,6 +57,9 @@ void nf_frame_encode(const struct nf_frame *frame,
 enum nf_status nf_frame_decode(const uint8_t header[NF_FRAME_HEADER_BYTES],
                                struct nf_frame *frame_p);
 
+/** What a frame takes of a window. */
+uint64_t nf_frame_cost_bytes(const struct nf_frame *frame);
+
 bool nf_msg_is_urgent(enum nf_msg_kind kind);
 
 struct nf_link_entry;
@@ -73,6 +76,7 @@ struct nf_link {
     uint64_t sent_offset;        /**< of the normal lane's head */
     uint64_t sent_bytes, confirmed_bytes; /**< costs */
     uint64_t queued_bytes;                /**< not sent yet */
+    uint32_t asked_round; /**< for the transport: see pvm_route.c */
     /* in */
     uint64_t consumed_bytes, told_bytes;
     uint64_t withheld_bytes; /**< of consumed_bytes: not to be confirmed yet */
@@ -112,6 +116,7 @@ struct nf_link_out {
     struct nf_frame frame;
     const uint8_t *body;    /**< frame.body_bytes of it */
     const uint8_t *payload; /**< frame.payload_bytes of it */
+    bool queued;            /**< it is of a message in the queue */
 };
 /** The next frame that may go out now.  Call nf_link_sent() when it went.
  *  @retval NF_WAIT  nothing to send, or no credit */
@@ -125,6 +130,10 @@ bool nf_link_owes_confirmation(const struct nf_link *link);
 void nf_link_hold(struct nf_link *link, bool hold);
 /** Fill *out_p with a bare confirmation frame. */
 void nf_link_confirm(struct nf_link *link, struct nf_link_out *out_p);
+/** Fill *out_p with a message of an urgent @p kind without a body: it needs
+ *  neither memory nor credit, so there must be a reason why few are sent. */
+void nf_link_signal(struct nf_link *link, enum nf_msg_kind kind,
+                    struct nf_link_out *out_p);
 
 /** Where the bytes of an incoming frame are to be put. */
 struct nf_link_in {

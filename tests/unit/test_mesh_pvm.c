@@ -133,6 +133,76 @@ static void test_no_memory(void)
     run("no-memory", 2, -1);
 }
 
+static void test_several_stopped(void)
+{
+    run("several-stopped", 2, -1);
+}
+
+static void test_no_room(void)
+{
+    run("no-room", 2, -1);
+}
+
+static void test_stopped_lower(void)
+{
+    run("stopped-lower", 3, -1);
+}
+
+static void test_here_and_gone(void)
+{
+    run("here-and-gone", 4, 1);
+}
+
+static void test_asleep(void)
+{
+    run("asleep", 2, -1);
+}
+
+static void test_asleep_death(void)
+{
+    run("asleep-death", 2, 1);
+}
+
+static void test_left_pvm(void)
+{
+    run("left-pvm", 2, -1);
+}
+
+static void test_notices(void)
+{
+    run("notices", 2, -1);
+}
+
+static void test_late(void)
+{
+    run("late", 3, -1);
+}
+
+static void test_shy(void)
+{
+    run("shy", 4, -1);
+}
+
+static void test_early(void)
+{
+    run("early", 2, -1);
+}
+
+static void test_thread(void)
+{
+    run("thread", 2, -1);
+}
+
+static void test_pause(void)
+{
+    run("pause", 2, -1);
+}
+
+static void test_handler(void)
+{
+    run("handler", 1, -1);
+}
+
 static CU_TestInfo tests[] = {
     { "all exchange messages of all sizes and types", test_exchange },
     { "the same in XDR", test_exchange_xdr },
@@ -145,6 +215,36 @@ static CU_TestInfo tests[] = {
         { "two meshes at once", test_two },
     { "who does not come is named", test_missing },
     { "out of memory", test_no_memory },
+    { "all meshes together do not block on a stopped member",
+      test_several_stopped },
+    { "a goodbye has room where nothing else has, and needs no memory",
+      test_no_room },
+    { "no route is asked of a member that does not answer",
+      test_stopped_lower },
+    { "a member that goes while a mesh opens is named in time",
+      test_here_and_gone },
+    { "nobody sleeps on what another mesh has read", test_asleep },
+    { "nor on a death that another mesh has read of", test_asleep_death },
+    { "who has left PVM stays out of it", test_left_pvm },
+    { "no notice is left where nobody looks", test_notices },
+    { "who opens a mesh that was closed hears so", test_late },
+    { "members that do not wait for each other", test_shy },
+    { "a window for each mesh that is not there yet", test_early },
+    { "a thread that was there before", test_thread },
+    { "a paused member, and what is urgent", test_pause },
+    { "a program that handles all messages is told", test_handler },
+    CU_TEST_INFO_NULL,
+};
+
+static char **by_hand;
+
+static void test_by_hand(void)
+{
+    run(by_hand[0], (uint32_t)atoi(by_hand[1]), -1);
+}
+
+static CU_TestInfo one_test[] = {
+    { "by hand", test_by_hand },
     CU_TEST_INFO_NULL,
 };
 
@@ -162,6 +262,10 @@ int main(int argc, char **argv)
     status = own_pvm_begin();
     if (status != 0)
         return status;
+    if (argc == 3) { /* one scene, by hand */
+        by_hand = argv + 1;
+        suites[0].pTests = one_test;
+    }
     status = nf_unit_main(suites);
     own_pvm_end();
     return status;

@@ -2,14 +2,17 @@
 #include "config.h"
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/base/clock.h"
 #include "common/net/net.h"
+#include "common/net/pvm.h"
 #include "tests/unit/link_pipe.h"
 #include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
@@ -430,6 +433,61 @@ static void test_drop_and_kill(void)
     end();
 }
 
+/* A context is freed by who made it, and nobody says that slaves do not need
+ * theirs any more. */
+static void test_meshes_of_slaves(void)
+{
+    static const uint32_t members[] = { 0, 1 };
+    struct nf_group_msg first = { .id = 1 }, second = { .id = 2 };
+    struct nf_mesh *mesh = NULL;
+    int tids[2];
+
+    begin(peer_program);
+    start(2);
+    CU_ASSERT_EQUAL(nf_net_mesh(net, members, 2, &first, tids, &mesh, NULL),
+                    NF_OK);
+    CU_ASSERT_EQUAL(nf_net_mesh(net, members, 2, &second, tids, &mesh, NULL),
+                    NF_OK);
+    CU_ASSERT_PTR_NULL(mesh);
+    CU_ASSERT_EQUAL(first.context, second.context);
+    CU_ASSERT_NOT_EQUAL(first.cookie, second.cookie);
+    CU_ASSERT_EQUAL((unsigned)tids[1], hello[1].tid);
+    end();
+}
+
+static void *write_anyway(void *nothing)
+{
+    (void)nothing;
+    fprintf(stderr, "another thread\n");
+    return NULL;
+}
+
+/* What libpvm says is not seen; what others say is. */
+static void test_hush(void)
+{
+    char text[64] = "";
+    FILE *seen = tmpfile(), *before = stderr;
+    struct stat was, is;
+    pthread_t thread;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(seen);
+    CU_ASSERT_EQUAL(fstat(STDERR_FILENO, &was), 0);
+    stderr = seen;
+    nf_pvm_hush();
+    fprintf(stderr, "libpvm: this and that\n");
+    CU_ASSERT_EQUAL(pthread_create(&thread, NULL, write_anyway, NULL), 0);
+    pthread_join(thread, NULL);
+    CU_ASSERT_EQUAL(fstat(STDERR_FILENO, &is), 0);
+    nf_pvm_unhush();
+    CU_ASSERT_PTR_EQUAL(stderr, seen);
+    stderr = before;
+    CU_ASSERT(was.st_ino == is.st_ino && was.st_dev == is.st_dev);
+    rewind(seen);
+    CU_ASSERT_PTR_NOT_NULL(fgets(text, sizeof(text), seen));
+    CU_ASSERT_STRING_EQUAL(text, "another thread\n");
+    fclose(seen);
+}
+
 /* ------------------------------------------------------------------ frame */
 
 static CU_TestInfo tests[] = {
@@ -442,6 +500,8 @@ static CU_TestInfo tests[] = {
     { "a stopped slave stops nobody", test_stopped_slave },
     { "a stopped slave is ended", test_stopped_slave_is_ended },
     { "a killed slave has left", test_killed_slave },
+    { "what libpvm says is hushed, and nothing else", test_hush },
+    { "meshes of slaves do not use up contexts", test_meshes_of_slaves },
     { "a missing program is named", test_missing_program },
     { "slaves that say nothing are counted", test_program_that_says_nothing },
     { "a dropped slave is killed", test_drop_and_kill },

@@ -1,0 +1,131 @@
+/* What the scenes of test_mesh_pvm have in common. */
+#include "config.h"
+#include "tests/unit/mesh_play.h"
+#include <pvm3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/clock.h"
+
+int tids[MESH_TASKS_MOST];
+uint32_t ntasks, me;
+const char *scene_name;
+uint32_t ahead[MESH_TASKS_MOST];
+
+void check(bool right, int line, const char *text)
+{
+    if (right)
+        return;
+    fprintf(stderr, "%s, task %u, line %d: %s\n", scene_name, me, line, text);
+    exit(1);
+}
+struct nf_mesh *open_mesh(uint64_t id)
+{
+    struct nf_error err = { NF_OK, "" };
+    struct nf_mesh *mesh = NULL;
+
+    if (nf_mesh_open_pvm(tids, ntasks, id, PATIENCE_US, &mesh, &err) != NF_OK)
+        fprintf(stderr, "task %u: %s\n", me, err.text);
+    CHECK(mesh != NULL && mesh->rank == me && mesh->ranks == ntasks);
+    return mesh;
+}
+
+void say(struct nf_mesh *mesh, uint32_t to, uint32_t word,
+         struct nf_blob *payload)
+{
+    struct nf_mesh_message m = { (const uint8_t *)&word, sizeof(word), payload,
+                                 false };
+
+    CHECK(nf_mesh_send(mesh, to, &m) == NF_OK);
+}
+
+uint32_t word_of(const struct nf_mesh_event *event)
+{
+    uint32_t word = UINT32_MAX;
+
+    CHECK(event->kind == NF_MESH_MESSAGE &&
+          event->message.head_bytes == sizeof(word));
+    memcpy(&word, event->message.head, sizeof(word));
+    return word;
+}
+
+struct nf_mesh_event next(struct nf_mesh *mesh)
+{
+    int64_t until_us = nf_now_us() + PATIENCE_US;
+    struct nf_mesh_event event;
+    enum nf_status status;
+
+    while ((status = nf_mesh_next(mesh, &event)) == NF_WAIT) {
+        CHECK(nf_now_us() < until_us);
+        nf_mesh_wait(mesh, 1000000);
+    }
+    CHECK(status == NF_OK);
+    return event;
+}
+
+void hear(struct nf_mesh *mesh, uint32_t from, uint32_t word)
+{
+    struct nf_mesh_event event = next(mesh);
+
+    CHECK(event.kind == NF_MESH_MESSAGE);
+    CHECK(event.member == from);
+    CHECK(word_of(&event) == word);
+    nf_blob_unref(event.message.payload);
+}
+
+/* Until what was sent has gone. */
+void drain(struct nf_mesh *mesh, uint32_t to)
+{
+    struct nf_mesh_event event;
+
+    while (nf_mesh_backlog_bytes(mesh, to) > 0) {
+        enum nf_status status = nf_mesh_next(mesh, &event);
+
+        CHECK(status == NF_WAIT || event.kind == NF_MESH_LEFT);
+        if (nf_mesh_backlog_bytes(mesh, to) > 0)
+            CHECK(nf_mesh_wait(mesh, PATIENCE_US) == NF_OK);
+    }
+}
+
+void note_ahead(const struct nf_mesh_event *event)
+{
+    CHECK(ahead[event->member] == 0);
+    ahead[event->member] = word_of(event) + 1;
+}
+
+/* All wait for all. */
+void meet(struct nf_mesh *mesh, uint32_t word)
+{
+    uint32_t got = 1;
+
+    for (uint32_t i = 0; i < mesh->ranks; i++) {
+        if (i == mesh->rank)
+            continue;
+        say(mesh, i, word, NULL);
+        got += ahead[i] == word + 1;
+        ahead[i] = 0;
+    }
+    while (got < mesh->ranks) {
+        struct nf_mesh_event event = next(mesh);
+
+        if (event.kind == NF_MESH_LEFT)
+            continue; /* who has met all may go */
+        if (word_of(&event) == word)
+            got++;
+        else
+            note_ahead(&event);
+    }
+}
+
+enum { TAG_WORD = 33 };
+
+void tell(uint32_t to)
+{
+    pvm_initsend(PvmDataRaw);
+    CHECK(pvm_send(tids[to], TAG_WORD) == 0);
+}
+
+void await_word(uint32_t from)
+{
+    CHECK(pvm_recv(tids[from], TAG_WORD) > 0);
+}

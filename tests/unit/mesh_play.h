@@ -1,0 +1,53 @@
+#ifndef NF_TESTS_UNIT_MESH_PLAY_H
+#define NF_TESTS_UNIT_MESH_PLAY_H
+/** @file mesh_play.h  What the scenes of test_mesh_pvm have in common: a task
+ * is number @ref me of @ref ntasks, and ends with status 1 where something is
+ * not as it must be. */
+#include "common/net/mesh.h"
+#include "tests/unit/mesh_task.h"
+
+enum { PATIENCE_US = 20 * 1000000, MESSAGES = 40 };
+
+extern int tids[MESH_TASKS_MOST];
+extern uint32_t ntasks, me;
+extern const char *scene_name;
+/** What members have said already for the next meeting, + 1. */
+extern uint32_t ahead[MESH_TASKS_MOST];
+
+void check(bool right, int line, const char *text);
+#define CHECK(condition) check(condition, __LINE__, #condition)
+
+/** A mesh of all tasks. */
+struct nf_mesh *open_mesh(uint64_t id);
+void say(struct nf_mesh *mesh, uint32_t to, uint32_t word,
+         struct nf_blob *payload);
+uint32_t word_of(const struct nf_mesh_event *event);
+/** The next event, which must come. */
+struct nf_mesh_event next(struct nf_mesh *mesh);
+/** It must be this word. */
+void hear(struct nf_mesh *mesh, uint32_t from, uint32_t word);
+/** Until what was sent has gone. */
+void drain(struct nf_mesh *mesh, uint32_t to);
+void note_ahead(const struct nf_mesh_event *event);
+/** All wait for all. */
+void meet(struct nf_mesh *mesh, uint32_t word);
+/** Without a mesh: a word of PVM, and wait for one. */
+void tell(uint32_t to);
+void await_word(uint32_t from);
+
+/* Scenes of other files. */
+void play_several_stopped(void);
+void play_asleep(void);
+void play_asleep_death(void);
+void play_here_and_gone(void);
+void play_stopped_lower(void);
+void play_left_pvm(void);
+void play_thread(void);
+void play_late(void);
+void play_shy(void);
+void play_pause(void);
+void play_notices(void);
+void play_early(void);
+void play_handler(void);
+void play_no_room(void);
+#endif
