@@ -14,13 +14,14 @@ set -u
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 top_builddir=${top_builddir:-$top_srcdir/build}
 export top_srcdir top_builddir
-seconds=${NF_VALGRIND_SECONDS:-600}
+seconds=${NF_VALGRIND_SECONDS:-1800}
 found=33 # valgrind's exit status if it has found something
 
 # Other programs than ours are run as they are.
 check() {
     timeout -k 5 "$seconds" valgrind -q --error-exitcode=$found \
         --leak-check=full --errors-for-leak-kinds=definite \
+        --show-leak-kinds=definite \
         --suppressions="$top_srcdir/tests/valgrind.supp" \
         --trace-children=yes --child-silent-after-fork=yes \
         --trace-children-skip='/bin/*,/usr/*,/sbin/*,*/pvmd,*/pvmd3' "$@"

@@ -305,7 +305,7 @@ static void start(struct task *task, const char *scene, uint32_t rank,
         dup2(said_fd, 2);
         for (int fd = 3; fd < 64; fd++)
             close(fd);
-        execl("/proc/self/exe", "test_group_pvm", scene, number, tasks,
+        execl(own_program(), "test_group_pvm", scene, number, tasks,
               (char *)NULL);
         _exit(127);
     }

@@ -63,7 +63,7 @@ static void start(struct task *task)
         dup2(out[1], 1);
         for (int fd = 3; fd < 64; fd++)
             close(fd);
-        execl("/proc/self/exe", "test_group_types_pvm", "task", (char *)NULL);
+        execl(own_program(), "test_group_types_pvm", "task", (char *)NULL);
         _exit(127);
     }
     close(in[0]);
