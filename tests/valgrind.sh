@@ -14,6 +14,7 @@ set -u
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 top_builddir=${top_builddir:-$top_srcdir/build}
 export top_srcdir top_builddir
+export NF_VALGRIND=1 # for tests that bound their memory
 seconds=${NF_VALGRIND_SECONDS:-1800}
 found=33 # valgrind's exit status if it has found something
 
