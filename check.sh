@@ -5,12 +5,15 @@
 #
 #   ./check.sh [--sanitize] [--quick]
 #   ./check.sh --fuzz
+#   ./check.sh --valgrind
 #
 #   --sanitize  with the address and undefined-behaviour sanitizers, in
 #               build-sanitize/
 #   --quick     leaves the slowest tests out (they count as skipped)
 #   --fuzz      instead of the tests: every tests/fuzz/fuzz_*.c under clang's
 #               libFuzzer for NF_FUZZ_SECONDS each (default 60), in build-fuzz/
+#   --valgrind  instead of the tests: the unit tests, and some runs of the
+#               programs, under valgrind (tests/valgrind.sh)
 #
 # The last line is "N passed, N failed, N skipped"; exit status 0 if and only
 # if nothing failed and something passed.  What failed is shown; everything is
@@ -20,7 +23,7 @@ cd "$(dirname "$(readlink -f "$0")")" || exit 1
 . .ci/setup.sh
 
 build=build configure_options=
-fuzz=no
+fuzz=no valgrind=no
 unset NF_QUICK
 for option; do
     case $option in
@@ -29,8 +32,9 @@ for option; do
         ;;
     --quick) export NF_QUICK=1 ;;
     --fuzz) build=build-fuzz fuzz=yes ;;
+    --valgrind) valgrind=yes ;;
     *)
-        echo "usage: ./check.sh [--sanitize] [--quick] | --fuzz" >&2
+        echo "usage: ./check.sh [--sanitize] [--quick] | --fuzz | --valgrind" >&2
         exit 2
         ;;
     esac
@@ -123,6 +127,18 @@ fuzz_all() {
     summary
 }
 
+valgrind_all() {
+    local name
+    need "valgrind" install_packages .ci/packages-valgrind
+    suite "unit tests under valgrind" -j "$(nproc)" \
+        TESTS="$(tests/valgrind.sh list units | tr '\n' ' ')" \
+        LOG_COMPILER="$PWD/tests/valgrind.sh run"
+    for name in $(tests/valgrind.sh list runs); do
+        step "$name" tests/valgrind.sh run "$name"
+    done
+    summary
+}
+
 say "packages"
 need "packages" install_packages
 [ $fuzz = no ] || fuzz_all
@@ -132,6 +148,7 @@ need "autoreconf" generate_configure
 need "configure" configure_in $build $configure_options
 need "make" make_in $build all
 need "make the tests" make_in $build check TESTS=
+[ $valgrind = no ] || valgrind_all
 step "install" make_in $build install && export NF_PREFIX=$PWD/$build/_inst
 step "limits" sh .ci/limits.sh
 

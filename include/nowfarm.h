@@ -1,7 +1,8 @@
 #ifndef NOWFARM_H
 #define NOWFARM_H
-/** @file nowfarm.h  The whole public API of nowfarm: a task farm in your own
- *  program, on a network of workstations.
+/** @file nowfarm.h  The farm: share the units of a job out to a network of
+ *  workstations, in your own program.  For processes that work in step and
+ *  exchange data there is nowfarm_group.h.
  *
  *  A job is N units, numbered 0..N-1.  You describe it by a struct nf_app of
  *  at most four functions and call nf_run():

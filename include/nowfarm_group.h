@@ -123,7 +123,7 @@ struct nf_group_options {
     int deterministic;
     /** Algorithms to use whatever the model says, for tests and benchmarks:
      *  names as `nowfarm plans` lists them, with k if they have segments,
-     *  "bcast.pipeline.fd:k=16,reduce.chain".  Default: the environment
+     *  "bcast.pipeline.fd:k=16,reduce.chain.fd".  Default: the environment
      *  variable NOWFARM_COLL, in the same form.  It must be the same in all
      *  members.  Where one cannot serve that is an error, NF_ERR_INVAL: when
      *  the group is opened if it wants 2^n members, else from the call (an

@@ -35,7 +35,7 @@ const struct nf_coll_algorithm nf_coll_bcast_circulant = {
     .name = "bcast.circulant",
     .op = NF_COLL_BCAST,
     .summary = "a new segment for every rank each round, any number of ranks",
-    .source = "Traeff, doi 10.1145/3735139",
+    .source = "Träff, doi 10.1145/3735139",
     .cost =
         "FD (k+q-1) T(m/k); HD (2k+q-2) T(m/k) if P = 2^q >= 4, k T(m/k) if "
         "P = 2, else at most 3 (k+q-1) T(m/k)",

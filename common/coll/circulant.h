@@ -27,7 +27,7 @@ void nf_circulant_init(struct nf_circulant *circulant, uint32_t ranks);
 /** In round i of a turn of q rounds, v receives block row[i] of that turn; a
  *  negative one, -q..-1, is of the turn before.  Over all turns v gets every
  *  block once, and what it sends it has.  O(P).
- *  Source: J. L. Traeff, doi 10.1145/3735139; the rule is "the largest unused
+ *  Source: J. L. Träff, doi 10.1145/3735139; the rule is "the largest unused
  *  base of the interval".
  *  @param v  1..P-1   @param row  [q], written */
 void nf_circulant_row(const struct nf_circulant *circulant, uint32_t v,

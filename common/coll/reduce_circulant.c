@@ -39,7 +39,7 @@ const struct nf_coll_algorithm nf_coll_reduce_circulant = {
     .name = "reduce.circulant",
     .op = NF_COLL_REDUCE,
     .summary = "every rank hands on a segment each round, any number of ranks",
-    .source = "Traeff, doi 10.1145/3735139, backwards",
+    .source = "Träff, doi 10.1145/3735139, backwards",
     .cost = "FD (k+q-1) (T(m/k) + C(m/k)); HD (2k+q-2) T(m/k) + (k+q-1) C(m/k) "
             "if P = 2^q >= 4, k (T(m/k) + C(m/k)) if P = 2",
     .items = NF_ITEMS_SEGMENTS,

@@ -126,6 +126,12 @@ static void schedule(struct fake_world *world, struct fake_message *m)
     m->arrive_us = m->depart_us + 1 + delay(world);
 }
 
+static void count_to_death(struct fake_world *world, uint32_t member)
+{
+    if (member == world->kill_member && world->kill_count++ == world->kill_at)
+        fake_kill(world, member);
+}
+
 static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
                                 const struct nf_mesh_message *message)
 {
@@ -157,11 +163,8 @@ static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
     *at = m;
     if (m->depart_us <= world->now_us && has_credit(m))
         depart(m);
-    if (!message->urgent &&
-        context->members[mesh->rank] == world->kill_member) {
-        if (world->kill_count++ == world->kill_at)
-            fake_kill(world, world->kill_member);
-    }
+    if (!message->urgent && !world->kill_hears)
+        count_to_death(world, context->members[mesh->rank]);
     world->sent += !message->urgent;
     return NF_OK;
 }
@@ -226,6 +229,8 @@ static enum nf_status fake_next(struct nf_mesh *base,
                      .payload = nf_blob_ref(m->payload),
                      .urgent = m->urgent },
     };
+    if (!m->urgent && mesh->world->kill_hears)
+        count_to_death(mesh->world, mesh->context->members[base->rank]);
     free_message(m);
     return NF_OK;
 }

@@ -25,7 +25,8 @@ struct fake_world {
     int64_t dead_us[FAKE_MEMBERS_MAX];
     bool mute[FAKE_MEMBERS_MAX]; /* nobody is told of its death */
     uint64_t sent;        /* messages with payload or step, in all contexts */
-    uint32_t kill_member; /* is killed when it sends its kill_at-th message */
+    uint32_t kill_member; /* is killed when it sends its kill_at-th message, */
+    bool kill_hears;      /* or when it gets that */
     uint64_t kill_at, kill_count;
     bool kill_mutely;
     bool broken[FAKE_MEMBERS_MAX]; /* its local transport is gone */

@@ -191,7 +191,7 @@ static void start(struct task *task, uint32_t rank, uint32_t n, const char *how)
         dup2(out[1], 1);
         for (int fd = 3; fd < 256; fd++)
             close(fd);
-        execl("/proc/self/exe", "test_group_kills", rank_text, number_text, how,
+        execl(own_program(), "test_group_kills", rank_text, number_text, how,
               (char *)NULL);
         _exit(127);
     }

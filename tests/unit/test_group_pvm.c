@@ -218,8 +218,9 @@ static void play_ahead(void)
         CHECK(buffer[0] == (i & 255) && buffer[BYTES - 1] == (i & 255));
     }
     CHECK(nf_barrier(group) == NF_OK);
-#if !defined(__SANITIZE_ADDRESS__) /* which keeps what is freed */
-    CHECK(rss_kib() - before_kib < 12 * 1024);
+#if !defined(__SANITIZE_ADDRESS__) /* which keeps what is freed; so does valgrind */
+    CHECK(getenv("NF_VALGRIND") != NULL ||
+          rss_kib() - before_kib < 12 * 1024);
 #endif
     nf_group_close(group);
     free(buffer);
@@ -305,7 +306,7 @@ static void start(struct task *task, const char *scene, uint32_t rank,
         dup2(said_fd, 2);
         for (int fd = 3; fd < 64; fd++)
             close(fd);
-        execl("/proc/self/exe", "test_group_pvm", scene, number, tasks,
+        execl(own_program(), "test_group_pvm", scene, number, tasks,
               (char *)NULL);
         _exit(127);
     }

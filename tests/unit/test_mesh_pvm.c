@@ -38,7 +38,7 @@ static void start(struct task *task, const char *scene, uint32_t rank,
         dup2(out[1], 1);
         for (int fd = 3; fd < 64; fd++)
             close(fd);
-        execl("/proc/self/exe", "test_mesh_pvm", scene, number, tasks,
+        execl(own_program(), "test_mesh_pvm", scene, number, tasks,
               (char *)NULL);
         _exit(127);
     }
