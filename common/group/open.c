@@ -299,7 +299,9 @@ const struct nf_error *nf_group_error(const struct nf_group *group)
 
 int nf_group_is_lost(const struct nf_group *group, uint32_t rank)
 {
-    return rank < group->ranks && (group->lost[rank] || group->left[rank]);
+    /* who leaves a group that has been given up is not to blame */
+    return rank < group->ranks &&
+           (group->lost[rank] || (group->left[rank] && !group->revoked));
 }
 
 size_t nf_group_fds(struct nf_group *group, const int **fds_p)
