@@ -293,8 +293,9 @@ static CU_TestInfo tests[] = {
     { "what has not come home is not done",
       test_failed_gather_and_failed_unit },
     { "slaves that combine for long are not lost", test_slow_to_combine },
-    { "a call that is too long ends the job", test_too_slow_to_combine },
     { "one thread at a time combines", test_one_thread_combines },
+    /* the last one: threads of slaves that were given up still combine */
+    { "a call that is too long ends the job", test_too_slow_to_combine },
     CU_TEST_INFO_NULL,
 };
 
