@@ -70,7 +70,7 @@ static enum nf_status measure_sizes(struct coll_world *world,
                                     uint64_t largest_bytes,
                                     struct nf_model *model)
 {
-    struct nf_model_sample samples[NF_MODEL_SAMPLES_MAX];
+    struct nf_model_sample samples[NF_MODEL_SAMPLES_MAX] = { { 0, 0 } };
     size_t count = 0;
     double round_us = 0;
 

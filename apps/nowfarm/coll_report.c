@@ -156,7 +156,7 @@ static json_t *row_json(const struct coll_row *row)
     json_t *samples = json_array();
     bool has = row->us != NULL;
 
-    for (unsigned i = 0; i < row->count; i++)
+    for (unsigned i = 0; has && i < row->count; i++)
         json_array_append_new(samples, real_or_null(row->us[i]));
     return json_pack(
         "{s:s, s:I, s:I, s:s?, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",

@@ -142,7 +142,8 @@ bool nf_operator_commutes(const struct nf_user_codes *codes, int op)
 typedef void kernel(void *out, const void *left, const void *right,
                     size_t count);
 
-/* The compiler makes vectors of these. */
+/* The compiler makes vectors of these.  A type can't stand in parentheses:
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 #define NF_KERNEL(name, ctype, expression)                                     \
     static void name(void *out_, const void *left_, const void *right_,        \
                      size_t count)                                             \
@@ -221,6 +222,7 @@ NF_ARITHMETIC(c128, double complex, double complex)
     }
 NF_LOCATE(i64, struct nf_loc_int64)
 NF_LOCATE(f64, struct nf_loc_float64)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define NF_ROW_ORDERED(tag)    [NF_MIN] = min_##tag, [NF_MAX] = max_##tag
 #define NF_ROW_ARITHMETIC(tag) [NF_SUM] = sum_##tag, [NF_PROD] = prod_##tag

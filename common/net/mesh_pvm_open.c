@@ -145,9 +145,9 @@ static void call_all(struct meeting *m)
 
 static enum nf_status gather(struct meeting *m, struct nf_error *err)
 {
-    uint64_t words[NF_PVM_WORDS];
+    uint64_t words[NF_PVM_WORDS] = { 0 };
     bool called = false;
-    uint32_t from;
+    uint32_t from = 0;
 
     while (first_missing(m, true) < m->count) {
         enum nf_status status;
@@ -202,8 +202,8 @@ static enum nf_status host_meeting(struct meeting *m, struct nf_error *err)
 
 static enum nf_status attend_meeting(struct meeting *m, struct nf_error *err)
 {
-    uint64_t words[NF_PVM_WORDS], attempt = draw();
-    uint32_t from;
+    uint64_t words[NF_PVM_WORDS] = { 0 }, attempt = draw();
+    uint32_t from = 0;
 
     m->until_us += GRACE_US;
     say(m, 0, JOIN, attempt);
