@@ -23,6 +23,10 @@ enum nf_status nf_gather_check(const struct nf_app *app,
                                const struct nf_options *o,
                                struct nf_error *err);
 
+/** Is NOWFARM_COLL, if it is set, a list of algorithms?
+ *  @retval NF_ERR_INVAL */
+enum nf_status nf_table_check(struct nf_error *err);
+
 /** Run one job to its end; see nf_run(). */
 enum nf_status nf_engine_run(const struct nf_engine_config *config,
                              struct nf_report *report_p, struct nf_error *err);

@@ -315,7 +315,7 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     struct nf_group **group_p,
                                     struct nf_error *err)
 {
-    /* not those of NOWFARM_COLL, which master and slaves may have different */
+    /* NOWFARM_COLL of the master holds for all: see table.c */
     struct nf_group_options options = { .timeout_us =
                                             e->options->heartbeat_timeout_us,
                                         .algorithms = "" };

@@ -227,6 +227,8 @@ static enum nf_status run_master(const struct nf_app *app,
     if (status == NF_OK)
         status = nf_gather_check(app, o, err);
     if (status == NF_OK)
+        status = nf_table_check(err);
+    if (status == NF_OK)
         status = nf_policy_parse(o->policy, &policy, err);
     if (status == NF_OK && o->emulate != NULL) {
         status = check_emulate(o, &emulate, err);

@@ -84,3 +84,13 @@ void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
                          e->has_rules ? &e->rules : NULL, query, varies,
                          m->algorithm);
 }
+
+enum nf_status nf_table_check(struct nf_error *err)
+{
+    const char *wish = getenv("NOWFARM_COLL");
+    struct nf_error why;
+
+    if (wish == NULL || nf_group_check_wish(wish, &why) == NF_OK)
+        return NF_OK;
+    return nf_fail(err, NF_ERR_INVAL, "NOWFARM_COLL: %.200s", why.text);
+}

@@ -19,6 +19,9 @@ static const struct nf_model builtin = {
     .combines = { { "double", "sum", 0.0005 } },
 };
 
+/* As in nf_group.forced. */
+enum { NAME_BYTES = 64 };
+
 static bool combines(enum nf_coll_op op)
 {
     return op == NF_COLL_REDUCE || op == NF_COLL_ALLREDUCE ||
@@ -171,46 +174,55 @@ void nf_group_force_those_of(struct nf_group *group,
     }
 }
 
-/* One of the list: is there such an algorithm, and does its k make sense? */
-static enum nf_status force_one(struct nf_group *group, const char *text,
-                                size_t length, struct nf_error *err)
+/* One of a list: is there such an algorithm, and does its k make sense?
+ * @param name  [NAME_BYTES], gets all of it */
+static enum nf_status check_one(const char *text, size_t length, char *name,
+                                const struct nf_coll_algorithm **algorithm_p,
+                                struct nf_error *err)
 {
-    const struct nf_coll_algorithm *algorithm;
-    char name[64];
-    char *colon;
     struct nf_coll_query query = {
         .ranks = 2, .bytes = 1 << 20, .elements = 1 << 20, .commutative = true
     };
     struct nf_coll_network network = nf_coll_network_of(&builtin, NULL, NULL);
     struct nf_coll_choice choice;
-    enum nf_status status;
+    char *colon;
 
-    if (length >= sizeof(name))
+    if (length >= NAME_BYTES)
         return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%.*s\"", 80, text);
     memcpy(name, text, length);
     name[length] = '\0';
     colon = strchr(name, ':');
     if (colon != NULL)
         *colon = '\0';
-    algorithm = nf_coll_find(name);
-    if (algorithm == NULL)
+    *algorithm_p = nf_coll_find(name);
+    if (*algorithm_p == NULL)
         return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%s\"", name);
-    if (!fits_size(algorithm, group->ranks))
-        return nf_fail(err, NF_ERR_INVAL, "%s wants 2^n members, not %u", name,
-                       group->ranks);
     if (colon != NULL)
         *colon = ':';
-    query.op = algorithm->op;
-    status = nf_coll_select(&query, &network, NULL, name, &choice, err);
-    if (status == NF_OK)
-        memcpy(group->forced[algorithm->op], name, length + 1);
-    return status;
+    query.op = (*algorithm_p)->op;
+    return nf_coll_select(&query, &network, NULL, name, &choice, err);
 }
 
-enum nf_status nf_group_force(struct nf_group *group, const char *text,
-                              struct nf_error *err)
+/* Take it, unless only checking: then group is NULL. */
+static enum nf_status force_one(struct nf_group *group, const char *text,
+                                size_t length, struct nf_error *err)
 {
-    nf_group_forget_choices(group);
+    const struct nf_coll_algorithm *algorithm = NULL;
+    char name[NAME_BYTES];
+    enum nf_status status = check_one(text, length, name, &algorithm, err);
+
+    if (status != NF_OK || group == NULL)
+        return status;
+    if (!fits_size(algorithm, group->ranks))
+        return nf_fail(err, NF_ERR_INVAL, "%s wants 2^n members, not %u",
+                       algorithm->name, group->ranks);
+    memcpy(group->forced[algorithm->op], name, length + 1);
+    return NF_OK;
+}
+
+static enum nf_status force_all(struct nf_group *group, const char *text,
+                                struct nf_error *err)
+{
     while (*text != '\0') {
         size_t length = strcspn(text, ", ");
 
@@ -224,6 +236,18 @@ enum nf_status nf_group_force(struct nf_group *group, const char *text,
         text += strspn(text, ", ");
     }
     return NF_OK;
+}
+
+enum nf_status nf_group_force(struct nf_group *group, const char *text,
+                              struct nf_error *err)
+{
+    nf_group_forget_choices(group);
+    return force_all(group, text, err);
+}
+
+enum nf_status nf_group_check_wish(const char *text, struct nf_error *err)
+{
+    return force_all(NULL, text, err);
 }
 
 void nf_group_unforce(struct nf_group *group)

@@ -18,6 +18,10 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                const struct nf_group_clock *clock,
                                const struct nf_group_options *options,
                                struct nf_group **group_p, struct nf_error *err);
+/** Could NOWFARM_COLL be @p text, whatever the number of members?
+ *  @retval NF_ERR_INVAL  no such algorithm, bad k */
+enum nf_status nf_group_check_wish(const char *text, struct nf_error *err);
+
 /** What all members are to be told (nf_group_options.algorithms) so that they
  *  choose alike for a call of @p query, though only this one has the table.
  *  @param wish   NULL, or a list in the same form; it goes before

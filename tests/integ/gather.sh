@@ -106,10 +106,16 @@ run run synth --units 60 --slaves 3 --fault 17:error --out "$work/lacking" \
     --json
 check "given up: the same file" cmp "$work/lacking" "$work/lacking.tree"
 
-# the group's algorithms are the farm's
+# the algorithms of groups, in so far as they are for so many members
 export NOWFARM_COLL=gather.binomial,reduce.rabenseifner,bcast.flat
 tree synth --units 50 --slaves 3 --shared 1MiB
 job_verified "NOWFARM_COLL asks for what can't be"
+export NOWFARM_COLL=bcast.flat,gather.typo
+tree synth --units 50 --slaves 3
+same "NOWFARM_COLL with a typo: exit status" "$rc" 2
+same "NOWFARM_COLL with a typo: one line" "$(err_lines)" 1
+check "NOWFARM_COLL with a typo: it names it" \
+    err_says 'NOWFARM_COLL: no algorithm "gather.typo"'
 unset NOWFARM_COLL
 
 # --------------------------------------------------------------- in mid-gather

@@ -147,7 +147,7 @@ static void test_chosen_algorithms(void)
 static CU_TestInfo tests[] = {
     { "16-bit numbers go and come", test_int16 },
     { "... to a slave that came late too", test_late_joiner },
-    { "NOWFARM_COLL is not for groups of the farm", test_chosen_algorithms },
+    { "NOWFARM_COLL asks for other algorithms", test_chosen_algorithms },
     CU_TEST_INFO_NULL,
 };
 
