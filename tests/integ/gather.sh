@@ -8,6 +8,11 @@ tree() { run run "$@" --gather tree --verify --json; }
 
 # gathering: the n-th gather has begun, as the master's log says.
 gathering() { grep -q "gather $1: from" "$work/err"; }
+# begin ARGS: start, when no slave of the job before is left to be taken for ours.
+begin() {
+    wait_until 10 no_slaves
+    start "$@"
+}
 # list_slaves N: wait for N slaves; slaves[0..N) are their process ids.  To be
 # known before: looking for them takes as long as a gather.
 list_slaves() {
@@ -38,7 +43,7 @@ run run synth --units 500 --slaves 3 --gather tree --out "$work/tree" --json
 check "the same file" cmp "$work/stream" "$work/tree"
 
 # ----------------------------------------------------------- before the gather
-start run synth --units 300 --cost 10ms --slaves 4 --slots 1 --result 1KiB \
+begin run synth --units 300 --cost 10ms --slaves 4 --slots 1 --result 1KiB \
     --gather tree --verify --json
 check "four slaves are there" list_slaves 4
 sleep 0.4
@@ -48,7 +53,7 @@ job_verified "killed before the gather"
 same "killed before the gather: lost slaves" "$(json lost_slaves)" 1
 at_least "killed before the gather: done again" "$(json gather.recomputed)" 1
 
-start run synth --units 300 --cost 10ms --slaves 4 --slots 1 --result 1KiB \
+begin run synth --units 300 --cost 10ms --slaves 4 --slots 1 --result 1KiB \
     --policy auto:replicate=1 --gather tree --verify --json
 check "four slaves are there" list_slaves 4
 sleep 0.4
@@ -59,7 +64,7 @@ same "two of four killed, copies: lost slaves" "$(json lost_slaves)" 2
 
 # a slave that is away for longer than the time-out, and comes back with results
 # that do not count any more
-start run synth --units 600 --cost 10ms --slaves 3 --slots 1 --result 1KiB \
+begin run synth --units 600 --cost 10ms --slaves 3 --slots 1 --result 1KiB \
     --heartbeat-timeout 500ms --gather tree --verify --json
 check "three slaves are there" list_slaves 3
 sleep 0.4
@@ -73,16 +78,22 @@ same "away and back: lost slaves" "$(json lost_slaves)" 1
 check "away and back: told" err_says 'is back'
 
 # the product of two matrices, whose second one comes by a broadcast
-start run matmul --n 1400 --slaves 4 --slots 1 --gather tree --verify --json
+export NOWFARM_LOG=debug
+all_compute() { [ "$(grep -o 'lease .* of slave [0-9]*' "$work/err" |
+    grep -o '[0-9]*$' | sort -u | wc -l)" = 4 ]; }
+begin run matmul --n 2000 --slaves 4 --slots 1 --gather tree --verify --json
 check "four slaves are there" list_slaves 4
-sleep 0.6
+check "all of them have units" wait_until 20 all_compute
+kill -STOP "${slaves[1]}" # so that there is no gather before it dies
+sleep 0.3
 kill -9 "${slaves[1]}"
 await 60
+unset NOWFARM_LOG
 job_verified "matmul, killed before the gather"
 same "matmul, killed before the gather: lost slaves" "$(json lost_slaves)" 1
 
 # several threads a slave, each with results of its own
-start run synth --units 400 --cost 10ms --slaves 3 --slots 3 --result 1KiB \
+begin run synth --units 400 --cost 10ms --slaves 3 --slots 3 --result 1KiB \
     --gather tree --verify --json
 check "three slaves are there" list_slaves 3
 sleep 0.3
@@ -123,7 +134,7 @@ unset NOWFARM_COLL
 export NOWFARM_LOG=info
 big=(synth --units 64 --result 4MiB --slaves 4 --slots 1 --gather tree \
     --verify --json)
-start run "${big[@]}"
+begin run "${big[@]}"
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
 kill -9 "${slaves[1]}"
@@ -133,7 +144,7 @@ same "killed in mid-gather: lost slaves" "$(json lost_slaves)" 1
 at_least "killed in mid-gather: tries" "$(json gather.tries)" 2
 at_least "killed in mid-gather: done again" "$(json gather.recomputed)" 1
 
-start run "${big[@]}" --heartbeat-timeout 1s
+begin run "${big[@]}" --heartbeat-timeout 1s
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
 stopped=${slaves[2]}
@@ -148,7 +159,7 @@ kill -9 "$stopped" 2> /dev/null
 job_verified "stopped in mid-gather"
 same "stopped in mid-gather: lost slaves" "$(json lost_slaves)" 1
 
-start run "${big[@]}"
+begin run "${big[@]}"
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
 kill -9 "${slaves[0]}" "${slaves[3]}"
@@ -156,7 +167,7 @@ await 60
 job_verified "two of four killed in mid-gather"
 same "two of four killed in mid-gather: lost" "$(json lost_slaves)" 2
 
-start run "${big[@]}"
+begin run "${big[@]}"
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
 kill -9 "${slaves[@]}"
@@ -166,7 +177,7 @@ same "all killed in mid-gather: lost slaves" "$(json lost_slaves)" 4
 at_least "all killed in mid-gather: tries" "$(json gather.tries)" 2
 at_least "all killed in mid-gather: done again" "$(json gather.recomputed)" 64
 
-start run synth --units 16 --result 16MiB --slaves 4 --slots 1 \
+begin run synth --units 16 --result 16MiB --slaves 4 --slots 1 \
     --gather reduce --verify --json
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
@@ -178,7 +189,7 @@ at_least "reduce, killed in mid-gather: tries" "$(json gather.tries)" 2
 at_least "reduce, killed in mid-gather: done again" \
     "$(json gather.recomputed)" 1
 
-start run "${big[@]}" --out "$work/cancelled"
+begin run "${big[@]}" --out "$work/cancelled"
 check "four slaves are there" list_slaves 4
 check "the gather begins" wait_until 20 gathering 1
 kill -INT "$pid"
@@ -194,7 +205,7 @@ export NOWFARM_LOG=info
 shared=(synth --units 400 --cost 10ms --shared 31MiB --slaves 4 --slots 1
     --verify --json)
 failed='the broadcast failed|has no shared data yet'
-start run "${shared[@]}"
+begin run "${shared[@]}"
 check "four slaves are there" list_slaves 4
 check "the slaves get shared data by a broadcast" \
     wait_until 10 says 'shared data to 4 slaves by bcast'
@@ -203,7 +214,7 @@ await 60
 job_verified "killed in the broadcast"
 check "killed in the broadcast: it failed" err_says "$failed"
 
-start run "${shared[@]}" --heartbeat-timeout 1s
+begin run "${shared[@]}" --heartbeat-timeout 1s
 check "four slaves are there" list_slaves 4
 check "there is a broadcast" wait_until 10 says 'shared data to 4 slaves by'
 kill -STOP "${slaves[2]}"
@@ -214,7 +225,7 @@ job_verified "stopped in the broadcast"
 check "stopped in the broadcast: it failed" \
     err_says "$failed|left out: silent since it was started"
 
-start run "${shared[@]}" --units 400 --shared 1MiB
+begin run "${shared[@]}" --units 400 --shared 1MiB
 check "four slaves are there" list_slaves 4
 overs() { [ "$(grep -c "group $1 is over" "$work/err")" = "$2" ]; }
 check "who has the shared data leaves the group" wait_until 10 overs 1 4
@@ -231,7 +242,7 @@ RANDOM=$$
 echo "# seed $$"
 lost=0
 for round in 1 2 3 4 5 6 7 8 9 10; do
-    start run synth --units 240 --cost 10ms --slaves 4 --slots 1 \
+    begin run synth --units 240 --cost 10ms --slaves 4 --slots 1 \
         --result 200KiB --gather reduce --verify --json
     check "four slaves are there" list_slaves 4
     sleep 0.$((RANDOM % 4))$((RANDOM % 10))
