@@ -410,6 +410,7 @@ enum nf_status nf_group_launch(struct nf_group *group,
     if (group->requests == NULL)
         group->moved_us = nf_group_now_us(group);
     request->epoch = group->epoch++;
+    request->algorithm = choice->algorithm->name;
     status = take_plan(group, request, choice, root);
     if (status == NF_OK)
         status = nf_exec_init(&request->exec, request->plan, call, &head,
@@ -429,7 +430,5 @@ enum nf_status nf_group_launch(struct nf_group *group,
 
 const char *nf_request_algorithm(const struct nf_request *request)
 {
-    return request->plan == NULL
-               ? ""
-               : nf_coll_table[request->exec.head.algorithm]->name;
+    return request->algorithm == NULL ? "" : request->algorithm;
 }

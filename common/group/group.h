@@ -52,7 +52,8 @@ struct nf_request {
     struct nf_request *next; /**< the one begun after it */
     struct nf_group *group;
     struct nf_exec exec;
-    struct nf_plan *plan; /**< borrowed of the group, or owned */
+    const char *algorithm; /**< NULL: it needs none */
+    struct nf_plan *plan;  /**< borrowed of the group, or owned */
     bool owns_plan;
     uint32_t plan_slot;
     uint32_t nlet_in; /**< with a window: steps whose members are not held

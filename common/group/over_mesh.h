@@ -32,7 +32,7 @@ enum { NF_TOLD_BYTES = 64 };
 void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
                           const struct nf_coll_query *query, bool varies,
                           char text_p[NF_TOLD_BYTES]);
-/** @return the name of the algorithm of a call that has begun, "" if it needs
- *  none */
+/** @return the name of the algorithm of a call that has begun, or ended already;
+ *  "" if it needs none */
 const char *nf_request_algorithm(const struct nf_request *request);
 #endif
