@@ -1,6 +1,7 @@
 #include "config.h"
 #include "apps/synth/synth_params.h"
 #include <string.h>
+#include "common/base/endian.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
 
@@ -36,21 +37,6 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-static void put_word(uint8_t *to, uint64_t word)
-{
-    for (int i = 0; i < 8; i++)
-        to[i] = (uint8_t)(word >> (8 * i));
-}
-
-static uint64_t get_word(const uint8_t *from)
-{
-    uint64_t word = 0;
-
-    for (int i = 0; i < 8; i++)
-        word |= (uint64_t)from[i] << (8 * i);
-    return word;
-}
-
 /* Word k of a pattern is first + k * STEP: cheap enough for gigabytes. */
 #define STEP 0xd1342543de82ef95u
 
@@ -68,9 +54,9 @@ void nf_synth_fill(uint64_t seed, enum nf_synth_pattern pattern, uint64_t unit,
     size_t left = bytes;
 
     for (; left >= 8; left -= 8, to += 8, word += STEP)
-        put_word(to, word);
+        nf_store_le64(to, word);
     if (left > 0) {
-        put_word(last, word);
+        nf_store_le64(last, word);
         memcpy(to, last, left);
     }
 }
@@ -84,9 +70,9 @@ size_t nf_synth_check(uint64_t seed, enum nf_synth_pattern pattern,
     size_t at = 0;
 
     for (; bytes - at >= 8; at += 8, word += STEP)
-        if (get_word(from + at) != word)
+        if (nf_load_le64(from + at) != word)
             break;
-    put_word(want, word);
+    nf_store_le64(want, word);
     for (size_t i = 0; i < 8 && at < bytes; i++, at++)
         if (from[at] != want[i])
             break;
@@ -200,11 +186,12 @@ enum nf_status nf_synth_encode(const struct nf_synth_params *params,
     memcpy(to, MAGIC, MAGIC_BYTES);
     to += MAGIC_BYTES;
     for (size_t i = 0; i < FIXED_WORDS; i++, to += 8)
-        put_word(to, fixed[i]);
+        nf_store_le64(to, fixed[i]);
     for (uint32_t i = 0; i < params->nfaults; i++, to += 16) {
-        put_word(to, params->faults[i].unit);
-        put_word(to + 8, (uint64_t)params->faults[i].kind |
-                             (uint64_t)params->faults[i].once << ONCE_SHIFT);
+        nf_store_le64(to, params->faults[i].unit);
+        nf_store_le64(to + 8,
+                      (uint64_t)params->faults[i].kind |
+                          (uint64_t)params->faults[i].once << ONCE_SHIFT);
     }
     memcpy(to, params->fault_dir, dir_bytes);
     nf_synth_fill(params->seed, NF_SYNTH_SHARED, 0, to + dir_bytes,
@@ -217,11 +204,11 @@ static bool decode_faults(const uint8_t *at, size_t dir_bytes,
                           struct nf_synth_params *params)
 {
     for (uint32_t i = 0; i < params->nfaults; i++, at += 16) {
-        uint64_t kind = get_word(at + 8);
+        uint64_t kind = nf_load_le64(at + 8);
 
         if ((kind & 0xff) >= NF_SYNTH_NKINDS || kind >> (ONCE_SHIFT + 1) != 0)
             return false;
-        params->faults[i].unit = get_word(at);
+        params->faults[i].unit = nf_load_le64(at);
         params->faults[i].kind = (enum nf_synth_fault_kind)(kind & 0xff);
         params->faults[i].once = kind >> ONCE_SHIFT != 0;
     }
@@ -241,7 +228,7 @@ enum nf_status nf_synth_decode(const void *data, size_t bytes,
     if (bytes < header || memcmp(at, MAGIC, MAGIC_BYTES) != 0)
         return NF_ERR_PROTOCOL;
     for (size_t i = 0; i < FIXED_WORDS; i++)
-        fixed[i] = get_word(at + MAGIC_BYTES + 8 * i);
+        fixed[i] = nf_load_le64(at + MAGIC_BYTES + 8 * i);
     nfaults = fixed[7];
     dir_bytes = fixed[8];
     if (nfaults > NF_SYNTH_MAX_FAULTS || dir_bytes >= NF_SYNTH_DIR_BYTES)

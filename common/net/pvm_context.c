@@ -2,9 +2,9 @@
 #include "config.h"
 #include "common/net/pvm_context.h"
 #include <pvm3.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/time.h>
+#include "common/base/endian.h"
 #include "common/net/pipe_signal.h"
 
 /* Big enough for a whole frame, so that PVM does not cut it again. */
@@ -212,8 +212,8 @@ enum nf_status nf_pvm_say(int tid, int tag, const uint64_t words[NF_PVM_WORDS])
 {
     uint8_t bytes[WORDS_BYTES];
 
-    for (int i = 0; i < WORDS_BYTES; i++)
-        bytes[i] = (uint8_t)(words[i / 8] >> (8 * (i % 8)));
+    for (int i = 0; i < NF_PVM_WORDS; i++)
+        nf_store_le64(bytes + 8 * i, words[i]);
     if (pvm_initsend(PvmDataRaw) < 0 ||
         pvm_pkbyte((char *)bytes, WORDS_BYTES, 1) < 0 || pvm_send(tid, tag) < 0)
         return NF_ERR_UNREACHABLE;
@@ -234,7 +234,7 @@ enum nf_status nf_pvm_hear(int tag, int64_t timeout_us, int *tid_p,
     if (pvm_bufinfo(buffer, &size, NULL, tid_p) < 0 || size != WORDS_BYTES ||
         pvm_upkbyte((char *)bytes, WORDS_BYTES, 1) < 0)
         return NF_OK; /* no words of ours: all zero */
-    for (int i = 0; i < WORDS_BYTES; i++)
-        words_p[i / 8] |= (uint64_t)bytes[i] << (8 * (i % 8));
+    for (int i = 0; i < NF_PVM_WORDS; i++)
+        words_p[i] = nf_load_le64(bytes + 8 * i);
     return NF_OK;
 }

@@ -3,6 +3,7 @@
 #include "common/net/pvm_route.h"
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/endian.h"
 
 struct route {
     int tid;
@@ -121,18 +122,6 @@ bool nf_route_takes_goodbye(int tid, const struct nf_link *link)
     return route == NULL || has_room(route, link, &bye);
 }
 
-static void put32(uint8_t *to, uint32_t value)
-{
-    for (int i = 0; i < 4; i++)
-        to[i] = (uint8_t)(value >> (8 * i));
-}
-
-static uint32_t get32(const uint8_t *from)
-{
-    return (uint32_t)from[0] | (uint32_t)from[1] << 8 |
-           (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-}
-
 size_t nf_route_stamp_bytes(const struct nf_frame *frame)
 {
     return frame->kind == NF_MSG_HELLO ? 0 : NF_ROUTE_STAMP_BYTES;
@@ -150,8 +139,8 @@ size_t nf_route_sends(int tid, const struct nf_frame *frame,
     if (nf_route_stamp_bytes(frame) == 0)
         return 0;
     route->told = route->read;
-    put32(stamp_p, route->sent);
-    put32(stamp_p + 4, route->read);
+    nf_store_le32(stamp_p, route->sent);
+    nf_store_le32(stamp_p + 4, route->read);
     return NF_ROUTE_STAMP_BYTES;
 }
 
@@ -176,7 +165,7 @@ void nf_route_read(int tid, const struct nf_frame *frame,
                    const uint8_t stamp[NF_ROUTE_STAMP_BYTES])
 {
     struct route *route = find(tid);
-    uint32_t sent = get32(stamp);
+    uint32_t sent = nf_load_le32(stamp);
 
     if (route == NULL || nf_route_stamp_bytes(frame) == 0)
         return;
@@ -186,7 +175,7 @@ void nf_route_read(int tid, const struct nf_frame *frame,
                                    ? frame->window_bytes
                                    : NF_LINK_WINDOW_BYTES;
     some_owe = some_owe || nf_route_owes(tid);
-    take_confirmation(route, get32(stamp + 4));
+    take_confirmation(route, nf_load_le32(stamp + 4));
 }
 
 bool nf_route_owes(int tid)

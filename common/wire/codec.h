@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/endian.h"
 #include "common/wire/wire.h"
 
 /* Start over, with room for `bytes` bytes. */
@@ -46,26 +47,11 @@ static inline void put_bytes(struct nf_body *body, const void *data,
     body->bytes += bytes;
 }
 
-static inline void store_u64(uint8_t *to, uint64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        to[i] = (uint8_t)(value >> (8 * i));
-}
-
-static inline uint64_t load_u64(const uint8_t *from)
-{
-    uint64_t value = 0;
-
-    for (int i = 0; i < 8; i++)
-        value |= (uint64_t)from[i] << (8 * i);
-    return value;
-}
-
 static inline void put_u64(struct nf_body *body, uint64_t value)
 {
     uint8_t raw[8];
 
-    store_u64(raw, value);
+    nf_store_le64(raw, value);
     put_bytes(body, raw, sizeof(raw));
 }
 
@@ -73,8 +59,7 @@ static inline void put_u32(struct nf_body *body, uint32_t value)
 {
     uint8_t raw[4];
 
-    for (int i = 0; i < 4; i++)
-        raw[i] = (uint8_t)(value >> (8 * i));
+    nf_store_le32(raw, value);
     put_bytes(body, raw, sizeof(raw));
 }
 
@@ -129,16 +114,14 @@ static inline uint64_t get_u64(struct cursor *in)
 {
     const uint8_t *raw = get_bytes(in, 8);
 
-    return raw == NULL ? 0 : load_u64(raw);
+    return raw == NULL ? 0 : nf_load_le64(raw);
 }
 
 static inline uint32_t get_u32(struct cursor *in)
 {
     const uint8_t *raw = get_bytes(in, 4);
 
-    return raw == NULL ? 0
-                       : (uint32_t)raw[0] | (uint32_t)raw[1] << 8 |
-                             (uint32_t)raw[2] << 16 | (uint32_t)raw[3] << 24;
+    return raw == NULL ? 0 : nf_load_le32(raw);
 }
 
 static inline int64_t to_i64(uint64_t raw)

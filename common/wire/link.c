@@ -3,6 +3,7 @@
 #include "common/wire/link.h"
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/endian.h"
 
 #define FRAME_MAGIC 0x3146464eu /* "NFF1" */
 enum { WINDOW_UNIT_BYTES = 4096 };
@@ -17,43 +18,20 @@ struct nf_link_entry {
 
 /* ------------------------------------------------------------ headers */
 
-static void put32(uint8_t *to, uint32_t value)
-{
-    for (int i = 0; i < 4; i++)
-        to[i] = (uint8_t)(value >> (8 * i));
-}
-
-static void put64(uint8_t *to, uint64_t value)
-{
-    put32(to, (uint32_t)value);
-    put32(to + 4, (uint32_t)(value >> 32));
-}
-
-static uint32_t get32(const uint8_t *from)
-{
-    return (uint32_t)from[0] | (uint32_t)from[1] << 8 |
-           (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-}
-
-static uint64_t get64(const uint8_t *from)
-{
-    return get32(from) | (uint64_t)get32(from + 4) << 32;
-}
-
 void nf_frame_encode(const struct nf_frame *frame,
                      uint8_t out_p[NF_FRAME_HEADER_BYTES])
 {
-    put32(out_p, FRAME_MAGIC);
+    nf_store_le32(out_p, FRAME_MAGIC);
     out_p[4] = (uint8_t)frame->kind;
     out_p[5] = (uint8_t)frame->type;
     out_p[6] = frame->converted;
     out_p[7] = (uint8_t)(frame->window_bytes / WINDOW_UNIT_BYTES);
-    put64(out_p + 8, frame->cookie);
-    put64(out_p + 16, frame->consumed_bytes);
-    put64(out_p + 24, frame->offset);
-    put32(out_p + 32, (uint32_t)frame->body_total_bytes);
-    put32(out_p + 36, frame->body_bytes + frame->payload_bytes);
-    put64(out_p + 40, frame->payload_total_bytes);
+    nf_store_le64(out_p + 8, frame->cookie);
+    nf_store_le64(out_p + 16, frame->consumed_bytes);
+    nf_store_le64(out_p + 24, frame->offset);
+    nf_store_le32(out_p + 32, (uint32_t)frame->body_total_bytes);
+    nf_store_le32(out_p + 36, frame->body_bytes + frame->payload_bytes);
+    nf_store_le64(out_p + 40, frame->payload_total_bytes);
 }
 
 /* Body and payload parts follow from offset, length and the totals. */
@@ -74,21 +52,21 @@ static enum nf_status split_length(struct nf_frame *f, uint32_t length)
 enum nf_status nf_frame_decode(const uint8_t header[NF_FRAME_HEADER_BYTES],
                                struct nf_frame *frame_p)
 {
-    uint32_t length = get32(header + 36);
+    uint32_t length = nf_load_le32(header + 36);
     size_t element;
 
-    if (get32(header) != FRAME_MAGIC || header[4] >= NF_MSG_KINDS ||
+    if (nf_load_le32(header) != FRAME_MAGIC || header[4] >= NF_MSG_KINDS ||
         header[5] > NF_INT16 || header[6] > 1)
         return NF_ERR_PROTOCOL;
     frame_p->kind = (enum nf_msg_kind)header[4];
     frame_p->type = (enum nf_type)header[5];
     frame_p->converted = header[6] != 0;
     frame_p->window_bytes = (uint32_t)header[7] * WINDOW_UNIT_BYTES;
-    frame_p->cookie = get64(header + 8);
-    frame_p->consumed_bytes = get64(header + 16);
-    frame_p->offset = get64(header + 24);
-    frame_p->body_total_bytes = get32(header + 32);
-    frame_p->payload_total_bytes = get64(header + 40);
+    frame_p->cookie = nf_load_le64(header + 8);
+    frame_p->consumed_bytes = nf_load_le64(header + 16);
+    frame_p->offset = nf_load_le64(header + 24);
+    frame_p->body_total_bytes = nf_load_le32(header + 32);
+    frame_p->payload_total_bytes = nf_load_le64(header + 40);
     if (length > NF_LINK_FRAME_MAX_BYTES)
         return NF_ERR_PROTOCOL;
     if (split_length(frame_p, length) != NF_OK)

@@ -17,7 +17,7 @@ uint64_t nf_layout_unit_bytes(const struct nf_layout *layout, uint64_t i)
 {
     if (layout->unit_bytes != NF_LAYOUT_TABLE)
         return layout->unit_bytes;
-    return load_u64(layout->table + 8 * i);
+    return nf_load_le64(layout->table + 8 * i);
 }
 
 bool nf_layout_fits(const struct nf_layout *layout, uint64_t count,

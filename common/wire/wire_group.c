@@ -21,8 +21,8 @@ enum nf_status nf_put_gather(struct nf_body *body,
 void nf_gather_range(const struct nf_gather_msg *m, uint64_t i,
                      uint64_t *first_p, uint64_t *count_p)
 {
-    *first_p = load_u64(m->ranges + RANGE_BYTES * i);
-    *count_p = load_u64(m->ranges + RANGE_BYTES * i + 8);
+    *first_p = nf_load_le64(m->ranges + RANGE_BYTES * i);
+    *count_p = nf_load_le64(m->ranges + RANGE_BYTES * i + 8);
 }
 
 /* Ascending, and apart. */
