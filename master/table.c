@@ -34,7 +34,7 @@ static char *read_file(const char *path, size_t *bytes_p)
 void nf_table_open(struct engine *e)
 {
     const char *path = e->options->table_file;
-    struct nf_error warning, why = { .text = "" };
+    struct nf_error warning = { .status = NF_OK }, why = { .text = "" };
     size_t bytes = 0;
     char *text;
 

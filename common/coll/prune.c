@@ -20,15 +20,15 @@ uint64_t nf_coll_item_elements(const struct nf_coll_algorithm *algorithm,
 
 /* What has elements: of equal blocks or of a vector, or by the sizes. */
 struct filled {
-    const struct nf_coll_algorithm *algorithm;
+    const struct nf_coll_algorithm *algorithm; /* NULL: by the sizes */
     const struct nf_coll_args *args;
     uint64_t elements;
-    const uint64_t *sizes; /* NULL: by the others */
+    const uint64_t *sizes;
 };
 
 static bool is_filled(const struct filled *filled, uint32_t item)
 {
-    if (filled->sizes != NULL)
+    if (filled->algorithm == NULL)
         return filled->sizes[item] > 0;
     return nf_coll_item_elements(filled->algorithm, filled->args,
                                  filled->elements, item) > 0;
