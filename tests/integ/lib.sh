@@ -242,7 +242,11 @@ hellos() {
         "$work/stamped"
 }
 
-# last_hello_after MS: how long after MS the last unit was begun
+# first_hello_after MS, last_hello_after MS: how long after MS the first, or last,
+# unit was begun
+first_hello_after() {
+    awk -v a="$1" '/says hello$/ {print $1 - a; exit}' "$work/stamped"
+}
 last_hello_after() {
     awk -v a="$1" '/says hello$/ {t = $1} END {print t - a}' "$work/stamped"
 }
