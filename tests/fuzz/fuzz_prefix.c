@@ -107,11 +107,27 @@ static void read_npy(const char *path)
     unlink(link);
 }
 
+static void put(int fd, const void *data, size_t bytes)
+{
+    must(write(fd, data, bytes) == (ssize_t)bytes, "memfd");
+}
+
+/* 'n', a header, a newline, numbers */
+static void put_npy(int fd, const uint8_t *data, size_t bytes)
+{
+    const uint8_t *newline = memchr(data, '\n', bytes);
+    size_t length = newline == NULL ? bytes : (size_t)(newline - data);
+    const uint8_t ends[2] = { (uint8_t)length, (uint8_t)(length >> 8) };
+
+    put(fd, "\x93NUMPY\x01", 8);
+    put(fd, ends, sizeof(ends));
+    put(fd, data, length);
+    if (newline != NULL)
+        put(fd, newline + 1, bytes - length - 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    const uint8_t *newline = bytes > 0 ? memchr(data, '\n', bytes) : NULL;
-    uint8_t head[10] = "\x93NUMPY\x01";
-    bool npy = bytes > 0 && (data[0] == 0x93 || data[0] == 'n');
     char path[64];
     int fd;
 
@@ -121,21 +137,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     must(fd >= 0, "memfd");
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (data[0] == 'n') {
-        size_t length = newline == NULL ? bytes - 1 : (size_t)(newline - data);
-
-        head[8] = (uint8_t)length;
-        head[9] = (uint8_t)(length >> 8);
-        must(write(fd, head, sizeof(head)) == (ssize_t)sizeof(head), "memfd");
-    }
-    if (data[0] != 0x93) {
-        data++;
-        bytes--;
-    }
-    must(write(fd, data, bytes) == (ssize_t)bytes, "memfd");
-    if (npy)
+        put_npy(fd, data + 1, bytes - 1);
         read_npy(path);
-    else
-        read_all(path, data[-1]);
+    } else if (data[0] == 0x93) {
+        put(fd, data, bytes);
+        read_npy(path);
+    } else {
+        put(fd, data + 1, bytes - 1);
+        read_all(path, data[0]);
+    }
     close(fd);
     return 0;
 }
@@ -156,8 +166,24 @@ static const char *const texts[] = {
     NPY(">i8", "(3, 1)") "abcdefghABCDEFGH12345678",
 };
 
+/* Of the longest header that is taken nothing is left behind `end`. */
+static void try_longest_header(const char *end)
+{
+    enum { LONGEST = 4096 };
+    static const char begin[] = "{'fortran_order': False, 'shape': (2,), ";
+    char text[1 + LONGEST + 18];
+
+    snprintf(text, sizeof(text), "n%s%*s\n%s", begin,
+             LONGEST - (int)sizeof(begin) + 1, end, "abcdefghABCDEFGH");
+    LLVMFuzzerTestOneInput((const uint8_t *)text, strlen(text));
+}
+
 int main(int argc, char **argv)
 {
+    try_longest_header("'descr':");
+    try_longest_header("'descr': ");
+    try_longest_header("'descr': '");
+    try_longest_header("'descr': '<f8");
     return fuzz_text_main(argc, argv, texts, sizeof(texts) / sizeof(texts[0]));
 }
 #endif
