@@ -14,6 +14,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/text.h"
 #include "master/endpoint.h"
 
 enum { HIGH_PRIORITY = 0, TICKS_A_PATIENCE = 10 };
@@ -95,9 +96,14 @@ static void send_line(struct client *client, json_t *reply)
 static void send_refusal(struct client *client, int exit_status,
                          const char *text)
 {
+    char whole[NF_ERROR_TEXT_BYTES];
+
+    /* what it quotes may have been cut within a character, which is no JSON */
+    snprintf(whole, sizeof(whole), "%s", text);
+    nf_text_make_utf8(whole, strlen(whole));
     send_line(client,
               json_pack("{s:i, s:b, s:i, s:s}", "v", NF_PROTOCOL_VERSION, "ok",
-                        0, "exit", exit_status, "error", text));
+                        0, "exit", exit_status, "error", whole));
 }
 
 static void refuse_and_close(struct client *client, const char *text)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 #include "apps/matmul/decimal.h"
 #include "apps/prefix/npy_column.h"
 #include "common/base/alloc.h"
@@ -53,21 +54,21 @@ static bool read_at(int fd, uint64_t offset, char *data, size_t bytes,
     return true;
 }
 
-/* FNV-1a of the first and the last bytes. */
-static uint64_t print_of(struct nf_prefix_input *input)
+/* CRC-32 of the first and the last bytes. */
+static uint32_t print_of(struct nf_prefix_input *input)
 {
-    uint64_t size = input->file.file_bytes, hash = 14695981039346656037u;
+    uint64_t size = input->file.file_bytes;
     uint64_t last = size > PRINT_BYTES ? size - PRINT_BYTES : 0;
+    unsigned long crc = 0;
 
     for (int i = 0; i < 2; i++) {
         size_t got = 0;
 
         (void)read_at(input->fd, i == 0 ? 0 : last, input->buffer, PRINT_BYTES,
                       &got);
-        for (size_t k = 0; k < got; k++)
-            hash = (hash ^ (uint8_t)input->buffer[k]) * 1099511628211u;
+        crc = crc32_z(crc, (const unsigned char *)input->buffer, got);
     }
-    return hash;
+    return (uint32_t)crc;
 }
 
 static bool ends_with(const char *text, const char *end)

@@ -24,7 +24,7 @@ struct nf_prefix_file {
     uint64_t file_bytes;
     uint64_t data_offset; /**< where numbers begin */
     uint64_t data_bytes;
-    uint64_t print; /**< of the begin and the end of the file: two
+    uint32_t print; /**< of the begin and the end of the file: two
                          files of one size are told apart */
 };
 

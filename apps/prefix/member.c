@@ -159,7 +159,7 @@ static enum nf_status tell_job(struct member *m)
     if (m->input != NULL) {
         file = nf_prefix_input_file(m->input);
         words[4] = (int64_t)file->file_bytes;
-        words[5] = (int64_t)file->print;
+        words[5] = file->print;
     }
     status = nf_bcast(m->group, words, JOB_WORDS, NF_ELEM_INT64, 0);
     if (status == NF_OK)
@@ -184,7 +184,7 @@ static enum nf_status tell_job(struct member *m)
                              "%.100s has %" PRIu64 " bytes, on rank 0 it has "
                              "%" PRId64 " (want the same file on all hosts)",
                              job->path, here.file_bytes, words[4]);
-        else if (here.print != (uint64_t)words[5])
+        else if (here.print != words[5])
             status = nf_fail(&why, NF_ERR_INVAL,
                              "%.100s is another file than on rank 0 (want the "
                              "same file on all hosts)",

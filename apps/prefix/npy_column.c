@@ -62,10 +62,8 @@ static enum nf_status parse_dictionary(const char *dictionary,
         find_value(dictionary, "fortran_order") == NULL)
         return nf_fail(err, NF_ERR_INVAL,
                        "its header lacks 'descr', 'fortran_order' or 'shape'");
-    if (strncmp(descr + 1, "<f8'", 4) != 0 &&
-        strncmp(descr + 1, ">f8'", 4) != 0 &&
-        strncmp(descr + 1, "<i8'", 4) != 0 &&
-        strncmp(descr + 1, ">i8'", 4) != 0)
+    if (strncmp(descr, "'<f8'", 5) != 0 && strncmp(descr, "'>f8'", 5) != 0 &&
+        strncmp(descr, "'<i8'", 5) != 0 && strncmp(descr, "'>i8'", 5) != 0)
         return nf_fail(err, NF_ERR_INVAL,
                        "numbers of type %.12s (want '<f8', '>f8', '<i8' or "
                        "'>i8')",

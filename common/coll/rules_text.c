@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
@@ -17,17 +18,10 @@ static const char *const class_names[] = { "any", "commutative", "ordered" };
 static const char *const route_names[] = { "daemon", "direct" };
 static const char *const encoding_names[] = { "raw", "xdr" };
 
-/* CRC-32, ISO 3309, bit by bit: the texts are short. */
+/* CRC-32, ISO 3309 */
 static uint32_t crc32_of(const char *text, size_t bytes)
 {
-    uint32_t crc = UINT32_MAX;
-
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= (unsigned char)text[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (UINT32_C(0xedb88320) & (0 - (crc & 1)));
-    }
-    return ~crc;
+    return (uint32_t)crc32_z(0, (const unsigned char *)text, bytes);
 }
 
 /* ---- writing ---- */

@@ -54,6 +54,7 @@ seeds() { # NAME
     case $1 in
     fuzz_platform) echo conf/platforms ;;
     fuzz_matrix) echo tests/golden/matrices ;;
+    fuzz_prefix) echo tests/fuzz/seeds/fuzz_prefix tests/golden/matrices ;;
     *) [ ! -d "tests/fuzz/seeds/$1" ] || echo "tests/fuzz/seeds/$1" ;;
     esac
 }

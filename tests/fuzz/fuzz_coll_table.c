@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 #include "common/base/alloc.h"
 #include "common/coll/rules.h"
 
@@ -93,18 +94,6 @@ static void try_text(const char *text, size_t bytes)
     nf_coll_rules_fini(&again);
 }
 
-static uint32_t crc32_of(const uint8_t *data, size_t bytes)
-{
-    uint32_t crc = UINT32_MAX;
-
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= data[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc & 1) != 0 ? crc >> 1 ^ 0xedb88320 : crc >> 1;
-    }
-    return ~crc;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     enum { END_BYTES = 13 };
@@ -118,7 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         return 0;
     if (bytes > 0)
         memcpy(sealed, data, bytes);
-    snprintf(last, sizeof(last), "end %08x\n", crc32_of(data, bytes));
+    snprintf(last, sizeof(last), "end %08x\n",
+             (uint32_t)crc32_z(0, data, bytes));
     memcpy(sealed + bytes, last, END_BYTES);
     try_text(sealed, bytes + END_BYTES);
     free(sealed);

@@ -11,7 +11,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-enum { FUZZ_TEXT_BYTES = 4096, FUZZ_TEXT_ROUNDS = 60000 };
+#ifndef FUZZ_TEXT_ROUNDS
+#define FUZZ_TEXT_ROUNDS 60000
+#endif
+enum { FUZZ_TEXT_BYTES = 4096 };
 
 static uint64_t fuzz_text_random(uint64_t *state)
 {

@@ -132,10 +132,26 @@ bad "output into a missing directory" nodir run matmul --n 8 \
 bad "output is a directory" results run matmul --n 8 --out results
 bad "output of unknown format" c.xyz run matmul --n 8 --out results/c.xyz
 bad "missing hosts file" nohosts run matmul --n 8 --hosts nohosts
+# Root may read and write everything, unless it is without that capability.
+confined='setpriv --bounding-set=-dac_override,-dac_read_search --'
 if [ "$(id -u)" != 0 ]; then
+    confined=
+elif ! $confined true 2> /dev/null; then
+    confined=no
+    echo "# as root without setpriv: files that nobody may read are left out"
+fi
+if [ "$confined" != no ]; then
+    printf '#!/bin/sh\nexec %s %s "$@"\n' "$confined" "$NF" > nowfarm
+    chmod 755 nowfarm
+    NF=$work/nowfarm
     cp ok.mtx secret.mtx
-    chmod 000 secret.mtx
-    mtx "unreadable file" secret secret.mtx
+    cp ok.npy secret.npy
+    echo ws1 > secret.hosts
+    chmod 000 secret.*
+    mtx "unreadable file" 'secret.*Permission denied' secret.mtx
+    mtx "unreadable .npy" 'secret.*Permission denied' secret.npy
+    bad "unreadable hosts file" 'secret.*Permission denied' run matmul --n 8 \
+        --hosts secret.hosts --out $out
     mkdir ro
     chmod 555 ro
     bad "output into a read-only directory" ro run matmul --n 8 --out ro/c.mtx

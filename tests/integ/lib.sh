@@ -242,6 +242,15 @@ hellos() {
         "$work/stamped"
 }
 
+# first_hello_after MS, last_hello_after MS: how long after MS the first, or last,
+# unit was begun
+first_hello_after() {
+    awk -v a="$1" '/says hello$/ {print $1 - a; exit}' "$work/stamped"
+}
+last_hello_after() {
+    awk -v a="$1" '/says hello$/ {t = $1} END {print t - a}' "$work/stamped"
+}
+
 need_pvm() {
     grep -q '^#define HAVE_PVM3 1' "$top_builddir/config.h" ||
         skip "built without PVM"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every policy of the first issue gives the right product, over PVM and in
-# threads, and says so in one JSON object.
+# send, the forms of presend, and gss give the right product, over PVM and in
+# threads, and say so in one JSON object.  (All sizers: sizers.sh.)
 . "${0%/*}/lib.sh"
 
 fields="app units slaves slots policy transport makespan_s compute_s

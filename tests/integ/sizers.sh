@@ -7,7 +7,9 @@ cd "$work" || exit 99
 # --- real jobs: each sizer by itself, and with a pacer that sends ahead
 sizers=$("$NF" policies | awk '/^Sizers/ { on = 1; next } /^Pacers/ { exit }
     on && /^  [a-z]/ { print $1 }')
-same "there are all of them" "$(echo "$sizers" | wc -l)" 21
+same "there are all of them" "$(echo "$sizers" | wc -l)" \
+    "$(sed -n '/^#define NF_SIZER_LIST/,/^#define NF_PACER_LIST/p' \
+        "$top_srcdir/common/policy/policy.h" | grep -c '^  *X(')"
 for sizer in $sizers; do
     for policy in "$sizer" "$sizer+auto" "$sizer+window:w=3"; do
         run run synth --transport local --slaves 3 --units 300 --cost 20us \

@@ -56,7 +56,3 @@ units_done() { [ "$(hellos 0 9999999999999)" -ge "$1" ]; }
 hosts_file() {
     printf '%s\n' "$@" > "$work/hosts"
 }
-# last_hello_after MS: how long after MS the last unit was begun
-last_hello_after() {
-    awk -v a="$1" '/says hello$/ {t = $1} END {print t - a}' "$work/stamped"
-}

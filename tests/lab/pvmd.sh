@@ -19,7 +19,7 @@ job_verified "pvmd killed"
 at_least "pvmd killed: the others go on at once" \
     "$(hellos "$killed_ms" $((killed_ms + 1000)))" 40 units
 at_most "pvmd killed: the lost units went out again within 5 s" \
-    "$(last_hello_after "$killed_ms")" $((5000 + 500 * slow)) ms
+    "$(last_hello_after "$killed_ms")" $((slow == 1 ? 5000 : 7000)) ms
 at_most "pvmd killed: nowfarm left soon" $(($(now_ms) - killed_ms)) \
     $((15000 * slow)) ms
 check "pvmd killed: no slave is left on ws2" \

@@ -202,6 +202,29 @@ static void nonsense_gets_one_line_and_the_door(void)
     stop();
 }
 
+/* The text of a refusal is cut somewhere in an `op` of two-byte characters. */
+static void a_refusal_that_is_cut_in_a_character_is_told(void)
+{
+    enum { CHARACTERS = NF_ERROR_TEXT_BYTES };
+
+    start();
+    for (int shift = 0; shift < 2; shift++) {
+        char line[3 * CHARACTERS];
+        int fd = join();
+        size_t fill = (size_t)snprintf(
+            line, sizeof(line), "{\"v\":1,\"op\":\"%s", shift == 0 ? "" : "x");
+
+        for (int i = 0; i < CHARACTERS; i++, fill += 2)
+            memcpy(line + fill, "\xc3\xa9", 2);
+        snprintf(line + fill, sizeof(line) - fill, "\"}\n");
+        say(fd, line);
+        expect(fd, "\"ok\":false");
+        close(fd);
+    }
+    CU_ASSERT_EQUAL(requests, 2);
+    stop();
+}
+
 /* Random bytes, and random damage to a good request: the loop survives, and
  * the next client is served. */
 static void random_garbage_harms_nobody(void)
@@ -444,6 +467,8 @@ int main(void)
         { "a request gets its reply", a_request_gets_its_reply },
         { "nonsense gets one line and the door",
           nonsense_gets_one_line_and_the_door },
+        { "a refusal that is cut in a character is told",
+          a_refusal_that_is_cut_in_a_character_is_told },
         { "random garbage harms nobody", random_garbage_harms_nobody },
         { "the longest line is taken and one byte more is not",
           the_longest_line_is_taken_and_one_byte_more_is_not },

@@ -1,6 +1,7 @@
 /* `nowfarm policies` and `nowfarm chunks`: output, errors, exit status. */
 #include "config.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 #include "apps/nowfarm/commands.h"
 #include "common/policy/policy.h"
+#include "tests/unit/golden_spec.h"
 #include "tests/unit/nf_unit.h"
 
 enum { TEXT_BYTES = 65536 };
@@ -20,6 +22,7 @@ struct output {
 
 static struct output output;
 static char script_path[] = "/tmp/nf_test_script_XXXXXX";
+static json_t *golden;
 
 static void read_back(FILE *file, int fd, int saved, char *text)
 {
@@ -96,6 +99,24 @@ static size_t count_sizers(void)
     return count;
 }
 
+static size_t count_pacers(void)
+{
+    size_t count = 0;
+
+    while (nf_pacer_table[count] != NULL)
+        count++;
+    return count;
+}
+
+static size_t count_aliases(void)
+{
+    size_t count = 0;
+
+    while (nf_policy_alias_table[count].name != NULL)
+        count++;
+    return count;
+}
+
 static void policies_as_json_is_one_object(void)
 {
     json_t *object, *gss, *kmin;
@@ -106,8 +127,10 @@ static void policies_as_json_is_one_object(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(object);
     CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "sizers")),
                     count_sizers());
-    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "pacers")), 5);
-    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "aliases")), 6);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "pacers")),
+                    count_pacers());
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(object, "aliases")),
+                    count_aliases());
     gss = json_array_get(json_object_get(object, "sizers"), 1);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(gss, "name")),
                            "gss");
@@ -343,15 +366,130 @@ static void bad_scripts_exit_2_naming_file_and_line(void)
     expect_usage_error("--script /: Is a directory");
 }
 
+/* ---- chunks beside the reference ---- */
+
+static int64_t integer(const json_t *array, size_t index)
+{
+    return (int64_t)json_integer_value(json_array_get(array, index));
+}
+
+/* `nowfarm chunks` as a row of the goldens has it, with a script if there is
+ * one.  @return its answers, owned by the caller; NULL if it failed */
+static json_t *chunks_of(const json_t *row, char spec[NF_POLICY_SPEC_BYTES],
+                         bool script)
+{
+    char units[32], slaves[32];
+    json_t *object, *sizes;
+
+    golden_spec(json_string_value(json_object_get(row, "policy")),
+                json_object_get(row, "params"), spec);
+    snprintf(units, sizeof(units), "%" PRId64,
+             (int64_t)json_integer_value(json_object_get(row, "N")));
+    snprintf(slaves, sizeof(slaves), "%" PRId64,
+             (int64_t)json_integer_value(json_object_get(row, "p")));
+    RUN(nf_cmd_chunks, "chunks", spec, "--units", units, "--slaves", slaves,
+        "--json", script ? "--script" : NULL, script_path);
+    object = json_loads(output.out, JSON_REJECT_DUPLICATES, NULL);
+    sizes = json_incref(json_object_get(object, script ? "sizes" : "chunks"));
+    json_decref(object);
+    if (output.status == 0 && sizes != NULL)
+        return sizes;
+    printf("\n    %s: status %d: %s", spec, output.status, output.err);
+    json_decref(sizes);
+    return NULL;
+}
+
+static void sequences_are_those_of_the_reference(void)
+{
+    size_t i, j;
+    json_t *row, *run, *rows = json_object_get(golden, "chunk_sequences");
+
+    CU_ASSERT(json_array_size(rows) >= 297);
+    json_array_foreach(rows, i, row)
+    {
+        char spec[NF_POLICY_SPEC_BYTES];
+        json_t *sizes = chunks_of(row, spec, false);
+        size_t at = 0;
+        bool same = sizes != NULL;
+
+        json_array_foreach(json_object_get(row, "rle"), j,
+                           run) for (int64_t n = integer(run, 1); n > 0;
+                                     n--, at++) same =
+            same && at < json_array_size(sizes) &&
+            integer(sizes, at) == integer(run, 0);
+        CU_ASSERT(same && at == json_array_size(sizes));
+        if (!same || at != json_array_size(sizes))
+            printf("\n    row %zu, %s: %s", i, spec, output.out);
+        json_decref(sizes);
+    }
+}
+
+/* The lines of a script of the reference, with the sizes that it went on with,
+ * and the answers that it gave. */
+static void write_golden_script(const json_t *ops, json_t *answers)
+{
+    FILE *file = fopen(script_path, "w");
+    size_t i;
+    json_t *op;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    json_array_foreach((json_t *)(uintptr_t)ops, i, op)
+    {
+        if (strcmp(json_string_value(json_array_get(op, 0)), "next") == 0) {
+            fprintf(file, "next %" PRId64 " %" PRId64 "\n", integer(op, 1),
+                    integer(op, 2));
+            json_array_append(answers, json_array_get(op, 2));
+        } else {
+            fprintf(file,
+                    "report %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+                    " %.17g %.17g\n",
+                    integer(op, 1), integer(op, 2), integer(op, 3),
+                    integer(op, 4), json_number_value(json_array_get(op, 5)),
+                    json_number_value(json_array_get(op, 6)));
+        }
+    }
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+/* Formulas in doubles, af's and rta's, may be one unit off. */
+static void scripts_are_answered_as_by_the_reference(void)
+{
+    size_t i;
+    json_t *row, *rows = json_object_get(golden, "scripts");
+
+    CU_ASSERT(json_array_size(rows) >= 15);
+    json_array_foreach(rows, i, row)
+    {
+        const char *name = json_string_value(json_object_get(row, "policy"));
+        int64_t off = strcmp(name, "af") == 0 || strcmp(name, "rta") == 0;
+        char spec[NF_POLICY_SPEC_BYTES];
+        json_t *want = json_array(), *sizes;
+        bool same;
+
+        write_golden_script(json_object_get(row, "ops"), want);
+        sizes = chunks_of(row, spec, true);
+        same = sizes != NULL && json_array_size(sizes) == json_array_size(want);
+        for (size_t k = 0; same && k < json_array_size(want); k++)
+            same = llabs(integer(sizes, k) - integer(want, k)) <= off;
+        CU_ASSERT(same);
+        if (!same)
+            printf("\n    script %zu, %s: %s", i, spec, output.out);
+        json_decref(sizes);
+        json_decref(want);
+    }
+}
+
 static int make_script_file(void)
 {
     int fd = mkstemp(script_path);
 
-    return fd < 0 || close(fd) != 0;
+    golden = json_load_file(NF_SRCDIR "/tests/golden/policies.json", 0, NULL);
+    return golden == NULL || fd < 0 || close(fd) != 0;
 }
 
 static int remove_script_file(void)
 {
+    json_decref(golden);
     return unlink(script_path) != 0;
 }
 
@@ -370,6 +508,10 @@ int main(void)
           a_script_may_change_what_is_left_of_a_batch },
         { "static lists the block of every slave",
           static_lists_the_block_of_every_slave },
+        { "sequences are those of the reference",
+          sequences_are_those_of_the_reference },
+        { "scripts are answered as by the reference",
+          scripts_are_answered_as_by_the_reference },
         { "bad arguments exit 2 with one line",
           bad_arguments_exit_2_with_one_line },
         { "bad scripts exit 2 naming file and line",
