@@ -297,8 +297,11 @@ enum nf_status nf_group_progress(struct nf_group *group)
     uint32_t moves;
     int64_t now_us;
 
-    if (nf_group_ends(group, nf_group_first_epoch(group)))
+    if (nf_group_ends(group, nf_group_first_epoch(group))) {
+        /* what stays in the mesh would keep who sleeps on it awake */
+        (void)nf_group_pump(group);
         return NF_ERR_REVOKED;
+    }
     status = nf_group_pump(group);
     for (struct nf_request *r = group->requests, *next;
          r != NULL && status == NF_OK; r = next) {

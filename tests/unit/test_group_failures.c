@@ -355,6 +355,26 @@ static void without_memory_nobody_hangs(void)
     }
 }
 
+/* What nobody takes from a mesh keeps who sleeps on it awake. */
+static void a_group_given_up_takes_what_comes(void)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    struct nf_mesh_event event;
+
+    CU_ASSERT_FATAL(begin(scene, "bcast.flat", 1));
+    scene->victim = 4;
+    fake_kill(&scene->sim.world, 4);
+    call_all(scene, NF_CALL_BARRIER, 0, 0);
+    CU_ASSERT_EQUAL(scene->sim.statuses[0], NF_ERR_DEAD);
+    fake_kill(&scene->sim.world, 3);
+    scene->sim.world.now_us += SECOND_US;
+    CU_ASSERT_EQUAL(nf_group_progress(scene->sim.groups[0]), NF_ERR_REVOKED);
+    CU_ASSERT_EQUAL(nf_mesh_next(scene->sim.groups[0]->mesh, &event), NF_WAIT);
+    CU_ASSERT(!nf_group_is_lost(scene->sim.groups[0], 3));
+    end(scene);
+    free(scene);
+}
+
 /* ------------------------------------------------------------- a member lies
  */
 
@@ -474,6 +494,8 @@ int main(void)
           a_member_silent_from_any_step_is_named },
         { "a member that does not come is left out",
           a_member_that_does_not_come_is_left_out },
+        { "a group given up takes what comes",
+          a_group_given_up_takes_what_comes },
         { "members may end during shrink", members_may_end_during_shrink },
         { "a member that lies crashes and hangs nobody",
           a_member_that_lies_crashes_and_hangs_nobody },
