@@ -14,11 +14,13 @@
 #include "common/net/mesh.h"
 
 /** What a member that may be silent is given to answer, and what a message
- *  that was sent before a death is given to come. */
+ *  that was sent before a death is given to come: at most so long while other
+ *  data move. */
 enum {
     NF_GRACE_LEAST_US = 50000,
     NF_GRACE_MOST_US = 400000,
     NF_LEFT_GRACE_US = 100000,
+    NF_LEFT_MOST_US = 1000000,
 };
 
 /** Of a member that is not needed no more is kept than this and one message. */

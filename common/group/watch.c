@@ -175,16 +175,26 @@ static enum nf_status blame(struct nf_group *group, enum nf_status reason,
     return nf_group_revoke(group, reason, &member, 1, text);
 }
 
-/* What a member sent before it was lost may still be on its way.  Of members
- * that are lost but have not ended others have told, who were in later calls. */
+/* What a member sent before it was lost may still be on its way; but data of
+ * others may move for long.  Of members that are lost but have not ended others
+ * have told, who were in later calls. */
+static bool had_its_time(const struct nf_group *group, uint32_t member,
+                         int64_t now_us)
+{
+    int64_t gone_us = now_us - group->left_us[member];
+
+    if (now_us - group->moved_us >= NF_LEFT_GRACE_US)
+        return gone_us >= NF_LEFT_GRACE_US;
+    return group->left[member] && gone_us >= NF_LEFT_MOST_US;
+}
+
 static enum nf_status look_for_losses(struct nf_group *group, int64_t now_us)
 {
-    if ((group->nleft == 0 && !group->revoked) || group->requests == NULL ||
-        now_us - group->moved_us < NF_LEFT_GRACE_US)
+    if ((group->nleft == 0 && !group->revoked) || group->requests == NULL)
         return NF_OK;
     for (uint32_t i = 0; i < group->ranks; i++) {
         if ((!group->left[i] && !group->lost[i]) ||
-            now_us - group->left_us[i] < NF_LEFT_GRACE_US || !needs(group, i))
+            !had_its_time(group, i, now_us) || !needs(group, i))
             continue;
         return group->left[i] ? blame(group, NF_ERR_DEAD, i, "has ended")
                               : blame(group, NF_ERR_TIMEDOUT, i, "is silent");
