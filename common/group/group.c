@@ -411,7 +411,7 @@ enum nf_status nf_group_launch(struct nf_group *group,
     enum nf_status status;
 
     if (group->requests == NULL)
-        group->moved_us = nf_group_now_us(group);
+        nf_group_saw_progress(group, nf_group_now_us(group));
     request->epoch = group->epoch++;
     request->algorithm = choice->algorithm->name;
     status = take_plan(group, request, choice, root);

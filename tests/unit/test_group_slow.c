@@ -207,6 +207,44 @@ static void who_comes_to_each_call_in_time_is_not_blamed(void)
     CU_ASSERT(streams(3, "bcast.pipeline.fd:k=1", 4096, 20 * MS, 800));
 }
 
+/* Rank 1 comes to the first call when it is asked for, and answers when it has
+ * made it; that says nothing of the next call. */
+static void what_was_asked_in_one_call_ends_with_it(void)
+{
+    const struct nf_group_options options = { .timeout_us = TIMEOUT_US,
+                                              .algorithms = "bcast.flat" };
+    uint64_t word = 1;
+    const struct nf_call call = {
+        .kind = NF_CALL_BCAST,
+        .recv = &word,
+        .count = 1,
+        .type = NF_ELEM_UINT64,
+        .root = 1,
+    };
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, 2, 1, &options));
+    sim.world.most_delay_us = 0;
+    for (int i = 0; i < 2; i++) {
+        sim_start(&sim, 0, &call);
+        if (i == 0)
+            CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_WAIT);
+        sim.world.now_us += i == 0 ? TIMEOUT_US : TIMEOUT_US / 2;
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_WAIT);
+        CU_ASSERT_EQUAL(sim.groups[0]->chase.active, i == 0);
+        sim_start(&sim, 1, &call);
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[1]), NF_OK);
+        sim.world.now_us++;
+        CU_ASSERT_EQUAL(nf_group_progress(sim.groups[1]), NF_OK);
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_OK);
+        for (uint32_t r = 0; r < 2; r++) {
+            nf_request_free(sim.requests[r]);
+            sim.requests[r] = NULL;
+        }
+    }
+    sim_close(&sim);
+}
+
 /* It stops reading, and says nothing any more. */
 static void who_stops_reading_is_blamed(void)
 {
@@ -319,6 +357,8 @@ int main(void)
         { "a slow operator is no failure", a_slow_operator_is_no_failure },
         { "who comes to each call in time is not blamed",
           who_comes_to_each_call_in_time_is_not_blamed },
+        { "what was asked in one call ends with it",
+          what_was_asked_in_one_call_ends_with_it },
         { "who stops reading is blamed", who_stops_reading_is_blamed },
         { "who is to get nothing may have gone",
           who_is_to_get_nothing_may_have_gone },
