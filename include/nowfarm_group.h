@@ -33,7 +33,9 @@
  *
  *  However long a call takes, as long as its data move nobody is silent; nor is
  *  a member that is slower than others, as the root of many broadcasts, and so
- *  behind them by many calls, as long as it comes to each in time.
+ *  behind them by many calls, as long as it comes to each in time.  The end of a
+ *  task is told within about a second; silence, also that of a host that has
+ *  died, within a second after the time-out.
  *
  *  One thread at a time may use a group, and PVM allows one thread a process.
  *  No function writes to standard output.  All times are microseconds. */

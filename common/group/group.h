@@ -23,6 +23,10 @@ enum {
     NF_LEFT_MOST_US = 1000000,
 };
 
+/** How long after something moved a member that is waited for is asked, and
+ *  after its answer again: it has a time-out for each. */
+enum { NF_ASK_EARLY_MOST_US = 500000 };
+
 /** Of a member that is not needed no more is kept than this and one message. */
 enum { NF_EARLY_BYTES = 1 << 20 };
 
@@ -79,15 +83,14 @@ struct nf_chase {
     uint32_t nonce, restarts;
     int64_t asked_us; /**< the suspect, or when to begin again */
     bool resting;     /**< until asked_us */
-    bool reads;       /**< the suspect should read; else it should send */
     bool moved;       /**< a member asked in this round has got on */
     bool *asked;       /**< [P] in this round */
     uint32_t *seen;    /**< [P] the progress in its last answer */
     int64_t *seen_us;  /**< [P] when that was new; 0: it never answered */
-    int64_t *heard_us; /**< [P] when it last answered */
-    bool early;        /**< who should read was asked before the time-out */
+    bool early;        /**< who is waited for was asked before the time-out, and
+                            has not answered */
     uint32_t early_member;
-    int64_t early_us;
+    int64_t early_us; /**< when it was asked, or answered */
 };
 
 struct nf_group {

@@ -60,7 +60,7 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                 : TIMEOUT_MOST_US;
     group->deterministic = options != NULL && options->deterministic != 0;
     group->lost = nf_calloc(4, group->ranks);
-    group->left_us = nf_calloc(group->ranks, 3 * sizeof(*group->left_us));
+    group->left_us = nf_calloc(group->ranks, 2 * sizeof(*group->left_us));
     group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
     group->early_bytes = nf_calloc(group->ranks, sizeof(*group->early_bytes));
     group->hosts = nf_calloc(group->ranks, sizeof(*group->hosts));
@@ -76,7 +76,6 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
     group->chase.asked = group->left + group->ranks;
     group->paused = group->chase.asked + group->ranks;
     group->chase.seen_us = group->left_us + group->ranks;
-    group->chase.heard_us = group->chase.seen_us + group->ranks;
     if (algorithms == NULL)
         algorithms = getenv("NOWFARM_COLL");
     status =
