@@ -143,7 +143,7 @@ static void keep_old(struct tuning *t, const char *path)
         nf_coll_rules_read(text, bytes, &t->rules, &warning, &why) != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s; written anew\n", path, why.text);
     nf_free(text);
-    if (t->rules.model.hosts_hash != t->world->hosts_hash) {
+    if (t->rules.model.hosts_hash != t->world->place.hosts_hash) {
         t->rules.count = 0;
         nf_coll_rules_forget_unknown(&t->rules, NULL);
     }
