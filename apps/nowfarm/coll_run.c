@@ -68,9 +68,7 @@ static uint32_t segments_for(const struct coll_options *o,
         return 1;
     if (o->segments > 0)
         return nf_coll_clamp_segments(query->elements, o->segments);
-    return nf_coll_best_segments(
-        algorithm, network, query->ranks, (double)query->bytes,
-        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX), NULL);
+    return nf_coll_usual_segments(algorithm, network, query, NULL);
 }
 
 static enum nf_status predict(const struct coll_options *o,

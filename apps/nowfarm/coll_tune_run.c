@@ -78,7 +78,8 @@ static enum nf_status tune_size(struct tuning *t,
     enum nf_status status;
 
     find_usual(t, query, &usual);
-    count = coll_candidates(query, &network, &usual, list);
+    count = coll_candidates(query, &network, &usual,
+                            t->world->team.work->nhosts, list);
     if (count == 0)
         return NF_OK;
     status = time_them(t, query, list, 0, count);

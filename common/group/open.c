@@ -34,6 +34,16 @@ static void destroy(struct nf_group *group)
     nf_free(group);
 }
 
+static void find_hosts(struct nf_group *group, const struct nf_mesh *mesh)
+{
+    for (uint32_t i = 0, other; i < group->ranks; i++) {
+        group->hosts[i] = nf_mesh_host_of(mesh, i);
+        for (other = 0; group->hosts[other] != group->hosts[i]; other++)
+            continue;
+        group->nhosts += other == i;
+    }
+}
+
 enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                const struct nf_group_clock *clock,
                                const struct nf_group_options *options,
@@ -70,8 +80,7 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
         destroy(group);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
-    for (uint32_t i = 0; i < group->ranks; i++)
-        group->hosts[i] = nf_mesh_host_of(mesh, i);
+    find_hosts(group, mesh);
     group->left = group->lost + group->ranks;
     group->chase.asked = group->left + group->ranks;
     group->paused = group->chase.asked + group->ranks;
