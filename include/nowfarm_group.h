@@ -33,7 +33,9 @@
  *
  *  However long a call takes, as long as its data move nobody is silent; nor is
  *  a member that is slower than others, as the root of many broadcasts, and so
- *  behind them by many calls, as long as it comes to each in time.
+ *  behind them by many calls, as long as it comes to each in time.  The end of a
+ *  task is told within about a second; silence, also that of a host that has
+ *  died, within a second after the time-out.
  *
  *  One thread at a time may use a group, and PVM allows one thread a process.
  *  No function writes to standard output.  All times are microseconds. */
@@ -323,7 +325,8 @@ struct nf_call {
 enum nf_status nf_group_start(struct nf_group *group,
                               const struct nf_call *call,
                               struct nf_request **request_p);
-/** Move everything on without waiting.  @retval NF_OK
+/** Move everything on without waiting.  Who watches the descriptors of a group
+ *  that failed goes on calling it, or closes the group.  @retval NF_OK
  *  @retval NF_WAIT  a request is under way  @retval < 0 the group failed */
 enum nf_status nf_group_progress(struct nf_group *group);
 /** @retval NF_OK done  @retval NF_WAIT under way  @retval < 0 it failed */

@@ -230,16 +230,16 @@ static enum nf_status take_shared(struct nf_slave *s)
         s, &(struct nf_msg){ .kind = NF_MSG_SHARED, .payload = blob });
 }
 
-/* Nobody of a group that brings shared data needs us any more: as long as it is
- * open, each wait looks for its messages too.  Rank 0 leaves when all have told
- * the master that they have it; a slave that gives it to one other is the
- * exception, and waits for that one. */
-static bool is_over(const struct nf_groups *g)
+/* Nobody of a group that was given up, or that brings shared data, needs us any
+ * more: as long as it is open, each wait looks for its messages too.  Rank 0
+ * leaves when all have told the master that they have it; a slave that gives it
+ * to one other is the exception, and waits for that one. */
+static bool is_over(const struct nf_groups *g, enum nf_status progress)
 {
     uint32_t size = nf_group_size(g->group);
 
-    if (g->purpose != NF_GROUP_SHARED)
-        return false;
+    if (progress < 0 || g->purpose != NF_GROUP_SHARED)
+        return progress < 0;
     if (nf_group_rank(g->group) != 0)
         return size == 2 || nf_group_is_lost(g->group, 0);
     for (uint32_t i = 1; i < size; i++)
@@ -260,9 +260,9 @@ enum nf_status nf_groups_turn(struct nf_slave *s)
     }
     if (g->group == NULL)
         return NF_OK;
-    (void)nf_group_progress(g->group);
+    status = nf_group_progress(g->group);
     if (g->request == NULL) {
-        if (is_over(g)) {
+        if (is_over(g, status)) {
             nf_log(NF_LOG_INFO, "group %" PRIu64 " is over", g->id);
             nf_groups_end(s);
         }

@@ -4,7 +4,6 @@
 #include "apps/nowfarm/coll_probe.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "apps/nowfarm/stats.h"
@@ -199,15 +198,12 @@ static enum nf_status measure_combining(struct nf_model *model,
 
 static void sign(const struct coll_world *world, struct nf_model *model)
 {
-    const char *encoding = getenv("NOWFARM_ENCODING");
     time_t now = time(NULL);
     struct tm utc;
 
-    model->route = NF_MODEL_ROUTE_DIRECT;
-    model->encoding = encoding != NULL && strcmp(encoding, "xdr") == 0
-                          ? NF_MODEL_ENCODING_XDR
-                          : NF_MODEL_ENCODING_RAW;
-    model->hosts_hash = world->hosts_hash;
+    model->route = world->place.route;
+    model->encoding = world->place.encoding;
+    model->hosts_hash = world->place.hosts_hash;
     if (gmtime_r(&now, &utc) != NULL)
         strftime(model->date, sizeof(model->date), "%Y-%m-%dT%H:%M:%SZ", &utc);
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "apps/collbench/group_library.h"
 #include "apps/nowfarm/coll_probe.h"
@@ -69,9 +68,7 @@ static uint32_t segments_for(const struct coll_options *o,
         return 1;
     if (o->segments > 0)
         return nf_coll_clamp_segments(query->elements, o->segments);
-    return nf_coll_best_segments(
-        algorithm, network, query->ranks, (double)query->bytes,
-        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX), NULL);
+    return nf_coll_usual_segments(algorithm, network, query, NULL);
 }
 
 static enum nf_status predict(const struct coll_options *o,
@@ -162,13 +159,9 @@ char *coll_read_file(const char *path, size_t *bytes_p)
 static void warn_if_elsewhere(const struct coll_world *world, const char *path,
                               const struct nf_coll_rules *rules)
 {
-    const char *encoding = getenv("NOWFARM_ENCODING");
-    const struct nf_coll_place here =
-        nf_coll_place_of(world->hosts_hash, true,
-                         encoding != NULL && strcmp(encoding, "xdr") == 0);
     char text[NF_ERROR_TEXT_BYTES];
 
-    if (nf_coll_rules_differ(rules, &here, text, sizeof(text)))
+    if (nf_coll_rules_differ(rules, &world->place, text, sizeof(text)))
         fprintf(stderr, "nowfarm: %s: %s: not the best here, perhaps\n", path,
                 text);
 }
@@ -338,7 +331,7 @@ static enum nf_status measure_library(const struct coll_options *o,
     static struct bench_result result;
     const struct bench_request request = {
         .kind = BENCH_LIBRARY,
-        .partner = (uint64_t)bench_now_us() << 20 ^ world->hosts_hash,
+        .partner = (uint64_t)bench_now_us() << 20 ^ world->place.hosts_hash,
         .op = query->op,
         .bytes = query->bytes,
         .least = o->repeat > 0 ? o->repeat : LEAST_REPEATS,

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "apps/nowfarm/coll_tune.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_before(const struct coll_candidate *a,
@@ -29,9 +30,49 @@ static unsigned insert(struct coll_candidate *list, unsigned count,
     return count + 1;
 }
 
+static unsigned add_two_level(const struct nf_coll_query *query,
+                              const struct nf_coll_network *network,
+                              struct coll_candidate *list, unsigned count)
+{
+    struct coll_candidate c = { .segments = 1 };
+    char name[40];
+
+    snprintf(name, sizeof(name), "%s.two_level", nf_coll_op_names[query->op]);
+    c.algorithm = nf_coll_find(name);
+    if (c.algorithm == NULL || !nf_coll_serves(c.algorithm, query))
+        return count;
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].algorithm == c.algorithm)
+            return count;
+    c.segments =
+        nf_coll_usual_segments(c.algorithm, network, query, &c.predicted_us);
+    list[count++] = c;
+    return count;
+}
+
+static unsigned add_usual(const struct nf_coll_query *query,
+                          const struct nf_coll_network *network,
+                          const struct nf_coll_choice *usual,
+                          struct coll_candidate *list, unsigned count)
+{
+    if (usual == NULL || usual->algorithm == NULL)
+        return count;
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].algorithm == usual->algorithm &&
+            list[i].segments == usual->segments)
+            return count;
+    list[count++] = (struct coll_candidate){
+        .algorithm = usual->algorithm,
+        .segments = usual->segments,
+        .predicted_us = nf_coll_cost_us(usual->algorithm, network, query->ranks,
+                                        (double)query->bytes, usual->segments),
+    };
+    return count;
+}
+
 unsigned coll_candidates(const struct nf_coll_query *query,
                          const struct nf_coll_network *network,
-                         const struct nf_coll_choice *usual,
+                         const struct nf_coll_choice *usual, uint32_t hosts,
                          struct coll_candidate *list_p)
 {
     uint32_t most =
@@ -59,19 +100,10 @@ unsigned coll_candidates(const struct nf_coll_query *query,
                 list_p[i] = list_p[0];
                 list_p[0] = c;
             }
-    if (usual == NULL || usual->algorithm == NULL)
+    count = add_usual(query, network, usual, list_p, count);
+    if (hosts < 2 || hosts >= query->ranks)
         return count;
-    for (unsigned i = 0; i < count; i++)
-        if (list_p[i].algorithm == usual->algorithm &&
-            list_p[i].segments == usual->segments)
-            return count;
-    list_p[count++] = (struct coll_candidate){
-        .algorithm = usual->algorithm,
-        .segments = usual->segments,
-        .predicted_us = nf_coll_cost_us(usual->algorithm, network, query->ranks,
-                                        (double)query->bytes, usual->segments),
-    };
-    return count;
+    return add_two_level(query, network, list_p, count);
 }
 
 unsigned coll_refine(const struct nf_coll_query *query,

@@ -4,7 +4,7 @@
 #include "apps/nowfarm/stats.h"
 #include "common/coll/rules.h"
 
-enum { COLL_BEST = 3, COLL_CANDIDATES_MAX = COLL_BEST + 3 };
+enum { COLL_BEST = 3, COLL_CANDIDATES_MAX = COLL_BEST + 4 };
 /** The least gain for which the model is not believed. */
 #define COLL_LEAST_GAIN 0.03
 
@@ -16,12 +16,14 @@ struct coll_candidate {
 };
 
 /** The best algorithms by the model, each with its best k, and @p usual, what a
- *  group takes without a table, if that is another one.
+ *  group takes without a table, if that is another one; where ranks share hosts
+ *  also the two_level one, of which the model knows nothing.
+ *  @param hosts  that the ranks are on
  *  @param list_p  [COLL_CANDIDATES_MAX]; the first is the model's choice
  *  @return how many; 0 if the model knows none */
 unsigned coll_candidates(const struct nf_coll_query *query,
                          const struct nf_coll_network *network,
-                         const struct nf_coll_choice *usual,
+                         const struct nf_coll_choice *usual, uint32_t hosts,
                          struct coll_candidate *list_p);
 
 /** Half and twice the segments of list[winner], where that is something else.

@@ -78,7 +78,8 @@ static enum nf_status tune_size(struct tuning *t,
     enum nf_status status;
 
     find_usual(t, query, &usual);
-    count = coll_candidates(query, &network, &usual, list);
+    count = coll_candidates(query, &network, &usual,
+                            t->world->team.work->nhosts, list);
     if (count == 0)
         return NF_OK;
     status = time_them(t, query, list, 0, count);
@@ -143,7 +144,7 @@ static void keep_old(struct tuning *t, const char *path)
         nf_coll_rules_read(text, bytes, &t->rules, &warning, &why) != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s; written anew\n", path, why.text);
     nf_free(text);
-    if (t->rules.model.hosts_hash != t->world->hosts_hash) {
+    if (t->rules.model.hosts_hash != t->world->place.hosts_hash) {
         t->rules.count = 0;
         nf_coll_rules_forget_unknown(&t->rules, NULL);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/group/group.h"
 #include "common/model/model.h"
 
 struct coll_threads {
@@ -111,6 +112,19 @@ void coll_tasks_close(struct coll_world *world, bool orderly)
 }
 #endif
 
+/* Data travel as between the members of any group that is opened here. */
+static struct nf_coll_place find_place(const struct coll_world *world,
+                                       const struct nf_group *all)
+{
+    struct nf_mesh_place place = { .direct = true };
+
+    (void)nf_mesh_place(all->mesh, &place);
+    return nf_coll_place_of(nf_model_hosts_hash(world->names[0],
+                                                sizeof(world->names[0]),
+                                                world->members),
+                            place.direct, place.converts);
+}
+
 enum nf_status coll_world_open(const struct coll_world_config *config,
                                struct coll_world *world, struct nf_error *err)
 {
@@ -122,8 +136,7 @@ enum nf_status coll_world_open(const struct coll_world_config *config,
                            : coll_tasks_open(config, world, &all, err);
     bench_team_init(&world->team, all, config->timeout_us, config->stop, err);
     if (status == NF_OK)
-        world->hosts_hash = nf_model_hosts_hash(
-            world->names[0], sizeof(world->names[0]), world->members);
+        world->place = find_place(world, all);
     else
         coll_world_close(world, false);
     return status;

@@ -3,6 +3,7 @@
 /** @file coll_world.h  Somewhere to measure collective operations: P members,
  *  PVM tasks or threads, of whom this process is rank 0. */
 #include "apps/collbench/team.h"
+#include "common/coll/rules.h"
 
 struct coll_world_config {
     bool local;               /**< threads instead of tasks */
@@ -20,7 +21,7 @@ struct coll_world {
     struct bench_team team;
     struct coll_threads *threads; /**< NULL: tasks */
     struct coll_tasks *tasks;     /**< NULL: threads */
-    uint32_t hosts_hash;          /**< of the list of hosts */
+    struct nf_coll_place place;   /**< and how data travel there */
 };
 
 /** @param err  borrowed as long as the world is there: failures of its team

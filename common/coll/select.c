@@ -2,6 +2,7 @@
 #include "config.h"
 #include "common/coll/select.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "common/base/error.h"
 #include "common/base/units.h"
@@ -179,6 +180,31 @@ uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,
     return best;
 }
 
+uint32_t nf_coll_usual_segments(const struct nf_coll_algorithm *algorithm,
+                                const struct nf_coll_network *network,
+                                const struct nf_coll_query *query,
+                                double *cost_us_p)
+{
+    uint32_t most =
+        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX);
+    double cost;
+    uint32_t k = nf_coll_best_segments(algorithm, network, query->ranks,
+                                       (double)query->bytes, most, &cost);
+    char name[40];
+
+    if (cost_us_p != NULL)
+        *cost_us_p = cost;
+    if (algorithm->items != NF_ITEMS_SEGMENTS || isfinite(cost))
+        return k;
+    snprintf(name, sizeof(name), "%s.circulant",
+             nf_coll_op_names[algorithm->op]);
+    algorithm = nf_coll_find(name);
+    if (algorithm == NULL || algorithm->items != NF_ITEMS_SEGMENTS)
+        algorithm = nf_coll_find("bcast.circulant");
+    return nf_coll_best_segments(algorithm, network, query->ranks,
+                                 (double)query->bytes, most, NULL);
+}
+
 double nf_coll_real_segments(double alpha, double beta, double start_us,
                              double byte_us, double bytes)
 {
@@ -225,14 +251,10 @@ static void choose(const struct nf_coll_algorithm *algorithm, uint64_t k,
                    const struct nf_coll_network *network,
                    struct nf_coll_choice *choice)
 {
-    uint32_t most =
-        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX);
-
     choice->algorithm = algorithm;
     if (k == 0) {
         choice->segments =
-            nf_coll_best_segments(algorithm, network, query->ranks,
-                                  (double)query->bytes, most, &choice->cost_us);
+            nf_coll_usual_segments(algorithm, network, query, &choice->cost_us);
         return;
     }
     choice->segments = algorithm->items == NF_ITEMS_SEGMENTS

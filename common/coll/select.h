@@ -54,6 +54,15 @@ uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,
                                uint32_t ranks, double bytes, uint32_t most,
                                double *cost_us_p);
 
+/** How many segments of this call @p algorithm takes if nobody says: as
+ *  nf_coll_best_segments(); without a formula as many as along a circulant
+ *  graph: two levels take about as many rounds.
+ *  @param cost_us_p  may be NULL; INFINITY if there is no formula */
+uint32_t nf_coll_usual_segments(const struct nf_coll_algorithm *algorithm,
+                                const struct nf_coll_network *network,
+                                const struct nf_coll_query *query,
+                                double *cost_us_p);
+
 /** The real k of least cost of (alpha k + beta)(a + b m / k):
  *  sqrt(beta b m / (alpha a)), 0 if beta <= 0. */
 double nf_coll_real_segments(double alpha, double beta, double start_us,

@@ -297,8 +297,11 @@ enum nf_status nf_group_progress(struct nf_group *group)
     uint32_t moves;
     int64_t now_us;
 
-    if (nf_group_ends(group, nf_group_first_epoch(group)))
+    if (nf_group_ends(group, nf_group_first_epoch(group))) {
+        /* what stays in the mesh would keep who sleeps on it awake */
+        (void)nf_group_pump(group);
         return NF_ERR_REVOKED;
+    }
     status = nf_group_pump(group);
     for (struct nf_request *r = group->requests, *next;
          r != NULL && status == NF_OK; r = next) {
@@ -408,7 +411,7 @@ enum nf_status nf_group_launch(struct nf_group *group,
     enum nf_status status;
 
     if (group->requests == NULL)
-        group->moved_us = nf_group_now_us(group);
+        nf_group_saw_progress(group, nf_group_now_us(group));
     request->epoch = group->epoch++;
     request->algorithm = choice->algorithm->name;
     status = take_plan(group, request, choice, root);

@@ -14,12 +14,18 @@
 #include "common/net/mesh.h"
 
 /** What a member that may be silent is given to answer, and what a message
- *  that was sent before a death is given to come. */
+ *  that was sent before a death is given to come: at most so long while other
+ *  data move. */
 enum {
     NF_GRACE_LEAST_US = 50000,
     NF_GRACE_MOST_US = 400000,
     NF_LEFT_GRACE_US = 100000,
+    NF_LEFT_MOST_US = 1000000,
 };
+
+/** How long after something moved a member that is waited for is asked, and
+ *  after its answer again: it has a time-out for each. */
+enum { NF_ASK_EARLY_MOST_US = 500000 };
 
 /** Of a member that is not needed no more is kept than this and one message. */
 enum { NF_EARLY_BYTES = 1 << 20 };
@@ -77,21 +83,21 @@ struct nf_chase {
     uint32_t nonce, restarts;
     int64_t asked_us; /**< the suspect, or when to begin again */
     bool resting;     /**< until asked_us */
-    bool reads;       /**< the suspect should read; else it should send */
     bool moved;       /**< a member asked in this round has got on */
     bool *asked;       /**< [P] in this round */
     uint32_t *seen;    /**< [P] the progress in its last answer */
     int64_t *seen_us;  /**< [P] when that was new; 0: it never answered */
-    int64_t *heard_us; /**< [P] when it last answered */
-    bool early;        /**< who should read was asked before the time-out */
+    bool early;        /**< who is waited for was asked before the time-out, and
+                            has not answered */
     uint32_t early_member;
-    int64_t early_us;
+    int64_t early_us; /**< when it was asked, or answered */
 };
 
 struct nf_group {
     struct nf_mesh *mesh; /**< NULL: given up for want of memory */
     uint32_t rank, ranks;
     uint32_t *hosts; /**< [P] of each member, the same numbers in all */
+    uint32_t nhosts; /**< how many different ones */
     uint64_t id; /**< of the mesh; that of a shrunken one comes from it */
     struct nf_group_clock clock;
     int64_t timeout_us; /**< < 0: none */

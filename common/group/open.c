@@ -34,6 +34,16 @@ static void destroy(struct nf_group *group)
     nf_free(group);
 }
 
+static void find_hosts(struct nf_group *group, const struct nf_mesh *mesh)
+{
+    for (uint32_t i = 0, other; i < group->ranks; i++) {
+        group->hosts[i] = nf_mesh_host_of(mesh, i);
+        for (other = 0; group->hosts[other] != group->hosts[i]; other++)
+            continue;
+        group->nhosts += other == i;
+    }
+}
+
 enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                const struct nf_group_clock *clock,
                                const struct nf_group_options *options,
@@ -60,7 +70,7 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                 : TIMEOUT_MOST_US;
     group->deterministic = options != NULL && options->deterministic != 0;
     group->lost = nf_calloc(4, group->ranks);
-    group->left_us = nf_calloc(group->ranks, 3 * sizeof(*group->left_us));
+    group->left_us = nf_calloc(group->ranks, 2 * sizeof(*group->left_us));
     group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
     group->early_bytes = nf_calloc(group->ranks, sizeof(*group->early_bytes));
     group->hosts = nf_calloc(group->ranks, sizeof(*group->hosts));
@@ -70,13 +80,11 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
         destroy(group);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
-    for (uint32_t i = 0; i < group->ranks; i++)
-        group->hosts[i] = nf_mesh_host_of(mesh, i);
+    find_hosts(group, mesh);
     group->left = group->lost + group->ranks;
     group->chase.asked = group->left + group->ranks;
     group->paused = group->chase.asked + group->ranks;
     group->chase.seen_us = group->left_us + group->ranks;
-    group->chase.heard_us = group->chase.seen_us + group->ranks;
     if (algorithms == NULL)
         algorithms = getenv("NOWFARM_COLL");
     status =

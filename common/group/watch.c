@@ -175,16 +175,26 @@ static enum nf_status blame(struct nf_group *group, enum nf_status reason,
     return nf_group_revoke(group, reason, &member, 1, text);
 }
 
-/* What a member sent before it was lost may still be on its way.  Of members
- * that are lost but have not ended others have told, who were in later calls. */
+/* What a member sent before it was lost may still be on its way; but data of
+ * others may move for long.  Of members that are lost but have not ended others
+ * have told, who were in later calls. */
+static bool had_its_time(const struct nf_group *group, uint32_t member,
+                         int64_t now_us)
+{
+    int64_t gone_us = now_us - group->left_us[member];
+
+    if (now_us - group->moved_us >= NF_LEFT_GRACE_US)
+        return gone_us >= NF_LEFT_GRACE_US;
+    return group->left[member] && gone_us >= NF_LEFT_MOST_US;
+}
+
 static enum nf_status look_for_losses(struct nf_group *group, int64_t now_us)
 {
-    if ((group->nleft == 0 && !group->revoked) || group->requests == NULL ||
-        now_us - group->moved_us < NF_LEFT_GRACE_US)
+    if ((group->nleft == 0 && !group->revoked) || group->requests == NULL)
         return NF_OK;
     for (uint32_t i = 0; i < group->ranks; i++) {
         if ((!group->left[i] && !group->lost[i]) ||
-            now_us - group->left_us[i] < NF_LEFT_GRACE_US || !needs(group, i))
+            !had_its_time(group, i, now_us) || !needs(group, i))
             continue;
         return group->left[i] ? blame(group, NF_ERR_DEAD, i, "has ended")
                               : blame(group, NF_ERR_TIMEDOUT, i, "is silent");
@@ -257,8 +267,7 @@ static enum nf_status saw_circle(struct nf_group *group)
                    "made a different call: members wait for each other");
 }
 
-/* @param reads  who waits for it waits until it reads */
-static enum nf_status ask(struct nf_group *group, uint32_t member, bool reads)
+static enum nf_status ask(struct nf_group *group, uint32_t member)
 {
     struct nf_chase *chase = &group->chase;
     struct nf_control control = { .kind = NF_CONTROL_ASK };
@@ -266,7 +275,6 @@ static enum nf_status ask(struct nf_group *group, uint32_t member, bool reads)
     if (group->left[member])
         return saw_end(group, NF_ERR_DEAD, member, "has ended");
     chase->suspect = member;
-    chase->reads = reads;
     chase->asked[member] = true;
     chase->asked_us = nf_group_now_us(group);
     chase->resting = false;
@@ -289,7 +297,7 @@ static enum nf_status begin_chase(struct nf_group *group, int64_t now_us)
         return NF_OK;
     }
     chase->first = member;
-    return ask(group, member, reads);
+    return ask(group, member);
 }
 
 void nf_group_saw_progress(struct nf_group *group, int64_t now_us)
@@ -302,12 +310,19 @@ void nf_group_saw_progress(struct nf_group *group, int64_t now_us)
 
 static int64_t early_us(const struct nf_group *group)
 {
-    return group->moved_us + group->timeout_us / 8;
+    int64_t early = group->timeout_us / 8;
+    int64_t since = group->chase.early_us;
+
+    if (since < group->moved_us)
+        since = group->moved_us;
+    return since +
+           (early < NF_ASK_EARLY_MOST_US ? early : NF_ASK_EARLY_MOST_US);
 }
 
-/* One that should read may be busy between calls that it has data for, and
- * answers when it comes to the next: it is asked soon, so that it has a time-out
- * for that and is not waited for much longer. */
+/* One that has still earlier calls to make, or data for them to read, may be
+ * busy between them, and answers when it comes to the next: it is asked soon,
+ * and soon again, so that it has a time-out for each answer and is not waited
+ * for much longer. */
 static enum nf_status ask_early(struct nf_group *group, int64_t now_us)
 {
     struct nf_chase *chase = &group->chase;
@@ -316,7 +331,7 @@ static enum nf_status ask_early(struct nf_group *group, int64_t now_us)
 
     chase->early = true;
     chase->early_us = now_us;
-    if (!awaits(group, &chase->early_member, &reads) || !reads) {
+    if (!awaits(group, &chase->early_member, &reads)) {
         chase->early_member = NF_PLAN_NONE;
         return NF_OK;
     }
@@ -330,7 +345,10 @@ static bool note_progress(struct nf_chase *chase, uint32_t member,
 {
     bool known = chase->seen_us[member] != 0;
 
-    chase->heard_us[member] = now_us;
+    if (chase->early && member == chase->early_member) {
+        chase->early = false;
+        chase->early_us = now_us;
+    }
     if (known && chase->seen[member] == progress)
         return false;
     chase->seen[member] = progress;
@@ -357,8 +375,8 @@ static enum nf_status saw_answer(struct nf_group *group, uint32_t from,
                        "made a different call: it is over there");
     chase->moved = chase->moved || moved;
     if (control->state == NF_STATE_IDLE) {
-        /* one that has still earlier calls to make comes to them in time */
-        if (ahead == 0 || now_us - chase->seen_us[from] >= group->timeout_us)
+        /* to this call or to earlier ones it comes in time */
+        if (now_us - chase->seen_us[from] >= group->timeout_us)
             return blame(group, NF_ERR_TIMEDOUT, from,
                          "has not made the call in time");
         rest(group, now_us);
@@ -367,25 +385,21 @@ static enum nf_status saw_answer(struct nf_group *group, uint32_t from,
     if (!waits || control->awaits >= group->ranks ||
         control->awaits == group->rank || chase->asked[control->awaits])
         return saw_circle(group);
-    return ask(group, control->awaits, control->state == NF_STATE_BLOCKED);
+    return ask(group, control->awaits);
 }
 
-/* When a suspect that does not answer is silent.  Who should read has a
- * time-out for its answer, and who got on lately has one from then. */
+/* When a suspect that does not answer is silent: it may be between two calls
+ * that it comes to in time.  One that was not asked early somebody else waits
+ * for, who has asked it early. */
 static int64_t silent_us(const struct nf_group *group)
 {
     const struct nf_chase *chase = &group->chase;
     int64_t until = chase->asked_us + grace_us(group);
-    int64_t since = chase->seen_us[chase->suspect];
+    int64_t since = chase->asked_us;
 
-    if (chase->reads && chase->early && chase->early_member == chase->suspect) {
-        since = chase->heard_us[chase->suspect];
-        if (since < chase->early_us)
-            since = chase->early_us;
-    } else if (chase->reads) {
-        since = chase->asked_us;
-    }
-    if (since != 0 && since + group->timeout_us > until)
+    if (chase->early && chase->early_member == chase->suspect)
+        since = chase->early_us;
+    if (since + group->timeout_us > until)
         until = since + group->timeout_us;
     return until;
 }
@@ -482,11 +496,12 @@ int64_t nf_group_deadline_us(const struct nf_group *group)
         sooner(&in_us, NF_LEFT_GRACE_US / 4);
     if (group->timeout_us < 0)
         return in_us;
-    if (!group->chase.active && !group->chase.early)
-        sooner(&in_us, early_us(group) - now_us);
-    else if (!group->chase.active)
-        sooner(&in_us, group->moved_us + group->timeout_us - now_us);
-    else
+    if (group->chase.active) {
         sooner(&in_us, chase_deadline_us(group) - now_us);
+        return in_us;
+    }
+    sooner(&in_us, group->moved_us + group->timeout_us - now_us);
+    if (!group->chase.early)
+        sooner(&in_us, early_us(group) - now_us);
     return in_us;
 }

@@ -111,7 +111,8 @@ static inline enum nf_status nf_mesh_wait(struct nf_mesh *mesh,
 /** While @p paused, nf_mesh_next() gives nothing of @p member but urgent
  *  messages, and the member has no credit beyond a window: what it sends stays
  *  in its own queue.  Messages keep their order, and that it has left is told
- *  behind the last of them.  All members begin not paused. */
+ *  behind the last of them, also while paused if none of it waits.  All members
+ *  begin not paused. */
 static inline void nf_mesh_pause(struct nf_mesh *mesh, uint32_t member,
                                  bool paused)
 {

@@ -75,13 +75,20 @@ bool nf_inbox_deliver(struct inbox *inbox, struct inbox_note *note)
     return open;
 }
 
+/* That a paused sender has left is told if nothing stands before it. */
+static bool is_to_wait(const struct inbox *inbox, const struct inbox_note *note)
+{
+    const struct inbox_sender *s = &inbox->senders[note->from];
+
+    return s->paused && (note->kind != NF_MESH_LEFT || s->held.head != NULL);
+}
+
 /* What paused senders sent goes to their own lists. */
 static struct inbox_note *pop_normal(struct inbox *inbox)
 {
     struct inbox_note *note;
 
-    while ((note = pop(&inbox->normal)) != NULL &&
-           inbox->senders[note->from].paused)
+    while ((note = pop(&inbox->normal)) != NULL && is_to_wait(inbox, note))
         push(&inbox->senders[note->from].held, note);
     return note;
 }

@@ -350,12 +350,20 @@ static void forget(struct mesh_pvm *p, uint32_t member)
     nf_link_fini(&p->members[member].link);
 }
 
+/* That a paused member has left is told if nothing stands before it. */
+static bool is_to_wait(const struct mesh_pvm *p, const struct mesh_note *note)
+{
+    const struct mesh_member *m = &p->members[note->member];
+
+    return m->paused && (note->kind != NF_MESH_LEFT || m->held.head != NULL);
+}
+
 /* What paused members sent goes to their own lists. */
 static struct mesh_note *pop_normal(struct mesh_pvm *p)
 {
     struct mesh_note *note;
 
-    while ((note = pop(&p->normal)) != NULL && p->members[note->member].paused)
+    while ((note = pop(&p->normal)) != NULL && is_to_wait(p, note))
         push(&p->members[note->member].held, note);
     return note;
 }

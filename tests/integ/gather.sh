@@ -237,6 +237,36 @@ check "a new slave gets shared data: of another one" \
 check "a new slave gets shared data: both leave their group" overs 2 2
 unset NOWFARM_LOG
 
+# who has the data when the group is given up does not care for its messages
+cpu_ms() { # of the processes $*
+    local pid stat sum=0
+    for pid in "$@"; do
+        read -r stat < "/proc/$pid/stat" || return 1
+        read -ra stat <<< "${stat##*) }"
+        sum=$((sum + (stat[11] + stat[12]) * 1000 / $(getconf CLK_TCK)))
+    done
+    echo $sum
+}
+pid_of() { sed -n "s/.*info: slave $1 (.*is there, pid //p" "$work/err"; }
+export NOWFARM_COLL=bcast.pipeline.fd:k=64 NOWFARM_LOG=info
+begin run synth --units 2000 --cost 10ms --shared 31MiB --slaves 6 --slots 1 \
+    --verify --json
+check "there is a broadcast" wait_until 10 says 'shared data to 6 slaves by'
+kill -STOP "$(pid_of 4)" # the one before the last
+sleep 0.5
+kill -9 "$(pid_of 4)"
+check "given up while some have all: it failed" \
+    wait_until 10 says 'has no shared data yet'
+sleep 0.5
+mapfile -t having < <(pid_of 0; pid_of 1; pid_of 2; pid_of 3)
+before=$(cpu_ms "${having[@]}")
+sleep 1
+at_most "given up while some have all: they sleep" \
+    $(($(cpu_ms "${having[@]}") - before)) $((400 * slow)) ms
+await 60
+job_verified "given up while some have all"
+unset NOWFARM_COLL NOWFARM_LOG
+
 # -------------------------------------------------------------------- at random
 RANDOM=$$
 echo "# seed $$"

@@ -46,6 +46,7 @@ void play_thread(void);
 void play_late(void);
 void play_shy(void);
 void play_pause(void);
+void play_pause_death(void);
 void play_notices(void);
 void play_early(void);
 void play_handler(void);

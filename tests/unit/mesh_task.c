@@ -523,6 +523,7 @@ static const struct {
     { "early", play_early },
     { "thread", play_thread },
     { "pause", play_pause },
+    { "pause-death", play_pause_death },
     { "handler", play_handler },
     { "dropped", play_dropped },
 };

@@ -515,6 +515,25 @@ void play_pause(void)
     nf_mesh_close(mesh);
 }
 
+/* A paused member ends, and what it had begun to send can't become whole. */
+void play_pause_death(void)
+{
+    struct nf_mesh *mesh = open_mesh(1);
+    struct nf_blob *payload = pipe_payload(1, 4 << 20, NF_BYTES);
+
+    if (me == 1) {
+        hear(mesh, 0, 1);
+        say(mesh, 0, 2, payload);
+        raise(SIGKILL);
+    }
+    nf_mesh_pause(mesh, 1, true);
+    say(mesh, 1, 1, NULL);
+    expect_left(mesh, 1);
+    nf_mesh_pause(mesh, 1, false);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
+
 static int handle_some(int buffer)
 {
     (void)buffer;

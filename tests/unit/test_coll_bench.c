@@ -263,7 +263,7 @@ static void candidates_are_the_best_and_the_usual(void)
     struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 65536);
     struct nf_coll_choice usual = { nf_coll_find("bcast.flat"), 1, 0 }, best;
     struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
-    unsigned count = coll_candidates(&query, &network, &usual, list);
+    unsigned count = coll_candidates(&query, &network, &usual, 16, list);
 
     CU_ASSERT_EQUAL(count, COLL_BEST + 1);
     CU_ASSERT_TRUE(nf_coll_select_by_model(&query, &network, &best));
@@ -285,7 +285,38 @@ static void candidates_are_the_best_and_the_usual(void)
         CU_ASSERT_TRUE(listed || other.cost_us >= list[2].predicted_us);
     }
     usual = best; /* nothing to add */
-    CU_ASSERT_EQUAL(coll_candidates(&query, &network, &usual, list), COLL_BEST);
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, &usual, 16, list),
+                    COLL_BEST);
+}
+
+static void where_hosts_are_shared_two_levels_are_tried(void)
+{
+    struct nf_coll_network network = sp2();
+    struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 1 << 20);
+    struct nf_coll_choice usual = { nf_coll_find("bcast.flat"), 1, 0 };
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    const unsigned others = COLL_BEST + 1;
+
+    for (uint32_t hosts = 1; hosts <= 16; hosts++) {
+        unsigned count = coll_candidates(&query, &network, &usual, hosts, list);
+
+        if (hosts == 1 || hosts == 16) {
+            CU_ASSERT_EQUAL(count, others);
+            continue;
+        }
+        CU_ASSERT_EQUAL(count, others + 1);
+        CU_ASSERT_STRING_EQUAL(list[others].algorithm->name, "bcast.two_level");
+        CU_ASSERT(list[others].segments > 1);
+        CU_ASSERT_EQUAL(list[others].segments,
+                        nf_coll_best_segments(nf_coll_find("bcast.circulant"),
+                                              &network, 16, 1 << 20,
+                                              NF_COLL_SEGMENTS_MAX, NULL));
+        CU_ASSERT(coll_refine(&query, &network, list, count, others) <=
+                  COLL_CANDIDATES_MAX);
+    }
+    query = bench_query(NF_COLL_SCAN, 16, 1 << 20); /* which has none */
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, NULL, 4, list),
+                    COLL_BEST);
 }
 
 static void refining_halves_and_doubles(void)
@@ -462,6 +493,8 @@ int main(void)
     CU_TestInfo tuning[] = {
         { "candidates are the best and the usual",
           candidates_are_the_best_and_the_usual },
+        { "where hosts are shared two levels are tried",
+          where_hosts_are_shared_two_levels_are_tried },
         { "refining halves and doubles", refining_halves_and_doubles },
         { "the model is believed unless it is clearly wrong",
           the_model_is_believed_unless_it_is_clearly_wrong },

@@ -137,6 +137,12 @@ static void a_time_out_beyond_measure_is_a_long_one(void)
     sim.world.now_us = INT64_C(1) << 50;
     sim_start(&sim, 0, &barrier);
     CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_WAIT);
+    CU_ASSERT(nf_group_deadline_us(sim.groups[0]) > 0);
+    /* rank 1 is asked when all has left, and has as long to answer */
+    for (int i = 0; i < 3; i++) {
+        sim.world.now_us += 1000000;
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_WAIT);
+    }
     CU_ASSERT(nf_group_deadline_us(sim.groups[0]) > INT64_C(1) << 40);
     sim_start(&sim, 1, &barrier);
     CU_ASSERT(sim_run(&sim));

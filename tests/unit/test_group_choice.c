@@ -85,6 +85,43 @@ static void combining_is_priced_by_type_and_operator(void)
     sim_close(&sim);
 }
 
+/* Two levels have none. */
+static void what_has_no_formula_has_segments_too(void)
+{
+    const struct nf_group_options options = {
+        .algorithms = "bcast.two_level,reduce.two_level,allreduce.two_level"
+    };
+    static const enum nf_coll_op ops[] = { NF_COLL_BCAST, NF_COLL_REDUCE,
+                                           NF_COLL_ALLREDUCE };
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, &options));
+    for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+        struct nf_choice_query query = { .coll = { .op = ops[i],
+                                                   .ranks = RANKS,
+                                                   .bytes = 8 << 20,
+                                                   .elements = 1 << 20,
+                                                   .commutative = true },
+                                         .type = NF_ELEM_FLOAT64,
+                                         .op = NF_SUM };
+        struct nf_coll_choice choice = { .segments = 0 }, first = choice;
+
+        for (uint32_t r = 0; r < RANKS; r++) {
+            CU_ASSERT_EQUAL(
+                nf_group_choose(sim.groups[r], &query, &choice, NULL), NF_OK);
+            first = r == 0 ? choice : first;
+            CU_ASSERT(strstr(choice.algorithm->name, ".two_level") != NULL);
+            CU_ASSERT(choice.segments > 4);
+            CU_ASSERT_EQUAL(choice.segments, first.segments);
+        }
+        query.coll.bytes = query.coll.elements = 8; /* not worth it */
+        CU_ASSERT_EQUAL(nf_group_choose(sim.groups[0], &query, &choice, NULL),
+                        NF_OK);
+        CU_ASSERT_EQUAL(choice.segments, 1);
+    }
+    sim_close(&sim);
+}
+
 /* The call's own, in every member. */
 static void calls_ask_for_their_type_and_operator(void)
 {
@@ -409,6 +446,8 @@ int main(void)
     CU_TestInfo tests[] = {
         { "combining is priced by type and operator",
           combining_is_priced_by_type_and_operator },
+        { "what has no formula has segments too",
+          what_has_no_formula_has_segments_too },
         { "calls ask for their type and operator",
           calls_ask_for_their_type_and_operator },
         { "every type and operator has a name",

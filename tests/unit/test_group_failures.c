@@ -355,6 +355,52 @@ static void without_memory_nobody_hangs(void)
     }
 }
 
+/* A death is told though data of another member move on for long after it. */
+static void a_death_is_told_while_others_send(void)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    struct group_sim *sim = &scene->sim;
+
+    CU_ASSERT_FATAL(begin_with(scene, 3, "gather.linear_nb", 1));
+    snprintf(scene->what, sizeof(scene->what), "a death while others send");
+    scene->victim = 2;
+    sim->world.byte_ns = 200000; /* the call takes 12 s */
+    for (uint32_t r = 0; r < 3; r++) {
+        round_fini(&scene->rounds[r]);
+        round_make_kind(&scene->rounds[r], r, 3, 7, NF_CALL_GATHER, 4000);
+        sim_start(sim, r, &scene->rounds[r].call);
+    }
+    sim->world.now_us += SECOND_US;
+    fake_kill(&sim->world, 2);
+    CU_ASSERT(sim_run(sim));
+    CU_ASSERT_EQUAL(sim->statuses[1], NF_ERR_DEAD);
+    CU_ASSERT(sim->ended_us[1] < sim->world.dead_us[2] + SECOND_US * 5 / 4);
+    check_statuses(scene, sim->world.dead_us[2]);
+    CU_ASSERT_EQUAL(scene->bad, 0);
+    end(scene);
+    free(scene);
+}
+
+/* What nobody takes from a mesh keeps who sleeps on it awake. */
+static void a_group_given_up_takes_what_comes(void)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    struct nf_mesh_event event;
+
+    CU_ASSERT_FATAL(begin(scene, "bcast.flat", 1));
+    scene->victim = 4;
+    fake_kill(&scene->sim.world, 4);
+    call_all(scene, NF_CALL_BARRIER, 0, 0);
+    CU_ASSERT_EQUAL(scene->sim.statuses[0], NF_ERR_DEAD);
+    fake_kill(&scene->sim.world, 3);
+    scene->sim.world.now_us += SECOND_US;
+    CU_ASSERT_EQUAL(nf_group_progress(scene->sim.groups[0]), NF_ERR_REVOKED);
+    CU_ASSERT_EQUAL(nf_mesh_next(scene->sim.groups[0]->mesh, &event), NF_WAIT);
+    CU_ASSERT(!nf_group_is_lost(scene->sim.groups[0], 3));
+    end(scene);
+    free(scene);
+}
+
 /* ------------------------------------------------------------- a member lies
  */
 
@@ -474,6 +520,10 @@ int main(void)
           a_member_silent_from_any_step_is_named },
         { "a member that does not come is left out",
           a_member_that_does_not_come_is_left_out },
+        { "a death is told while others send",
+          a_death_is_told_while_others_send },
+        { "a group given up takes what comes",
+          a_group_given_up_takes_what_comes },
         { "members may end during shrink", members_may_end_during_shrink },
         { "a member that lies crashes and hangs nobody",
           a_member_that_lies_crashes_and_hangs_nobody },

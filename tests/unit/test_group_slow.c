@@ -207,10 +207,165 @@ static void who_comes_to_each_call_in_time_is_not_blamed(void)
     CU_ASSERT(streams(3, "bcast.pipeline.fd:k=1", 4096, 20 * MS, 800));
 }
 
-/* It stops reading, and says nothing any more. */
-static void who_stops_reading_is_blamed(void)
+/* Members that think for a time that is drawn before each call, at most
+ * think_us, and rank 0 never. */
+struct thinkers {
+    struct group_sim sim;
+    struct nf_rng rng;
+    const char *algorithms;
+    const enum nf_call_kind *kinds;
+    unsigned calls, done[RANKS], ended;
+    int64_t think_us, awake_us[RANKS];
+};
+
+static void think(struct thinkers *t, uint32_t rank)
+{
+    int64_t most_us = t->think_us * rank / (t->sim.ranks - 1);
+
+    if (nf_rng_below(&t->rng, 3) == 0)
+        most_us = (int64_t)nf_rng_below(&t->rng, (uint64_t)most_us + 1);
+    t->awake_us[rank] = t->sim.world.now_us + most_us;
+}
+
+/* @return false: its call failed */
+static bool go_on(struct thinkers *t, uint32_t rank)
+{
+    static uint64_t word, sum; /* whatever */
+    struct group_sim *sim = &t->sim;
+    struct nf_call call = {
+        .send = &word, .recv = &sum, .count = 1, .type = NF_ELEM_UINT64
+    };
+
+    if (t->done[rank] == t->calls || sim->world.now_us < t->awake_us[rank])
+        return true;
+    call.kind = t->kinds[t->done[rank]];
+    if (sim->requests[rank] == NULL)
+        sim_start(sim, rank, &call);
+    if (sim->requests[rank] != NULL)
+        sim->statuses[rank] = nf_request_test(sim->requests[rank]);
+    if (sim->statuses[rank] == NF_WAIT)
+        return true;
+    nf_request_free(sim->requests[rank]);
+    sim->requests[rank] = NULL;
+    t->ended += ++t->done[rank] == t->calls;
+    think(t, rank);
+    return sim->statuses[rank] == NF_OK;
+}
+
+static bool are_waited_for(uint32_t ranks, uint64_t seed,
+                           const char *algorithms,
+                           const enum nf_call_kind *kinds, unsigned calls,
+                           int64_t think_us)
 {
     const struct nf_group_options options = { .timeout_us = TIMEOUT_US,
+                                              .algorithms = algorithms };
+    struct thinkers *t = calloc(1, sizeof(*t));
+    bool good = sim_open(&t->sim, ranks, seed, &options);
+
+    t->rng.state = seed;
+    t->kinds = kinds;
+    t->calls = calls;
+    t->think_us = think_us;
+    for (uint32_t r = 0; r < ranks; r++)
+        think(t, r);
+    for (; good && t->ended < ranks; t->sim.world.now_us += MS)
+        for (uint32_t r = 0; r < ranks && good; r++) {
+            good = go_on(t, r);
+            if (!good)
+                printf("%s, %u members, %d ms: rank %u after %u calls: %s\n",
+                       algorithms, ranks, (int)(think_us / MS), r, t->done[r],
+                       nf_group_error(t->sim.groups[r])->text);
+        }
+    sim_close(&t->sim);
+    free(t);
+    return good;
+}
+
+/* Rank 0 is done with the broadcasts at once, and waits in what follows. */
+static void who_has_calls_to_make_before_is_not_blamed(void)
+{
+    static const enum nf_call_kind reduce[] = { NF_CALL_BCAST, NF_CALL_BCAST,
+                                                NF_CALL_BCAST, NF_CALL_REDUCE };
+    static const enum nf_call_kind barrier[] = { NF_CALL_BCAST,  NF_CALL_BCAST,
+                                                 NF_CALL_BCAST,  NF_CALL_BCAST,
+                                                 NF_CALL_BCAST,  NF_CALL_BCAST,
+                                                 NF_CALL_BARRIER };
+    static const int thinks_ms[] = { 130, 260, 420, 500, 660, 900, 990 };
+
+    for (size_t i = 0; i < sizeof(thinks_ms) / sizeof(*thinks_ms); i++)
+        for (uint32_t ranks = 2; ranks <= RANKS; ranks++) {
+            int64_t think_us = thinks_ms[i] * MS;
+
+            CU_ASSERT(are_waited_for(ranks, i, "bcast.flat,reduce.linear",
+                                     reduce, 4, think_us));
+            CU_ASSERT(are_waited_for(
+                ranks, i, "bcast.pipeline.fd:k=1,reduce.chain.fd:k=1", reduce,
+                4, think_us));
+            CU_ASSERT(are_waited_for(ranks, i,
+                                     "bcast.binomial,barrier.dissemination",
+                                     barrier, 7, think_us));
+        }
+}
+
+static void nor_is_who_has_any_calls_to_make(void)
+{
+    static const enum nf_call_kind all[] = { NF_CALL_BCAST, NF_CALL_REDUCE,
+                                             NF_CALL_SCAN, NF_CALL_ALLREDUCE,
+                                             NF_CALL_BARRIER };
+    enum nf_call_kind kinds[12];
+
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        struct nf_rng rng = { seed };
+
+        for (size_t i = 0; i < 12; i++)
+            kinds[i] = all[nf_rng_below(&rng, i % 4 == 3 ? 5 : 2)];
+        CU_ASSERT(are_waited_for((uint32_t)(2 + seed % 4), seed, "", kinds, 12,
+                                 990 * MS));
+    }
+}
+
+/* Rank 1 comes to the first call when it is asked for, and answers when it has
+ * made it; that says nothing of the next call. */
+static void what_was_asked_in_one_call_ends_with_it(void)
+{
+    const struct nf_group_options options = { .timeout_us = TIMEOUT_US,
+                                              .algorithms = "bcast.flat" };
+    uint64_t word = 1;
+    const struct nf_call call = {
+        .kind = NF_CALL_BCAST,
+        .recv = &word,
+        .count = 1,
+        .type = NF_ELEM_UINT64,
+        .root = 1,
+    };
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, 2, 1, &options));
+    sim.world.most_delay_us = 0;
+    for (int i = 0; i < 2; i++) {
+        sim_start(&sim, 0, &call);
+        if (i == 0)
+            CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_WAIT);
+        sim.world.now_us += i == 0 ? TIMEOUT_US : TIMEOUT_US / 2;
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_WAIT);
+        CU_ASSERT_EQUAL(sim.groups[0]->chase.active, i == 0);
+        sim_start(&sim, 1, &call);
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[1]), NF_OK);
+        sim.world.now_us++;
+        CU_ASSERT_EQUAL(nf_group_progress(sim.groups[1]), NF_OK);
+        CU_ASSERT_EQUAL(nf_request_test(sim.requests[0]), NF_OK);
+        for (uint32_t r = 0; r < 2; r++) {
+            nf_request_free(sim.requests[r]);
+            sim.requests[r] = NULL;
+        }
+    }
+    sim_close(&sim);
+}
+
+/* It stops reading, and says nothing any more. */
+static void check_stopped(int64_t timeout_us)
+{
+    const struct nf_group_options options = { .timeout_us = timeout_us,
                                               .algorithms = "bcast.flat" };
     struct stream *s = calloc(1, sizeof(*s));
     uint8_t buffer[4096] = { 0 };
@@ -237,13 +392,54 @@ static void who_stops_reading_is_blamed(void)
     }
     CU_ASSERT_EQUAL(s->sim.groups[1]->npaused, 1);
     stuck_us = s->sim.world.now_us;
-    while (step(s, 0) && s->sim.world.now_us < stuck_us + 10 * TIMEOUT_US)
+    while (step(s, 0) && s->sim.world.now_us < stuck_us + 10 * timeout_us)
         s->sim.world.now_us += MS;
     CU_ASSERT_EQUAL(s->sim.statuses[0], NF_ERR_TIMEDOUT);
     CU_ASSERT(nf_group_is_lost(s->sim.groups[0], 1));
-    CU_ASSERT(s->sim.world.now_us - stuck_us < TIMEOUT_US * 3 / 2);
+    CU_ASSERT(s->sim.world.now_us - stuck_us < timeout_us + 1000 * MS);
     sim_close(&s->sim);
     free(s);
+}
+
+static void who_stops_reading_is_blamed(void)
+{
+    check_stopped(TIMEOUT_US);
+    check_stopped(20 * TIMEOUT_US);
+}
+
+/* However far away it is of the others. */
+static void who_does_not_come_is_blamed(void)
+{
+    static const char *const algorithms[] = { "allreduce.ring",
+                                              "allreduce.rec_doubling",
+                                              "allreduce.reduce_bcast" };
+    const int64_t timeout_us = 20 * TIMEOUT_US;
+    struct round round;
+
+    round_make_kind(&round, 0, RANKS, 7, NF_CALL_ALLREDUCE, 40);
+    for (uint32_t i = 0; i < 3 * RANKS; i++) {
+        const struct nf_group_options options = { .timeout_us = timeout_us,
+                                                  .algorithms =
+                                                      algorithms[i / RANKS] };
+        struct group_sim sim;
+        int64_t begun_us;
+
+        CU_ASSERT_FATAL(sim_open(&sim, RANKS, i, &options));
+        begun_us = sim.world.now_us;
+        sim.frozen[i % RANKS] = true;
+        for (uint32_t r = 0; r < RANKS; r++)
+            sim_start(&sim, r, &round.call);
+        CU_ASSERT(sim_run(&sim));
+        for (uint32_t r = 0; r < RANKS; r++) {
+            if (r == i % RANKS)
+                continue;
+            CU_ASSERT(sim.statuses[r] == NF_ERR_TIMEDOUT);
+            CU_ASSERT(nf_group_is_lost(sim.groups[r], i % RANKS));
+            CU_ASSERT(sim.ended_us[r] - begun_us < timeout_us + 1000 * MS);
+        }
+        sim_close(&sim);
+    }
+    round_fini(&round);
 }
 
 /* ------------------------------------------------------------ who has gone */
@@ -319,7 +515,14 @@ int main(void)
         { "a slow operator is no failure", a_slow_operator_is_no_failure },
         { "who comes to each call in time is not blamed",
           who_comes_to_each_call_in_time_is_not_blamed },
+        { "who has calls to make before is not blamed",
+          who_has_calls_to_make_before_is_not_blamed },
+        { "nor is who has any calls to make",
+          nor_is_who_has_any_calls_to_make },
+        { "what was asked in one call ends with it",
+          what_was_asked_in_one_call_ends_with_it },
         { "who stops reading is blamed", who_stops_reading_is_blamed },
+        { "who does not come is blamed", who_does_not_come_is_blamed },
         { "who is to get nothing may have gone",
           who_is_to_get_nothing_may_have_gone },
         CU_TEST_INFO_NULL,

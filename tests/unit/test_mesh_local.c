@@ -329,6 +329,20 @@ static void test_pause(void)
     nf_blob_unref(payload);
 }
 
+/* That it has left is, if nothing of it is to come before. */
+static void test_pause_left(void)
+{
+    begin(2);
+    send_word(meshes[0], 1, 1, NULL, false);
+    expect_word(meshes[1], 0, 1);
+    nf_mesh_pause(meshes[1], 0, true);
+    nf_mesh_close(meshes[0]);
+    expect_left(meshes[1], 0);
+    nf_mesh_pause(meshes[1], 0, false);
+    expect_nothing(meshes[1]);
+    nf_mesh_close(meshes[1]);
+}
+
 /* --------------------------------------------------------------- leaving */
 
 static void test_leaving(void)
@@ -495,6 +509,7 @@ static CU_TestInfo tests[] = {
     { "payloads go by reference, lent bytes are copied", test_references },
     { "the backlog shows who does not read", test_backlog },
     { "a paused member is not heard and has no credit", test_pause },
+    { "that a paused member has left is heard", test_pause_left },
     { "who closes its mesh has left", test_leaving },
     { "a subset has queues of its own", test_subset },
     { "a member of a subset that can't come", test_subset_without_one },

@@ -198,6 +198,11 @@ static void test_pause(void)
     run("pause", 2, -1);
 }
 
+static void test_pause_death(void)
+{
+    run("pause-death", 2, 1);
+}
+
 static void test_handler(void)
 {
     run("handler", 1, -1);
@@ -232,6 +237,7 @@ static CU_TestInfo tests[] = {
     { "a window for each mesh that is not there yet", test_early },
     { "a thread that was there before", test_thread },
     { "a paused member, and what is urgent", test_pause },
+    { "a paused member that ends", test_pause_death },
     { "a program that handles all messages is told", test_handler },
     CU_TEST_INFO_NULL,
 };
