@@ -10,6 +10,7 @@
  *  gather.c   results that slaves keep, when they come home
  *  collect.c  ... and go to the application
  *  share.c    shared data to slaves
+ *  meet.c     the groups that these two go by
  *  table.c    by which algorithms these two go
  *  account.c  where the time went
  *  record.c   what goes into the trace */
@@ -273,6 +274,8 @@ void nf_gather_group_end(struct engine *e, const struct nf_net_event *ev,
 void nf_gather_turn(struct engine *e);
 size_t nf_gather_fds(struct engine *e, const int **fds_p);
 void nf_gather_fini(struct engine *e);
+
+/* meet.c */
 /** A group of members[count], NF_NO_PEER being the master: tells the slaves.
  *  @param m  purpose, round, bytes, algorithm are set; gets the rest
  *  @param group_p  the master's end; NULL if it is not a member */
