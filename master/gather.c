@@ -20,8 +20,12 @@
 #include "common/group/types.h"
 #include "master/engine_internal.h"
 
-/* Failures with the same holders, before the ones to blame are put out. */
-enum { FAILURES_MOST = 3 };
+enum {
+    /* Failures with the same holders, before the ones to blame are put out. */
+    FAILURES_MOST = 3,
+    /* After so much combining the engine gets a turn. */
+    SLICE_US = 10000,
+};
 
 /* ------------------------------------------------------------- the holders */
 
@@ -520,14 +524,20 @@ static void bring_home(struct engine *e, int64_t now_us)
 void nf_gather_turn(struct engine *e)
 {
     struct gather *g = &e->gather;
+    int64_t now_us = nf_now_us(), until_us = now_us + SLICE_US;
     enum nf_status status;
+    bool more;
 
     nf_gather_shared_turn(e);
     if (g->state != GATHER_MOVING || e->status != NF_OK)
         return;
-    do /* a combining a turn: no descriptor tells that there is another one */
+    nf_members_ping(e, now_us);
+    do { /* no descriptor tells that there is more to combine */
         status = nf_request_test(g->request);
-    while (status == NF_WAIT && nf_group_deadline_us(g->group) == 0);
+        more = status == NF_WAIT && nf_group_deadline_us(g->group) == 0;
+    } while (more && nf_now_us() < until_us);
+    if (more)
+        nf_engine_again(e);
     if (status == NF_OK)
         bring_home(e, nf_now_us());
     else if (status < 0)

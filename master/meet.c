@@ -6,15 +6,31 @@
 #include "common/group/over_mesh.h"
 #include "master/engine_internal.h"
 
+bool nf_gather_is_slow(const struct engine *e)
+{
+    return e->combine && e->app->combine_by == NF_COMBINE_OWN;
+}
+
+/* A member may have to wait while each of the others combines, and those do not
+ * answer meanwhile.  Who has stopped is known from heartbeats. */
+static int64_t timeout_us(const struct engine *e, enum nf_group_purpose purpose,
+                          uint32_t count)
+{
+    int64_t one_us = e->options->heartbeat_timeout_us;
+
+    if (purpose != NF_GROUP_GATHER || !nf_gather_is_slow(e) ||
+        one_us > INT64_MAX / count)
+        return one_us;
+    return one_us * count;
+}
+
 enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     uint32_t count, struct nf_group_msg *m,
                                     struct nf_group **group_p,
                                     struct nf_error *err)
 {
     /* NOWFARM_COLL of the master holds for all: see table.c */
-    struct nf_group_options options = { .timeout_us =
-                                            e->options->heartbeat_timeout_us,
-                                        .algorithms = "" };
+    struct nf_group_options options = { .algorithms = "" };
     struct nf_mesh *mesh = NULL;
     int *tids = nf_calloc(count, sizeof(*tids));
     enum nf_status status;
@@ -23,7 +39,7 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
     if (tids == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     m->id = ++e->gather.groups;
-    m->timeout_us = e->options->heartbeat_timeout_us;
+    m->timeout_us = options.timeout_us = timeout_us(e, m->purpose, count);
     status = nf_net_mesh(e->net, members, count, m, tids, &mesh, err);
     if (status == NF_OK && mesh != NULL) {
         options.algorithms = m->algorithm;
