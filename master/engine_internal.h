@@ -294,7 +294,8 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     struct nf_error *err);
 
 /* collect.c */
-/** Hand what has come to the application.  On errors the job ends. */
+/** Hand what has come to the application.  On errors, and when the user stops
+ *  it, the job ends. */
 enum nf_status nf_gather_collect(struct engine *e);
 /* table.c */
 /** Read the table, if one is wanted; one that is of no use gives a notice. */

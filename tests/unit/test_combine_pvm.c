@@ -1,5 +1,6 @@
-/* Results that take long to combine, over PVM: each call of the application's
- * function keeps within the limit, so nobody is taken for dead. */
+/* Results that take long to combine or to collect, over PVM: each call of a
+ * function of the application keeps within the limit, so nobody is taken for
+ * dead. */
 #include "config.h"
 #include <signal.h>
 #include <stdbool.h>
@@ -68,22 +69,43 @@ struct home {
     unsigned alive; /* slaves, then */
 };
 
-static enum nf_status collect(void *user, const void *result, size_t bytes,
-                              uint64_t units)
+static unsigned count_alive(void)
 {
-    struct home *home = user;
+    unsigned alive = 0;
 
-    if (bytes == sizeof(int64_t) && units == SLAVES)
-        home->sum = *(const int64_t *)result;
     for (uint64_t unit = 0; unit < SLAVES; unit++) {
         FILE *note = open_note(unit, "r");
         int pid;
 
         if (note != NULL && fscanf(note, "%d", &pid) == 1)
-            home->alive += kill(pid, 0) == 0;
+            alive += kill(pid, 0) == 0;
         if (note != NULL)
             fclose(note);
     }
+    return alive;
+}
+
+static enum nf_status collect_combined(void *user, const void *result,
+                                       size_t bytes, uint64_t units)
+{
+    struct home *home = user;
+
+    if (bytes == sizeof(int64_t) && units == SLAVES)
+        home->sum = *(const int64_t *)result;
+    home->alive = count_alive();
+    return NF_OK;
+}
+
+static enum nf_status collect(void *user, uint64_t unit, const void *result,
+                              size_t bytes)
+{
+    struct home *home = user;
+
+    (void)unit;
+    usleep(master_us);
+    if (bytes == sizeof(int64_t))
+        home->sum += *(const int64_t *)result;
+    home->alive = count_alive();
     return NF_OK;
 }
 
@@ -93,19 +115,20 @@ static const struct nf_app app = {
     .compute = compute,
     .combine = combine,
     .combine_by = NF_COMBINE_OWN,
-    .collect_combined = collect,
+    .collect = collect,
+    .collect_combined = collect_combined,
     .result_type = NF_INT64,
 };
 
-/* @param algorithm  of the reduction */
+/* @param algorithm  of the reduction; NULL: results are not combined */
 static enum nf_status run(const char *algorithm, struct home *home_p,
                           struct nf_report *report_p)
 {
-    static const struct nf_options options = {
+    const struct nf_options options = {
         .slaves = SLAVES,
         .slots = 1,
         .policy = "send",
-        .gather = "reduce",
+        .gather = algorithm != NULL ? "reduce" : "tree",
         .heartbeat_timeout_us = TIMEOUT_US,
         .slave_program = NF_BUILDDIR "/tests/unit/test_combine_pvm",
         .stop = &stop,
@@ -117,7 +140,7 @@ static enum nf_status run(const char *algorithm, struct home *home_p,
     job.user = home_p;
     stop = 0;
     master_calls = 0;
-    setenv("NOWFARM_COLL", algorithm, 1);
+    setenv("NOWFARM_COLL", algorithm != NULL ? algorithm : "", 1);
     status = nf_run(&job, &options, report_p, &err);
     unsetenv("NOWFARM_COLL");
     if (status != NF_OK && !stops)
@@ -151,6 +174,12 @@ static void test_linear(void)
     run_to_the_end("reduce.linear");
 }
 
+static void test_collect(void)
+{
+    master_us = 9 * 1000000 / SLAVES;
+    run_to_the_end(NULL);
+}
+
 static void test_stop(void)
 {
     struct nf_report report = { .units = 0 };
@@ -167,6 +196,7 @@ static void test_stop(void)
 static CU_TestInfo tests[] = {
     { "slaves that combine one after the other are not lost", test_tree },
     { "nor is the master", test_linear },
+    { "nor is one that collects", test_collect },
     { "a master that combines can be stopped", test_stop },
     CU_TEST_INFO_NULL,
 };
