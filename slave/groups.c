@@ -49,6 +49,7 @@ void nf_groups_forget(struct nf_slave *s)
     nf_groups_end(s);
     nf_offer_clear(&s->groups.offer);
     nf_held_clear(&s->groups.held);
+    s->groups.overtaken = true;
 }
 
 void nf_groups_fini(struct nf_slave *s)
@@ -94,8 +95,10 @@ enum nf_status nf_groups_asked(struct nf_slave *s, const struct nf_msg *msg)
 {
     struct nf_groups *g = &s->groups;
     struct nf_gather_msg m;
+    bool overtaken = g->overtaken;
     enum nf_status status;
 
+    g->overtaken = false;
     if (!s->comm.ready || !s->job.hold ||
         nf_get_gather(msg->body, msg->body_bytes, &m) != NF_OK)
         return nf_comm_refuse_malformed(s, "gather");
@@ -103,6 +106,8 @@ enum nf_status nf_groups_asked(struct nf_slave *s, const struct nf_msg *msg)
     status = nf_offer_begin(&g->offer, &s->app, s->job.combine, &g->held, &m);
     if (status == NF_ERR_NOMEM)
         return nf_comm_refuse_nomem(s);
+    if (status != NF_OK && overtaken)
+        return NF_OK; /* of a gather that went on without us */
     if (status != NF_OK)
         return nf_comm_refuse(s, NF_ERR_PROTOCOL,
                               "a result that is to be gathered is not here");
