@@ -153,7 +153,9 @@ struct nf_app {
     /** NF_COMBINE_OWN: inout := inout combined with in, both of @p bytes bytes, at
      *  most 2^29 elements less 16 bytes.  Called in the slaves and in the master,
      *  by one thread of a process at a time.  That process is silent meanwhile, so
-     *  a call must be shorter than nf_options.heartbeat_timeout_us. */
+     *  a call must be shorter than nf_options.heartbeat_timeout_us, by a tenth at
+     *  least; with transport "local", where all slaves are one process, a call of
+     *  each slave and the master, one after the other. */
     void (*combine)(void *inout, const void *in, size_t bytes);
     /** Take what the results of @p units units were combined to, instead of
      *  collect(); once, in the master, unless there is none. */

@@ -325,8 +325,9 @@ struct nf_call {
 enum nf_status nf_group_start(struct nf_group *group,
                               const struct nf_call *call,
                               struct nf_request **request_p);
-/** Move everything on without waiting.  Who watches the descriptors of a group
- *  that failed goes on calling it, or closes the group.  @retval NF_OK
+/** Move everything on without waiting; an operator of your own that takes a
+ *  millisecond or more is called once at most.  Who watches the descriptors of
+ *  a group that failed goes on calling it, or closes the group.  @retval NF_OK
  *  @retval NF_WAIT  a request is under way  @retval < 0 the group failed */
 enum nf_status nf_group_progress(struct nf_group *group);
 /** @retval NF_OK done  @retval NF_WAIT under way  @retval < 0 it failed */

@@ -156,7 +156,7 @@ static void handle(struct engine *e, const struct nf_net_event *ev,
     }
 }
 
-static bool stop_asked(struct engine *e)
+bool nf_engine_stop_asked(struct engine *e)
 {
     if (e->options->stop == NULL || *e->options->stop == 0)
         return false;
@@ -171,13 +171,19 @@ static void set_linger(struct engine *e)
         e->wake_us - nf_now_us() > 2 * LINGER_US ? LINGER_US : 0;
 }
 
-/* Take what has arrived.  libpvm may hold whole messages that no socket will
- * announce again, so this goes on until it has none. */
-static void drain(struct engine *e)
+void nf_engine_again(struct engine *e)
 {
     /* a timer: an event that is made active here would be called before any
      * timer, and again and again */
     static const struct timeval at_once;
+
+    evtimer_add(e->more, &at_once);
+}
+
+/* Take what has arrived.  libpvm may hold whole messages that no socket will
+ * announce again, so this goes on until it has none. */
+static void take(struct engine *e)
+{
     struct nf_net_event ev;
     enum nf_status status = NF_OK;
     int left = BATCH_EVENTS;
@@ -188,15 +194,27 @@ static void drain(struct engine *e)
         if (status == NF_OK)
             handle(e, &ev, nf_now_us());
     }
-    if (!e->done && e->status == NF_OK)
-        nf_gather_turn(e);
     if (status == NF_ERR_NOMEM)
         nf_engine_end(e, status, "out of memory for a message");
     else if (status < 0)
         nf_engine_end(e, NF_ERR_UNREACHABLE, "PVM has gone away");
     if (status == NF_OK && !e->done) /* more is there: after the timers */
-        evtimer_add(e->more, &at_once);
+        nf_engine_again(e);
+}
+
+/* It may take long, so it comes when all that is due by the clock has been done
+ * with what was heard before. */
+static void gather(struct engine *e)
+{
+    if (!e->done && e->status == NF_OK)
+        nf_gather_turn(e);
     nf_engine_watch(e);
+}
+
+static void drain(struct engine *e)
+{
+    take(e);
+    gather(e);
 }
 
 void nf_engine_on_readable(evutil_socket_t fd, short what, void *arg)
@@ -212,8 +230,9 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    drain(e); /* answers that are there count before the clock does */
+    take(e); /* answers that are there count before the clock does */
     farm_timer(e, nf_now_us());
+    gather(e);
 }
 
 static void tell_progress(struct engine *e, int64_t now_us)
@@ -242,9 +261,9 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    if (stop_asked(e))
+    if (nf_engine_stop_asked(e))
         return;
-    drain(e);
+    take(e);
     now_us = nf_now_us();
     nf_record_tick(e, now_us);
     if (!e->done && e->status == NF_OK)
@@ -252,6 +271,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     if (!e->done && e->status == NF_OK && e->options->progress != NULL &&
         now_us - e->progress_us >= e->options->progress_every_us)
         tell_progress(e, now_us);
+    gather(e);
 }
 
 /* Not the tick by another name: activating a timer by hand would put it off,
@@ -260,7 +280,7 @@ static void on_more(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
-    if (!stop_asked(arg))
+    if (!nf_engine_stop_asked(arg))
         drain(arg);
 }
 
@@ -540,7 +560,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
     status = nf_record_open(&e, err);
     if (status != NF_OK)
         return status;
-    if (e.app->units == 0 || stop_asked(&e)) {
+    if (e.app->units == 0 || nf_engine_stop_asked(&e)) {
         status = finish(&e, report_p, err);
         nf_record_close(&e, status);
         return status;

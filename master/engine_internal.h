@@ -10,6 +10,7 @@
  *  gather.c   results that slaves keep, when they come home
  *  collect.c  ... and go to the application
  *  share.c    shared data to slaves
+ *  meet.c     the groups that these two go by
  *  table.c    by which algorithms these two go
  *  account.c  where the time went
  *  record.c   what goes into the trace */
@@ -176,6 +177,10 @@ void nf_engine_notice(struct engine *e, const char *format, ...)
 /** Send a message and note that we spoke. */
 void nf_engine_send(struct engine *e, uint32_t peer, const struct nf_msg *msg);
 
+/** Does the user want the job to end?  Then it does. */
+bool nf_engine_stop_asked(struct engine *e);
+/** Come back as soon as the timers have had their turn. */
+void nf_engine_again(struct engine *e);
 /** There is something to read: libevent's callback, @p arg is the engine. */
 void nf_engine_on_readable(evutil_socket_t fd, short what, void *arg);
 
@@ -213,6 +218,8 @@ void nf_members_output(struct engine *e, uint32_t peer, const char *text);
 /** Pings, slaves that never got ready, the begin of the farm, the end when no
  *  slave is left. */
 void nf_members_tick(struct engine *e, int64_t now_us);
+/** Show a sign of life to slaves that have not heard of us for a second. */
+void nf_members_ping(struct engine *e, int64_t now_us);
 /** The job is over: name the hosts that were still awaited. */
 void nf_members_name_missing(struct engine *e);
 struct slave *nf_members_find(struct engine *e, uint32_t farm_id,
@@ -273,6 +280,11 @@ void nf_gather_group_end(struct engine *e, const struct nf_net_event *ev,
 void nf_gather_turn(struct engine *e);
 size_t nf_gather_fds(struct engine *e, const int **fds_p);
 void nf_gather_fini(struct engine *e);
+
+/* meet.c */
+/** Are results combined by a function of the application?  Each call of it may
+ *  take as long as a slave may be silent. */
+bool nf_gather_is_slow(const struct engine *e);
 /** A group of members[count], NF_NO_PEER being the master: tells the slaves.
  *  @param m  purpose, round, bytes, algorithm are set; gets the rest
  *  @param group_p  the master's end; NULL if it is not a member */
@@ -282,7 +294,8 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     struct nf_error *err);
 
 /* collect.c */
-/** Hand what has come to the application.  On errors the job ends. */
+/** Hand what has come to the application.  On errors, and when the user stops
+ *  it, the job ends. */
 enum nf_status nf_gather_collect(struct engine *e);
 /* table.c */
 /** Read the table, if one is wanted; one that is of no use gives a notice. */

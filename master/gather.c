@@ -15,14 +15,17 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
 #include "common/group/types.h"
 #include "master/engine_internal.h"
 
-/* Failures with the same holders, before the ones to blame are put out. */
-enum { FAILURES_MOST = 3 };
+enum {
+    /* Failures with the same holders, before the ones to blame are put out. */
+    FAILURES_MOST = 3,
+    /* After so much combining the engine gets a turn. */
+    SLICE_US = 10000,
+};
 
 /* ------------------------------------------------------------- the holders */
 
@@ -310,49 +313,6 @@ static void group_failed(struct engine *e, int64_t now_us)
 
 /* ---------------------------------------------------------------- the group */
 
-enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
-                                    uint32_t count, struct nf_group_msg *m,
-                                    struct nf_group **group_p,
-                                    struct nf_error *err)
-{
-    /* NOWFARM_COLL of the master holds for all: see table.c */
-    struct nf_group_options options = { .timeout_us =
-                                            e->options->heartbeat_timeout_us,
-                                        .algorithms = "" };
-    struct nf_mesh *mesh = NULL;
-    int *tids = nf_calloc(count, sizeof(*tids));
-    enum nf_status status;
-
-    *group_p = NULL;
-    if (tids == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    m->id = ++e->gather.groups;
-    m->timeout_us = e->options->heartbeat_timeout_us;
-    status = nf_net_mesh(e->net, members, count, m, tids, &mesh, err);
-    if (status == NF_OK && mesh != NULL) {
-        options.algorithms = m->algorithm;
-        nf_table_compare(e, mesh);
-        status = nf_group_create(mesh, m->id, NULL, &options, group_p, err);
-        if (status != NF_OK)
-            nf_mesh_close(mesh);
-    }
-    for (m->rank = 0; m->rank < count && status == NF_OK; m->rank++) {
-        struct nf_msg msg = { .kind = NF_MSG_GROUP };
-
-        if (members[m->rank] == NF_NO_PEER)
-            continue;
-        status = nf_put_group(&e->body, m, tids);
-        msg.body = e->body.data;
-        msg.body_bytes = e->body.bytes;
-        if (status == NF_OK)
-            nf_engine_send(e, members[m->rank], &msg);
-        else
-            nf_fail(err, status, "out of memory");
-    }
-    nf_free(tids);
-    return status;
-}
-
 /* Where the results of each rank come to. */
 static enum nf_status start_gather(struct engine *e, struct nf_call *call)
 {
@@ -564,14 +524,20 @@ static void bring_home(struct engine *e, int64_t now_us)
 void nf_gather_turn(struct engine *e)
 {
     struct gather *g = &e->gather;
+    int64_t now_us = nf_now_us(), until_us = now_us + SLICE_US;
     enum nf_status status;
+    bool more;
 
     nf_gather_shared_turn(e);
     if (g->state != GATHER_MOVING || e->status != NF_OK)
         return;
-    do /* a combining a turn: no descriptor tells that there is another one */
+    nf_members_ping(e, now_us);
+    do { /* no descriptor tells that there is more to combine */
         status = nf_request_test(g->request);
-    while (status == NF_WAIT && nf_group_deadline_us(g->group) == 0);
+        more = status == NF_WAIT && nf_group_deadline_us(g->group) == 0;
+    } while (more && nf_now_us() < until_us);
+    if (more)
+        nf_engine_again(e);
     if (status == NF_OK)
         bring_home(e, nf_now_us());
     else if (status < 0)

@@ -12,6 +12,8 @@
  * within 10 s of a master that is cut off.  (That of a master that dies is told
  * by PVM at once.) */
 static const int64_t MASTER_SILENCE_US = 7 * 1000000LL;
+/* ... and longer by this than a call of nf_app.combine() may take. */
+static const int64_t OWN_MORE_US = 3 * 1000000LL;
 /* After the first slave is ready, the others may take this long before the
  * first units go out: enough for those on good hosts, not worth noticing. */
 static const int64_t BEGIN_GRACE_US = 300 * 1000LL;
@@ -262,6 +264,16 @@ static bool same_version(struct engine *e, uint32_t peer,
     return false;
 }
 
+/* We are silent while we combine, as slaves are. */
+static int64_t master_silence_us(const struct engine *e)
+{
+    int64_t own_us = e->options->heartbeat_timeout_us;
+
+    return nf_gather_is_slow(e) && own_us > MASTER_SILENCE_US - OWN_MORE_US
+               ? own_us + OWN_MORE_US
+               : MASTER_SILENCE_US;
+}
+
 static void send_job(struct engine *e, uint32_t peer, int64_t now_us)
 {
     const struct host *host = &e->hosts[e->slaves[peer].host];
@@ -270,7 +282,7 @@ static void send_job(struct engine *e, uint32_t peer, int64_t now_us)
         .slots = host->slots,
         .host_slaves = host->want > 0 ? host->want : 1,
         .heartbeat_us = silence_us / 4,
-        .master_silence_us = MASTER_SILENCE_US,
+        .master_silence_us = master_silence_us(e),
         .unit_timeout_us = e->options->unit_timeout_us,
         .has_shared = e->shared != NULL,
         .hold = e->hold,

@@ -166,9 +166,10 @@ void nf_gather_shared_turn(struct engine *e)
         broadcast(e);
     if (g->sharing == NULL)
         return;
-    (void)nf_group_progress(g->sharing);
+    status = nf_group_progress(g->sharing);
     if (g->share_request == NULL) {
-        if (!any_in_broadcast(e))
+        /* what comes of a group that was given up nobody takes any more */
+        if (status < 0 || !any_in_broadcast(e))
             nf_gather_close_shared(e);
         return;
     }

@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "master/engine_internal.h"
 
+static const int64_t PING_US = 1000000;
 /* A slave that was spawned must say hello within this. */
 static const int64_t HELLO_LIMIT_US = 30 * 1000000LL;
 /* With no slave for this long, though some may come back, the job ends. */
@@ -106,19 +107,22 @@ static void check_alone(struct engine *e, int64_t now_us)
                   e->last_reason[0] != '\0' ? "; last: " : "", e->last_reason);
 }
 
-void nf_members_tick(struct engine *e, int64_t now_us)
+void nf_members_ping(struct engine *e, int64_t now_us)
 {
     static const struct nf_msg ping = { .kind = NF_MSG_PING };
 
-    for (uint32_t i = 0; i < e->nslaves; i++) {
-        struct slave *slave = &e->slaves[i];
-
-        if (slave->state == SLAVE_GONE)
-            continue;
-        check_new(e, i, now_us);
-        if (slave->state != SLAVE_GONE && now_us - slave->spoken_us >= 1000000)
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].state != SLAVE_GONE &&
+            now_us - e->slaves[i].spoken_us >= PING_US)
             nf_engine_send(e, i, &ping);
-    }
+}
+
+void nf_members_tick(struct engine *e, int64_t now_us)
+{
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        if (e->slaves[i].state != SLAVE_GONE)
+            check_new(e, i, now_us);
+    nf_members_ping(e, now_us);
     check_spawns(e, now_us);
     if (e->farm == NULL && nf_members_time_to_begin(e, now_us))
         nf_members_begin(e, now_us);

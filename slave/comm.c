@@ -110,6 +110,7 @@ static enum nf_status on_lease(struct nf_slave *s, const struct nf_msg *msg)
     c->tail = lease;
     if (c->unstamped == NULL)
         c->unstamped = lease;
+    s->groups.overtaken = false;
     return NF_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
@@ -32,11 +33,23 @@ void nf_groups_end(struct nf_slave *s)
     g->coming = NULL;
 }
 
+/* Before what may take as long as we may be silent: a call of the application's
+ * function. */
+static enum nf_status speak(struct nf_slave *s)
+{
+    if (!s->job.combine || s->app.combine_by != NF_COMBINE_OWN ||
+        s->job.heartbeat_us <= 0 ||
+        nf_now_us() - s->comm.sent_us < s->job.heartbeat_us / 4)
+        return NF_OK;
+    return nf_comm_send(s, NF_MSG_HEARTBEAT, NULL, NULL);
+}
+
 void nf_groups_forget(struct nf_slave *s)
 {
     nf_groups_end(s);
     nf_offer_clear(&s->groups.offer);
     nf_held_clear(&s->groups.held);
+    s->groups.overtaken = true;
 }
 
 void nf_groups_fini(struct nf_slave *s)
@@ -82,8 +95,10 @@ enum nf_status nf_groups_asked(struct nf_slave *s, const struct nf_msg *msg)
 {
     struct nf_groups *g = &s->groups;
     struct nf_gather_msg m;
+    bool overtaken = g->overtaken;
     enum nf_status status;
 
+    g->overtaken = false;
     if (!s->comm.ready || !s->job.hold ||
         nf_get_gather(msg->body, msg->body_bytes, &m) != NF_OK)
         return nf_comm_refuse_malformed(s, "gather");
@@ -91,6 +106,8 @@ enum nf_status nf_groups_asked(struct nf_slave *s, const struct nf_msg *msg)
     status = nf_offer_begin(&g->offer, &s->app, s->job.combine, &g->held, &m);
     if (status == NF_ERR_NOMEM)
         return nf_comm_refuse_nomem(s);
+    if (status != NF_OK && overtaken)
+        return NF_OK; /* of a gather that went on without us */
     if (status != NF_OK)
         return nf_comm_refuse(s, NF_ERR_PROTOCOL,
                               "a result that is to be gathered is not here");
@@ -129,6 +146,8 @@ static enum nf_status start_reduce(struct nf_slave *s, struct nf_call *call)
     enum nf_status status =
         nf_reducer_define(reducer, g->group, &call->type, &call->op);
 
+    if (status == NF_OK)
+        status = speak(s); /* what others sent may be here already */
     if (status != NF_OK)
         return status;
     call->kind = NF_CALL_REDUCE;
@@ -251,18 +270,16 @@ static bool is_over(const struct nf_groups *g, enum nf_status progress)
 enum nf_status nf_groups_turn(struct nf_slave *s)
 {
     struct nf_groups *g = &s->groups;
-    enum nf_status status;
+    enum nf_status status = NF_OK;
 
-    if (g->offer.busy) {
+    if (g->offer.busy || g->request != NULL)
+        status = speak(s);
+    if (g->offer.busy && status == NF_OK)
         status = prepare(s);
-        if (status != NF_OK)
-            return status;
-    }
-    if (g->group == NULL)
-        return NF_OK;
-    status = nf_group_progress(g->group);
+    if (g->group == NULL || status != NF_OK)
+        return status;
     if (g->request == NULL) {
-        if (is_over(g, status)) {
+        if (is_over(g, nf_group_progress(g->group))) {
             nf_log(NF_LOG_INFO, "group %" PRIu64 " is over", g->id);
             nf_groups_end(s);
         }

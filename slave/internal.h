@@ -81,6 +81,8 @@ struct nf_comm {
 struct nf_groups {
     struct nf_held held;
     struct nf_offer offer; /**< what we give in a gather */
+    bool overtaken; /**< a REVOKE came, and no lease or GATHER since: of the next
+                         one a part may have come before it */
     uint64_t id;           /**< of the group */
     enum nf_group_purpose purpose;
     struct nf_group *group;

@@ -9,8 +9,14 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
-/* Reading costs as much as sending, and calls may follow each other closely. */
-enum { LOOK_AGAIN_US = 1000 };
+enum {
+    /* Reading costs as much as sending, and calls may follow each other
+     * closely. */
+    LOOK_AGAIN_US = 1000,
+    /* Operators of the user may take long: after so much of them in one look
+     * the caller gets a turn. */
+    OPERATORS_US = 1000,
+};
 
 int64_t nf_group_now_us(const struct nf_group *group)
 {
@@ -173,11 +179,20 @@ static enum nf_status fail_text(struct nf_group *group, enum nf_status reason,
     return nf_group_revoke(group, reason, &culprit, 1, err->text);
 }
 
+static bool is_slow(const struct nf_request *request)
+{
+    return request->exec.call.op >= NF_OPERATOR_USER;
+}
+
 static enum nf_status run(struct nf_group *group, struct nf_request *request)
 {
+    uint32_t received = request->exec.queue_head;
     enum nf_status status = nf_exec_run(&request->exec);
     uint32_t lost = request->exec.lost_peer;
 
+    if (is_slow(request) && request->exec.queue_head != received &&
+        nf_group_now_us(group) - group->pumped_us >= OPERATORS_US)
+        group->tired = true;
     nf_group_let_in(group, request);
     if (lost != NF_PLAN_NONE && (status == NF_OK || status == NF_WAIT)) {
         struct nf_error err;
@@ -272,7 +287,8 @@ enum nf_status nf_group_pump(struct nf_group *group)
     bool was_busy = group->requests != NULL;
 
     group->pumped_us = nf_group_now_us(group);
-    while (status == NF_OK && group->mesh != NULL) {
+    group->tired = false;
+    while (status == NF_OK && group->mesh != NULL && !group->tired) {
         /* all calls are done: the rest can wait, and the caller need not */
         if (was_busy && group->requests == NULL)
             return NF_OK;
@@ -306,7 +322,8 @@ enum nf_status nf_group_progress(struct nf_group *group)
     for (struct nf_request *r = group->requests, *next;
          r != NULL && status == NF_OK; r = next) {
         next = r->next;
-        status = run(group, r);
+        if (!group->tired || !is_slow(r))
+            status = run(group, r);
     }
     if (status != NF_OK || group->requests == NULL)
         return status;

@@ -138,6 +138,8 @@ struct nf_group {
     uint32_t moves_seen; /**< nf_group_moves() at moved_us */
     int64_t moved_us;    /**< when something last happened in a call */
     int64_t pumped_us; /**< when messages were last asked for */
+    bool tired; /**< operators took long: the rest of what has come is for the
+                     next look */
     struct nf_chase chase;
 };
 
@@ -152,7 +154,8 @@ enum nf_status nf_group_launch(struct nf_group *group,
                                const struct nf_coll_choice *choice,
                                const struct nf_exec_call *call, uint32_t root);
 struct nf_request *nf_group_new_request(struct nf_group *group);
-/** Take the messages that have come, until no call is under way any more.
+/** Take the messages that have come, until no call is under way any more, or
+ *  operators of the user have taken long.
  *  @retval < 0  the group failed */
 enum nf_status nf_group_pump(struct nf_group *group);
 /** A call is to begin: hear of deaths and the like, unless that was done just

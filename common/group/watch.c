@@ -488,6 +488,8 @@ int64_t nf_group_deadline_us(const struct nf_group *group)
 
     if (group->requests == NULL)
         return -1;
+    if (group->tired)
+        return 0;
     for (const struct nf_request *r = group->requests; r != NULL; r = r->next)
         if (nf_exec_is_ready(&r->exec))
             return 0;

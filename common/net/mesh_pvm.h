@@ -196,6 +196,7 @@ void nf_mesh_pvm_tend(void);
 /** Is there any such mesh in this process?  Then who sleeps in libpvm does not
  *  wake up for it. */
 bool nf_mesh_pvm_is_used(void);
-/** Has any of them something to tell already? */
+/** Has any of them something to tell already?  One that is closed has nobody
+ *  to tell. */
 bool nf_mesh_pvm_is_pending(void);
 #endif

@@ -31,7 +31,7 @@ bool nf_mesh_pvm_is_pending(void)
 {
     for (struct mesh_space *s = spaces; s != NULL; s = s->next)
         for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next)
-            if (nf_mesh_pvm_has_news(p))
+            if (!p->closed && nf_mesh_pvm_has_news(p))
                 return true;
     return false;
 }

@@ -40,13 +40,18 @@ static void transmit(struct net_pvm *n, struct peer *peer,
     nf_link_sent(&peer->link, out);
 }
 
+/* Sending reads, too: it may hear of room, so what comes last is a look whether
+ * there is any. */
 static void flush(struct net_pvm *n, struct peer *peer)
 {
     struct nf_link_out out;
 
-    while (nf_route_next(peer->tid, &peer->link, &out) == NF_OK)
-        transmit(n, peer, &out);
-    if (nf_link_owes_confirmation(&peer->link) || nf_route_owes(peer->tid)) {
+    for (;;) {
+        while (nf_route_next(peer->tid, &peer->link, &out) == NF_OK)
+            transmit(n, peer, &out);
+        if (!nf_link_owes_confirmation(&peer->link) &&
+            !nf_route_owes(peer->tid))
+            return;
         nf_link_confirm(&peer->link, &out);
         transmit(n, peer, &out);
     }

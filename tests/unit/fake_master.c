@@ -150,9 +150,10 @@ static void decode(struct fake_reply *r, const struct nf_msg *msg)
             memcpy(r->table, r->result.layout.table, 8 * r->result.count);
             r->result.layout.table = r->table;
         }
-        CU_ASSERT_TRUE(
-            nf_layout_fits(&r->result.layout, r->result.count,
-                           msg->payload == NULL ? 0 : msg->payload->bytes));
+        /* no payload: there is none, or the slave keeps it */
+        CU_ASSERT_TRUE(msg->payload == NULL ||
+                       nf_layout_fits(&r->result.layout, r->result.count,
+                                      msg->payload->bytes));
         break;
     default:
         break;

@@ -44,6 +44,7 @@ void play_stopped_lower(void);
 void play_left_pvm(void);
 void play_thread(void);
 void play_late(void);
+void play_closed_death(void);
 void play_shy(void);
 void play_pause(void);
 void play_pause_death(void);

@@ -519,6 +519,7 @@ static const struct {
     { "left-pvm", play_left_pvm },
     { "notices", play_notices },
     { "late", play_late },
+    { "closed-death", play_closed_death },
     { "shy", play_shy },
     { "early", play_early },
     { "thread", play_thread },

@@ -396,6 +396,31 @@ void play_late(void)
     nf_mesh_close(mesh);
 }
 
+/* A death is no news of a mesh that has been closed here and that not all know
+ * of yet: nobody would ever take it. */
+void play_closed_death(void)
+{
+    struct nf_mesh *mesh = open_mesh(1);
+    uint32_t context = make_context(mesh);
+    struct nf_mesh_event event;
+
+    if (me == 0)
+        nf_mesh_close(join(context, 5, false));
+    meet(mesh, 1);
+    if (me == 1)
+        raise(SIGKILL);
+    expect_left(mesh, 1);
+    if (me == 0) {
+        usleep(300000); /* in the context of the other mesh it is told again */
+        CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+        CHECK(nf_mesh_pvm_is_used() && !nf_mesh_pvm_is_pending());
+        say(mesh, 2, 2, NULL);
+    } else {
+        hear(mesh, 0, 2);
+    }
+    nf_mesh_close(mesh);
+}
+
 /* Members that wait for nobody: some come late, with routes and without. */
 void play_shy(void)
 {

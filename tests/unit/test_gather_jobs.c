@@ -17,6 +17,8 @@ static struct {
     useconds_t combine_us;          /* how long combine() takes */
     atomic_int combining, combining_most;
     uint64_t collected, combined, wrong;
+    uint64_t stop_at; /* collected; 0: never */
+    volatile int stop;
 } job;
 
 static size_t three(uint64_t unit)
@@ -88,6 +90,8 @@ static enum nf_status collect(void *user, uint64_t unit, const void *result,
 {
     (void)user;
     job.collected++;
+    if (job.collected == job.stop_at)
+        job.stop = 1;
     job.wrong += bytes != job.count(unit) * element_bytes();
     for (size_t i = 0; i < bytes / element_bytes(); i++)
         job.wrong += !is_number((const uint8_t *)result + i * element_bytes(),
@@ -160,6 +164,7 @@ static enum nf_status run(uint64_t units, enum nf_combine by,
     options.policy = "send";
     options.slots = 1;
     options.notice = hush;
+    options.stop = &job.stop;
     options.gather = by == NF_COMBINE_NONE ? "tree" : "reduce";
     err->text[0] = '\0';
     return nf_run(&app, &options, report_p, err);
@@ -272,6 +277,20 @@ static void test_too_slow_to_combine(void)
     CU_ASSERT_EQUAL(report.done_units, 0);
 }
 
+/* All that has come is handed over in one go, and that may take long. */
+static void test_stop_while_collecting(void)
+{
+    static const struct nf_options options = { .slaves = 3 };
+    struct nf_report report;
+    struct nf_error err;
+
+    prepare(NF_INT64, three);
+    job.stop_at = 5;
+    CU_ASSERT_EQUAL(run(50, NF_COMBINE_NONE, &options, &report, &err),
+                    NF_ERR_INTERRUPTED);
+    CU_ASSERT_EQUAL(job.collected, 5);
+}
+
 static void test_one_thread_combines(void)
 {
     static const struct nf_options options = { .slaves = 5 };
@@ -294,6 +313,7 @@ static CU_TestInfo tests[] = {
       test_failed_gather_and_failed_unit },
     { "slaves that combine for long are not lost", test_slow_to_combine },
     { "one thread at a time combines", test_one_thread_combines },
+    { "who collects can be stopped", test_stop_while_collecting },
     /* the last one: threads of slaves that were given up still combine */
     { "a call that is too long ends the job", test_too_slow_to_combine },
     CU_TEST_INFO_NULL,

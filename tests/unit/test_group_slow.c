@@ -132,6 +132,60 @@ static void a_slow_operator_is_no_failure(void)
     }
 }
 
+/* Each takes SLOW_US of the fake clock. */
+enum { MEMBERS = 6, SLOW_US = 2000 };
+
+static unsigned combined;
+
+static void add_in_fake_time(const void *in, void *inout, size_t count,
+                             int type, void *world)
+{
+    (void)type;
+    combined++;
+    ((struct fake_world *)world)->now_us += SLOW_US;
+    for (size_t i = 0; i < count; i++)
+        ((int64_t *)inout)[i] += ((const int64_t *)in)[i];
+}
+
+/* All that rank 0 combines has come. */
+static void one_look_is_not_longer_than_one_slow_combining(void)
+{
+    const struct nf_group_options options = { .timeout_us = TIMEOUT_US,
+                                              .algorithms = "reduce.linear" };
+    int64_t values[MEMBERS], sum = 0;
+    struct group_sim sim;
+    int op = 0;
+
+    CU_ASSERT_FATAL(sim_open(&sim, MEMBERS, 1, &options));
+    for (uint32_t r = 0; r < MEMBERS; r++) {
+        struct nf_call call = { .kind = NF_CALL_REDUCE,
+                                .send = &values[r],
+                                .recv = &sum,
+                                .count = 1,
+                                .type = NF_ELEM_INT64 };
+
+        values[r] = 1 << r;
+        CU_ASSERT_EQUAL(nf_group_define_operator(sim.groups[r],
+                                                 add_in_fake_time, 1,
+                                                 &sim.world, &op),
+                        NF_OK);
+        call.op = op;
+        sim_start(&sim, r, &call);
+        sim.world.now_us += 100 * MS;
+    }
+    combined = 0;
+    for (unsigned look = 1; look < MEMBERS; look++) {
+        sim.statuses[0] = nf_request_test(sim.requests[0]);
+        CU_ASSERT_EQUAL(combined, look);
+        CU_ASSERT(sim.statuses[0] == NF_OK ||
+                  nf_group_deadline_us(sim.groups[0]) == 0);
+    }
+    CU_ASSERT(sim_run(&sim));
+    CU_ASSERT_EQUAL(sim.statuses[0], NF_OK);
+    CU_ASSERT_EQUAL(sum, (1 << MEMBERS) - 1);
+    sim_close(&sim);
+}
+
 /* ------------------------------------------------------------ slow consumers */
 
 struct stream {
@@ -513,6 +567,8 @@ int main(void)
         { "a transfer may last longer than the time-out",
           a_transfer_may_last_longer_than_the_time_out },
         { "a slow operator is no failure", a_slow_operator_is_no_failure },
+        { "one look is not longer than one slow combining",
+          one_look_is_not_longer_than_one_slow_combining },
         { "who comes to each call in time is not blamed",
           who_comes_to_each_call_in_time_is_not_blamed },
         { "who has calls to make before is not blamed",

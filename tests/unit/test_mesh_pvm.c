@@ -178,6 +178,11 @@ static void test_late(void)
     run("late", 3, -1);
 }
 
+static void test_closed_death(void)
+{
+    run("closed-death", 3, 1);
+}
+
 static void test_shy(void)
 {
     run("shy", 4, -1);
@@ -233,6 +238,7 @@ static CU_TestInfo tests[] = {
     { "who has left PVM stays out of it", test_left_pvm },
     { "no notice is left where nobody looks", test_notices },
     { "who opens a mesh that was closed hears so", test_late },
+    { "a death is no news of a closed mesh", test_closed_death },
     { "members that do not wait for each other", test_shy },
     { "a window for each mesh that is not there yet", test_early },
     { "a thread that was there before", test_thread },

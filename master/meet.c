@@ -1,0 +1,66 @@
+/* Groups of the master and slaves, or of slaves only: a place to meet is made
+ * up, and all members are told of it.  Nobody is waited for. */
+#include "config.h"
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/group/over_mesh.h"
+#include "master/engine_internal.h"
+
+bool nf_gather_is_slow(const struct engine *e)
+{
+    return e->combine && e->app->combine_by == NF_COMBINE_OWN;
+}
+
+/* A member may have to wait while each of the others combines, and those do not
+ * answer meanwhile.  Who has stopped is known from heartbeats. */
+static int64_t timeout_us(const struct engine *e, enum nf_group_purpose purpose,
+                          uint32_t count)
+{
+    int64_t one_us = e->options->heartbeat_timeout_us;
+
+    if (purpose != NF_GROUP_GATHER || !nf_gather_is_slow(e) ||
+        one_us > INT64_MAX / count)
+        return one_us;
+    return one_us * count;
+}
+
+enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
+                                    uint32_t count, struct nf_group_msg *m,
+                                    struct nf_group **group_p,
+                                    struct nf_error *err)
+{
+    /* NOWFARM_COLL of the master holds for all: see table.c */
+    struct nf_group_options options = { .algorithms = "" };
+    struct nf_mesh *mesh = NULL;
+    int *tids = nf_calloc(count, sizeof(*tids));
+    enum nf_status status;
+
+    *group_p = NULL;
+    if (tids == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    m->id = ++e->gather.groups;
+    m->timeout_us = options.timeout_us = timeout_us(e, m->purpose, count);
+    status = nf_net_mesh(e->net, members, count, m, tids, &mesh, err);
+    if (status == NF_OK && mesh != NULL) {
+        options.algorithms = m->algorithm;
+        nf_table_compare(e, mesh);
+        status = nf_group_create(mesh, m->id, NULL, &options, group_p, err);
+        if (status != NF_OK)
+            nf_mesh_close(mesh);
+    }
+    for (m->rank = 0; m->rank < count && status == NF_OK; m->rank++) {
+        struct nf_msg msg = { .kind = NF_MSG_GROUP };
+
+        if (members[m->rank] == NF_NO_PEER)
+            continue;
+        status = nf_put_group(&e->body, m, tids);
+        msg.body = e->body.data;
+        msg.body_bytes = e->body.bytes;
+        if (status == NF_OK)
+            nf_engine_send(e, members[m->rank], &msg);
+        else
+            nf_fail(err, status, "out of memory");
+    }
+    nf_free(tids);
+    return status;
+}

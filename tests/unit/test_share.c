@@ -1,0 +1,108 @@
+/* The group that brings shared data, at the master's end. */
+#include "config.h"
+#include <string.h>
+#include "common/base/alloc.h"
+#include "master/engine_internal.h"
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+
+enum { RANKS = 3, TIMEOUT_US = 1000000, BYTES = 100 };
+
+static struct group_sim sim;
+static struct slave slaves[RANKS - 1];
+static struct engine engine;
+static uint8_t data[RANKS][BYTES];
+
+/* The master hands the data to the slaves, one after the other, and each of
+ * them has yet to say that it has it. */
+static void begin(void)
+{
+    const struct nf_group_options options = { .timeout_us = TIMEOUT_US,
+                                              .algorithms =
+                                                  "bcast.pipeline.fd:k=1" };
+    struct gather *g = &engine.gather;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, &options));
+    memset(&engine, 0, sizeof(engine));
+    engine.slaves = slaves;
+    engine.nslaves = RANKS - 1;
+    for (uint32_t i = 0; i < RANKS - 1; i++)
+        slaves[i] = (struct slave){ .state = SLAVE_NEW, .share_id = 1 };
+    for (uint32_t r = 0; r < RANKS; r++) {
+        const struct nf_call call = { .kind = NF_CALL_BCAST,
+                                      .recv = data[r],
+                                      .count = BYTES,
+                                      .type = NF_ELEM_BYTE };
+
+        sim_start(&sim, r, &call);
+    }
+    g->shared_once = true;
+    g->sharing = sim.groups[0];
+    g->share_request = sim.requests[0];
+    sim.groups[0] = NULL; /* the engine's now */
+    sim.requests[0] = NULL;
+}
+
+static void end(void)
+{
+    nf_gather_close_shared(&engine);
+    sim_close(&sim);
+}
+
+/* @param rank  the slave that runs too; 0: none does */
+static void turns(uint32_t rank, unsigned count)
+{
+    while (count-- > 0) {
+        nf_gather_shared_turn(&engine);
+        if (rank > 0 && sim.statuses[rank] == NF_WAIT)
+            sim.statuses[rank] = nf_request_test(sim.requests[rank]);
+        sim.world.now_us += TIMEOUT_US / 20;
+    }
+}
+
+/* All have it; the group goes when they have said so. */
+static void test_done(void)
+{
+    begin();
+    turns(1, 10);
+    turns(2, 10);
+    CU_ASSERT_EQUAL(sim.statuses[2], NF_OK);
+    CU_ASSERT_PTR_NULL(engine.gather.share_request);
+    CU_ASSERT_PTR_NOT_NULL(engine.gather.sharing);
+    slaves[0].state = slaves[1].state = SLAVE_READY;
+    turns(0, 1);
+    CU_ASSERT_PTR_NULL(engine.gather.sharing);
+    end();
+}
+
+/* The first slave dies when the master's part is done, and the second one gives
+ * the group up.  What comes of a group that was given up is not taken any more,
+ * and would wake the master again and again. */
+static void test_given_up(void)
+{
+    begin();
+    turns(0, 10);
+    CU_ASSERT_PTR_NULL(engine.gather.share_request);
+    CU_ASSERT_PTR_NOT_NULL(engine.gather.sharing);
+    fake_kill(&sim.world, 1);
+    turns(2, 40);
+    CU_ASSERT_EQUAL(sim.statuses[2], NF_ERR_DEAD);
+    CU_ASSERT_PTR_NULL(engine.gather.sharing);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    { "the group is open until all have the data", test_done },
+    { "one that was given up is closed", test_given_up },
+    CU_TEST_INFO_NULL,
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { "shared data", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
