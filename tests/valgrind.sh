@@ -76,11 +76,11 @@ run_trace() {
 }
 coll_bench() {
     nowfarm coll-bench all --algorithm all --transport local --slaves 4 \
-        --sizes 8,20000 --repeat 2 &&
+        --sizes 8B,20000B --repeat 2 &&
         nowfarm coll-bench bcast --transport local --slaves 3 --tune \
-            --sizes 8,512 --out "$work/table" &&
+            --sizes 8B,512B --out "$work/table" &&
         nowfarm coll-bench bcast --transport local --slaves 3 \
-            --table "$work/table" --sizes 8
+            --table "$work/table" --sizes 8B
 }
 prefix() {
     seq 1 3000 > "$work/numbers"
