@@ -221,7 +221,10 @@ void nf_engine_on_readable(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
-    drain(arg);
+    /* each socket may bring what is then combined slowly, and all of them may
+     * be readable before the tick */
+    if (!nf_engine_stop_asked(arg))
+        drain(arg);
 }
 
 static void on_wake(evutil_socket_t fd, short what, void *arg)
