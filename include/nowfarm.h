@@ -122,7 +122,9 @@ struct nf_work {
 /** A kind of job.  Zero-initialise it and set what you need.
  *  split, collect and share run in the loop that also keeps the slaves company:
  *  slaves end when they have heard nothing for 7 s, so no call of these may
- * take longer than a few seconds. */
+ *  take longer than 4 s, nor split all in all longer than half a minute for the
+ *  units that are handed out at one time: a chunk, or as much as the policy
+ *  sends ahead. */
 struct nf_app {
     const char *name; /**< [a-z0-9_-]+; same in master and slaves */
     uint64_t units;   /**< N; 0 is legal and does nothing */
@@ -200,8 +202,9 @@ struct nf_options {
      *  lost, a host left out).  Default: "nowfarm: line" on standard error. */
     void (*notice)(void *user, const char *line);
     void *user; /**< handed to progress, output and notice */
-    /** If not NULL: polled between events; != 0 stops the job.  nf_run()
-     *  installs no signal handlers of its own. */
+    /** If not NULL: polled between events and between calls of split and
+     *  collect; != 0 stops the job.  nf_run() installs no signal handlers of
+     *  its own. */
     const volatile int *stop;
     /** Sleep as in a slower world, "unit=33ms,send=0.9ms,wire=1ms": see
      *  nowfarm(1).  Default: no. */

@@ -125,6 +125,7 @@ struct engine {
     bool trace_failed;      /**< ... any more, and that was told */
     struct event_base *base;
     struct event *tick, *wake, *more;
+    int64_t company_us; /**< last nf_members_keep_company() that looked */
     struct event **watches;
     int *watched;
     int *group_fds; /**< room for list_fds() in engine.c */
@@ -220,6 +221,12 @@ void nf_members_output(struct engine *e, uint32_t peer, const char *text);
 void nf_members_tick(struct engine *e, int64_t now_us);
 /** Show a sign of life to slaves that have not heard of us for a second. */
 void nf_members_ping(struct engine *e, int64_t now_us);
+/** To be called before each call of the application that may take seconds: such
+ *  signs of life, and a look for a stop.  @return false: the job is to end */
+bool nf_members_keep_company(struct engine *e);
+/** Such calls kept us from listening for @p deaf_us: no slave is the more silent
+ *  for it. */
+void nf_members_excuse(struct engine *e, int64_t deaf_us);
 /** The job is over: name the hosts that were still awaited. */
 void nf_members_name_missing(struct engine *e);
 struct slave *nf_members_find(struct engine *e, uint32_t farm_id,

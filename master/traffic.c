@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "master/engine_internal.h"
 
@@ -36,8 +37,11 @@ static bool split_inputs(struct engine *e, const struct nf_action *a)
     }
     for (uint64_t i = 0; i < a->count; i++) {
         size_t before = e->input.bytes;
-        enum nf_status status = app->split(app->user, a->first + i, &e->input);
+        enum nf_status status;
 
+        if (!nf_members_keep_company(e))
+            return false;
+        status = app->split(app->user, a->first + i, &e->input);
         if (status != NF_OK) {
             nf_engine_end(e, NF_ERR_FAILED, "input of unit %" PRIu64 ": %s",
                           a->first + i, nf_strerror(status));
@@ -146,6 +150,8 @@ static void merge(struct engine *e, const struct nf_action *a,
          i++) {
         uint64_t bytes = nf_layout_unit_bytes(&m->layout, i - m->first);
 
+        if (!nf_members_keep_company(e))
+            return;
         status = app->collect(app->user, i, data, (size_t)bytes);
         data += bytes;
         if (status != NF_OK)
@@ -224,6 +230,7 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
                     const struct cause *cause, int64_t now_us)
 {
     static const struct cause none;
+    int64_t begun_us = nf_now_us();
 
     if (cause == NULL)
         cause = &none;
@@ -261,6 +268,7 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
             break;
         }
     }
+    nf_members_excuse(e, nf_now_us() - begun_us);
     tell_lost_results(e);
     arm(e, actions->wake_us, now_us);
 }

@@ -5,10 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "master/engine_internal.h"
 
 static const int64_t PING_US = 1000000;
+/* While the application takes its time slaves hear of us this often: they wait
+ * for 7 s, a call may take a few, and as nothing is read meanwhile there is
+ * credit for 19 pings only where leases have used up the rest. */
+static const int64_t COMPANY_US = 2000000;
+/* In less than this nothing that slaves send gets old. */
+static const int64_t DEAF_US = 10000;
 /* A slave that was spawned must say hello within this. */
 static const int64_t HELLO_LIMIT_US = 30 * 1000000LL;
 /* With no slave for this long, though some may come back, the job ends. */
@@ -107,14 +114,44 @@ static void check_alone(struct engine *e, int64_t now_us)
                   e->last_reason[0] != '\0' ? "; last: " : "", e->last_reason);
 }
 
-void nf_members_ping(struct engine *e, int64_t now_us)
+/* Ping slaves that have not been sent anything since `before_us`. */
+static void ping(struct engine *e, int64_t before_us)
 {
-    static const struct nf_msg ping = { .kind = NF_MSG_PING };
+    static const struct nf_msg msg = { .kind = NF_MSG_PING };
 
     for (uint32_t i = 0; i < e->nslaves; i++)
         if (e->slaves[i].state != SLAVE_GONE &&
-            now_us - e->slaves[i].spoken_us >= PING_US)
-            nf_engine_send(e, i, &ping);
+            e->slaves[i].spoken_us <= before_us)
+            nf_engine_send(e, i, &msg);
+}
+
+void nf_members_ping(struct engine *e, int64_t now_us)
+{
+    ping(e, now_us - PING_US);
+}
+
+bool nf_members_keep_company(struct engine *e)
+{
+    int64_t now_us;
+
+    if (nf_engine_stop_asked(e))
+        return false;
+    now_us = nf_now_us();
+    if (now_us - e->company_us >= COMPANY_US) {
+        e->company_us = now_us;
+        ping(e, now_us); /* all: what they were sent may still wait here */
+    }
+    return true;
+}
+
+void nf_members_excuse(struct engine *e, int64_t deaf_us)
+{
+    if (deaf_us < DEAF_US)
+        return;
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        e->slaves[i].heard_us += deaf_us;
+    if (e->farm != NULL)
+        nf_farm_excuse(e->farm, deaf_us);
 }
 
 void nf_members_tick(struct engine *e, int64_t now_us)

@@ -521,6 +521,13 @@ void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us)
         farm->slaves[slave].heard_us = now_us;
 }
 
+void nf_farm_excuse(struct nf_farm *farm, int64_t deaf_us)
+{
+    for (uint32_t i = 0; i < farm->env.max_slots; i++)
+        if (farm->slaves[i].live)
+            farm->slaves[i].heard_us += deaf_us;
+}
+
 static void lose_silent(struct nf_farm *farm)
 {
     for (uint32_t i = 0; i < farm->env.max_slots; i++) {

@@ -1,0 +1,176 @@
+/* An application that takes its time to make inputs or to take results, over
+ * PVM: no slave ends for want of a word from the master, none is taken for
+ * dead, and a stop is heeded. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "common/net/net.h"
+#include "nowfarm.h"
+#include "tests/unit/nf_unit.h"
+#include "tests/unit/own_pvm.h"
+
+enum { SLAVES = 2, TIMEOUT_US = 2000000, CALL_US = 250000 };
+
+static volatile int stop;
+
+/* What the application does in the master. */
+struct tally {
+    useconds_t split_us, collect_us; /* that a call takes */
+    unsigned stops_at;               /* call of collect(); 0: none */
+    unsigned splits, collects;
+    uint64_t sum;
+};
+
+static enum nf_status split(void *user, uint64_t unit, struct nf_buf *input)
+{
+    struct tally *tally = user;
+    uint64_t *to = nf_buf_reserve(input, sizeof(*to));
+
+    usleep(tally->split_us);
+    tally->splits++;
+    if (to == NULL)
+        return NF_ERR_NOMEM;
+    *to = unit;
+    return NF_OK;
+}
+
+static int compute(const struct nf_work *work)
+{
+    const uint64_t *units = work->input;
+    uint64_t *to = nf_buf_reserve(work->result, work->count * sizeof(*to));
+
+    for (uint64_t i = 0; to != NULL && i < work->count; i++)
+        to[i] = units[i];
+    return to == NULL;
+}
+
+static enum nf_status collect(void *user, uint64_t unit, const void *result,
+                              size_t bytes)
+{
+    struct tally *tally = user;
+
+    usleep(tally->collect_us);
+    tally->collects++;
+    if (bytes == sizeof(uint64_t) && *(const uint64_t *)result == unit)
+        tally->sum += unit + 1;
+    if (tally->collects == tally->stops_at)
+        stop = 1;
+    return NF_OK;
+}
+
+static const struct nf_app app = {
+    .name = "slow-calls",
+    .split = split,
+    .compute = compute,
+    .collect = collect,
+    .batch_units = 16,
+};
+
+static enum nf_status run(const char *policy, uint64_t units,
+                          struct tally *tally, struct nf_report *report_p)
+{
+    const struct nf_options options = {
+        .slaves = SLAVES,
+        .slots = 1,
+        .policy = policy,
+        .heartbeat_timeout_us = TIMEOUT_US,
+        .slave_program = NF_BUILDDIR "/tests/unit/test_slow_calls",
+        .stop = &stop,
+    };
+    struct nf_app job = app;
+    struct nf_error err = { .text = "" };
+    enum nf_status status;
+
+    job.user = tally;
+    job.units = units;
+    stop = 0;
+    status = nf_run(&job, &options, report_p, &err);
+    if (status != NF_OK && status != NF_ERR_INTERRUPTED)
+        fprintf(stderr, "%s\n", err.text);
+    return status;
+}
+
+static void run_to_the_end(const char *policy, uint64_t units,
+                           struct tally *tally)
+{
+    struct nf_report report = { .units = 0 };
+
+    CU_ASSERT_EQUAL(run(policy, units, tally, &report), NF_OK);
+    CU_ASSERT_EQUAL(report.lost_slaves, 0);
+    CU_ASSERT_EQUAL(tally->splits, units);
+    CU_ASSERT_EQUAL(tally->collects, units);
+    CU_ASSERT_EQUAL(tally->sum, units * (units + 1) / 2);
+}
+
+/* Ten seconds, in which each slave falls silent for the master, and he for it:
+ * a slave ends after 7. */
+static void test_collect(void)
+{
+    struct tally tally = { .collect_us = CALL_US };
+
+    run_to_the_end("send", 40, &tally);
+}
+
+/* The results of a chunk come in a few messages. */
+static void test_collect_chunks(void)
+{
+    struct tally tally = { .collect_us = CALL_US };
+
+    run_to_the_end("gss", 40, &tally);
+}
+
+/* The first chunk alone takes 12 s to make. */
+static void test_split(void)
+{
+    struct tally tally = { .split_us = CALL_US };
+
+    run_to_the_end("gss", 96, &tally);
+}
+
+/* All are handed out at once, one by one, in 12 s. */
+static void test_split_singly(void)
+{
+    struct tally tally = { .split_us = CALL_US };
+
+    run_to_the_end("cyclic", 48, &tally);
+}
+
+static void test_stop(void)
+{
+    struct nf_report report = { .units = 0 };
+    struct tally tally = { .collect_us = 1000, .stops_at = 3 };
+
+    CU_ASSERT_EQUAL(run("gss", 64, &tally, &report), NF_ERR_INTERRUPTED);
+    CU_ASSERT_EQUAL(tally.collects, 3);
+}
+
+static CU_TestInfo tests[] = {
+    { "nobody is lost while results are taken slowly", test_collect },
+    { "nor while those of whole chunks are", test_collect_chunks },
+    { "nor while inputs are made slowly", test_split },
+    { "nor while those of many chunks are", test_split_singly },
+    { "a stop is heeded between two calls", test_stop },
+    CU_TEST_INFO_NULL,
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { "slow calls over PVM", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+    int status;
+
+    if (getenv(NF_SLAVE_VARIABLE) != NULL) {
+        nf_run(&app, NULL, NULL, NULL); /* a slave: does not return */
+        return 1;
+    }
+    alarm(240); /* a hang is a failure */
+    status = own_pvm_begin();
+    if (status != 0)
+        return status;
+    status = nf_unit_main(suites);
+    own_pvm_end();
+    return status;
+}
