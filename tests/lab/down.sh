@@ -95,6 +95,9 @@ for ms in 0 5 10 20 30 50 80 130 200; do
 done
 setsid "$NF" lab up 100 100mbit 2> "$work/err" &
 pid=$!
+# the shell has it ignored in what runs in the background
+catches_int() { ((0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 2)); }
+wait_until 20 catches_int
 sleep 0.1
 kill -INT $pid
 wait $pid
