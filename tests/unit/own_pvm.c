@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "common/net/vm.h"
+#include "tests/unit/nf_unit.h"
 
 char own_pvm_folder[] = "/tmp/nf-pvm.XXXXXX";
 
-int own_pvm_begin(void)
+/* @return 0, or what main is to return */
+static int begin(void)
 {
     struct nf_error err = { NF_OK, "" };
 
@@ -36,7 +38,7 @@ const char *own_program(void)
     return path;
 }
 
-void own_pvm_end(void)
+static void end(void)
 {
     DIR *dir = opendir(own_pvm_folder);
     struct dirent *entry;
@@ -51,4 +53,15 @@ void own_pvm_end(void)
     if (dir != NULL)
         closedir(dir);
     rmdir(own_pvm_folder);
+}
+
+int own_pvm_run(CU_SuiteInfo *suites)
+{
+    int status = begin();
+
+    if (status != 0)
+        return status;
+    status = nf_unit_main(suites);
+    end();
+    return status;
 }

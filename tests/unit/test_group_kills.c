@@ -15,7 +15,6 @@
 #include "common/base/clock.h"
 #include "nowfarm_group.h"
 #include "tests/unit/group_sim.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 enum { TASKS = 5, KILLS = 66, STOPS = 6, AT_ONCE = 6 };
@@ -273,15 +272,9 @@ int main(int argc, char **argv)
         { "members of groups that are killed", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (argc == 4)
         return play(argv + 1);
     signal(SIGPIPE, SIG_IGN);
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }

@@ -14,7 +14,6 @@
 #include "common/net/pvm_context.h"
 #include "nowfarm_group.h"
 #include "tests/unit/group_sim.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 enum { TASKS_MOST = 8, TIMEOUT_US = 1500000 };
@@ -266,6 +265,12 @@ static int play(char **args)
 
 static int said_fd; /* what tasks say on standard error: nothing */
 
+static int open_said(void)
+{
+    said_fd = memfd_create("said", MFD_CLOEXEC);
+    return said_fd < 0;
+}
+
 /* libpvm has a line of its own for who writes to a task that has ended, until
  * word of that end comes; no option silences it. */
 static bool is_libpvms(const char *line)
@@ -431,19 +436,12 @@ int main(int argc, char **argv)
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
-        { "groups of PVM tasks", NULL, NULL, NULL, NULL, tests },
+        { "groups of PVM tasks", open_said, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (argc == 4)
         return play(argv + 1);
     signal(SIGPIPE, SIG_IGN);
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
-    said_fd = memfd_create("said", MFD_CLOEXEC);
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tests/unit/mesh_task.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 enum { TASKS_MOST = MESH_TASKS_MOST };
@@ -266,19 +265,13 @@ int main(int argc, char **argv)
         { "mesh of PVM tasks", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (argc == 4)
         return mesh_task_play(argv + 1);
     signal(SIGPIPE, SIG_IGN);
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
     if (argc == 3) { /* one scene, by hand */
         by_hand = argv + 1;
         suites[0].pTests = one_test;
     }
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }
