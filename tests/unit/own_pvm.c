@@ -29,15 +29,6 @@ static int begin(void)
     return 77;
 }
 
-const char *own_program(void)
-{
-    static char path[4096];
-    ssize_t bytes = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-    path[bytes > 0 ? bytes : 0] = '\0';
-    return path;
-}
-
 static void end(void)
 {
     DIR *dir = opendir(own_pvm_folder);

@@ -7,9 +7,6 @@
 /** Its folder, which PVM_TMP names. */
 extern char own_pvm_folder[];
 
-/** The file of this program, for tests that start themselves as tasks; under
- *  valgrind "/proc/self/exe" is valgrind. */
-const char *own_program(void);
 /** Start it, run the tests, and halt it: no machine outlives the test.
  *  @return what main is to return, as of nf_unit.h; 77, PVM can't be had */
 int own_pvm_run(CU_SuiteInfo *suites);
