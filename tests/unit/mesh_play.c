@@ -3,22 +3,11 @@
 #include "tests/unit/mesh_play.h"
 #include <pvm3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "common/base/clock.h"
 
-int tids[MESH_TASKS_MOST];
-uint32_t ntasks, me;
-const char *scene_name;
-uint32_t ahead[MESH_TASKS_MOST];
+uint32_t ahead[OWN_TASKS_MOST];
 
-void check(bool right, int line, const char *text)
-{
-    if (right)
-        return;
-    fprintf(stderr, "%s, task %u, line %d: %s\n", scene_name, me, line, text);
-    exit(1);
-}
 struct nf_mesh *open_mesh(uint64_t id)
 {
     struct nf_error err = { NF_OK, "" };

@@ -1,21 +1,13 @@
 #ifndef NF_TESTS_UNIT_MESH_PLAY_H
 #define NF_TESTS_UNIT_MESH_PLAY_H
-/** @file mesh_play.h  What the scenes of test_mesh_pvm have in common: a task
- * is number @ref me of @ref ntasks, and ends with status 1 where something is
- * not as it must be. */
+/** @file mesh_play.h  What the scenes of test_mesh_pvm have in common. */
 #include "common/net/mesh.h"
-#include "tests/unit/mesh_task.h"
+#include "tests/unit/scene.h"
 
 enum { PATIENCE_US = 20 * 1000000, MESSAGES = 40 };
 
-extern int tids[MESH_TASKS_MOST];
-extern uint32_t ntasks, me;
-extern const char *scene_name;
 /** What members have said already for the next meeting, + 1. */
-extern uint32_t ahead[MESH_TASKS_MOST];
-
-void check(bool right, int line, const char *text);
-#define CHECK(condition) check(condition, __LINE__, #condition)
+extern uint32_t ahead[OWN_TASKS_MOST];
 
 /** A mesh of all tasks. */
 struct nf_mesh *open_mesh(uint64_t id);

@@ -14,6 +14,7 @@
 #include "common/wire/link.h"
 #include "tests/unit/link_pipe.h"
 #include "tests/unit/mesh_play.h"
+#include "tests/unit/mesh_task.h"
 
 static uint64_t seed_of(uint32_t from, uint32_t to, uint32_t i)
 {
@@ -68,8 +69,7 @@ static bool hear_seeded(struct nf_mesh *mesh, uint32_t *got)
 static void play_exchange(void)
 {
     struct nf_mesh *mesh = open_mesh(1);
-    uint32_t sent[MESH_TASKS_MOST] = { 0 }, got[MESH_TASKS_MOST] = { 0 },
-             all = 0;
+    uint32_t sent[OWN_TASKS_MOST] = { 0 }, got[OWN_TASKS_MOST] = { 0 }, all = 0;
     struct nf_rng rng = { .state = me + 1 };
 
     for (uint32_t n = 0; n < (ntasks - 1) * MESSAGES; n++) {
@@ -498,10 +498,7 @@ static void play_no_memory(void)
     nf_blob_unref(payload);
 }
 
-static const struct {
-    const char *name;
-    void (*play)(void);
-} scenes[] = {
+const struct scene mesh_scenes[] = {
     { "exchange", play_exchange },
     { "stopped", play_stopped },
     { "killed", play_killed },
@@ -527,23 +524,5 @@ static const struct {
     { "pause-death", play_pause_death },
     { "handler", play_handler },
     { "dropped", play_dropped },
+    { NULL, NULL },
 };
-
-int mesh_task_play(char **args)
-{
-    me = (uint32_t)strtoul(args[1], NULL, 10);
-    ntasks = (uint32_t)strtoul(args[2], NULL, 10);
-    scene_name = args[0];
-    printf("%d\n", pvm_mytid());
-    fflush(stdout);
-    for (uint32_t i = 0; i < ntasks; i++)
-        CHECK(scanf("%d", &tids[i]) == 1 && tids[i] > 0);
-    for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++)
-        if (strcmp(scenes[i].name, args[0]) == 0) {
-            scenes[i].play();
-            pvm_setopt(PvmAutoErr, 0);
-            pvm_exit();
-            return 0;
-        }
-    return 2;
-}

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "common/net/vm.h"
+#include "tests/unit/nf_unit.h"
 
 char own_pvm_folder[] = "/tmp/nf-pvm.XXXXXX";
 
-int own_pvm_begin(void)
+/* @return 0, or what main is to return */
+static int begin(void)
 {
     struct nf_error err = { NF_OK, "" };
 
@@ -27,16 +29,7 @@ int own_pvm_begin(void)
     return 77;
 }
 
-const char *own_program(void)
-{
-    static char path[4096];
-    ssize_t bytes = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-    path[bytes > 0 ? bytes : 0] = '\0';
-    return path;
-}
-
-void own_pvm_end(void)
+static void end(void)
 {
     DIR *dir = opendir(own_pvm_folder);
     struct dirent *entry;
@@ -51,4 +44,15 @@ void own_pvm_end(void)
     if (dir != NULL)
         closedir(dir);
     rmdir(own_pvm_folder);
+}
+
+int own_pvm_run(CU_SuiteInfo *suites)
+{
+    int status = begin();
+
+    if (status != 0)
+        return status;
+    status = nf_unit_main(suites);
+    end();
+    return status;
 }

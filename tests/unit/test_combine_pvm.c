@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include "common/net/net.h"
 #include "nowfarm.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 enum { SLAVES = 8, TIMEOUT_US = 2000000, COMBINE_US = 1300000 };
@@ -207,7 +206,6 @@ int main(void)
         { "slow combining over PVM", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (getenv(NF_SLAVE_VARIABLE) != NULL) {
         in_slave = true;
@@ -215,10 +213,5 @@ int main(void)
         return 1;
     }
     alarm(120); /* a hang is a failure */
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 #include "common/net/net.h"
 #include "nowfarm.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 enum { SHARED = 100000, UNITS = 60, RESULT = 700, KILLER = 11 };
@@ -157,17 +156,11 @@ int main(void)
         { "gather over PVM", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (getenv(NF_SLAVE_VARIABLE) != NULL) {
         nf_run(&app, NULL, NULL, NULL); /* a slave: does not return */
         return 1;
     }
     alarm(120); /* a hang is a failure */
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }

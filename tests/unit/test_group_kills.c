@@ -10,13 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "common/base/clock.h"
 #include "nowfarm_group.h"
 #include "tests/unit/group_sim.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
+#include "tests/unit/scene.h"
 
 enum { TASKS = 5, KILLS = 66, STOPS = 6, AT_ONCE = 6 };
 /* A stopped member is found by its silence, a dead one at once. */
@@ -24,23 +23,13 @@ enum { KILL_TIMEOUT_US = 20000000, STOP_TIMEOUT_US = 1000000 };
 
 /* ================================================== the part of a task === */
 
-static int tids[TASKS];
-static uint32_t me, victim, number;
+static uint32_t victim, number;
 static bool stops;
 static uint64_t moves_left;
 static enum nf_status (*real_send)(struct nf_mesh *, uint32_t,
                                    const struct nf_mesh_message *);
 
 static enum nf_status (*real_next)(struct nf_mesh *, struct nf_mesh_event *);
-
-static void check(bool right, int line, const char *text)
-{
-    if (right)
-        return;
-    fprintf(stderr, "case %u, task %u, line %d: %s\n", number, me, line, text);
-    exit(1);
-}
-#define CHECK(condition) check(condition, __LINE__, #condition)
 
 static enum nf_status send_and_die(struct nf_mesh *mesh, uint32_t to,
                                    const struct nf_mesh_message *message)
@@ -128,7 +117,7 @@ static void survive(struct nf_group *group, int64_t timeout_us,
     nf_group_close(smaller);
 }
 
-/* "RANK NUMBER stop|kill"; the tids are read from standard input. */
+/* The scene is "kill NUMBER" or "stop NUMBER". */
 static int play(char **args)
 {
     struct nf_rng rng = { 0 };
@@ -139,21 +128,17 @@ static int play(char **args)
     enum nf_status status;
     uint64_t moves;
 
-    me = (uint32_t)strtoul(args[0], NULL, 10);
-    number = (uint32_t)strtoul(args[1], NULL, 10);
-    stops = strcmp(args[2], "stop") == 0;
+    scene_begin(args);
+    stops = strncmp(scene_name, "stop", 4) == 0;
+    CHECK(sscanf(scene_name + 4, "%u", &number) == 1);
     rng = (struct nf_rng){ 1000 + number };
     victim = (uint32_t)nf_rng_below(&rng, TASKS);
     moves = nf_rng_below(&rng, 12);
     draw_algorithms(&rng, TASKS, algorithms, sizeof(algorithms));
     options.algorithms = algorithms;
     options.timeout_us = stops ? STOP_TIMEOUT_US : KILL_TIMEOUT_US;
-    printf("%d\n", pvm_mytid());
-    fflush(stdout);
-    for (uint32_t i = 0; i < TASKS; i++)
-        CHECK(scanf("%d", &tids[i]) == 1 && tids[i] > 0);
     if (nf_group_open(tids, TASKS, 1, &options, &group, &err) != NF_OK) {
-        fprintf(stderr, "case %u: %s\n", number, err.text);
+        fprintf(stderr, "%s: %s\n", scene_name, err.text);
         return 1;
     }
     CHECK(round_define(group));
@@ -171,54 +156,16 @@ static int play(char **args)
 
 /* ======================================================== the test === */
 
-struct task {
-    pid_t pid;
-    FILE *to, *from;
-};
-
-static void start(struct task *task, uint32_t rank, uint32_t n, const char *how)
+static void start_case(struct own_task *all, uint32_t n, const char *how)
 {
-    int in[2], out[2];
-    char rank_text[16], number_text[16];
+    char scene[32];
 
-    if (pipe(in) != 0 || pipe(out) != 0)
-        exit(99);
-    snprintf(rank_text, sizeof(rank_text), "%u", rank);
-    snprintf(number_text, sizeof(number_text), "%u", n);
-    task->pid = fork();
-    if (task->pid == 0) {
-        dup2(in[0], 0);
-        dup2(out[1], 1);
-        for (int fd = 3; fd < 256; fd++)
-            close(fd);
-        execl(own_program(), "test_group_kills", rank_text, number_text, how,
-              (char *)NULL);
-        _exit(127);
-    }
-    close(in[0]);
-    close(out[1]);
-    task->to = fdopen(in[1], "w");
-    task->from = fdopen(out[0], "r");
-}
-
-static void start_case(struct task *all, uint32_t n, const char *how)
-{
-    int numbers[TASKS];
-
-    for (uint32_t i = 0; i < TASKS; i++)
-        start(&all[i], i, n, how);
-    for (uint32_t i = 0; i < TASKS; i++)
-        if (fscanf(all[i].from, "%d", &numbers[i]) != 1)
-            numbers[i] = -1;
-    for (uint32_t i = 0; i < TASKS; i++) {
-        for (uint32_t k = 0; k < TASKS; k++)
-            fprintf(all[i].to, "%d\n", numbers[k]);
-        fclose(all[i].to);
-    }
+    snprintf(scene, sizeof(scene), "%s %u", how, n);
+    own_tasks_start(all, TASKS, scene, STDERR_FILENO);
 }
 
 /* @return whether it was as it should be */
-static bool end_case(struct task *all, uint32_t n, bool stop)
+static bool end_case(struct own_task *all, uint32_t n, bool stop)
 {
     struct nf_rng rng = { 1000 + n };
     uint32_t dies = (uint32_t)nf_rng_below(&rng, TASKS);
@@ -226,23 +173,17 @@ static bool end_case(struct task *all, uint32_t n, bool stop)
 
     for (uint32_t k = 1; k <= TASKS; k++) { /* the victim last */
         uint32_t i = (dies + k) % TASKS;
-        int status = -1;
 
         if (i == dies && stop)
             kill(all[i].pid, SIGKILL);
-        waitpid(all[i].pid, &status, 0);
-        if (i != dies)
-            right = right && status == 0;
-        else
-            right = right && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-        fclose(all[i].from);
+        right = own_task_end(&all[i], i == dies) && right;
     }
     return right;
 }
 
 static void run(uint32_t cases, const char *how)
 {
-    static struct task tasks[AT_ONCE][TASKS];
+    static struct own_task tasks[AT_ONCE][TASKS];
 
     for (uint32_t first = 0; first < cases; first += AT_ONCE) {
         for (uint32_t i = 0; i < AT_ONCE && first + i < cases; i++)
@@ -273,15 +214,8 @@ int main(int argc, char **argv)
         { "members of groups that are killed", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (argc == 4)
         return play(argv + 1);
-    signal(SIGPIPE, SIG_IGN);
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }

@@ -8,31 +8,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "common/base/clock.h"
 #include "common/net/pvm_context.h"
 #include "nowfarm_group.h"
 #include "tests/unit/group_sim.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
+#include "tests/unit/scene.h"
 
-enum { TASKS_MOST = 8, TIMEOUT_US = 1500000 };
+enum { TIMEOUT_US = 1500000 };
 
 /* ================================================== the part of a task === */
-
-static int tids[TASKS_MOST];
-static uint32_t ntasks, me;
-static const char *scene_name;
-
-static void check(bool right, int line, const char *text)
-{
-    if (right)
-        return;
-    fprintf(stderr, "%s, task %u, line %d: %s\n", scene_name, me, line, text);
-    exit(1);
-}
-#define CHECK(condition) check(condition, __LINE__, #condition)
 
 static struct nf_group *open_group(int64_t timeout_us)
 {
@@ -233,38 +219,21 @@ static void play_ahead(void)
     free(buffer);
 }
 
-static const struct {
-    const char *name;
-    void (*play)(void);
-} scenes[] = {
+static const struct scene scenes[] = {
     { "ahead", play_ahead },   { "several", play_several },
     { "rounds", play_rounds }, { "killed", play_killed },
-    { "absent", play_absent },
+    { "absent", play_absent }, { NULL, NULL },
 };
-
-/* "SCENE RANK TASKS"; the tids are read from standard input. */
-static int play(char **args)
-{
-    me = (uint32_t)strtoul(args[1], NULL, 10);
-    ntasks = (uint32_t)strtoul(args[2], NULL, 10);
-    scene_name = args[0];
-    printf("%d\n", pvm_mytid());
-    fflush(stdout);
-    for (uint32_t i = 0; i < ntasks; i++)
-        CHECK(scanf("%d", &tids[i]) == 1 && tids[i] > 0);
-    for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++)
-        if (strcmp(scenes[i].name, args[0]) == 0) {
-            scenes[i].play();
-            if (nf_pvm_self() >= 0)
-                pvm_exit();
-            return 0;
-        }
-    return 2;
-}
 
 /* ======================================================== the test === */
 
 static int said_fd; /* what tasks say on standard error: nothing */
+
+static int open_said(void)
+{
+    said_fd = memfd_create("said", MFD_CLOEXEC);
+    return said_fd < 0;
+}
 
 /* libpvm has a line of its own for who writes to a task that has ended, until
  * word of that end comes; no option silences it. */
@@ -291,64 +260,14 @@ static void check_nothing_said(bool ended)
     lseek(said_fd, 0, SEEK_SET);
 }
 
-struct task {
-    pid_t pid;
-    FILE *to, *from;
-};
-
-static void start(struct task *task, const char *scene, uint32_t rank,
-                  uint32_t count)
-{
-    int in[2], out[2];
-    char number[16], tasks[16];
-
-    if (pipe(in) != 0 || pipe(out) != 0)
-        exit(99);
-    snprintf(number, sizeof(number), "%u", rank);
-    snprintf(tasks, sizeof(tasks), "%u", count);
-    task->pid = fork();
-    if (task->pid == 0) {
-        dup2(in[0], 0);
-        dup2(out[1], 1);
-        dup2(said_fd, 2);
-        for (int fd = 3; fd < 64; fd++)
-            close(fd);
-        execl(own_program(), "test_group_pvm", scene, number, tasks,
-              (char *)NULL);
-        _exit(127);
-    }
-    close(in[0]);
-    close(out[1]);
-    task->to = fdopen(in[1], "w");
-    task->from = fdopen(out[0], "r");
-}
-
 /* @param dies  the task that is to be killed, or -1 */
 static void run(const char *scene, uint32_t count, int dies)
 {
-    struct task all[TASKS_MOST];
-    int numbers[TASKS_MOST];
+    struct own_task all[OWN_TASKS_MOST];
 
+    own_tasks_start(all, count, scene, said_fd);
     for (uint32_t i = 0; i < count; i++)
-        start(&all[i], scene, i, count);
-    for (uint32_t i = 0; i < count; i++)
-        if (fscanf(all[i].from, "%d", &numbers[i]) != 1)
-            numbers[i] = -1;
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < count; k++)
-            fprintf(all[i].to, "%d\n", numbers[k]);
-        fclose(all[i].to);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        int status = -1;
-
-        waitpid(all[i].pid, &status, 0);
-        if ((int)i == dies)
-            CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        else
-            CU_ASSERT_EQUAL(status, 0);
-        fclose(all[i].from);
-    }
+        CU_ASSERT(own_task_end(&all[i], (int)i == dies));
     check_nothing_said(dies >= 0 || strcmp(scene, "absent") == 0);
 }
 
@@ -431,19 +350,11 @@ int main(int argc, char **argv)
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
-        { "groups of PVM tasks", NULL, NULL, NULL, NULL, tests },
+        { "groups of PVM tasks", open_said, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (argc == 4)
-        return play(argv + 1);
-    signal(SIGPIPE, SIG_IGN);
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
-    said_fd = memfd_create("said", MFD_CLOEXEC);
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+        return scene_play(argv + 1, scenes);
+    return own_pvm_run(suites);
 }

@@ -11,7 +11,6 @@
 #include "common/base/clock.h"
 #include "common/net/mesh.h"
 #include "common/net/net.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 enum {
@@ -227,14 +226,8 @@ int main(void)
         CU_SUITE_INFO_NULL,
     };
     const char *address = getenv(NF_SLAVE_VARIABLE);
-    int status;
 
     if (address != NULL)
         return be_slave(address);
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }

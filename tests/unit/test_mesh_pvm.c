@@ -4,76 +4,20 @@
  * tid, is told all, plays its part of the scene (mesh_task.c), and ends with
  * status 0 if all was right. */
 #include "config.h"
-#include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "tests/unit/mesh_task.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
-
-enum { TASKS_MOST = MESH_TASKS_MOST };
-
-struct task {
-    pid_t pid;
-    FILE *to, *from;
-};
-
-static void start(struct task *task, const char *scene, uint32_t rank,
-                  uint32_t count)
-{
-    int in[2], out[2];
-    char number[16], tasks[16];
-
-    if (pipe(in) != 0 || pipe(out) != 0)
-        exit(99);
-    snprintf(number, sizeof(number), "%u", rank);
-    snprintf(tasks, sizeof(tasks), "%u", count);
-    task->pid = fork();
-    if (task->pid == 0) {
-        dup2(in[0], 0);
-        dup2(out[1], 1);
-        for (int fd = 3; fd < 64; fd++)
-            close(fd);
-        execl(own_program(), "test_mesh_pvm", scene, number, tasks,
-              (char *)NULL);
-        _exit(127);
-    }
-    close(in[0]);
-    close(out[1]);
-    task->to = fdopen(in[1], "w");
-    task->from = fdopen(out[0], "r");
-}
 
 /* @param dies  the task that is to be killed, or -1 */
 static void run(const char *scene, uint32_t count, int dies)
 {
-    struct task all[TASKS_MOST];
-    int numbers[TASKS_MOST];
+    struct own_task all[OWN_TASKS_MOST];
 
+    own_tasks_start(all, count, scene, STDERR_FILENO);
     for (uint32_t i = 0; i < count; i++)
-        start(&all[i], scene, i, count);
-    for (uint32_t i = 0; i < count; i++)
-        if (fscanf(all[i].from, "%d", &numbers[i]) != 1)
-            numbers[i] = -1;
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < count; k++)
-            fprintf(all[i].to, "%d\n", numbers[k]);
-        fclose(all[i].to);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        int status = -1;
-
-        waitpid(all[i].pid, &status, 0);
-        if ((int)i == dies)
-            CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        else
-            CU_ASSERT_EQUAL(status, 0);
-        fclose(all[i].from);
-    }
+        CU_ASSERT(own_task_end(&all[i], (int)i == dies));
 }
 
 static void test_exchange(void)
@@ -221,8 +165,8 @@ static CU_TestInfo tests[] = {
     { "a killed member has left, the rest go on", test_killed },
     { "a stranger does no harm", test_stranger },
     { "the program's own use of PVM is not disturbed", test_foreign },
-        { "what has not begun can be dropped", test_dropped },
-        { "two meshes at once", test_two },
+    { "what has not begun can be dropped", test_dropped },
+    { "two meshes at once", test_two },
     { "who does not come is named", test_missing },
     { "out of memory", test_no_memory },
     { "all meshes together do not block on a stopped member",
@@ -266,19 +210,12 @@ int main(int argc, char **argv)
         { "mesh of PVM tasks", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (argc == 4)
-        return mesh_task_play(argv + 1);
-    signal(SIGPIPE, SIG_IGN);
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
+        return scene_play(argv + 1, mesh_scenes);
     if (argc == 3) { /* one scene, by hand */
         by_hand = argv + 1;
         suites[0].pTests = one_test;
     }
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }

@@ -14,7 +14,6 @@
 #include "common/net/net.h"
 #include "common/net/pvm.h"
 #include "tests/unit/link_pipe.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 enum { PEERS_MOST = 8, PATIENCE_US = 60 * 1000000 };
@@ -514,11 +513,6 @@ int main(void)
         { "PVM transport", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status = own_pvm_begin();
 
-    if (status != 0)
-        return status;
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }

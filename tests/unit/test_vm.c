@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include "common/net/pvm.h"
 #include "common/net/vm.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 /* Fail to hold a virtual machine in `path`, with a line that says `why`. */
@@ -161,11 +160,6 @@ int main(void)
         { "virtual machine", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status = own_pvm_begin();
 
-    if (status != 0)
-        return status;
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }
