@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/base/clock.h"
 
 int tids[MESH_TASKS_MOST];
@@ -128,4 +129,18 @@ void tell(uint32_t to)
 void await_word(uint32_t from)
 {
     CHECK(pvm_recv(tids[from], TAG_WORD) > 0);
+}
+
+void await_stop(pid_t pid)
+{
+    char path[64], text[256] = "";
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    do {
+        FILE *file = fopen(path, "r");
+
+        usleep(10000);
+        CHECK(file != NULL && fgets(text, sizeof(text), file) != NULL);
+        fclose(file);
+    } while (strstr(text, ") T ") == NULL);
 }

@@ -119,7 +119,7 @@ static void play_stopped(void)
         if (me == 0) {
             event = next(mesh);
             pid = word_of(&event);
-            usleep(50000);
+            await_stop((pid_t)pid);
             say(mesh, 1, 4, NULL);
         } else {
             hear(mesh, 0, 4);
@@ -153,7 +153,7 @@ static void play_dropped(void)
     if (me == 0) {
         struct nf_mesh_event event = next(mesh);
 
-        usleep(50000);
+        await_stop((pid_t)word_of(&event));
         for (uint32_t i = 0; i < 3; i++)
             say(mesh, 1, i, payload);
         CHECK(nf_mesh_moved_bytes(mesh) > 0);
