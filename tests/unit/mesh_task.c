@@ -428,6 +428,8 @@ static void play_missing(void)
     snprintf(text, sizeof(text), "member 2 of 3, task t%x, did not come",
              (unsigned)tids[2]);
     if (me < 2) {
+        tell(1 - me); /* so that none is missing for the other */
+        await_word(1 - me);
         expect_refusal(tids, 3, 700000, NF_ERR_UNREACHABLE, text);
         tell(2);
     } else {
