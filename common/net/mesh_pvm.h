@@ -91,6 +91,7 @@ struct mesh_space {
     int tid;      /**< of this task when it was made: if it is not its tid any
                        more, the task has left PVM and all of this is dead */
     bool owned;   /**< this task made the context */
+    bool once;    /**< the context is of one mesh and its subsets */
     bool sending; /**< a link is between two states: keep what comes */
     bool kept;    /**< something came meanwhile */
     bool lost;    /**< an early frame could not be kept */

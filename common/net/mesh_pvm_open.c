@@ -364,6 +364,7 @@ static enum nf_status enter(struct mesh_pvm *p, int context, bool owned,
     if (space == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     space->owned = space->owned || owned;
+    space->once = space->once || owned || !p->shy;
     p->routes = routes && p->base.ranks <= ROUTES_MOST;
     compare_formats(p); /* before anything is sent */
     status = nf_mesh_pvm_enter(p, space, cookie, err);

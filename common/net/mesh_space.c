@@ -361,7 +361,7 @@ void nf_mesh_space_drop(struct mesh_space *space)
         at = &(*at)->next;
     *at = space->next;
     if (space->watch >= 0 && !nf_mesh_space_is_dead(space))
-        nf_pvm_unwatch(space->watch);
+        nf_pvm_unwatch(space->watch, space->once ? space->context : -1);
     if (space->owned && !nf_mesh_space_is_dead(space))
         nf_pvm_context_free(space->context);
     while (space->early != NULL) {

@@ -14,10 +14,16 @@ enum { FRAGMENT_BYTES = 64 * 1024 };
 extern int pvmmytid;
 
 /* pvm_exit() deletes the handlers of all places, and complains of each that
- * was deleted before.  So a place that we give up gets a handler of what
- * nobody sends, each with a tag of its own, until we need it again. */
-enum { PARKED_MOST = 64, PARKED_CONTEXT = 0x24e47, PARKED_TAG = 0x24e47 };
-static int parked[PARKED_MOST], nparked, parked_by;
+ * was deleted before.  So a place that we give up gets another handler until we
+ * need it again: one that throws away what comes late in its context, or, where
+ * that may be watched again, one of what nobody sends.  The oldest is needed
+ * first, and some are left for what is on the way. */
+enum { PARKED_MOST = 64, LATE_MOST = 8 };
+enum { PARKED_CONTEXT = 0x24e47, PARKED_TAG = 0x24e47 };
+static struct {
+    int place, context;
+} parked[PARKED_MOST];
+static int nparked, parked_by;
 
 static nf_pvm_handler *handler_of_all;
 static unsigned long handled;
@@ -95,31 +101,53 @@ static int on_message(int buffer)
     return 0;
 }
 
-static int on_nothing(int buffer)
+/* It counts as read on its route all the same. */
+static int on_late(int buffer)
 {
-    (void)buffer;
+    struct nf_pvm_message message;
+
+    nf_pvm_classify(buffer, &message);
     return 0;
 }
 
 /* Fill the place that was given up last: libpvm takes it first. */
-static void park(void)
+static void park(int place, int context)
 {
-    int place;
+    int tag = NF_PVM_TAG_FRAME;
 
     if (parked_by != pvmmytid)
         nparked = 0; /* those ended with a former life as a task */
     parked_by = pvmmytid;
     if (nparked == PARKED_MOST)
         return;
-    place = pvm_addmhf(-1, PARKED_TAG + nparked, PARKED_CONTEXT, on_nothing);
-    if (place >= 0)
-        parked[nparked++] = place;
+    if (context < 0) {
+        context = PARKED_CONTEXT;
+        tag = PARKED_TAG + place; /* no two handlers may be of the same */
+    }
+    place = pvm_addmhf(-1, tag, context, on_late);
+    if (place < 0)
+        return;
+    parked[nparked].place = place;
+    parked[nparked++].context = context;
 }
 
-static void unpark(void)
+/* Make a place for @p context, which must not have another handler. */
+static void unpark(int context)
 {
-    if (parked_by == pvmmytid && nparked > 0)
-        pvm_delmhf(parked[--nparked]);
+    int i = 0;
+
+    if (parked_by != pvmmytid)
+        return;
+    while (i < nparked && parked[i].context != context)
+        i++;
+    if (i == nparked && nparked <= LATE_MOST)
+        return;
+    if (i == nparked)
+        i = 0;
+    pvm_delmhf(parked[i].place);
+    nparked--;
+    memmove(&parked[i], &parked[i + 1],
+            (size_t)(nparked - i) * sizeof(*parked));
 }
 
 enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
@@ -134,7 +162,7 @@ enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
      * sockets even if it has a message, which must not be overtaken. */
     while ((buffer = pvm_trecv(-1, -1, &no_time)) > 0)
         handle(context, buffer);
-    unpark();
+    unpark(context);
     watch = pvm_addmhf(-1, -1, context, on_message);
     nf_pvm_return(&guard);
     if (watch < 0)
@@ -143,12 +171,12 @@ enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p)
     return NF_OK;
 }
 
-void nf_pvm_unwatch(int watch)
+void nf_pvm_unwatch(int watch, int context)
 {
     int complain = pvm_setopt(PvmAutoErr, 0);
 
     pvm_delmhf(watch);
-    park();
+    park(watch, context);
     pvm_setopt(PvmAutoErr, complain);
 }
 

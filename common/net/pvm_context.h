@@ -40,8 +40,11 @@ typedef void nf_pvm_handler(int context, const struct nf_pvm_message *message);
  *  @retval NF_ERR_NOMEM
  *  @retval NF_ERR_INVAL  the program has a handler for messages of all kinds */
 enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p);
-/** To be called before the process leaves PVM, or not at all. */
-void nf_pvm_unwatch(int watch);
+/** To be called before the process leaves PVM, or not at all.
+ *  @param context  what was watched, if it will never be again: frames that
+ *  still come in it are thrown away, else they would lie in libpvm for ever;
+ *  or < 0 */
+void nf_pvm_unwatch(int watch, int context);
 /** In a watched context: ask for NF_PVM_EXIT of these tasks, and for
  *  NF_PVM_HOST_LOST of their hosts.
  *  @param back  take back what was asked for: what has not been said is said

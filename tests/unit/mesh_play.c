@@ -4,6 +4,7 @@
 #include <pvm3.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/base/clock.h"
 
 uint32_t ahead[OWN_TASKS_MOST];
@@ -117,4 +118,18 @@ void tell(uint32_t to)
 void await_word(uint32_t from)
 {
     CHECK(pvm_recv(tids[from], TAG_WORD) > 0);
+}
+
+void await_stop(pid_t pid)
+{
+    char path[64], text[256] = "";
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    do {
+        FILE *file = fopen(path, "r");
+
+        usleep(10000);
+        CHECK(file != NULL && fgets(text, sizeof(text), file) != NULL);
+        fclose(file);
+    } while (strstr(text, ") T ") == NULL);
 }

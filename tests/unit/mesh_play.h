@@ -1,6 +1,7 @@
 #ifndef NF_TESTS_UNIT_MESH_PLAY_H
 #define NF_TESTS_UNIT_MESH_PLAY_H
 /** @file mesh_play.h  What the scenes of test_mesh_pvm have in common. */
+#include <sys/types.h>
 #include "common/net/mesh.h"
 #include "tests/unit/scene.h"
 
@@ -26,6 +27,8 @@ void meet(struct nf_mesh *mesh, uint32_t word);
 /** Without a mesh: a word of PVM, and wait for one. */
 void tell(uint32_t to);
 void await_word(uint32_t from);
+/** Until a task that is about to stop has: a SIGCONT before it would be lost. */
+void await_stop(pid_t pid);
 
 /* Scenes of other files. */
 void play_several_stopped(void);

@@ -72,7 +72,7 @@ void play_several_stopped(void)
         struct nf_mesh_event event = next(meshes[0]);
         pid_t pid = (pid_t)word_of(&event);
 
-        usleep(50000);
+        await_stop(pid);
         alarm(HANG_S);
         for (int i = 0; i < MESHES; i++) {
             say(meshes[i], 1, 0, payload);
@@ -111,7 +111,7 @@ void play_no_room(void)
         struct nf_mesh_event event = next(other);
         pid_t pid = (pid_t)word_of(&event);
 
-        usleep(50000);
+        await_stop(pid);
         alarm(HANG_S);
         say(mesh, 1, 0, payload);
         for (int i = 0; i < 100; i++)
@@ -135,20 +135,6 @@ static pid_t pid_of(int tid)
 
     CHECK(pvm_tasks(tid, &count, &info) == 0 && count == 1);
     return (pid_t)info->ti_pid;
-}
-
-static void await_stop(pid_t pid)
-{
-    char path[64], text[256] = "";
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    do {
-        FILE *file = fopen(path, "r");
-
-        usleep(10000);
-        CHECK(file != NULL && fgets(text, sizeof(text), file) != NULL);
-        fclose(file);
-    } while (strstr(text, ") T ") == NULL);
 }
 
 /* Nobody asks a member for a route that does not answer.  It is in the mesh as

@@ -117,6 +117,11 @@ static void test_notices(void)
     run("notices", 2, -1);
 }
 
+static void test_late_bye(void)
+{
+    run("late-bye", 2, -1);
+}
+
 static void test_late(void)
 {
     run("late", 3, -1);
@@ -181,6 +186,7 @@ static CU_TestInfo tests[] = {
     { "nor on a death that another mesh has read of", test_asleep_death },
     { "who has left PVM stays out of it", test_left_pvm },
     { "no notice is left where nobody looks", test_notices },
+    { "nor a goodbye that comes late", test_late_bye },
     { "who opens a mesh that was closed hears so", test_late },
     { "a death is no news of a closed mesh", test_closed_death },
     { "members that do not wait for each other", test_shy },
