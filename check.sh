@@ -22,7 +22,7 @@ set -u
 cd "$(dirname "$(readlink -f "$0")")" || exit 1
 . .ci/setup.sh
 
-build=build configure_options=
+build=build lists=.ci/packages configure_options=
 fuzz=no valgrind=no
 unset NF_QUICK
 for option; do
@@ -31,8 +31,8 @@ for option; do
         build=build-sanitize configure_options=--enable-sanitizers
         ;;
     --quick) export NF_QUICK=1 ;;
-    --fuzz) build=build-fuzz fuzz=yes ;;
-    --valgrind) valgrind=yes ;;
+    --fuzz) build=build-fuzz fuzz=yes lists="$lists .ci/packages-fuzz" ;;
+    --valgrind) valgrind=yes lists="$lists .ci/packages-valgrind" ;;
     *)
         echo "usage: ./check.sh [--sanitize] [--quick] | --fuzz | --valgrind" >&2
         exit 2
@@ -140,6 +140,11 @@ valgrind_all() {
 }
 
 say "packages"
+# shellcheck disable=SC2086
+ask_for_sudo $lists || {
+    fails "packages"
+    summary
+}
 need "packages" install_packages
 [ $fuzz = no ] || fuzz_all
 prepare_pvm

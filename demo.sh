@@ -18,6 +18,7 @@ quietly() {
         exit 1
     fi
 }
+ask_for_sudo .ci/packages || exit 1
 quietly "packages" install_packages
 quietly "autoreconf" generate_configure
 quietly "configure" configure_in build
