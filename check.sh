@@ -119,6 +119,7 @@ why_skipped() {
 fuzz_all() {
     local name
     need "fuzzers' packages" install_packages .ci/packages-fuzz
+    tell_of_distclean
     need "autoreconf" generate_configure
     need "make the fuzzers" tests/fuzz/fuzz.sh build
     for name in $(tests/fuzz/fuzz.sh list); do
@@ -148,6 +149,7 @@ ask_for_sudo $lists || {
 need "packages" install_packages
 [ $fuzz = no ] || fuzz_all
 prepare_pvm
+tell_of_distclean
 need "autoreconf" generate_configure
 # shellcheck disable=SC2086
 need "configure" configure_in $build $configure_options

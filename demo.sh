@@ -20,6 +20,7 @@ quietly() {
 }
 ask_for_sudo .ci/packages || exit 1
 quietly "packages" install_packages
+tell_of_distclean
 quietly "autoreconf" generate_configure
 quietly "configure" configure_in build
 quietly "make" make_in build all

@@ -82,11 +82,18 @@ prepare_pvm() {
     fi
 }
 
+# configure refuses a folder beside a source that was configured in place, and
+# its objects would be taken for those of the folder.
+tell_of_distclean() {
+    [ ! -f config.status ] ||
+        say "a build in the source folder is in the way: make distclean removes it"
+}
+
 generate_configure() {
-    if [ -f config.status ]; then
-        say "the source folder is configured itself: make distclean there"
+    if [ -f Makefile ] && [ -f config.status ]; then
         make -s distclean || return
     fi
+    rm -f config.status # also of a configure that was stopped
     if [ ! -x configure ] || [ ! -f Makefile.in ] ||
         [ configure.ac -nt configure ]; then
         autoreconf -fi
