@@ -175,6 +175,7 @@ if [ $build = build-sanitize ]; then
     export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
 fi
 
+step "matrix product on PVM" multiply_in $build
 suite "unit and structure tests" -j "$(nproc)" NF_INTEG_TESTS= NF_LAB_TESTS=
 # Real processes and real time: one after the other.
 suite "end-to-end tests on PVM" TESTS='$(NF_INTEG_TESTS)'

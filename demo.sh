@@ -26,9 +26,8 @@ quietly "configure" configure_in build
 quietly "make" make_in build all
 prepare_pvm
 
-set -- run matmul --n 320 --policy presend:td=auto --slaves 4 --verify
-say "nowfarm $*"
-timeout -k 10 120 build/apps/nowfarm/nowfarm "$@" < /dev/null
+say "nowfarm $product"
+multiply_in build
 status=$?
 case $status in
 0) say "the result was verified: it is right" ;;

@@ -114,3 +114,10 @@ make_in() { # BUILD [TARGET...]
     shift
     make -C "$build" -j "$(nproc)" "$@"
 }
+
+# What demo.sh shows and check.sh checks.
+product="run matmul --n 320 --policy presend:td=auto --slaves 4 --verify"
+multiply_in() { # BUILD
+    # shellcheck disable=SC2086
+    timeout -k 10 120 "$1/apps/nowfarm/nowfarm" $product < /dev/null
+}
