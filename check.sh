@@ -22,7 +22,7 @@ set -u
 cd "$(dirname "$(readlink -f "$0")")" || exit 1
 . .ci/setup.sh
 
-build=build configure_options=
+build=build lists=.ci/packages configure_options=
 fuzz=no valgrind=no
 unset NF_QUICK
 for option; do
@@ -31,8 +31,8 @@ for option; do
         build=build-sanitize configure_options=--enable-sanitizers
         ;;
     --quick) export NF_QUICK=1 ;;
-    --fuzz) build=build-fuzz fuzz=yes ;;
-    --valgrind) valgrind=yes ;;
+    --fuzz) build=build-fuzz fuzz=yes lists="$lists .ci/packages-fuzz" ;;
+    --valgrind) valgrind=yes lists="$lists .ci/packages-valgrind" ;;
     *)
         echo "usage: ./check.sh [--sanitize] [--quick] | --fuzz | --valgrind" >&2
         exit 2
@@ -119,6 +119,7 @@ why_skipped() {
 fuzz_all() {
     local name
     need "fuzzers' packages" install_packages .ci/packages-fuzz
+    tell_of_distclean
     need "autoreconf" generate_configure
     need "make the fuzzers" tests/fuzz/fuzz.sh build
     for name in $(tests/fuzz/fuzz.sh list); do
@@ -140,9 +141,15 @@ valgrind_all() {
 }
 
 say "packages"
+# shellcheck disable=SC2086
+ask_for_sudo $lists || {
+    fails "packages"
+    summary
+}
 need "packages" install_packages
 [ $fuzz = no ] || fuzz_all
 prepare_pvm
+tell_of_distclean
 need "autoreconf" generate_configure
 # shellcheck disable=SC2086
 need "configure" configure_in $build $configure_options
@@ -168,6 +175,7 @@ if [ $build = build-sanitize ]; then
     export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
 fi
 
+step "matrix product on PVM" multiply_in $build
 suite "unit and structure tests" -j "$(nproc)" NF_INTEG_TESTS= NF_LAB_TESTS=
 # Real processes and real time: one after the other.
 suite "end-to-end tests on PVM" TESTS='$(NF_INTEG_TESTS)'

@@ -18,15 +18,16 @@ quietly() {
         exit 1
     fi
 }
+ask_for_sudo .ci/packages || exit 1
 quietly "packages" install_packages
+tell_of_distclean
 quietly "autoreconf" generate_configure
 quietly "configure" configure_in build
 quietly "make" make_in build all
 prepare_pvm
 
-set -- run matmul --n 320 --policy presend:td=auto --slaves 4 --verify
-say "nowfarm $*"
-timeout -k 10 120 build/apps/nowfarm/nowfarm "$@" < /dev/null
+say "nowfarm $product"
+multiply_in build
 status=$?
 case $status in
 0) say "the result was verified: it is right" ;;

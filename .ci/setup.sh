@@ -1,35 +1,64 @@
 # shellcheck shell=bash
 # setup.sh - what check.sh and demo.sh have in common; sourced, in the top
-# folder of the source.  Needs Debian's packages only; asks nothing.
+# folder of the source.  Needs Debian's packages only; asks nothing but, of an
+# ordinary user and if packages are missing, the password for sudo.
 
 say() { printf '%s\n' "== $*"; }
 
+# sudo asks on the terminal itself, whatever standard input is.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
-    elif [ -t 0 ]; then
-        sudo "$@"
     else
-        sudo -n "$@"
+        sudo "$@"
     fi
+}
+
+# What the lists name and is not installed, on one line.
+missing_packages() { # LIST...
+    local package missing=
+    # shellcheck disable=SC2013
+    for package in $(sed 's/#.*//' "$@"); do
+        dpkg-query -W -f '${Status}\n' "$package" 2> /dev/null |
+            grep -q '^install ok installed$' || missing="$missing $package"
+    done
+    echo "${missing# }"
+}
+
+# If something is to be installed, get sudo's leave now: later on the output goes
+# to a log, where nobody sees why the script waits.
+ask_for_sudo() { # LIST...
+    local missing
+    [ "$(id -u)" != 0 ] && command -v dpkg-query > /dev/null || return 0
+    missing=$(missing_packages "$@")
+    [ -n "$missing" ] || return 0
+    if ! command -v sudo > /dev/null; then
+        echo "${0##*/}: there is no sudo; install as root: $missing" >&2
+        return 1
+    fi
+    sudo -n true 2> /dev/null < /dev/null && return
+    if ! { : < /dev/tty; } 2> /dev/null; then
+        echo "${0##*/}: sudo wants a password and there is no terminal" \
+            "to ask for it; install as root: $missing" >&2
+        return 1
+    fi
+    say "sudo asks for your password, to install $missing"
+    sudo -v && return
+    echo "${0##*/}: sudo refused; install as root: $missing" >&2
+    return 1
 }
 
 # Install what .ci/packages or the named list has and is missing; touch apt only
 # then.
 install_packages() { # [LIST]
-    local package missing=
+    local missing list=${1:-.ci/packages}
     if ! command -v dpkg-query > /dev/null; then
-        say "not a Debian system: install the like of ${1:-.ci/packages} by hand"
+        say "not a Debian system: install the like of $list by hand"
         return 0
     fi
-    # shellcheck disable=SC2013
-    for package in $(sed 's/#.*//' "${1:-.ci/packages}"); do
-        dpkg-query -W -f '${Status}\n' "$package" 2> /dev/null |
-            grep -q '^install ok installed$' || missing="$missing $package"
-    done
+    missing=$(missing_packages "$list")
     [ -n "$missing" ] || return 0
-    say "installing$missing"
-    export DEBIAN_FRONTEND=noninteractive
+    say "installing $missing"
     # shellcheck disable=SC2086
     apt_install $missing || {
         as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q &&
@@ -53,11 +82,18 @@ prepare_pvm() {
     fi
 }
 
+# configure refuses a folder beside a source that was configured in place, and
+# its objects would be taken for those of the folder.
+tell_of_distclean() {
+    [ ! -f config.status ] ||
+        say "a build in the source folder is in the way: make distclean removes it"
+}
+
 generate_configure() {
-    if [ -f config.status ]; then
-        say "the source folder is configured itself: make distclean there"
+    if [ -f Makefile ] && [ -f config.status ]; then
         make -s distclean || return
     fi
+    rm -f config.status # also of a configure that was stopped
     if [ ! -x configure ] || [ ! -f Makefile.in ] ||
         [ configure.ac -nt configure ]; then
         autoreconf -fi
@@ -77,4 +113,11 @@ make_in() { # BUILD [TARGET...]
     local build=$1
     shift
     make -C "$build" -j "$(nproc)" "$@"
+}
+
+# What demo.sh shows and check.sh checks.
+product="run matmul --n 320 --policy presend:td=auto --slaves 4 --verify"
+multiply_in() { # BUILD
+    # shellcheck disable=SC2086
+    timeout -k 10 120 "$1/apps/nowfarm/nowfarm" $product < /dev/null
 }

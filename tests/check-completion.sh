@@ -88,8 +88,8 @@ compare "nowfarm lab" "$(nowfarm lab --help |
 compare "nowfarmd" "$(help_of nowfarmd)" "$(offered nowfarmd)"
 
 # without the program nothing is offered, and nothing is said
-said=$(PATH=/usr/bin:/bin; unset -f nowfarm; nowfarm() { return 127; }
-    nowfarmd() { return 127; }; offered nowfarm run; offered nowfarmd) 2>&1
+said=$( { PATH=/usr/bin:/bin; nowfarm() { nosuch-program; }
+    nowfarmd() { nosuch-program; }; offered nowfarm run; offered nowfarmd; } 2>&1)
 compare "without nowfarm" "" "$said"
 echo "$checked lists compared"
 exit $bad

@@ -13,6 +13,27 @@ have() {
     return 1
 }
 
+# chrome TEXT TRACE: x.json has a slice for every send and every result in it, and
+# what programs need to show them.
+chrome() {
+    local when='"pid":[0-9]+,"tid":[0-9]+,"ts":[0-9]+'
+    "$jsonget" x.json traceEvents | sed 's/},{"ph":/}\n{"ph":/g' > events
+    grep '"ph":"X"' events > slices
+    same "$1: JSON: slices of sends" "$(grep -c '"name":"send",' slices)" \
+        "$(grep -c '"ev":"sent".*}$' "$2")"
+    same "$1: JSON: slices of units" \
+        "$(grep -cE '"name":"units? [0-9-]+","cat":"compute"' slices)" \
+        "$(grep -c '"ev":"result".*}$' "$2")"
+    same "$1: JSON: slices without name, place, time or length" \
+        "$(grep -vcE "\"name\":\"[^\"]+\",.*$when,\"dur\":[0-9]+[,}]" slices)" 0
+    same "$1: JSON: events without place or time" \
+        "$(grep -v '"ph":"M"' events | grep -vcE "${when}[,}]")" 0
+    same "$1: JSON: threads that have slices and no name" "$(comm -23 \
+        <(grep -oE '"pid":[0-9]+,"tid":[0-9]+' slices | sort -u) \
+        <(grep -F '"name":"thread_name"' events |
+            grep -oE '"pid":[0-9]+,"tid":[0-9]+' | sort -u))" ""
+}
+
 # drawn TEXT TRACE: every form comes out, and is what it should be
 drawn() {
     local form
@@ -26,6 +47,7 @@ drawn() {
     check "$1: the picture is whole" grep -q '^</svg>$' x.svg
     check "$1: the JSON is JSON, of events" \
         eval '"$jsonget" x.json traceEvents.0.ph > /dev/null'
+    chrome "$1" "$2"
     if have pj_dump pajeng; then
         check "$1: pj_dump reads the Paje file" \
             eval 'pj_dump x.paje > dump 2> dump.err && [ ! -s dump.err ] &&
@@ -55,6 +77,9 @@ same "its makespan is the report's" \
     "$(awk -v a="$(cat end)" -v b="$makespan" \
         'BEGIN { d = a - b * 1e6; print (d < 2 && d > -2) }')" 1
 drawn "a recorded run" good.trace
+same "a recorded run: JSON: every unit has its slice" \
+    "$(sed -n 's/.*"name":"unit \([0-9]*\)",.*/\1/p' slices | sort -n)" \
+    "$(seq 0 119)"
 check "a recorded run: no warning" eval '[ ! -s "$work/err" ]'
 
 run replay good.trace --policies 'send;gss' --runs 5 --json
