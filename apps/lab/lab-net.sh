@@ -54,7 +54,9 @@ no_ipv6() {
 }
 
 # Where bridges ask the machine's firewall about every frame, that took a fifth
-# of the processors with eight hosts; a lab has no firewall.
+# of the processors with eight hosts; a lab has no firewall.  The settings are this
+# namespace's own; kernels before 5.3, which have them once, show them to none but
+# the machine's.
 no_firewall() {
     for file in /proc/sys/net/bridge/bridge-nf-call-*; do
         if [ -w "$file" ]; then echo 0 > "$file"; fi

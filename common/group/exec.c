@@ -525,12 +525,10 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
     return NF_OK;
 }
 
-bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p,
-                    bool *reads_p)
+bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p)
 {
     const struct nf_plan *plan = exec->plan;
 
-    *reads_p = false;
     for (uint32_t i = 0; i < plan->nsteps; i++)
         if (exec->states[i] == STATE_READY && exec->arrived[i] == NULL &&
             !plan->steps[i].sends) {
@@ -540,7 +538,6 @@ bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p,
     for (uint32_t i = 0; i < plan->ntargets; i++)
         if (nf_mesh_backlog_bytes(exec->mesh, plan->targets[i]) > 0) {
             *member_p = plan->targets[i];
-            *reads_p = true;
             return true;
         }
     return false;

@@ -115,11 +115,9 @@ bool nf_exec_is_ready(const struct nf_exec *exec);
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                             const struct nf_head *head, struct nf_blob *payload,
                             struct nf_error *err);
-/** Whom it waits for.
- *  @param reads_p  that member should read; else it should send
+/** Whom it waits for: that it sends, or else that it reads.
  *  @return false: nobody */
-bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p,
-                    bool *reads_p);
+bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p);
 /** Does a message of @p member still have to come, and is it its turn? */
 bool nf_exec_expects(const struct nf_exec *exec, uint32_t member);
 /** Is a large block to come of @p member, and not its turn yet? */

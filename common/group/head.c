@@ -72,7 +72,7 @@ static enum nf_status decode_control(const uint8_t *from, size_t bytes,
     uint32_t reason = nf_load_be32(from + 20);
     bool has_bits;
 
-    if (from[4] >= NF_CONTROL_KINDS || from[5] > NF_STATE_BLOCKED ||
+    if (from[4] >= NF_CONTROL_KINDS || from[5] >= NF_CONTROL_STATES ||
         reason > -NF_ERR_REVOKED)
         return NF_ERR_PROTOCOL;
     *control = (struct nf_control){

@@ -8,7 +8,7 @@
 #include "nowfarm.h"
 
 enum {
-    NF_GROUP_MAGIC = 0x6e664702, /**< "nfG", version 2 */
+    NF_GROUP_MAGIC = 0x6e664703, /**< "nfG", version 3 */
     NF_HEAD_BYTES = 40,
     NF_CONTROL_BYTES_MAX = 32 + 4096 / 8,
     NF_CONTROL_RANKS_MAX = 32,  /**< that a REVOKE names */
@@ -46,8 +46,8 @@ enum nf_control_kind {
 enum nf_control_state {
     NF_STATE_IDLE,
     NF_STATE_BUSY,
-    NF_STATE_WAITING, /**< for a message of another member */
-    NF_STATE_BLOCKED, /**< until another member reads */
+    NF_STATE_WAITING, /**< for another member: to send, or to read */
+    NF_CONTROL_STATES
 };
 
 struct nf_control {
@@ -56,7 +56,7 @@ struct nf_control {
     uint32_t epoch; /**< answer: of the oldest call under way; idle: of the
                          next; revoke: of the first call that is given up */
     enum nf_control_state state; /**< answer */
-    uint32_t awaits;             /**< answer: a rank, if state is one of the last two */
+    uint32_t awaits;             /**< answer: a rank, if it is waiting */
     uint32_t progress; /**< answer: changes whenever the member gets on */
     enum nf_status reason; /**< revoke */
     uint32_t nranks; /**< revoke: how many; view, decide: of the group */

@@ -214,11 +214,10 @@ static int64_t grace_us(const struct nf_group *group)
 }
 
 /* Whom does the oldest call under way wait for? */
-static bool awaits(const struct nf_group *group, uint32_t *member_p,
-                   bool *reads_p)
+static bool awaits(const struct nf_group *group, uint32_t *member_p)
 {
     return group->requests != NULL &&
-           nf_exec_awaits(&group->requests->exec, member_p, reads_p);
+           nf_exec_awaits(&group->requests->exec, member_p);
 }
 
 /* Also when the group is given up: who is still in an earlier call may ask. */
@@ -231,12 +230,11 @@ static enum nf_status answer(struct nf_group *group, uint32_t to,
                                   .progress =
                                       nf_group_moves(group) + group->epoch,
                                   .state = NF_STATE_IDLE };
-    bool reads;
 
     if (group->starting || group->requests != NULL)
         control.state = NF_STATE_BUSY;
-    if (awaits(group, &control.awaits, &reads))
-        control.state = reads ? NF_STATE_BLOCKED : NF_STATE_WAITING;
+    if (awaits(group, &control.awaits))
+        control.state = NF_STATE_WAITING;
     return nf_group_send_control(group, to, &control);
 }
 
@@ -286,12 +284,11 @@ static enum nf_status begin_chase(struct nf_group *group, int64_t now_us)
 {
     struct nf_chase *chase = &group->chase;
     uint32_t member;
-    bool reads;
 
     memset(chase->asked, 0, group->ranks * sizeof(*chase->asked));
     chase->active = true;
     chase->moved = false;
-    if (!awaits(group, &member, &reads)) {
+    if (!awaits(group, &member)) {
         /* everything has gone and come, only the mesh has not said so */
         rest(group, now_us);
         return NF_OK;
@@ -327,11 +324,10 @@ static enum nf_status ask_early(struct nf_group *group, int64_t now_us)
 {
     struct nf_chase *chase = &group->chase;
     struct nf_control control = { .kind = NF_CONTROL_ASK };
-    bool reads;
 
     chase->early = true;
     chase->early_us = now_us;
-    if (!awaits(group, &chase->early_member, &reads)) {
+    if (!awaits(group, &chase->early_member)) {
         chase->early_member = NF_PLAN_NONE;
         return NF_OK;
     }
@@ -361,9 +357,8 @@ static enum nf_status saw_answer(struct nf_group *group, uint32_t from,
 {
     struct nf_chase *chase = &group->chase;
     int64_t now_us = nf_group_now_us(group);
-    bool moved, waits = control->state == NF_STATE_WAITING ||
-                        control->state == NF_STATE_BLOCKED;
     int32_t ahead;
+    bool moved;
 
     moved = note_progress(chase, from, control->progress, now_us);
     if (!chase->active || chase->resting || from != chase->suspect ||
@@ -382,7 +377,7 @@ static enum nf_status saw_answer(struct nf_group *group, uint32_t from,
         rest(group, now_us);
         return NF_OK;
     }
-    if (!waits || control->awaits >= group->ranks ||
+    if (control->state != NF_STATE_WAITING || control->awaits >= group->ranks ||
         control->awaits == group->rank || chase->asked[control->awaits])
         return saw_circle(group);
     return ask(group, control->awaits);

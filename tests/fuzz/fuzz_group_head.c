@@ -29,7 +29,7 @@ static void check_control(const uint8_t *data, size_t bytes,
     size_t again_bytes;
 
     must(control->kind < NF_CONTROL_KINDS, "kind");
-    must(control->state <= NF_STATE_BLOCKED, "state");
+    must(control->state < NF_CONTROL_STATES, "state");
     if (nf_control_has_bits(control->kind))
         must(control->nranks <= NF_CONTROL_BITS_MAX, "bits");
     else

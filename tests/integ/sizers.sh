@@ -7,9 +7,21 @@ cd "$work" || exit 99
 # --- real jobs: each sizer by itself, and with a pacer that sends ahead
 sizers=$("$NF" policies | awk '/^Sizers/ { on = 1; next } /^Pacers/ { exit }
     on && /^  [a-z]/ { print $1 }')
-same "there are all of them" "$(echo "$sizers" | wc -l)" \
-    "$(sed -n '/^#define NF_SIZER_LIST/,/^#define NF_PACER_LIST/p' \
-        "$top_srcdir/common/policy/policy.h" | grep -c '^  *X(')"
+# named here, as the list itself is made of the table that loses one
+named() { # TEXT NAMES GOT
+    same "$1" "$(echo "$3" | sort | xargs)" "$(printf '%s\n' $2 | sort | xargs)"
+}
+named "there are all sizers" "static cyclic fixed gss fac fac2 wf awf awf-b awf-c
+    awf-d awf-e af rta tss tfss fiss viss fsc mfsc rand" "$sizers"
+pacers=$("$NF" policies | awk '/^Pacers/ { on = 1; next }
+    on && /^  [a-z]/ { print $1 }')
+named "there are all pacers" "pull timer round window auto" "$pacers"
+same "policies without a source" "$("$NF" policies | awk '
+    /^(Sizers|Pacers)/ { on = 1; next }
+    !on { next }
+    /^  [a-z]/ { if (name != "") print name; name = $1 }
+    /^    source: *[^ ]/ { name = "" }
+    END { if (name != "") print name }')" ""
 for sizer in $sizers; do
     for policy in "$sizer" "$sizer+auto" "$sizer+window:w=3"; do
         run run synth --transport local --slaves 3 --units 300 --cost 20us \

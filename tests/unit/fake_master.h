@@ -30,6 +30,7 @@ struct fake_master {
     atomic_bool hold_sends;  /**< set it: the slave's next send waits until it
                                   is cleared, as in a busy network */
     atomic_bool holding;     /**< that send waits */
+    bool keeps;              /**< the job has results stay with the slave */
     atomic_int status;       /**< of nf_slave_serve; 99 before that returns */
 };
 
