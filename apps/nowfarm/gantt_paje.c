@@ -139,8 +139,9 @@ static void put_containers(struct paje *p)
                     host);
             put_name(p->to, name);
         }
-        snprintf(name, sizeof(name), "slave %u slot %u", slave->number,
-                 row->slot);
+        /* short, since ViTE cuts long names at the end, where these differ;
+           but each once, since pj_dump says nothing of what is around it */
+        snprintf(name, sizeof(name), "%u.%u", slave->number, row->slot);
         fprintf(p->to, "4 0.000000 C_R%u CT_Slot C_S%u ", i, slave->number);
         put_name(p->to, name);
     }

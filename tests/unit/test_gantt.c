@@ -432,6 +432,25 @@ static void vite_gets_a_paje_file_that_defines_all_it_uses(void)
     }
 }
 
+/* ViTE shows the first few letters of a name: rows must differ in these. */
+static void vite_shows_which_slot_a_row_is(void)
+{
+    static const char *const slots[] = { "CT_Slot C_S3 \"3.0\"\n",
+                                         "CT_Slot C_S3 \"3.1\"\n",
+                                         "CT_Slot C_S5 \"5.0\"\n" };
+    struct nf_history h;
+    struct timeline t;
+    char *text;
+
+    open_eventful(&h, &t);
+    text = drawn(gantt_paje, &t);
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, slots[i]));
+    free(text);
+    timeline_fini(&t);
+    nf_history_fini(&h);
+}
+
 /* ---- SVG ---- */
 
 /* Elements are closed in order, and nothing else has < or &. */
@@ -523,6 +542,7 @@ static CU_TestInfo tests[] = {
       chrome_and_perfetto_get_what_their_document_says },
     { "ViTE gets a Paje file that defines all it uses",
       vite_gets_a_paje_file_that_defines_all_it_uses },
+    { "ViTE shows which slot a row is", vite_shows_which_slot_a_row_is },
     { "the picture is XML and has what happened",
       the_picture_is_xml_and_has_what_happened },
     { "the picture of a large job is not large",
