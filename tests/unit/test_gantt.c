@@ -451,6 +451,31 @@ static void vite_shows_which_slot_a_row_is(void)
     nf_history_fini(&h);
 }
 
+/* ViTE shades every bar from light to dark, so near colours look the same: a
+ * dead slave looked idle. */
+static void vite_shows_who_is_absent(void)
+{
+    struct nf_history h;
+    struct timeline t;
+    char *text;
+    const char *absent, *idle;
+    double a[3], b[3];
+
+    open_eventful(&h, &t);
+    text = drawn(gantt_paje, &t);
+    absent = strstr(text, "\"absent\" \"");
+    idle = strstr(text, "\"idle\" \"");
+    CU_ASSERT_TRUE_FATAL(absent != NULL && idle != NULL);
+    CU_ASSERT_EQUAL(
+        sscanf(absent, "\"absent\" \"%lf %lf %lf\"", &a[0], &a[1], &a[2]), 3);
+    CU_ASSERT_EQUAL(
+        sscanf(idle, "\"idle\" \"%lf %lf %lf\"", &b[0], &b[1], &b[2]), 3);
+    CU_ASSERT_TRUE(a[0] + a[1] + a[2] < 0.7 * (b[0] + b[1] + b[2]));
+    free(text);
+    timeline_fini(&t);
+    nf_history_fini(&h);
+}
+
 /* ---- SVG ---- */
 
 /* Elements are closed in order, and nothing else has < or &. */
@@ -543,6 +568,7 @@ static CU_TestInfo tests[] = {
     { "ViTE gets a Paje file that defines all it uses",
       vite_gets_a_paje_file_that_defines_all_it_uses },
     { "ViTE shows which slot a row is", vite_shows_which_slot_a_row_is },
+    { "ViTE shows who is absent", vite_shows_who_is_absent },
     { "the picture is XML and has what happened",
       the_picture_is_xml_and_has_what_happened },
     { "the picture of a large job is not large",
