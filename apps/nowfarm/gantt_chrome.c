@@ -213,9 +213,9 @@ static enum nf_status put_outstanding(struct chrome *c)
             continue;
         begin_event(c);
         fprintf(c->to,
-                "{\"ph\":\"C\",\"name\":\"outstanding units\","
+                "{\"ph\":\"C\",\"name\":\"units\","
                 "\"pid\":%d,\"tid\":%d,\"ts\":%" PRId64
-                ",\"args\":{\"units\":%" PRId64 "}}",
+                ",\"args\":{\"outstanding\":%" PRId64 "}}",
                 MASTER_PID, MASTER_PID, changes[i].at_us, units);
     }
     nf_free(changes);

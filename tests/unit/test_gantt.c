@@ -220,7 +220,7 @@ static void check_event(const json_t *events, const json_t *event)
         CU_ASSERT_TRUE(number(event, "dur") >= 0);
         CU_ASSERT_TRUE(json_is_string(json_object_get(event, "cat")));
     } else if (strcmp(ph, "C") == 0) {
-        number(json_object_get(event, "args"), "units");
+        number(json_object_get(event, "args"), "outstanding");
     } else if (strcmp(ph, "f") == 0) {
         check_flow(events, event);
     } else if (strcmp(ph, "i") == 0) {
