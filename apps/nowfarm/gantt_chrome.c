@@ -1,6 +1,10 @@
 /* Chrome's trace event format ("Trace Event Format", the JSON object form):
- * processes are slaves, threads their slots; process 0 is the master.  Times
- * are microseconds. */
+ * processes are slaves, threads their slots; process 1 is the master.  Times
+ * are microseconds.
+ *
+ * Perfetto thinks of a kernel's numbers: 0 is nobody, and thread 0 of a process
+ * is the thread with the number of the process.  So threads are numbered on
+ * from the last process, over all slaves: no number is used for two things. */
 #include "config.h"
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,7 +12,7 @@
 #include "apps/nowfarm/gantt.h"
 #include "common/base/alloc.h"
 
-enum { MASTER_PID = 0 };
+enum { MASTER_PID = 1 };
 
 struct chrome {
     FILE *to;
@@ -19,7 +23,12 @@ struct chrome {
 
 static uint32_t pid_of(uint32_t slave)
 {
-    return slave + 1;
+    return MASTER_PID + 1 + slave;
+}
+
+static uint32_t tid_of(const struct timeline *t, uint32_t row)
+{
+    return pid_of(t->h->nslaves) + row;
 }
 
 static void begin_event(struct chrome *c)
@@ -46,15 +55,15 @@ static void name_process(struct chrome *c, uint32_t pid, const char *name)
     begin_event(c);
     fprintf(c->to,
             "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,"
-            "\"tid\":0,\"args\":{\"name\":",
-            pid);
+            "\"tid\":%u,\"args\":{\"name\":",
+            pid, pid);
     put_text(c->to, name);
     fputs("}}", c->to);
     begin_event(c);
     fprintf(c->to,
             "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,"
-            "\"tid\":0,\"args\":{\"sort_index\":%u}}",
-            pid, pid);
+            "\"tid\":%u,\"args\":{\"sort_index\":%u}}",
+            pid, pid, pid);
 }
 
 static void name_thread(struct chrome *c, uint32_t pid, uint32_t tid,
@@ -75,7 +84,7 @@ static void name_all(struct chrome *c)
     char name[160];
 
     name_process(c, MASTER_PID, "master");
-    name_thread(c, MASTER_PID, 0, "sends");
+    name_thread(c, MASTER_PID, MASTER_PID, "sends");
     for (uint32_t i = 0; i < c->t->nrows; i++) {
         const struct row *row = &c->t->rows[i];
         const struct nf_history_slave *slave = &h->slaves[row->slave];
@@ -86,7 +95,7 @@ static void name_all(struct chrome *c)
             name_process(c, pid_of(row->slave), name);
         }
         snprintf(name, sizeof(name), "slot %u", row->slot);
-        name_thread(c, pid_of(row->slave), row->slot, name);
+        name_thread(c, pid_of(row->slave), tid_of(c->t, i), name);
     }
 }
 
@@ -155,8 +164,8 @@ static void put_sends(struct chrome *c)
         begin_event(c);
         fprintf(c->to,
                 "{\"ph\":\"X\",\"name\":\"send\",\"cat\":\"master\","
-                "\"pid\":%d,\"tid\":0,\"ts\":%" PRId64 ",\"dur\":%" PRId64,
-                MASTER_PID, from_us, chunk->master_us);
+                "\"pid\":%d,\"tid\":%d,\"ts\":%" PRId64 ",\"dur\":%" PRId64,
+                MASTER_PID, MASTER_PID, from_us, chunk->master_us);
         put_chunk_args(c->to, chunk);
         fputc('}', c->to);
         if (!chunk->measured || chunk->fate != NF_FATE_ANSWERED)
@@ -164,8 +173,8 @@ static void put_sends(struct chrome *c)
         begin_event(c);
         fprintf(c->to,
                 "{\"ph\":\"s\",\"name\":\"lease\",\"cat\":\"lease\","
-                "\"id\":%" PRIu64 ",\"pid\":%d,\"tid\":0,\"ts\":%" PRId64 "}",
-                chunk->lease, MASTER_PID, from_us);
+                "\"id\":%" PRIu64 ",\"pid\":%d,\"tid\":%d,\"ts\":%" PRId64 "}",
+                chunk->lease, MASTER_PID, MASTER_PID, from_us);
     }
 }
 
@@ -181,9 +190,9 @@ static void put_losses(struct chrome *c)
         begin_event(c);
         fprintf(c->to,
                 "{\"ph\":\"i\",\"s\":\"p\",\"name\":\"lost\","
-                "\"cat\":\"loss\",\"pid\":%u,\"tid\":0,\"ts\":%" PRId64
+                "\"cat\":\"loss\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRId64
                 ",\"args\":{\"reason\":",
-                pid_of(stay->slave), stay->to_us);
+                pid_of(stay->slave), pid_of(stay->slave), stay->to_us);
         put_text(c->to, stay->reason);
         fputs("}}", c->to);
     }
@@ -204,10 +213,10 @@ static enum nf_status put_outstanding(struct chrome *c)
             continue;
         begin_event(c);
         fprintf(c->to,
-                "{\"ph\":\"C\",\"name\":\"outstanding units\","
-                "\"pid\":%d,\"tid\":0,\"ts\":%" PRId64
-                ",\"args\":{\"units\":%" PRId64 "}}",
-                MASTER_PID, changes[i].at_us, units);
+                "{\"ph\":\"C\",\"name\":\"units\","
+                "\"pid\":%d,\"tid\":%d,\"ts\":%" PRId64
+                ",\"args\":{\"outstanding\":%" PRId64 "}}",
+                MASTER_PID, MASTER_PID, changes[i].at_us, units);
     }
     nf_free(changes);
     return NF_OK;
@@ -249,7 +258,7 @@ enum nf_status gantt_chrome(FILE *to, const struct timeline *t)
     put_sends(&c);
     for (uint32_t i = 0; i < t->nrows; i++) {
         c.pid = pid_of(t->rows[i].slave);
-        c.tid = t->rows[i].slot;
+        c.tid = tid_of(t, i);
         timeline_walk(t, &t->rows[i], on_span, &c);
     }
     put_losses(&c);

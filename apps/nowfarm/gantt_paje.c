@@ -29,7 +29,8 @@ static const char header[] =
     "0 CT_Slot CT_Slave Slot\n1 ST_Slot CT_Slot \"Slot state\"\n"
     "2 VT_Units CT_Job \"Outstanding units\" \"0.2 0.4 0.6\"\n";
 
-/* As in the picture; "absent" is not drawn there. */
+/* As in the picture; "absent" is not drawn there, and looks here like what is
+ * between the rows of ViTE: white could not be told from idle. */
 static const struct {
     const char *alias, *color;
 } values[SPAN_KINDS + 1] = {
@@ -40,7 +41,7 @@ static const struct {
     [SPAN_LOST] = { "V_lost", "0.84 0.27 0.15" },
     [SPAN_CANCELLED] = { "V_cancelled", "0.55 0.51 0.62" },
     [SPAN_OPEN] = { "V_unfinished", "0.60 0.75 0.66" },
-    [SPAN_KINDS] = { "V_absent", "1.00 1.00 1.00" },
+    [SPAN_KINDS] = { "V_absent", "0.50 0.50 0.59" },
 };
 
 /* An event of a row, to be sorted among those of all rows. */
@@ -139,8 +140,9 @@ static void put_containers(struct paje *p)
                     host);
             put_name(p->to, name);
         }
-        snprintf(name, sizeof(name), "slave %u slot %u", slave->number,
-                 row->slot);
+        /* short, since ViTE cuts long names at the end, where these differ;
+           but each once, since pj_dump says nothing of what is around it */
+        snprintf(name, sizeof(name), "%u.%u", slave->number, row->slot);
         fprintf(p->to, "4 0.000000 C_R%u CT_Slot C_S%u ", i, slave->number);
         put_name(p->to, name);
     }

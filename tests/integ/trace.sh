@@ -53,6 +53,13 @@ drawn() {
             eval 'pj_dump x.paje > dump 2> dump.err && [ ! -s dump.err ] &&
                 grep -q "^State.*compute" dump'
     fi
+    if have vite vite; then
+        HOME=$work QT_QPA_PLATFORM=offscreen timeout 60 \
+            vite -e vite.svg x.paje > vite.log 2>&1
+        check "$1: ViTE reads the Paje file" \
+            grep -q "^0 errors and 0 warnings" vite.log
+        check "$1: ViTE draws it" grep -q "</svg>" vite.svg
+    fi
     if have xmllint libxml2-utils; then
         check "$1: the picture is XML" xmllint --noout x.svg
     fi

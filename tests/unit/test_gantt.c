@@ -220,7 +220,7 @@ static void check_event(const json_t *events, const json_t *event)
         CU_ASSERT_TRUE(number(event, "dur") >= 0);
         CU_ASSERT_TRUE(json_is_string(json_object_get(event, "cat")));
     } else if (strcmp(ph, "C") == 0) {
-        number(json_object_get(event, "args"), "units");
+        number(json_object_get(event, "args"), "outstanding");
     } else if (strcmp(ph, "f") == 0) {
         check_flow(events, event);
     } else if (strcmp(ph, "i") == 0) {
@@ -231,10 +231,12 @@ static void check_event(const json_t *events, const json_t *event)
     }
 }
 
-/* Slices of one thread lie beside each other. */
+/* Slices of one thread lie beside each other; and a thread has a number of its
+ * own: Perfetto takes thread 0 of process 1 for thread 1. */
 static void check_slices(const json_t *events)
 {
-    double end[16][16] = { { 0 } };
+    double end[16] = { 0 };
+    int owner[16] = { 0 };
     size_t i;
     json_t *event;
 
@@ -243,11 +245,14 @@ static void check_slices(const json_t *events)
         const char *ph = json_string_value(json_object_get(event, "ph"));
         int pid = (int)number(event, "pid"), tid = (int)number(event, "tid");
 
-        CU_ASSERT_TRUE_FATAL(pid >= 0 && pid < 16 && tid >= 0 && tid < 16);
+        CU_ASSERT_TRUE_FATAL(pid > 0 && pid < 16 && tid > 0 && tid < 16);
+        CU_ASSERT_TRUE(owner[tid] == 0 || owner[tid] == pid);
+        CU_ASSERT_TRUE(owner[pid] == 0 || owner[pid] == pid);
+        owner[tid] = owner[pid] = pid;
         if (strcmp(ph, "X") != 0)
             continue;
-        CU_ASSERT_TRUE(number(event, "ts") >= end[pid][tid]);
-        end[pid][tid] = number(event, "ts") + number(event, "dur");
+        CU_ASSERT_TRUE(number(event, "ts") >= end[tid]);
+        end[tid] = number(event, "ts") + number(event, "dur");
     }
 }
 
@@ -432,6 +437,50 @@ static void vite_gets_a_paje_file_that_defines_all_it_uses(void)
     }
 }
 
+/* ViTE shows the first few letters of a name: rows must differ in these. */
+static void vite_shows_which_slot_a_row_is(void)
+{
+    static const char *const slots[] = { "CT_Slot C_S3 \"3.0\"\n",
+                                         "CT_Slot C_S3 \"3.1\"\n",
+                                         "CT_Slot C_S5 \"5.0\"\n" };
+    struct nf_history h;
+    struct timeline t;
+    char *text;
+
+    open_eventful(&h, &t);
+    text = drawn(gantt_paje, &t);
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, slots[i]));
+    free(text);
+    timeline_fini(&t);
+    nf_history_fini(&h);
+}
+
+/* ViTE shades every bar from light to dark, so near colours look the same: a
+ * dead slave looked idle. */
+static void vite_shows_who_is_absent(void)
+{
+    struct nf_history h;
+    struct timeline t;
+    char *text;
+    const char *absent, *idle;
+    double a[3], b[3];
+
+    open_eventful(&h, &t);
+    text = drawn(gantt_paje, &t);
+    absent = strstr(text, "\"absent\" \"");
+    idle = strstr(text, "\"idle\" \"");
+    CU_ASSERT_TRUE_FATAL(absent != NULL && idle != NULL);
+    CU_ASSERT_EQUAL(
+        sscanf(absent, "\"absent\" \"%lf %lf %lf\"", &a[0], &a[1], &a[2]), 3);
+    CU_ASSERT_EQUAL(
+        sscanf(idle, "\"idle\" \"%lf %lf %lf\"", &b[0], &b[1], &b[2]), 3);
+    CU_ASSERT_TRUE(a[0] + a[1] + a[2] < 0.7 * (b[0] + b[1] + b[2]));
+    free(text);
+    timeline_fini(&t);
+    nf_history_fini(&h);
+}
+
 /* ---- SVG ---- */
 
 /* Elements are closed in order, and nothing else has < or &. */
@@ -523,6 +572,8 @@ static CU_TestInfo tests[] = {
       chrome_and_perfetto_get_what_their_document_says },
     { "ViTE gets a Paje file that defines all it uses",
       vite_gets_a_paje_file_that_defines_all_it_uses },
+    { "ViTE shows which slot a row is", vite_shows_which_slot_a_row_is },
+    { "ViTE shows who is absent", vite_shows_who_is_absent },
     { "the picture is XML and has what happened",
       the_picture_is_xml_and_has_what_happened },
     { "the picture of a large job is not large",
