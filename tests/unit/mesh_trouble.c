@@ -393,8 +393,12 @@ void play_closed_death(void)
     if (me == 0)
         nf_mesh_close(join(context, 5, false));
     meet(mesh, 1);
-    if (me == 1)
+    if (me == 1) { /* not before the others know that it was there */
+        await_word(0);
+        await_word(2);
         raise(SIGKILL);
+    }
+    tell(1);
     expect_left(mesh, 1);
     if (me == 0) {
         usleep(300000); /* in the context of the other mesh it is told again */

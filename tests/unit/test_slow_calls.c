@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include "common/net/net.h"
 #include "nowfarm.h"
-#include "tests/unit/nf_unit.h"
 #include "tests/unit/own_pvm.h"
 
 enum { SLAVES = 2, TIMEOUT_US = 2000000, CALL_US = 250000 };
@@ -160,17 +159,11 @@ int main(void)
         { "slow calls over PVM", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL,
     };
-    int status;
 
     if (getenv(NF_SLAVE_VARIABLE) != NULL) {
         nf_run(&app, NULL, NULL, NULL); /* a slave: does not return */
         return 1;
     }
     alarm(240); /* a hang is a failure */
-    status = own_pvm_begin();
-    if (status != 0)
-        return status;
-    status = nf_unit_main(suites);
-    own_pvm_end();
-    return status;
+    return own_pvm_run(suites);
 }
