@@ -22,7 +22,7 @@ set -u
 cd "$(dirname "$(readlink -f "$0")")" || exit 1
 . .ci/setup.sh
 
-build=build lists=.ci/packages configure_options=
+build=build lists=".ci/packages .ci/packages-check" configure_options=
 fuzz=no valgrind=no
 unset NF_QUICK
 for option; do
@@ -147,6 +147,7 @@ ask_for_sudo $lists || {
     summary
 }
 need "packages" install_packages
+need "packages of the tests" install_packages .ci/packages-check
 [ $fuzz = no ] || fuzz_all
 prepare_pvm
 tell_of_distclean
