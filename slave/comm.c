@@ -464,6 +464,7 @@ static void sleep_or_not(struct nf_slave *s)
     if (!sleeps)
         return;
     s->port->may_linger = s->comm.with_slots == 0;
+    s->port->is_brief = false;
     nf_port_wait(s->port, nf_groups_sleep_us(s, sleep_us(s)));
     pthread_mutex_lock(&s->done_lock);
     s->comm_sleeps = false;
@@ -504,7 +505,7 @@ static enum nf_status turn(struct nf_worker *w,
     /* with short leases waiting, a look at the port for each would cost as
      * much as the lease */
     if (is_lingering(s)) {
-        s->port->may_linger = true;
+        s->port->may_linger = s->port->is_brief = true;
         nf_port_wait(s->port, nf_groups_sleep_us(s, sleep_us(s)));
         status = receive(s, 1);
     } else if (s->comm.head == NULL || ++s->comm.turns % TURNS_UNHEARD == 0) {

@@ -188,6 +188,8 @@ struct nf_port {
     bool may_linger;   /**< set by the user of the port: nobody is going to
                             call nf_port_wake, so nf_port_wait need not heed
                             it */
+    bool is_brief;     /**< likewise: the next message is expected so soon that
+                            to sleep may not be worth while */
 };
 
 /** Queue @p msg for the master and send what credit allows. */

@@ -118,13 +118,15 @@ static enum nf_status pvm_port_receive(struct nf_port *port,
     }
 }
 
-/* Wait within libpvm, which saves system calls.  Whoever else is ready to run
- * on this processor comes first: what is waited for is often just what he is
- * about to send, and to find it costs less than to sleep and be woken. */
+/* Wait within libpvm, which saves system calls.  Before a brief sleep whoever
+ * else is ready to run on this processor has a turn: what is waited for is often
+ * just what he is about to send, and to find it costs less than to be woken. */
 static enum nf_status linger(struct port_pvm *p, int64_t timeout_us)
 {
-    sched_yield();
-    p->stashed = nf_pvm_receive(0, &p->stash) == NF_OK;
+    if (p->base.is_brief) {
+        sched_yield();
+        p->stashed = nf_pvm_receive(0, &p->stash) == NF_OK;
+    }
     if (!p->stashed)
         p->stashed = nf_pvm_receive(timeout_us, &p->stash) == NF_OK;
     return p->stashed ? NF_OK : NF_WAIT;
