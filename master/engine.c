@@ -194,6 +194,8 @@ static void take(struct engine *e)
         if (status == NF_OK)
             handle(e, &ev, nf_now_us());
     }
+    if (status == NF_WAIT)
+        nf_members_all_heard(e);
     if (status == NF_ERR_NOMEM)
         nf_engine_end(e, status, "out of memory for a message");
     else if (status < 0)
@@ -463,7 +465,8 @@ static void fill_report(struct engine *e)
     if (e->farm != NULL)
         nf_farm_get_stats(e->farm, &stats);
     r->units = e->app->units;
-    r->done_units = stats.done - stats.held; /* those are not at home */
+    /* those that are held are not at home */
+    r->done_units = stats.done - stats.held - e->uncollected_units;
     r->failed_units = stats.given_up;
     r->slaves = e->max_slaves;
     r->slots = e->max_slots;

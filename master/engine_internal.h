@@ -126,6 +126,8 @@ struct engine {
     struct event_base *base;
     struct event *tick, *wake, *more;
     int64_t company_us; /**< last nf_members_keep_company() that looked */
+    int64_t unread_us;  /**< spent in such calls since all had been read */
+    uint64_t uncollected_units; /**< accepted, but the job ended before collect() */
     struct event **watches;
     int *watched;
     int *group_fds; /**< room for list_fds() in engine.c */
@@ -224,9 +226,11 @@ void nf_members_ping(struct engine *e, int64_t now_us);
 /** To be called before each call of the application that may take seconds: such
  *  signs of life, and a look for a stop.  @return false: the job is to end */
 bool nf_members_keep_company(struct engine *e);
-/** Such calls kept us from listening for @p deaf_us: no slave is the more silent
- *  for it. */
-void nf_members_excuse(struct engine *e, int64_t deaf_us);
+/** Such calls kept us from listening for @p deaf_us: until all that came
+ *  meanwhile has been read, no slave is the more silent for it. */
+void nf_members_were_unheard(struct engine *e, int64_t deaf_us);
+/** All that came has been read. */
+void nf_members_all_heard(struct engine *e);
 /** The job is over: name the hosts that were still awaited. */
 void nf_members_name_missing(struct engine *e);
 struct slave *nf_members_find(struct engine *e, uint32_t farm_id,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "master/engine_internal.h"
 
@@ -433,8 +434,8 @@ void nf_members_begin(struct engine *e, int64_t now_us)
         return;
     }
     for (uint32_t i = 0; i < e->nslaves && !e->done; i++)
-        if (e->slaves[i].state == SLAVE_READY)
-            nf_members_join(e, i, now_us);
+        if (e->slaves[i].state == SLAVE_READY) /* the inputs may take long */
+            nf_members_join(e, i, nf_now_us());
 }
 
 bool nf_members_join_next(struct engine *e, int64_t now_us)

@@ -134,29 +134,39 @@ static void cancel_lease(struct engine *e, const struct nf_action *a)
 
 /* ---------------------------------------------------------------- results */
 
+/* Hand a unit to the application.  @return false: it did not take it */
+static bool collect(struct engine *e, uint64_t unit, const uint8_t *data,
+                    uint64_t bytes)
+{
+    enum nf_status status;
+
+    if (!nf_members_keep_company(e))
+        return false;
+    status = e->app->collect(e->app->user, unit, data, (size_t)bytes);
+    if (status != NF_OK)
+        nf_engine_end(e, NF_ERR_FAILED, "result of unit %" PRIu64 ": %s", unit,
+                      nf_strerror(status));
+    return status == NF_OK;
+}
+
+/* An application that failed is not called again, nor one that is to stop. */
 static void merge(struct engine *e, const struct nf_action *a,
                   const struct cause *cause)
 {
     const struct nf_result_msg *m = cause->result;
-    const struct nf_app *app = e->app;
     const uint8_t *data = cause->data;
-    enum nf_status status = NF_OK;
+    bool takes = e->status == NF_OK;
 
-    if (app->collect == NULL || m == NULL || e->hold)
+    if (e->app->collect == NULL || m == NULL || e->hold)
         return;
     for (uint64_t i = m->first; i < a->first; i++)
         data += nf_layout_unit_bytes(&m->layout, i - m->first);
-    for (uint64_t i = a->first; i < a->first + a->count && status == NF_OK;
-         i++) {
+    for (uint64_t i = a->first; i < a->first + a->count; i++) {
         uint64_t bytes = nf_layout_unit_bytes(&m->layout, i - m->first);
 
-        if (!nf_members_keep_company(e))
-            return;
-        status = app->collect(app->user, i, data, (size_t)bytes);
+        takes = takes && collect(e, i, data, bytes);
+        e->uncollected_units += !takes;
         data += bytes;
-        if (status != NF_OK)
-            nf_engine_end(e, NF_ERR_FAILED, "result of unit %" PRIu64 ": %s", i,
-                          nf_strerror(status));
     }
 }
 
@@ -234,11 +244,12 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
 
     if (cause == NULL)
         cause = &none;
-    /* an application that failed is not called again */
-    for (size_t i = 0; i < actions->count && e->status == NF_OK; i++) {
+    for (size_t i = 0; i < actions->count; i++) {
         /* carrying out an action calls no farm event, so the list stays */
         const struct nf_action *a = &actions->list[i];
 
+        if (e->status != NF_OK && a->kind != NF_ACT_ACCEPT)
+            continue;
         switch (a->kind) {
         case NF_ACT_SEND:
             send_lease(e, a, now_us);
@@ -268,7 +279,7 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
             break;
         }
     }
-    nf_members_excuse(e, nf_now_us() - begun_us);
+    nf_members_were_unheard(e, nf_now_us() - begun_us);
     tell_lost_results(e);
     arm(e, actions->wake_us, now_us);
 }

@@ -16,6 +16,8 @@ static const int64_t PING_US = 1000000;
 static const int64_t COMPANY_US = 2000000;
 /* In less than this nothing that slaves send gets old. */
 static const int64_t DEAF_US = 10000;
+/* Nobody is taken for alive for longer because messages never cease. */
+static const int64_t UNREAD_MOST_US = 60 * 1000000LL;
 /* A slave that was spawned must say hello within this. */
 static const int64_t HELLO_LIMIT_US = 30 * 1000000LL;
 /* With no slave for this long, though some may come back, the job ends. */
@@ -27,7 +29,8 @@ static void check_new(struct engine *e, uint32_t peer, int64_t now_us)
 
     if (slave->joined ||
         (slave->state != SLAVE_NEW && slave->state != SLAVE_READY) ||
-        now_us - slave->heard_us <= e->options->heartbeat_timeout_us)
+        now_us - e->unread_us - slave->heard_us <=
+            e->options->heartbeat_timeout_us)
         return;
     nf_engine_notice(e, "%s left out: silent since it was started",
                      slave->label);
@@ -141,17 +144,26 @@ bool nf_members_keep_company(struct engine *e)
         e->company_us = now_us;
         ping(e, now_us); /* all: what they were sent may still wait here */
     }
-    return true;
+    return e->status == NF_OK;
 }
 
-void nf_members_excuse(struct engine *e, int64_t deaf_us)
+static void set_unread(struct engine *e, int64_t unread_us)
 {
-    if (deaf_us < DEAF_US)
-        return;
-    for (uint32_t i = 0; i < e->nslaves; i++)
-        e->slaves[i].heard_us += deaf_us;
+    e->unread_us = unread_us;
     if (e->farm != NULL)
-        nf_farm_excuse(e->farm, deaf_us);
+        nf_farm_set_unread(e->farm, unread_us);
+}
+
+void nf_members_were_unheard(struct engine *e, int64_t deaf_us)
+{
+    if (deaf_us >= DEAF_US && e->unread_us < UNREAD_MOST_US)
+        set_unread(e, e->unread_us + deaf_us);
+}
+
+void nf_members_all_heard(struct engine *e)
+{
+    if (e->unread_us > 0)
+        set_unread(e, 0);
 }
 
 void nf_members_tick(struct engine *e, int64_t now_us)

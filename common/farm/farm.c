@@ -521,20 +521,20 @@ void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us)
         farm->slaves[slave].heard_us = now_us;
 }
 
-void nf_farm_excuse(struct nf_farm *farm, int64_t deaf_us)
+void nf_farm_set_unread(struct nf_farm *farm, int64_t unread_us)
 {
-    for (uint32_t i = 0; i < farm->env.max_slots; i++)
-        if (farm->slaves[i].live)
-            farm->slaves[i].heard_us += deaf_us;
+    farm->unread_us = unread_us;
 }
 
 static void lose_silent(struct nf_farm *farm)
 {
+    int64_t until_us = farm->now_us - farm->unread_us;
+
     for (uint32_t i = 0; i < farm->env.max_slots; i++) {
         struct nf_action *act;
 
         if (!farm->slaves[i].live ||
-            farm->now_us - farm->slaves[i].heard_us <= farm->silence_limit_us)
+            until_us - farm->slaves[i].heard_us <= farm->silence_limit_us)
             continue;
         act = nf_farm_act(farm, NF_ACT_LOST);
         if (act)

@@ -183,9 +183,9 @@ bool nf_farm_next_held(const struct nf_farm *farm, uint64_t from,
 /** Anything was heard of @p slave.  O(1), no actions. */
 void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us);
 
-/** The caller could not listen for @p deaf_us: nobody counts as the more silent
- *  for it.  O(slots), no actions. */
-void nf_farm_excuse(struct nf_farm *farm, int64_t deaf_us);
+/** From now on: what came to the caller in the last @p unread_us may not have been
+ *  handed in yet, so nobody counts as silent for that time.  0: all was. */
+void nf_farm_set_unread(struct nf_farm *farm, int64_t unread_us);
 
 /** Does the policy want messages left where they are until its wake-up has come
  *  and nf_farm_timer() was called?  So sleeps the literal loop of the paper;

@@ -39,7 +39,7 @@ struct nf_farm {
     void *sizer, *pacer;
     uint32_t max_attempts;
     uint64_t most_returned; /* units of a returned range sent at once */
-    int64_t silence_limit_us, next_tick_us;
+    int64_t silence_limit_us, next_tick_us, unread_us;
 
     struct nf_pool pool;
     struct nf_farm_slot *slots;

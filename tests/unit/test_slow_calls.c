@@ -2,8 +2,11 @@
  * PVM: no slave ends for want of a word from the master, none is taken for
  * dead, and a stop is heeded. */
 #include "config.h"
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "common/net/net.h"
 #include "nowfarm.h"
@@ -13,13 +16,28 @@ enum { SLAVES = 2, TIMEOUT_US = 2000000, CALL_US = 250000 };
 
 static volatile int stop;
 
+/* The unit that stops its slave for good, by its input; others are the unit. */
+#define STOPPER UINT64_MAX
+
 /* What the application does in the master. */
 struct tally {
     useconds_t split_us, collect_us; /* that a call takes */
     unsigned stops_at;               /* call of collect(); 0: none */
     unsigned splits, collects;
     uint64_t sum;
+    bool one_stops;    /* the first that is handed out with 10 at home */
+    unsigned lost_at;  /* call of collect() before a slave was lost */
 };
+
+static struct tally *noticing;
+
+static void notice(void *user, const char *line)
+{
+    (void)user;
+    if (strstr(line, "lost slave") != NULL && noticing->lost_at == 0)
+        noticing->lost_at = noticing->collects;
+    fprintf(stderr, "nowfarm: %s\n", line);
+}
 
 static enum nf_status split(void *user, uint64_t unit, struct nf_buf *input)
 {
@@ -30,7 +48,8 @@ static enum nf_status split(void *user, uint64_t unit, struct nf_buf *input)
     tally->splits++;
     if (to == NULL)
         return NF_ERR_NOMEM;
-    *to = unit;
+    *to = tally->one_stops && tally->collects > 10 ? STOPPER : unit;
+    tally->one_stops &= *to != STOPPER;
     return NF_OK;
 }
 
@@ -39,8 +58,11 @@ static int compute(const struct nf_work *work)
     const uint64_t *units = work->input;
     uint64_t *to = nf_buf_reserve(work->result, work->count * sizeof(*to));
 
-    for (uint64_t i = 0; to != NULL && i < work->count; i++)
+    for (uint64_t i = 0; to != NULL && i < work->count; i++) {
+        if (units[i] == STOPPER)
+            raise(SIGSTOP);
         to[i] = units[i];
+    }
     return to == NULL;
 }
 
@@ -76,12 +98,13 @@ static enum nf_status run(const char *policy, uint64_t units,
         .heartbeat_timeout_us = TIMEOUT_US,
         .slave_program = NF_BUILDDIR "/tests/unit/test_slow_calls",
         .stop = &stop,
+        .notice = notice,
     };
     struct nf_app job = app;
     struct nf_error err = { .text = "" };
     enum nf_status status;
 
-    job.user = tally;
+    job.user = noticing = tally;
     job.units = units;
     stop = 0;
     status = nf_run(&job, &options, report_p, &err);
@@ -142,6 +165,20 @@ static void test_stop(void)
 
     CU_ASSERT_EQUAL(run("gss", 64, &tally, &report), NF_ERR_INTERRUPTED);
     CU_ASSERT_EQUAL(tally.collects, 3);
+    CU_ASSERT_EQUAL(report.done_units, 3);
+}
+
+/* The master has little time to listen, but has: the dead are noticed. */
+static void test_silence(void)
+{
+    enum { UNITS = 600 };
+    struct nf_report report = { .units = 0 };
+    struct tally tally = { .collect_us = 15000, .one_stops = true };
+
+    CU_ASSERT_EQUAL(run("send", UNITS, &tally, &report), NF_OK);
+    CU_ASSERT_EQUAL(report.lost_slaves, 1);
+    CU_ASSERT_EQUAL(tally.sum, UNITS * (UNITS + 1) / 2);
+    CU_ASSERT(tally.lost_at > 0 && tally.lost_at < UNITS - 100);
 }
 
 static CU_TestInfo tests[] = {
@@ -149,6 +186,7 @@ static CU_TestInfo tests[] = {
     { "nor while those of whole chunks are", test_collect_chunks },
     { "nor while inputs are made slowly", test_split },
     { "nor while those of many chunks are", test_split_singly },
+    { "a slave that really is silent is lost", test_silence },
     { "a stop is heeded between two calls", test_stop },
     CU_TEST_INFO_NULL,
 };
