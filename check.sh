@@ -146,8 +146,7 @@ ask_for_sudo $lists || {
     fails "packages"
     summary
 }
-need "packages" install_packages
-need "packages of the tests" install_packages .ci/packages-check
+need "packages" install_packages .ci/packages .ci/packages-check
 [ $fuzz = no ] || fuzz_all
 prepare_pvm
 tell_of_distclean

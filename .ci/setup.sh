@@ -48,15 +48,16 @@ ask_for_sudo() { # LIST...
     return 1
 }
 
-# Install what .ci/packages or the named list has and is missing; touch apt only
+# Install what .ci/packages or the named lists have and is missing; touch apt only
 # then.
-install_packages() { # [LIST]
-    local missing list=${1:-.ci/packages}
+install_packages() { # [LIST...]
+    local missing
+    [ $# -gt 0 ] || set -- .ci/packages
     if ! command -v dpkg-query > /dev/null; then
-        say "not a Debian system: install the like of $list by hand"
+        say "not a Debian system: install the like of $* by hand"
         return 0
     fi
-    missing=$(missing_packages "$list")
+    missing=$(missing_packages "$@")
     [ -n "$missing" ] || return 0
     say "installing $missing"
     # shellcheck disable=SC2086
