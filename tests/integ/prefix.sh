@@ -113,7 +113,9 @@ sleep 0.2
 kill -9 "$(slave_pids | tail -n 1)"
 await 30
 same "a member killed: exit status" "$rc" 1
-same "a member killed: one line" "$(err_lines)" 1
+# libpvm has a line of its own for who writes to a task that has just ended
+same "a member killed: one line" \
+    "$(grep -cv '^libpvm \[.*Broken pipe$' "$work/err")" 1
 check "a member killed: its name" err_says 'rank [12] on [^ ]+'
 check "a member killed: no file" test -z "$(find . -name '.nowfarm-*' \
     -o -name x.rows)"
