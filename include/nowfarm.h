@@ -124,8 +124,8 @@ struct nf_work {
  *  end when the master has been silent for 7 s (if results are combined by a
  *  function of the application, and the heartbeat time-out is more than 4 s: 3 s
  *  longer than that), so no call of these may take longer than 4 s, nor all
- *  calls for the units that are handed out at one time, or come in one message,
- *  longer than half a minute.  A slave that is just being started is given up
+ *  calls for the units that are handed out at one time (at the begin: to all
+ *  slaves together), or come in one message, longer than half a minute.  A slave that is just being started is given up
  *  and tried anew if they leave it without an answer for 8 s. */
 struct nf_app {
     const char *name; /**< [a-z0-9_-]+; same in master and slaves */

@@ -127,6 +127,8 @@ struct engine {
     struct event *tick, *wake, *more;
     int64_t company_us; /**< last nf_members_keep_company() that looked */
     int64_t unread_us;  /**< spent in such calls since all had been read */
+    int64_t dry_us, before_dry_us; /**< first look since then that found nothing,
+                                        or 0; unread_us at that time */
     uint64_t uncollected_units; /**< accepted, but the job ended before collect() */
     struct event **watches;
     int *watched;
@@ -229,8 +231,8 @@ bool nf_members_keep_company(struct engine *e);
 /** Such calls kept us from listening for @p deaf_us: until all that came
  *  meanwhile has been read, no slave is the more silent for it. */
 void nf_members_were_unheard(struct engine *e, int64_t deaf_us);
-/** All that came has been read. */
-void nf_members_all_heard(struct engine *e);
+/** There is nothing to read just now. */
+void nf_members_all_heard(struct engine *e, int64_t now_us);
 /** The job is over: name the hosts that were still awaited. */
 void nf_members_name_missing(struct engine *e);
 struct slave *nf_members_find(struct engine *e, uint32_t farm_id,

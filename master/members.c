@@ -433,7 +433,8 @@ void nf_members_begin(struct engine *e, int64_t now_us)
         nf_emulated_arm(e->emulated, now_us, false);
         return;
     }
-    for (uint32_t i = 0; i < e->nslaves && !e->done; i++)
+    for (uint32_t i = 0; i < e->nslaves && !e->done && e->status == NF_OK;
+         i++)
         if (e->slaves[i].state == SLAVE_READY) /* the inputs may take long */
             nf_members_join(e, i, nf_now_us());
 }

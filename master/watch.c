@@ -16,6 +16,9 @@ static const int64_t PING_US = 1000000;
 static const int64_t COMPANY_US = 2000000;
 /* In less than this nothing that slaves send gets old. */
 static const int64_t DEAF_US = 10000;
+/* With nothing to read twice in this time, all is there that was on its way at
+ * the first look: in libpvm by half, or in a pvmd. */
+static const int64_t DRY_US = 250000;
 /* Nobody is taken for alive for longer because messages never cease. */
 static const int64_t UNREAD_MOST_US = 60 * 1000000LL;
 /* A slave that was spawned must say hello within this. */
@@ -160,10 +163,17 @@ void nf_members_were_unheard(struct engine *e, int64_t deaf_us)
         set_unread(e, e->unread_us + deaf_us);
 }
 
-void nf_members_all_heard(struct engine *e)
+void nf_members_all_heard(struct engine *e, int64_t now_us)
 {
-    if (e->unread_us > 0)
-        set_unread(e, 0);
+    if (e->unread_us == 0)
+        return;
+    if (e->dry_us == 0) {
+        e->dry_us = now_us;
+        e->before_dry_us = e->unread_us;
+    } else if (now_us - e->dry_us >= DRY_US) {
+        e->dry_us = 0;
+        set_unread(e, e->unread_us - e->before_dry_us);
+    }
 }
 
 void nf_members_tick(struct engine *e, int64_t now_us)
