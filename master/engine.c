@@ -195,7 +195,7 @@ static void take(struct engine *e)
             handle(e, &ev, nf_now_us());
     }
     if (status == NF_WAIT)
-        nf_members_all_heard(e, nf_now_us());
+        nf_members_are_quiet(e, nf_now_us());
     if (status == NF_ERR_NOMEM)
         nf_engine_end(e, status, "out of memory for a message");
     else if (status < 0)

@@ -232,7 +232,7 @@ bool nf_members_keep_company(struct engine *e);
  *  meanwhile has been read, no slave is the more silent for it. */
 void nf_members_were_unheard(struct engine *e, int64_t deaf_us);
 /** There is nothing to read just now. */
-void nf_members_all_heard(struct engine *e, int64_t now_us);
+void nf_members_are_quiet(struct engine *e, int64_t now_us);
 /** The job is over: name the hosts that were still awaited. */
 void nf_members_name_missing(struct engine *e);
 struct slave *nf_members_find(struct engine *e, uint32_t farm_id,

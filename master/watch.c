@@ -163,7 +163,7 @@ void nf_members_were_unheard(struct engine *e, int64_t deaf_us)
         set_unread(e, e->unread_us + deaf_us);
 }
 
-void nf_members_all_heard(struct engine *e, int64_t now_us)
+void nf_members_are_quiet(struct engine *e, int64_t now_us)
 {
     if (e->unread_us == 0)
         return;
