@@ -342,6 +342,10 @@ enum nf_status nf_group_look_around(struct nf_group *group)
 
     if (nf_group_now_us(group) - group->pumped_us < LOOK_AGAIN_US)
         return NF_OK;
+    /* the mesh may hold its last look to be fresh, and what we send to one that
+     * has ended can take away what it said last */
+    if (group->mesh != NULL)
+        (void)nf_mesh_wait(group->mesh, 0);
     group->starting = true;
     status = nf_group_progress(group);
     group->starting = false;

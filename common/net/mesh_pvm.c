@@ -457,9 +457,9 @@ static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
 
+    p->drained = false;
     if (nf_mesh_pvm_has_news(p))
         return NF_OK;
-    p->drained = false;
     return nf_mesh_pvm_sleep(timeout_us) ? NF_OK : NF_WAIT;
 }
 

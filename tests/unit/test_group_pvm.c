@@ -121,18 +121,38 @@ static void play_killed(void)
 static void play_absent(void)
 {
     struct nf_group *group = open_group(TIMEOUT_US), *smaller;
+    const uint32_t victim = ntasks == 2 ? 1 : 2;
     struct nf_error err;
     enum nf_status status;
 
     CHECK(rounds(group, 100, 30) == NF_OK);
-    if (me != 2) {
-        survive(group, 2, rounds(group, 130, 100));
+    if (me != victim) {
+        survive(group, victim, rounds(group, 130, 100));
         return;
     }
+    /* the others have decided and ended, and word of it lies unread */
     nf_sleep_until_us(nf_now_us() + 3 * TIMEOUT_US);
     status = nf_barrier(group);
     CHECK(status < 0);
     CHECK(nf_group_shrink(group, &smaller, &err) < 0);
+    nf_group_close(group);
+}
+
+/* Task 1 comes to the agreement when task 0 has ended. */
+static void play_late(void)
+{
+    struct nf_group *group = open_group(TIMEOUT_US), *smaller;
+    struct nf_error err;
+
+    CHECK(rounds(group, 100, 30) == NF_OK);
+    if (me == 1) {
+        nf_sleep_until_us(nf_now_us() + 3 * TIMEOUT_US);
+        CHECK(nf_group_shrink(group, &smaller, &err) < 0);
+    } else {
+        CHECK(nf_group_shrink(group, &smaller, &err) == NF_OK);
+        CHECK(nf_group_size(smaller) == 1);
+        nf_group_close(smaller);
+    }
     nf_group_close(group);
 }
 
@@ -222,7 +242,8 @@ static void play_ahead(void)
 static const struct scene scenes[] = {
     { "ahead", play_ahead },   { "several", play_several },
     { "rounds", play_rounds }, { "killed", play_killed },
-    { "absent", play_absent }, { NULL, NULL },
+    { "absent", play_absent }, { "late", play_late },
+    { NULL, NULL },
 };
 
 /* ======================================================== the test === */
@@ -268,7 +289,8 @@ static void run(const char *scene, uint32_t count, int dies)
     own_tasks_start(all, count, scene, said_fd);
     for (uint32_t i = 0; i < count; i++)
         CU_ASSERT(own_task_end(&all[i], (int)i == dies));
-    check_nothing_said(dies >= 0 || strcmp(scene, "absent") == 0);
+    check_nothing_said(dies >= 0 || strcmp(scene, "absent") == 0 ||
+                       strcmp(scene, "late") == 0);
 }
 
 static void tasks_get_right_results(void)
@@ -316,6 +338,12 @@ static void a_killed_task_is_named_and_left_behind(void)
 static void a_task_that_does_not_come_is_left_behind(void)
 {
     run("absent", 4, -1);
+    run("absent", 2, -1);
+}
+
+static void a_task_that_comes_late_hears_the_decision(void)
+{
+    run("late", 2, -1);
 }
 
 static void leaving_says_nothing(void)
@@ -347,6 +375,8 @@ int main(int argc, char **argv)
           a_killed_task_is_named_and_left_behind },
         { "a task that does not come is left behind",
           a_task_that_does_not_come_is_left_behind },
+        { "a task that comes late hears what was decided",
+          a_task_that_comes_late_hears_the_decision },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
