@@ -78,6 +78,9 @@ struct nf_net {
     /** Set by the user: while messages keep coming, nf_net_next may wait this
      *  long for the next one; what else there is to do can wait.  0: never. */
     int64_t linger_us;
+    /** Set by nf_net_next() with NF_WAIT: there is more, but so much has come
+     *  that tells the user nothing that he is to have a turn. */
+    bool flooded;
 };
 
 /** Every transport that was built, then NULL. */

@@ -311,6 +311,7 @@ static enum nf_status pvm_net_next(struct nf_net *net,
 
     nf_net_pvm_free_pending(n->taken);
     n->taken = NULL;
+    n->base.flooded = false;
     for (int ignored = 0; ignored < IGNORED_MOST; ignored++) {
         bool crowd = n->unasked >= UNASKED_MOST;
 
@@ -348,7 +349,8 @@ static enum nf_status pvm_net_next(struct nf_net *net,
         else if (status != NF_WAIT || !crowd)
             return status;
     }
-    return NF_WAIT; /* a flood of them must not keep the caller from its work */
+    n->base.flooded = true;
+    return NF_WAIT;
 }
 
 static size_t pvm_net_fds(struct nf_net *net, const int **fds_p)
