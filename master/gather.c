@@ -536,6 +536,7 @@ void nf_gather_turn(struct engine *e)
         status = nf_request_test(g->request);
         more = status == NF_WAIT && nf_group_deadline_us(g->group) == 0;
     } while (more && nf_now_us() < until_us);
+    nf_members_were_unheard(e, nf_now_us() - now_us);
     if (more)
         nf_engine_again(e);
     if (status == NF_OK)

@@ -91,7 +91,8 @@ void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
         snprintf(e->last_reason, sizeof(e->last_reason), "%s ended early",
                  slave->label);
     }
-    nf_members_respawn(e, slave->host, now_us);
+    /* the units' inputs for others may have taken long to make */
+    nf_members_respawn(e, slave->host, nf_now_us());
 }
 
 void nf_members_silent(struct engine *e, uint32_t farm_id)
