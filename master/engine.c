@@ -16,7 +16,8 @@
 
 enum {
     TICK_US = 50000,     /* how soon a stop is noticed, pings are due, ... */
-    BATCH_EVENTS = 128,  /* handled before timers get a turn */
+    BATCH_EVENTS = 128,  /* handled before timers get a turn ... */
+    BATCH_US = 1000000,  /* ... and no more after this */
     SETTLE_US = 1000000, /* for slaves that were told to stop */
     LINGER_US = 5000,    /* waiting in the transport while messages come: saves
                             the way through the event loop for each */
@@ -186,21 +187,26 @@ static void take(struct engine *e)
 {
     struct nf_net_event ev;
     enum nf_status status = NF_OK;
+    int64_t now_us = nf_now_us(), until_us = now_us + BATCH_US;
     int left = BATCH_EVENTS;
 
     set_linger(e);
-    while (status == NF_OK && left-- > 0 && !e->done && e->status == NF_OK) {
+    while (status == NF_OK && left-- > 0 && now_us < until_us && !e->done &&
+           e->status == NF_OK) {
         status = nf_net_next(e->net, &ev);
+        now_us = nf_now_us();
         if (status == NF_OK)
-            handle(e, &ev, nf_now_us());
+            handle(e, &ev, now_us);
     }
-    if (status == NF_WAIT)
-        nf_members_are_quiet(e, nf_now_us());
+    e->overdue = status == NF_OK && now_us >= until_us;
+    if (status == NF_WAIT && !e->net->flooded)
+        nf_members_are_quiet(e, now_us);
     if (status == NF_ERR_NOMEM)
         nf_engine_end(e, status, "out of memory for a message");
     else if (status < 0)
         nf_engine_end(e, NF_ERR_UNREACHABLE, "PVM has gone away");
-    if (status == NF_OK && !e->done) /* more is there: after the timers */
+    /* more is there: after the timers */
+    if ((status == NF_OK || e->net->flooded) && !e->done)
         nf_engine_again(e);
 }
 
@@ -221,12 +227,14 @@ static void drain(struct engine *e)
 
 void nf_engine_on_readable(evutil_socket_t fd, short what, void *arg)
 {
+    struct engine *e = arg;
+
     (void)fd;
     (void)what;
-    /* each socket may bring what is then combined slowly, and all of them may
-     * be readable before the tick */
-    if (!nf_engine_stop_asked(arg))
-        drain(arg);
+    /* each socket may bring what is then handled slowly, and all of them may be
+     * readable before the timers have their turn, of which on_more() is one */
+    if (!nf_engine_stop_asked(e) && !e->overdue)
+        drain(e);
 }
 
 static void on_wake(evutil_socket_t fd, short what, void *arg)
@@ -238,25 +246,6 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
     take(e); /* answers that are there count before the clock does */
     farm_timer(e, nf_now_us());
     gather(e);
-}
-
-static void tell_progress(struct engine *e, int64_t now_us)
-{
-    struct nf_progress p = {
-        .units = e->app->units,
-        .slaves = e->live_slaves,
-        .slots = e->live_slots,
-        .elapsed_us = e->began_us > 0 ? now_us - e->began_us : 0,
-    };
-    struct nf_farm_stats stats;
-
-    if (e->farm != NULL) {
-        nf_farm_get_stats(e->farm, &stats);
-        p.done = stats.done;
-        p.failed = stats.given_up;
-    }
-    e->progress_us = now_us;
-    e->options->progress(e->options->user, &p);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -273,9 +262,6 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     nf_record_tick(e, now_us);
     if (!e->done && e->status == NF_OK)
         nf_members_tick(e, now_us);
-    if (!e->done && e->status == NF_OK && e->options->progress != NULL &&
-        now_us - e->progress_us >= e->options->progress_every_us)
-        tell_progress(e, now_us);
     gather(e);
 }
 
@@ -492,7 +478,7 @@ static void run_loop(struct engine *e)
     if (e->done_us == 0)
         e->done_us = nf_now_us();
     if (e->options->progress != NULL)
-        tell_progress(e, e->done_us);
+        nf_members_tell_progress(e, e->done_us);
 }
 
 static void free_engine(struct engine *e)

@@ -125,6 +125,7 @@ struct engine {
     bool trace_failed;      /**< ... any more, and that was told */
     struct event_base *base;
     struct event *tick, *wake, *more;
+    bool overdue;       /**< a batch took long: sockets wait for the timers */
     int64_t company_us; /**< last nf_members_keep_company() that looked */
     int64_t unread_us;  /**< spent in such calls since all had been read */
     int64_t dry_us, before_dry_us; /**< first look since then that found nothing,
@@ -221,8 +222,10 @@ void nf_members_heard_again(struct engine *e, uint32_t peer);
 void nf_members_back(struct engine *e, uint32_t peer, int64_t now_us);
 void nf_members_output(struct engine *e, uint32_t peer, const char *text);
 /** Pings, slaves that never got ready, the begin of the farm, the end when no
- *  slave is left. */
+ *  slave is left, word of the progress. */
 void nf_members_tick(struct engine *e, int64_t now_us);
+/** Tell the user how far the job is. */
+void nf_members_tell_progress(struct engine *e, int64_t now_us);
 /** Show a sign of life to slaves that have not heard of us for a second. */
 void nf_members_ping(struct engine *e, int64_t now_us);
 /** To be called before each call of the application that may take seconds: such

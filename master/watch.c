@@ -1,5 +1,5 @@
 /* What is due by the clock: pings, slaves that never got ready, the begin of
- * the farm, the end when no slave is left. */
+ * the farm, the end when no slave is left, word of the progress. */
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const int64_t PING_US = 1000000;
  * credit for 19 pings only where leases have used up the rest. */
 static const int64_t COMPANY_US = 2000000;
 /* In less than this nothing that slaves send gets old. */
-static const int64_t DEAF_US = 10000;
+static const int64_t DEAF_US = 1000;
 /* With nothing to read twice in this time, all is there that was on its way at
  * the first look: in libpvm by half, or in a pvmd. */
 static const int64_t DRY_US = 250000;
@@ -26,13 +26,19 @@ static const int64_t HELLO_LIMIT_US = 30 * 1000000LL;
 /* With no slave for this long, though some may come back, the job ends. */
 static const int64_t ALONE_LIMIT_US = 60 * 1000000LL;
 
+/* How much longer than it seems somebody may have been heard of. */
+static int64_t unread_us(const struct engine *e)
+{
+    return e->unread_us < UNREAD_MOST_US ? e->unread_us : UNREAD_MOST_US;
+}
+
 static void check_new(struct engine *e, uint32_t peer, int64_t now_us)
 {
     struct slave *slave = &e->slaves[peer];
 
     if (slave->joined ||
         (slave->state != SLAVE_NEW && slave->state != SLAVE_READY) ||
-        now_us - e->unread_us - slave->heard_us <=
+        now_us - unread_us(e) - slave->heard_us <=
             e->options->heartbeat_timeout_us)
         return;
     nf_engine_notice(e, "%s left out: silent since it was started",
@@ -53,7 +59,8 @@ static void check_spawns(struct engine *e, int64_t now_us)
         struct spawn *spawn = &e->spawns[i];
         struct host *host = &e->hosts[spawn->host];
 
-        if (spawn->missing == 0 || now_us - spawn->since_us < HELLO_LIMIT_US)
+        if (spawn->missing == 0 ||
+            now_us - unread_us(e) - spawn->since_us < HELLO_LIMIT_US)
             continue;
         nf_engine_notice(e, "host %s left out: %u slaves not heard of for 30 s",
                          host->name, spawn->missing);
@@ -150,17 +157,21 @@ bool nf_members_keep_company(struct engine *e)
     return e->status == NF_OK;
 }
 
-static void set_unread(struct engine *e, int64_t unread_us)
+static void set_unread(struct engine *e, int64_t us)
 {
-    e->unread_us = unread_us;
+    e->unread_us = us;
     if (e->farm != NULL)
-        nf_farm_set_unread(e->farm, unread_us);
+        nf_farm_set_unread(e->farm, unread_us(e));
 }
 
 void nf_members_were_unheard(struct engine *e, int64_t deaf_us)
 {
-    if (deaf_us >= DEAF_US && e->unread_us < UNREAD_MOST_US)
-        set_unread(e, e->unread_us + deaf_us);
+    if (deaf_us < DEAF_US)
+        return;
+    set_unread(e, e->unread_us + deaf_us);
+    /* what half a message lacked was not read in that time */
+    if (deaf_us >= DRY_US && e->dry_us != 0)
+        e->dry_us += deaf_us;
 }
 
 void nf_members_are_quiet(struct engine *e, int64_t now_us)
@@ -176,6 +187,25 @@ void nf_members_are_quiet(struct engine *e, int64_t now_us)
     }
 }
 
+void nf_members_tell_progress(struct engine *e, int64_t now_us)
+{
+    struct nf_progress p = {
+        .units = e->app->units,
+        .slaves = e->live_slaves,
+        .slots = e->live_slots,
+        .elapsed_us = e->began_us > 0 ? now_us - e->began_us : 0,
+    };
+    struct nf_farm_stats stats;
+
+    if (e->farm != NULL) {
+        nf_farm_get_stats(e->farm, &stats);
+        p.done = stats.done;
+        p.failed = stats.given_up;
+    }
+    e->progress_us = now_us;
+    e->options->progress(e->options->user, &p);
+}
+
 void nf_members_tick(struct engine *e, int64_t now_us)
 {
     for (uint32_t i = 0; i < e->nslaves; i++)
@@ -187,4 +217,7 @@ void nf_members_tick(struct engine *e, int64_t now_us)
         nf_members_begin(e, now_us);
     if (!e->done)
         check_alone(e, now_us);
+    if (!e->done && e->status == NF_OK && e->options->progress != NULL &&
+        now_us - e->progress_us >= e->options->progress_every_us)
+        nf_members_tell_progress(e, now_us);
 }

@@ -27,6 +27,8 @@ struct tally {
     uint64_t sum;
     bool one_stops;    /* the first that is handed out with 10 at home */
     unsigned lost_at;  /* call of collect() before a slave was lost */
+    unsigned told_at;  /* ... before progress was last told */
+    unsigned most_untold;
 };
 
 static struct tally *noticing;
@@ -37,6 +39,15 @@ static void notice(void *user, const char *line)
     if (strstr(line, "lost slave") != NULL && noticing->lost_at == 0)
         noticing->lost_at = noticing->collects;
     fprintf(stderr, "nowfarm: %s\n", line);
+}
+
+static void progress(void *user, const struct nf_progress *p)
+{
+    (void)user;
+    (void)p;
+    if (noticing->collects - noticing->told_at > noticing->most_untold)
+        noticing->most_untold = noticing->collects - noticing->told_at;
+    noticing->told_at = noticing->collects;
 }
 
 static enum nf_status split(void *user, uint64_t unit, struct nf_buf *input)
@@ -99,6 +110,8 @@ static enum nf_status run(const char *policy, uint64_t units,
         .slave_program = NF_BUILDDIR "/tests/unit/test_slow_calls",
         .stop = &stop,
         .notice = notice,
+        .progress = progress,
+        .progress_every_us = 100000,
     };
     struct nf_app job = app;
     struct nf_error err = { .text = "" };
@@ -181,11 +194,22 @@ static void test_silence(void)
     CU_ASSERT(tally.lost_at > 0 && tally.lost_at < UNITS - 100);
 }
 
+/* All results lie there at once, 16 s of work: what else the master
+ * has to do is done in between. */
+static void test_backlog(void)
+{
+    struct tally tally = { .collect_us = CALL_US };
+
+    run_to_the_end("cyclic", 64, &tally);
+    CU_ASSERT(tally.most_untold > 0 && tally.most_untold < 32);
+}
+
 static CU_TestInfo tests[] = {
     { "nobody is lost while results are taken slowly", test_collect },
     { "nor while those of whole chunks are", test_collect_chunks },
     { "nor while inputs are made slowly", test_split },
     { "nor while those of many chunks are", test_split_singly },
+    { "and the timers have their turn", test_backlog },
     { "a slave that really is silent is lost", test_silence },
     { "a stop is heeded between two calls", test_stop },
     CU_TEST_INFO_NULL,
