@@ -5,6 +5,7 @@
  *
  * It is an ordinary PVM program: the one that you start spawns the others, and
  * all of them open a group.  Nothing of nowfarm runs but its library. */
+#define _XOPEN_SOURCE 700 /* realpath(), also with -std=c11 */
 #include <inttypes.h>
 #include <nowfarm_group.h>
 #include <pvm3.h>

@@ -51,10 +51,15 @@ cp "$top_srcdir/apps/quickstart/running.c" "$work/user/"
 pvm_flags="$(sed -n 's/^PVM_CPPFLAGS = //p; s/^PVM_LDFLAGS = //p' \
     "$top_builddir/Makefile" | tr '\n' ' ')"
 # shellcheck disable=SC2046,SC2086
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $sanitize running.c \
+"${CC:-cc}" -std=c11 -Wall -Wextra -Werror $sanitize running.c \
     -o running $pvm_flags $(pkg-config --cflags --libs nowfarm) -lpvm3 -lm \
     -pthread -Wl,-rpath,"$libdir" > "$work/out" 2> "$work/err"
 same "the group program builds without a warning" "$?" 0
+cp "$top_srcdir/apps/quickstart/Makefile" "$work/user/"
+mkdir made && cp ./*.c Makefile made/
+check "their own Makefile builds both without a warning" \
+    make -s -C made CC="${CC:-cc} $sanitize $pvm_flags" \
+    CFLAGS="-Wall -Wextra -Werror" primes running
 echo quit | timeout 20 pvm > "$work/console" 2>&1
 check "a pvmd was started by hand" wait_until 5 eval '[ -n "$(pvmd_pids)" ]'
 for ranks in 2 3 7; do
@@ -81,7 +86,7 @@ printf '%s\n' '#include <pvm3.h>' \
     '{ return pvm_spawn(f, a, o, w, n - 1, t); }' > fewer.c
 # shellcheck disable=SC2046,SC2086
 "${CC:-cc}" -std=c11 -c fewer.c $pvm_flags > "$work/out" 2> "$work/err" &&
-    "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Dpvm_spawn=fewer $sanitize running.c \
+    "${CC:-cc}" -std=c11 -Dpvm_spawn=fewer $sanitize running.c \
         fewer.o -o running-fewer $pvm_flags \
         $(pkg-config --cflags --libs nowfarm) -lpvm3 -lm -pthread \
         -Wl,-rpath,"$libdir" > "$work/out" 2> "$work/err"
