@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/policy/policy.h"
+#include "master/hosts.h"
 
 static struct nf_error *current_err; /* its status NF_OK: no error yet */
 
@@ -78,16 +80,33 @@ static int check_program(cfg_t *cfg, cfg_opt_t *option)
     return -1;
 }
 
-static int check_readable(cfg_t *cfg, cfg_opt_t *option)
+static int check_hosts(cfg_t *cfg, cfg_opt_t *option)
 {
     const char *path = cfg_opt_getnstr(option, cfg_opt_size(option) - 1);
+    struct nf_hosts hosts;
+    struct nf_error why;
 
     if (check_path(cfg, option) != 0)
         return -1;
-    if (path[0] == '~' || access(path, R_OK) == 0)
+    if (path[0] == '~')
         return 0;
-    cfg_error(cfg, "%s = \"%s\": %s", cfg_opt_name(option), path,
-              strerror(errno));
+    if (nf_hosts_read(path, &hosts, &why) == NF_OK) {
+        nf_hosts_fini(&hosts);
+        return 0;
+    }
+    cfg_error(cfg, "%s", why.text);
+    return -1;
+}
+
+static int check_policy(cfg_t *cfg, cfg_opt_t *option)
+{
+    const char *spec = cfg_opt_getnstr(option, cfg_opt_size(option) - 1);
+    struct nf_policy policy;
+    struct nf_error why;
+
+    if (nf_policy_parse(spec, &policy, &why) == NF_OK)
+        return 0;
+    cfg_error(cfg, "%s", why.text);
     return -1;
 }
 
@@ -132,7 +151,8 @@ static cfg_t *create_parser(void)
     cfg_set_validate_func(cfg, "socket", check_path);
     cfg_set_validate_func(cfg, "state_dir", check_path);
     cfg_set_validate_func(cfg, "runner", check_program);
-    cfg_set_validate_func(cfg, "hosts", check_readable);
+    cfg_set_validate_func(cfg, "policy", check_policy);
+    cfg_set_validate_func(cfg, "hosts", check_hosts);
     cfg_set_validate_func(cfg, "max_running", check_max_running);
     cfg_set_validate_func(cfg, "keep_jobs", check_keep_jobs);
     cfg_set_validate_func(cfg, "log", check_level);

@@ -1,5 +1,6 @@
 /* nowfarm.conf: values, defaults, and errors that name file and line. */
 #include "config.h"
+#include <limits.h>
 #include <sys/stat.h>
 #include "master/settings.h"
 #include "tests/unit/nf_tmpdir.h"
@@ -9,19 +10,24 @@ static void every_setting_is_read(void)
 {
     struct nf_settings settings;
     struct nf_error err = { .text = "" };
-    const char *path = nf_tmp_write(
-        "all.conf", "# comment\n"
-                    "socket = \"/run/x.sock\"\nstate_dir = \"/var/x\"\n"
-                    "runner = \"/bin/sh\"\npolicy = \"gss:kmin=2\"\n"
-                    "hosts = \"/dev/null\"\nmax_running = 3\nkeep_jobs = 9\n"
-                    "log = \"debug\"\nkeep_vm = no\n");
+    char hosts[PATH_MAX], text[2 * PATH_MAX];
+    const char *path;
 
+    snprintf(hosts, sizeof(hosts), "%s", nf_tmp_write("hosts", "localhost\n"));
+    snprintf(text, sizeof(text),
+             "# comment\n"
+             "socket = \"/run/x.sock\"\nstate_dir = \"/var/x\"\n"
+             "runner = \"/bin/sh\"\npolicy = \"gss:kmin=2\"\n"
+             "hosts = \"%s\"\nmax_running = 3\nkeep_jobs = 9\n"
+             "log = \"debug\"\nkeep_vm = no\n",
+             hosts);
+    path = nf_tmp_write("all.conf", text);
     CU_ASSERT_EQUAL(nf_settings_load(path, NULL, &settings, &err), NF_OK);
     CU_ASSERT_STRING_EQUAL(settings.socket, "/run/x.sock");
     CU_ASSERT_STRING_EQUAL(settings.state_dir, "/var/x");
     CU_ASSERT_STRING_EQUAL(settings.runner, "/bin/sh");
     CU_ASSERT_STRING_EQUAL(settings.policy, "gss:kmin=2");
-    CU_ASSERT_STRING_EQUAL(settings.hosts, "/dev/null");
+    CU_ASSERT_STRING_EQUAL(settings.hosts, hosts);
     CU_ASSERT_EQUAL(settings.max_running, 3);
     CU_ASSERT_EQUAL(settings.keep_jobs, 9);
     CU_ASSERT_EQUAL(settings.log_level, NF_LOG_DEBUG);
@@ -86,6 +92,9 @@ static void wrong_files_are_refused_with_file_and_line(void)
         { "socket = \"x.sock\"\n", "want an absolute path" },
         { "runner = \"/no/such\"\n", "No such file" },
         { "hosts = \"/no/such\"\n", "No such file" },
+        { "hosts = \"/dev/null\"\n", ":1: hosts file /dev/null: " },
+        { "\npolicy = \"bogus\"\n", ":2: policy \"bogus\": " },
+        { "policy = \"presend:td=20\"\n", ":1: policy \"presend:td=20\": " },
         { "log = \"loud\"\n", "want error, warn, info, debug or trace" },
         { "socket = \"/x\n", ":" },
         { "}\n", ":1: " },
