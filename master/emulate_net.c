@@ -287,6 +287,7 @@ static enum nf_status emulated_next(struct nf_net *net,
     while (sent) {
         *event_p = (struct nf_net_event){ .at_us = 0 };
         status = nf_net_next(m->inner, event_p);
+        net->flooded = m->inner->flooded;
         if (status == NF_OK)
             return take_in(m, event_p);
         if (status != NF_WAIT)

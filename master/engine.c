@@ -194,9 +194,9 @@ static void take(struct engine *e)
     while (status == NF_OK && left-- > 0 && now_us < until_us && !e->done &&
            e->status == NF_OK) {
         status = nf_net_next(e->net, &ev);
-        now_us = nf_now_us();
         if (status == NF_OK)
-            handle(e, &ev, now_us);
+            handle(e, &ev, nf_now_us());
+        now_us = nf_now_us();
     }
     e->overdue = status == NF_OK && now_us >= until_us;
     if (status == NF_WAIT && !e->net->flooded)

@@ -108,7 +108,7 @@ static void check_alone(struct engine *e, int64_t now_us)
     }
     if (e->no_slave_since_us == 0)
         e->no_slave_since_us = now_us;
-    alone_us = now_us - e->no_slave_since_us;
+    alone_us = now_us - unread_us(e) - e->no_slave_since_us;
     if (any_in_state(e, SLAVE_SILENT) && alone_us < ALONE_LIMIT_US) {
         if (alone_us > e->options->heartbeat_timeout_us)
             replace_silent(e, now_us);
