@@ -239,8 +239,9 @@ static enum nf_status fake_next(struct nf_mesh *base,
 static enum nf_status fake_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
     (void)mesh;
-    (void)timeout_us;
-    abort();
+    if (timeout_us != 0)
+        abort();
+    return NF_OK;
 }
 
 static size_t fake_fds(struct nf_mesh *mesh, const int **fds_p)
