@@ -113,20 +113,61 @@ static enum nf_status try_host(const char *line, struct nf_error *err)
     return NF_OK;
 }
 
+/* Is the host in the virtual machine already?  This one is, whatever name its
+ * pvmd was given; loopback names were replaced when the line was read. */
+static bool is_member(const char *name)
+{
+    struct nf_pvm_host *hosts;
+    char own[128];
+    size_t count;
+    bool found = gethostname(own, sizeof(own)) == 0 &&
+                 memchr(own, '\0', sizeof(own)) != NULL &&
+                 strcmp(name, own) == 0;
+
+    if (found || nf_pvm_hosts(&hosts, &count) != NF_OK)
+        return found;
+    for (size_t i = 0; i < count && !found; i++)
+        found = strcmp(name, hosts[i].name) == 0;
+    nf_free(hosts);
+    return found;
+}
+
+/* A member need not let us in: PVM reaches it already, and this host may have
+ * nobody who answers. */
+static enum nf_status add_host(const char *line, const char *name,
+                               struct nf_error *err)
+{
+    enum nf_status status;
+    int tid;
+
+    if (nf_pvm_enroll(&tid) != NF_OK)
+        return NF_ERR_UNREACHABLE;
+    if (is_member(name))
+        return NF_OK;
+    nf_pvm_leave(); /* the program that is tried must not inherit the socket */
+    status = try_host(line, err);
+    if (status == NF_OK)
+        status = nf_pvm_enroll(&tid);
+    return status == NF_OK ? nf_pvm_add_host(line, err) : status;
+}
+
+static enum nf_status remove_host(const char *name, struct nf_error *err)
+{
+    int tid;
+
+    return nf_pvm_enroll(&tid) == NF_OK ? nf_pvm_remove_host(name, err)
+                                        : NF_ERR_UNREACHABLE;
+}
+
 void nf_keeper_work_host(int socket, char **f)
 {
     bool add = strcmp(f[0], "add") == 0;
     char name[128];
     struct nf_error err = { .text = "no pvmd answers" };
-    int tid;
-    enum nf_status status = add ? try_host(f[1], &err) : NF_OK;
+    enum nf_status status;
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(f[1], " "), f[1]);
-    if (status == NF_OK)
-        status = nf_pvm_enroll(&tid);
-    if (status == NF_OK)
-        status =
-            add ? nf_pvm_add_host(f[1], &err) : nf_pvm_remove_host(f[1], &err);
+    status = add ? add_host(f[1], name, &err) : remove_host(name, &err);
     if (status == NF_OK)
         nf_keeper_post(socket, "%s\t%s", add ? "added" : "removed", name);
     else

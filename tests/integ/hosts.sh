@@ -10,6 +10,32 @@ check "adding an unknown host to nothing: no pvmd is left" \
 me=$(hostname)
 cd "$work" || exit 99
 
+# Whoever is in the virtual machine is not tried: this host may let nobody in.
+cat > noting-rsh <<'EOF'
+#!/bin/bash
+echo "$*" >> "${0%/*}/tried"
+exit 1
+EOF
+chmod +x noting-rsh
+export PVM_RSH=$work/noting-rsh
+for host in "$me" localhost 127.0.0.1; do
+    for text in "to nothing" again; do
+        run add "$host"
+        same "adding $host $text: exit status" "$rc" 0
+        same "adding $host $text: nothing is said" "$(cat out err)" ""
+    done
+    run hosts --json
+    same "adding $host: it is in the virtual machine" "$(json hosts.0.host)" \
+        "$me"
+    check "adding $host: once" eval '! has_field hosts.1'
+    run remove --all
+    same "remove --all after adding $host: exit status" "$rc" 0
+done
+check "this host was not tried" test ! -e tried
+run add no-such-host.invalid
+check "another host is tried" grep -q no-such-host.invalid tried
+unset PVM_RSH
+
 printf '# a comment\n\n%s # this machine\n' "$me" > good
 run run synth --units 50 --slaves 2 --hosts good --verify --json
 job_verified "a hosts file with comments"

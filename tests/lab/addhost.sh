@@ -31,6 +31,9 @@ same "add ws2: exit status" "$rc2" 0
 at_most "add ws2: took" "$took2_ms" $((10000 * slow)) ms
 run_in ws0 hosts
 check "ws2 is among the hosts" grep -qw ws2 "$work/out2"
+timeout -k 5 $((60 * slow)) "$NF" lab exec ws0 env PVM_RSH=/nonexistent/rsh \
+    "$NF" add ws2 > "$work/out2" 2> "$work/err2" < /dev/null
+same "add ws2 again, untried: exit status" $? 0
 run_in ws0 remove ws1
 same "remove ws1: exit status" "$rc2" 0
 removed_ms=$(now_ms)
