@@ -468,6 +468,7 @@ static enum nf_status read_answer(struct nf_keeper *keeper, struct nf_answer *a)
     a->kind = kind[0] == 'a'   ? NF_ANSWER_ADDED
               : kind[0] == 'r' ? NF_ANSWER_REMOVED
                                : NF_ANSWER_FAILED;
+    a->status = kind[0] == 'i' ? NF_ERR_INVAL : NF_ERR_UNREACHABLE;
     n = split(f[1], f, 2);
     a->host = f[0];
     a->text = n > 1 ? f[1] : f[0];

@@ -51,7 +51,7 @@ enum nf_answer_kind {
     NF_ANSWER_REFUSED, /**< spawn_id, host, count not started, text */
     NF_ANSWER_ADDED,   /**< host */
     NF_ANSWER_REMOVED, /**< host */
-    NF_ANSWER_FAILED,  /**< host, text: could not be added or removed */
+    NF_ANSWER_FAILED,  /**< host, text, status: could not be added or removed */
     NF_ANSWER_OUTPUT,  /**< tids[0], text */
     NF_ANSWER_ENDED,   /**< spawn_id: its slaves and their output have ended */
     NF_ANSWER_KILLED,  /**< a kill request was carried out */
@@ -59,6 +59,7 @@ enum nf_answer_kind {
 struct nf_answer {
     enum nf_answer_kind kind;
     uint32_t spawn_id, count, ntids;
+    enum nf_status status; /**< NF_ERR_INVAL: no host for that */
     int *tids;
     char *host, *text; /**< all valid until the next call on the keeper */
 };

@@ -171,7 +171,9 @@ void nf_keeper_work_host(int socket, char **f)
     if (status == NF_OK)
         nf_keeper_post(socket, "%s\t%s", add ? "added" : "removed", name);
     else
-        nf_keeper_post(socket, "failed\t%s\t%s", name, err.text);
+        nf_keeper_post(socket, "%s\t%s\t%s",
+                       status == NF_ERR_INVAL ? "invalid" : "failed", name,
+                       err.text);
     nf_pvm_leave();
 }
 

@@ -233,6 +233,10 @@ enum nf_status nf_pvm_remove_host(const char *name, struct nf_error *err)
         return NF_OK;
     if (code < 0)
         answer = code;
+    if (code >= 0 && answer == PvmBadParam)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "it started the virtual machine and cannot be removed; "
+                       "nowfarm remove --all halts all of it");
     return nf_fail(err, NF_ERR_UNREACHABLE, "%s (PVM error %d)",
                    pvm_text(answer), answer);
 }

@@ -60,6 +60,8 @@ int nf_pvm_host_of(int tid);
 
 /** Add a host (slow).  @p line: "ws1 ep=/opt/bin", a line of a PVM hostfile. */
 enum nf_status nf_pvm_add_host(const char *line, struct nf_error *err);
+/** Remove a host (slow).
+ *  @retval NF_ERR_INVAL  the host that started the virtual machine */
 enum nf_status nf_pvm_remove_host(const char *name, struct nf_error *err);
 /** Start @p count tasks of @p program on @p host (slow).  Environment names in
  *  @p exported ("A:B") go with them.  Their output comes to this process.

@@ -149,7 +149,7 @@ static enum nf_status await(struct nf_keeper *keeper, const char *host,
         if (status != NF_OK)
             return nf_fail(err, NF_ERR_UNREACHABLE, "host %s: no answer", host);
         if (answer.kind == NF_ANSWER_FAILED)
-            return nf_fail(err, NF_ERR_UNREACHABLE, "host %s: %s", host,
+            return nf_fail(err, answer.status, "host %s: %s", host,
                            answer.text);
         if (answer.kind == NF_ANSWER_ADDED || answer.kind == NF_ANSWER_REMOVED)
             return NF_OK;

@@ -28,6 +28,9 @@ for host in "$me" localhost 127.0.0.1; do
     same "adding $host: it is in the virtual machine" "$(json hosts.0.host)" \
         "$me"
     check "adding $host: once" eval '! has_field hosts.1'
+    run remove "$host"
+    refused 2 "removing $host, which started the virtual machine"
+    check "removing $host: what helps is named" err_says 'nowfarm remove --all'
     run remove --all
     same "remove --all after adding $host: exit status" "$rc" 0
 done
