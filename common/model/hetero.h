@@ -1,0 +1,45 @@
+#ifndef NF_MODEL_HETERO_H
+#define NF_MODEL_HETERO_H
+/** @file hetero.h  Hosts and links that differ: what a message costs its
+ *  sender, its receiver and the way between them.
+ *
+ *      S_i = send[i]   R_j = recv[j]   X_ij = wire[i, j]
+ *      T(i, j, m) = S_i + X_ij + R_j   each at m bytes
+ *
+ *  Source: Sawahata & Shibusawa, equations (1) to (4); the ports are ours: a
+ *  host puts one message at a time on its wire, for wire[i, j].byte_us * m. */
+#include <stdbool.h>
+#include <stdint.h>
+#include "nowfarm.h"
+
+/** A time that grows with the message; both parts >= 0 and finite. */
+struct nf_cost {
+    double fixed_us, byte_us;
+};
+
+static inline double nf_cost_us(struct nf_cost cost, double bytes)
+{
+    return cost.fixed_us + cost.byte_us * bytes;
+}
+
+struct nf_hetero {
+    uint32_t hosts;
+    struct nf_cost *send, *recv; /**< [hosts] */
+    struct nf_cost *wire; /**< [hosts * hosts], row i to column j, or [1]: the
+                               same between all */
+    bool is_matrix;       /**< of which kind wire is */
+    bool has_ports;       /**< false: any number of messages on the wire */
+};
+
+/** All costs 0.  @param hetero_p  free with nf_hetero_fini() */
+enum nf_status nf_hetero_init(struct nf_hetero *hetero_p, uint32_t hosts,
+                              bool is_matrix);
+void nf_hetero_fini(struct nf_hetero *hetero);
+
+/** X_ij as a cost; i != j. */
+static inline struct nf_cost nf_hetero_wire(const struct nf_hetero *hetero,
+                                            uint32_t i, uint32_t j)
+{
+    return hetero->wire[hetero->is_matrix ? (size_t)i * hetero->hosts + j : 0];
+}
+#endif

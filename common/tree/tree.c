@@ -1,0 +1,61 @@
+#include "config.h"
+#include "common/tree/tree.h"
+#include <stdbool.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+enum nf_status nf_tree_init(struct nf_tree *tree_p, uint32_t nodes,
+                            uint32_t root)
+{
+    *tree_p = (struct nf_tree){ .nodes = nodes, .root = root };
+    tree_p->parent = nf_calloc(nodes, sizeof(*tree_p->parent));
+    tree_p->first = nf_calloc((size_t)nodes + 1, sizeof(*tree_p->first));
+    tree_p->child = nf_calloc(nodes, sizeof(*tree_p->child));
+    if (tree_p->parent != NULL && tree_p->first != NULL &&
+        tree_p->child != NULL)
+        return NF_OK;
+    nf_tree_fini(tree_p);
+    return NF_ERR_NOMEM;
+}
+
+void nf_tree_fini(struct nf_tree *tree)
+{
+    nf_free(tree->parent);
+    nf_free(tree->first);
+    nf_free(tree->child);
+    *tree = (struct nf_tree){ .nodes = 0 };
+}
+
+static bool is_reached(const struct nf_tree *tree, uint32_t node)
+{
+    return node == tree->root || tree->parent[node] != NF_TREE_NONE;
+}
+
+enum nf_status nf_tree_build(struct nf_tree *tree, const uint32_t *sender,
+                             const uint32_t *receiver, struct nf_error *err)
+{
+    uint32_t n = tree->nodes;
+
+    for (uint32_t v = 0; v < n; v++)
+        tree->parent[v] = NF_TREE_NONE;
+    memset(tree->first, 0, ((size_t)n + 1) * sizeof(*tree->first));
+    for (uint32_t k = 0; k + 1 < n; k++) {
+        if (sender[k] >= n || !is_reached(tree, sender[k]))
+            return nf_fail(err, NF_ERR_INVAL,
+                           "node %u sends before it is reached", sender[k]);
+        if (receiver[k] >= n || is_reached(tree, receiver[k]))
+            return nf_fail(err, NF_ERR_INVAL, "node %u is reached twice",
+                           receiver[k]);
+        tree->parent[receiver[k]] = sender[k];
+        tree->first[sender[k] + 1]++;
+    }
+    for (uint32_t v = 0; v < n; v++)
+        tree->first[v + 1] += tree->first[v];
+    for (uint32_t k = n - 1; k-- > 0;) /* fills each from its end */
+        tree->child[--tree->first[sender[k] + 1]] = receiver[k];
+    /* first[v + 1] is now where v's own begin: shift back */
+    memmove(tree->first, tree->first + 1, n * sizeof(*tree->first));
+    tree->first[n] = n - 1;
+    return NF_OK;
+}
