@@ -3,8 +3,9 @@
 #   base <- {model, wire, trace} <- {policy, coll} <- tree <- farm
 #        <- net <- group <- {master, slave, sim, apps}
 # pvm3.h belongs to few files, libevent to the event loops, and pure folders do
-# without clocks, logs, threads and the operating system.  Judged from the #include lines, but for apps/quickstart, which are
-# users' programs; then the checker itself is tried on trees that are wrong.
+# without clocks, logs, threads and the operating system.  Judged from the
+# #include lines, but for apps/quickstart, which are users' programs; then the
+# checker itself is tried on trees that are wrong.
 set -u
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 
