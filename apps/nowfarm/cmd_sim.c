@@ -12,6 +12,7 @@ static const struct {
     const char *summary;
 } simulations[] = {
     { "farm", nf_sim_farm, "a job on simulated workstations" },
+    { "mesh", nf_sim_mesh, "multicast on a mesh with wormhole routing" },
 };
 
 enum { NSIMULATIONS = sizeof(simulations) / sizeof(simulations[0]) };

@@ -6,4 +6,6 @@
 
 /** A job in virtual time on a platform file. */
 int nf_sim_farm(int argc, const char **argv);
+/** Multicast on a mesh with wormhole routing. */
+int nf_sim_mesh(int argc, const char **argv);
 #endif

@@ -6,6 +6,7 @@
 #include "apps/nowfarm/commands.h"
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/commands_jobs.h"
+#include "apps/nowfarm/commands_tree.h"
 #include "common/base/fds.h"
 #include "nowfarm.h"
 
@@ -26,6 +27,8 @@ static const struct command commands[] = {
     { "plans", nf_cmd_plans, "list the algorithms of collective operations" },
     { "plan", nf_cmd_plan, "print the messages of one, and check them" },
     { "coll-bench", nf_cmd_coll_bench, "measure collective operations" },
+    { "trees", nf_cmd_trees, "list the trees of multicasts" },
+    { "tree", nf_cmd_tree, "build one, and say when each node is ready" },
     { "prefix", nf_cmd_prefix, "running statistics of a large file" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
