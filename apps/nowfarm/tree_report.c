@@ -45,7 +45,8 @@ static const char *label_of(const struct tree_report *r, uint32_t v,
 static void describe(const struct tree_report *r, char *text, size_t bytes)
 {
     char hold[TIME_BYTES], end[TIME_BYTES], interval[TIME_BYTES];
-    int used = snprintf(text, bytes, "%u nodes, hold %s, end %s", r->tree.nodes,
+    int used = snprintf(text, bytes, "%u node%s, hold %s, end %s",
+                        r->tree.nodes, r->tree.nodes == 1 ? "" : "s",
                         time_text(r->uniform.hold, hold),
                         time_text(r->uniform.end, end));
 

@@ -11,7 +11,7 @@
 /* Pixels. */
 enum { WIDTH = 1200, LEFT = 90, RIGHT = 40, TOP = 86, TREE_GAP = 66 };
 
-static const double largest_circle = 15, legible_circle = 8, level_height = 62,
+static const double largest_circle = 15, legible_circle = 8, largest_level = 62,
                     largest_row = 22, legible_row = 9;
 
 static const char style[] =
@@ -42,7 +42,7 @@ struct drawing {
     uint32_t *depth; /* [nodes] */
     double *x;       /* [nodes]: in the tree */
     uint32_t deepest, leaves;
-    double circle, row_height;
+    double circle, level_height, row_height;
     double rows_top, rows_end, height;
     double last, end; /* times: the last node is ready; the axis ends */
 };
@@ -128,9 +128,11 @@ static void lay_out(struct drawing *d)
         if (v != tree->root)
             d->end = fmax(d->end, d->p->free[v]);
     }
-    d->circle = fmin(largest_circle, fmax(1.5, 0.42 * room));
+    d->level_height = fmin(largest_level, fmax(2, 4000.0 / (d->deepest + 1)));
+    d->circle =
+        fmax(1, fmin(largest_circle, fmin(0.42 * room, 0.3 * d->level_height)));
     d->row_height = fmin(largest_row, fmax(2, 4000.0 / tree->nodes));
-    d->rows_top = TOP + 20 + d->deepest * level_height + TREE_GAP;
+    d->rows_top = TOP + 20 + d->deepest * d->level_height + TREE_GAP;
     d->rows_end = d->rows_top + tree->nodes * d->row_height;
     d->height = d->rows_end + 54;
 }
@@ -149,7 +151,7 @@ static double y_of(const struct drawing *d, uint32_t v)
 
 static void draw_node(const struct drawing *d, uint32_t v)
 {
-    double x = d->x[v], y = TOP + 20 + d->depth[v] * level_height;
+    double x = d->x[v], y = TOP + 20 + d->depth[v] * d->level_height;
     const char *class = v == d->p->tree->root       ? "o"
                         : d->p->ready[v] >= d->last ? "l"
                                                     : "v";
@@ -183,8 +185,8 @@ static void draw_tree(const struct drawing *d)
         fprintf(d->to,
                 "<line class=\"e\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
                 "y2=\"%.1f\"/>\n",
-                d->x[parent], TOP + 20 + d->depth[parent] * level_height,
-                d->x[v], TOP + 20 + d->depth[v] * level_height);
+                d->x[parent], TOP + 20 + d->depth[parent] * d->level_height,
+                d->x[v], TOP + 20 + d->depth[v] * d->level_height);
     }
     for (uint32_t i = 0; i < tree->nodes; i++)
         draw_node(d, d->walk[i]);
@@ -220,9 +222,10 @@ static void draw_axis(const struct drawing *d)
             "y2=\"%.1f\"/>\n",
             x_of(d, d->last), d->rows_top - 6, x_of(d, d->last), d->rows_end);
     fprintf(d->to,
-            "<text class=\"r g\" x=\"%.1f\" y=\"%.1f\">all ready at "
+            "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">all ready at "
             "%.6g</text>\n",
-            x_of(d, d->last), d->rows_top - 10, d->last);
+            x_of(d, d->last) > LEFT + 160 ? "r g" : "g", x_of(d, d->last),
+            d->rows_top - 10, d->last);
 }
 
 /* What v's parent does for it: the send in the parent's row, and the way from

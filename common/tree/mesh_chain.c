@@ -53,10 +53,13 @@ enum nf_status nf_mesh_chain(const uint32_t *address, uint32_t nodes,
         node_at_p[left] = largest;
         sink(&all, node_at_p, left, 0);
     }
-    for (uint32_t p = 1; p < nodes; p++)
-        if (compare(&all, node_at_p[p - 1], node_at_p[p]) == 0)
+    for (uint32_t p = 1; p < nodes; p++) {
+        uint32_t a = node_at_p[p - 1], b = node_at_p[p];
+
+        if (compare(&all, a, b) == 0)
             return nf_fail(err, NF_ERR_INVAL,
                            "nodes %u and %u are at one place of the mesh",
-                           node_at_p[p - 1], node_at_p[p]);
+                           a < b ? a : b, a < b ? b : a);
+    }
     return NF_OK;
 }
