@@ -59,6 +59,7 @@ $(help_of nowfarm submit; help_of nowfarm run)" ;;
     compare) want="$apps
 $(help_of nowfarm compare; without --policy "$(help_of nowfarm run)")" ;;
     sim) want="farm
+mesh
 $(help_of nowfarm sim farm)" ;;
     *)  want=$(help_of nowfarm "$command")
         all=$(grep -- '^--' <<< "$all") # jobs, operations, verbs
@@ -79,6 +80,10 @@ done
 compare "nowfarm plan" "$(nowfarm plans |
     sed -n 's/^\([a-z_]*\)\.[a-z0-9_.]*: .*/\1/p')" \
     "$(grep -v -- '^--' <<< "$(offered nowfarm plan)")"
+compare "nowfarm sim mesh" "$(help_of nowfarm sim mesh)" \
+    "$(offered nowfarm sim mesh)"
+compare "nowfarm tree" "$(nowfarm trees | sed -n 's/^\([a-z-]*\): .*/\1/p')" \
+    "$(grep -v -- '^--' <<< "$(offered nowfarm tree)")"
 compare "nowfarm coll-bench" "all
 $(nowfarm plans | sed -n 's/^\([a-z_]*\)\.[a-z0-9_.]*: .*/\1/p'; echo exscan)" \
     "$(grep -v -- '^--' <<< "$(offered nowfarm coll-bench)")"

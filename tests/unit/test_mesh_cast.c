@@ -8,7 +8,8 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "sim/mesh_cast.h"
+#include "common/tree/opt_table.h"
+#include "sim/mesh_study.h"
 
 enum { MOST = 4096 };
 
@@ -191,6 +192,11 @@ static void the_placements_are_the_references(void)
         nf_rng_next(&rng), strtoull(json_string_value(value), NULL, 10));
 }
 
+static double real(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
 static bool near(const char *what, double got, double want, double by)
 {
     if (!(fabs(got - want) <= by))
@@ -204,42 +210,37 @@ static bool figure_agrees(const struct nf_mesh_cast *cast, uint32_t k,
                           const struct nf_uniform_algorithm *algorithm,
                           const json_t *want)
 {
-    enum { RUNS = 16 };
-    double us[RUNS], sum = 0, squares = 0, low = INFINITY, high = 0;
-    struct nf_mesh_result result = { .time = 0 };
     const json_t *five = at(want, "us");
-    uint64_t waits = 0;
-    int64_t waited = 0;
-    bool ok = true;
+    struct nf_mesh_study all, first;
 
-    for (uint32_t r = 0; r < RUNS && ok; r++) {
-        nf_mesh_place(&cast->mesh, 1000 + r, k, place);
-        ok = simulate(cast, algorithm, k, &result) &&
-             (r > 0 || at(want, "seed1000_ticks") == NULL ||
-              agree("first placement", result.time,
-                    integer(want, "seed1000_ticks")));
-        us[r] = (double)result.time / 100;
-        sum += us[r];
-        low = fmin(low, us[r]);
-        high = fmax(high, us[r]);
-        waits += result.waits;
-        waited += result.waited;
-    }
-    for (uint32_t r = 0; r < RUNS && ok; r++)
-        squares += (us[r] - sum / RUNS) * (us[r] - sum / RUNS);
-    return ok &&
-           near("mean", sum / RUNS, json_number_value(at(five, "mean")),
-                1e-6) &&
-           near("sd", sqrt(squares / (RUNS - 1)),
-                json_number_value(at(five, "sd")), 1e-6) &&
-           near("min", low, json_number_value(at(five, "min")), 1e-9) &&
-           near("max", high, json_number_value(at(five, "max")), 1e-9) &&
-           near("waits", (double)waits / RUNS,
-                json_number_value(at(want, "blocked_headers")), 1e-9) &&
+    if (nf_mesh_study(cast, algorithm, k, NF_MESH_SEED, NF_MESH_RUNS, &all,
+                      NULL) != NF_OK ||
+        nf_mesh_study(cast, algorithm, k, NF_MESH_SEED, 1, &first, NULL) !=
+            NF_OK)
+        return false;
+    return agree("runs", all.runs, integer(five, "n")) &&
+           near("mean", all.mean / 100, real(five, "mean"), 1e-6) &&
+           near("sd", all.deviation / 100, real(five, "sd"), 1e-6) &&
+           near("min", (double)all.least / 100, real(five, "min"), 1e-9) &&
+           near("max", (double)all.most / 100, real(five, "max"), 1e-9) &&
+           near("waits", all.waits, real(want, "blocked_headers"), 1e-9) &&
+           (at(want, "seed1000_ticks") == NULL ||
+            agree("first", first.most, integer(want, "seed1000_ticks"))) &&
            (at(want, "header_wait_us") == NULL ||
             /* rounded to four digits; a tick more would be 6.25e-4 */
-            near("waited", (double)waited / RUNS / 100,
-                 json_number_value(at(want, "header_wait_us")), 5.1e-5));
+            near("waited", all.waited / 100, real(want, "header_wait_us"),
+                 5.1e-5));
+}
+
+static int64_t ideal(const struct nf_uniform *uniform, uint32_t k)
+{
+    struct nf_opt_table table;
+    int64_t time = -1;
+
+    if (nf_opt_table_init(&table, k, uniform->hold, uniform->end) == NF_OK)
+        time = table.time[k];
+    nf_opt_table_fini(&table);
+    return time;
 }
 
 static void every_point_of_the_figures(void)
@@ -256,6 +257,8 @@ static void every_point_of_the_figures(void)
             cast_of(&mesh, (uint32_t)integer(row, "bytes"));
         struct nf_uniform uniform = nf_mesh_uniform(&cast);
 
+        CU_ASSERT(near("ideal", (double)ideal(&uniform, k) / 100,
+                       real(row, "ideal_us"), 1e-9));
         CU_ASSERT(agree("hold", uniform.hold, integer(row, "h_ticks")));
         CU_ASSERT(agree("end", uniform.end, integer(row, "e_ticks")));
         for (size_t a = 0; a < NALGORITHMS; a++)
@@ -344,7 +347,7 @@ static void no_header_waits_along_chains(void)
  * channels on the way to it. */
 static void without_waits_only_the_way_is_added(void)
 {
-    static int64_t ideal[MOST];
+    static int64_t alone[MOST];
     struct nf_mesh mesh = mesh_of("16x16");
     struct nf_rng rng = { 8 };
 
@@ -360,7 +363,7 @@ static void without_waits_only_the_way_is_added(void)
         nf_mesh_place(&mesh, nf_rng_next(&rng), k, place);
         ok = nf_mesh_tree(&mesh, &nf_uniform_opt_mesh, &uniform, place, k,
                           &tree, NULL) == NF_OK &&
-             nf_uniform_eval(&uniform, &tree, ideal) == NF_OK &&
+             nf_uniform_eval(&uniform, &tree, alone) == NF_OK &&
              nf_mesh_cast(&cast, &tree, place, ready, &result, NULL) == NF_OK;
         CU_ASSERT_FATAL(ok);
         CU_ASSERT_EQUAL(result.time, nf_uniform_last(ready, k));
@@ -371,7 +374,7 @@ static void without_waits_only_the_way_is_added(void)
                 late +=
                     cast.costs.hop *
                     (nf_mesh_hops(&mesh, place[tree.parent[u]], place[u]) - 1);
-            CU_ASSERT_EQUAL(ready[v], ideal[v] + late);
+            CU_ASSERT_EQUAL(ready[v], alone[v] + late);
         }
         nf_tree_fini(&tree);
     }

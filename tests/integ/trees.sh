@@ -1,0 +1,238 @@
+#!/bin/bash
+# `nowfarm trees`, `nowfarm tree` and `nowfarm sim mesh`: what they print, draw and
+# turn down.  Neither PVM nor time is needed.
+. "${0%/*}/lib.sh"
+cd "$work" || exit 99
+
+refuse() { # TEXT PATTERN ARGS...
+    local text=$1 pattern=$2
+    shift 2
+    run "$@"
+    refused 2 "$text"
+    check "$text: the line says so" err_says "$pattern"
+}
+# numbers KEY: those of a list, in a line
+numbers() { tr -d ' \n' < out | sed -n "s/.*\"$1\":\[\([-0-9.,]*\)\].*/\1/p"; }
+children() {
+    tr -d ' \n' < out |
+        sed -n 's/,"addresses".*/}/; s/.*"children":\(\[\[.*\]\]\).*/\1/p'
+}
+
+# --- the list
+run trees --json
+same "trees: exit status" "$rc" 0
+check "trees: stdout is one JSON object" only_json
+i=0
+while has_field "trees.$i"; do
+    for field in name summary cost source on_chain; do
+        has_field "trees.$i.$field" || fail "trees: tree $i has no $field"
+    done
+    json "trees.$i.name"
+    i=$((i + 1))
+done > names
+at_least "trees" "$(wc -l < names)" 9
+run trees
+while read -r tree; do
+    grep -q "^$tree: " out || fail "trees for people: $tree is missing"
+done < names
+refuse "an argument of trees" 'unexpected argument "x"' trees x
+
+# --- table 1 of the paper
+run tree opt --nodes 9 --hold 20 --end 55 --json
+same "opt: exit status" "$rc" 0
+check "opt: stdout is one JSON object" only_json
+same "opt: time" "$(json time)" 135
+same "opt: ready" "$(numbers ready)" 0,135,115,95,75,130,55,130,110
+same "opt: children" "$(children)" "[[6,4,3,2,1],[],[],[],[5],[],[8,7],[],[]]"
+for field in algorithm nodes root hold end ports; do
+    has_field $field || fail "field $field is missing"
+done
+for row in "sequential 195" "chain 440" "binomial 220" \
+    "binomial-rootceil 165" "binomial-bits 185" "opt 135" "multi-port 135" \
+    "u-mesh 220" "opt-mesh 135"; do
+    run tree "${row% *}" --nodes 9 --hold 20 --end 55 --json
+    same "9 nodes: ${row% *}" "$(json time)" "${row#* }"
+done
+run tree opt --nodes 3 --hold 0.5 --end 1.25 --json
+same "decimals" "$(json time) $(numbers ready)" "1.75 0,1.75,1.25"
+run tree opt --nodes 2 --hold 9 --end 4 --json
+same "hold beyond end is not charged in vain" "$(json time)" 4
+run tree opt --nodes 1 --hold 0 --end 0 --json
+same "a single node" "$(json time) $(children)" "0 [[]]"
+run tree opt --nodes 4 --root 2 --hold 1 --end 1 --json
+same "another root" "$(json root) $(children)" "2 [[1],[],[0,3],[]]"
+run tree opt --nodes 1048576 --hold 20 --end 55
+same "a million nodes: exit status" "$rc" 0
+same "a million nodes: lines" "$(wc -l < out)" $((1048576 + 3))
+run tree multi-port --nodes 12 --hold 22 --end 55 --ports 3 --interval 10 --json
+same "three ports" "$(json time) $(json ports) $(json interval)" "125 3 10"
+run tree opt --nodes 9 --hold 20 --end 55
+check "for people" grep -q '^opt: 9 nodes, hold 20, end 55: ready after 135$' out
+check "for people: who sends to whom" grep -Eq '^ +4 +75 +0  5$' out
+
+# --- a mesh
+at=3,2/1,5/2,1/3,4/4,3/4,4/5,1/5,4
+run tree opt-mesh --shape 6x6 --at $at --hold 20 --end 55 --json
+same "on a mesh: time" "$(json time)" 130
+same "on a mesh: children" "$(children)" "[[5,3,1,2],[],[],[4],[],[7,6],[],[]]"
+same "on a mesh: addresses" "$(json addresses.5.0),$(json addresses.5.1)" 4,4
+run tree u-mesh --shape 6x6 --at $at --hold 20 --end 55
+check "on a mesh: for people" grep -Eq '^ +4,3 +55 +3,2  5,1 4,4$' out
+
+# --- pictures
+for tree in "opt --nodes 9" "chain --nodes 1" "chain --nodes 1024" \
+    "sequential --nodes 1024" "u-mesh --shape 6x6 --at $at"; do
+    rm -f t.svg
+    # shellcheck disable=SC2086
+    run tree $tree --hold 20 --end 55 --draw t.svg
+    same "a picture of ${tree%% --at*}: exit status" "$rc" 0
+    same "a picture of ${tree%% --at*}: its end" "$(tail -c 7 t.svg)" "</svg>"
+    if command -v xmllint > /dev/null; then
+        check "a picture of ${tree%% --at*}: XML" xmllint --noout t.svg
+    fi
+done
+same "the picture: nodes" "$(grep -c '<title>node ' t.svg)" 8
+same "the picture: sends" "$(grep -c '<rect class="s".*<title>' t.svg)" 7
+check "the picture: an address" grep -q '>4,4</text>' t.svg
+
+# --- what is turned down
+refuse "no tree" "which one" tree
+refuse "an unknown tree" 'no tree "oak"' tree oak --nodes 3 --hold 1 --end 1
+refuse "no nodes" "--nodes is missing" tree opt --hold 1 --end 1
+refuse "no hold" "--hold is missing" tree opt --nodes 3 --end 1
+refuse "no end" "--end is missing" tree opt --nodes 3 --hold 1
+for bad in 0 -1 1048577 x 1e3 ""; do
+    refuse "$bad nodes" "--nodes" tree opt --nodes "$bad" --hold 1 --end 1
+done
+for bad in -1 nan inf x 1e10 0.0001 ""; do
+    refuse "hold $bad" "--hold" tree opt --nodes 3 --hold "$bad" --end 1
+    refuse "end $bad" "--end" tree opt --nodes 3 --hold 1 --end "$bad"
+done
+refuse "a root that takes no part" "--root 3: want a count from 0 to 2" \
+    tree opt --nodes 3 --root 3 --hold 1 --end 1
+refuse "no ports" "--ports 0" tree opt --nodes 3 --hold 1 --end 1 --ports 0
+refuse "ports without interval" "--interval is missing" \
+    tree opt --nodes 3 --hold 1 --end 1 --ports 2
+refuse "interval without ports" "see --ports" \
+    tree opt --nodes 3 --hold 1 --end 1 --interval 2
+refuse "a mesh without places" "go together" \
+    tree opt-mesh --shape 6x6 --hold 1 --end 1
+refuse "a mesh of no sides" "--shape 6x: want the sides" \
+    tree opt-mesh --shape 6x --at 1,1 --hold 1 --end 1
+for bad in 6,0 1 1,1,1 "1,1/" "1,1//2,2" x "" -1,1; do
+    refuse "a place '$bad'" "want addresses" \
+        tree opt-mesh --shape 6x6 --at "$bad" --hold 1 --end 1
+done
+refuse "a place twice" "nodes 0 and 1 are at one place" \
+    tree opt-mesh --shape 6x6 --at 1,1/1,1 --hold 1 --end 1
+refuse "places and root" "the first one is the root" \
+    tree opt-mesh --shape 6x6 --at 1,1/2,2 --root 1 --hold 1 --end 1
+refuse "places and another number" "--nodes 3: want a count from 2 to 2" \
+    tree opt-mesh --shape 6x6 --at 1,1/2,2 --nodes 3 --hold 1 --end 1
+refuse "no picture" "ends with .svg" \
+    tree opt --nodes 3 --hold 1 --end 1 --draw t.png
+refuse "a picture nowhere" "no directory" \
+    tree opt --nodes 3 --hold 1 --end 1 --draw no/t.svg
+refuse "a picture too large" "at most 1024 nodes" \
+    tree opt --nodes 1025 --hold 1 --end 1 --draw x.svg
+check "a picture too large: none" test ! -e x.svg
+refuse "an argument too many" 'unexpected argument "x"' tree opt x
+timeout 60 "$NF" tree opt --nodes 3 --hold 1 --end 1 > /dev/full 2> err
+same "on a full disk: exit status" "$?" 1
+same "on a full disk: one line" "$(err_lines)" 1
+
+# --- the simulator: single runs, to the tick
+tick() { # WANT ARGS...
+    local want=$1
+    shift
+    run sim mesh --run 0 --json "$@"
+    same "sim mesh $*" "$(json time_ticks)" "$want"
+}
+tick 54584 --nodes 4 --size 4KiB --algorithm opt-mesh
+tick 54602 --nodes 4 --size 4KiB --algorithm opt-tree
+tick 68392 --nodes 4 --size 4KiB --algorithm u-mesh
+tick 807472 --nodes 32 --size 32KiB --algorithm opt-mesh
+tick 871002 --nodes 32 --size 32KiB --algorithm opt-tree
+tick 41008 --shape 4x4x4 --seed 2000 --nodes 20 --size 1KiB --algorithm opt-mesh
+tick 63376 --shape 4x4x4 --seed 2000 --nodes 20 --size 1KiB --algorithm u-mesh
+tick 0 --nodes 1 --size 1KiB --algorithm opt-mesh
+check "stdout is one JSON object" only_json
+run sim mesh --nodes 256 --size 4KiB --algorithm opt-mesh --json
+same "no header waits" "$(json blocked_headers) $(json runs)" "0.0 16"
+run sim mesh --nodes 256 --size 4KiB --algorithm opt-mesh --routing last --json
+same "routed the other way they do" "$(json blocked_headers)" 18.0625
+run sim mesh --nodes 256 --size 4KiB --algorithm opt-mesh --torus --json
+same "on a torus: exit status" "$rc" 0
+run sim mesh --nodes 9 --size 100B --algorithm sequential --json --runs 1 \
+    --send-fixed 10 --send-byte 0 --hop 1 --recv-fixed 5 --recv-byte 0
+same "other costs: they are told" "$(json costs_ticks.recv_fixed)" 5
+check "other costs: messages wait" test "$(json blocked_headers)" != 0.0
+
+# --- figures 11 to 14
+run -t 60 sim mesh --csv f.csv
+same "all figures: exit status" "$rc" 0
+same "all figures: tables" "$(grep -c '^Figure 1[1-4]: ' out)" 4
+same "all figures: rows" "$(wc -l < f.csv)" $((1 + 3 * (8 + 8 + 10 + 10)))
+while read -r row; do
+    check "as it should be: $row" grep -q "^$row" f.csv
+done << 'EOF'
+11,32,0,opt-mesh,16,205.7
+11,32,1024,opt-tree,16,458.29
+11,32,65536,u-mesh,16,23213.4
+12,128,16384,opt-mesh,16,5503.7
+12,128,65536,opt-tree,16,27100.9
+13,8,4096,u-mesh,16,1025.7
+13,256,4096,opt-tree,16,2549.9
+14,192,65536,opt-mesh,16,22592.5
+14,256,65536,opt-tree,16,37043.2
+EOF
+check "trees along chains never wait" awk -F, \
+    '/mesh,/ && ($11 != 0 || $12 != 0) {exit 1}' f.csv
+check "OPT-mesh is best, U-mesh worst" awk -F, '
+    $4 == "opt-mesh" {best = $6}
+    $4 == "opt-tree" {middle = $6}
+    $4 == "u-mesh" && !(best < middle && middle < $6) {exit 1}' f.csv
+run sim mesh --figure 13 --json
+same "one figure" "$(json points.0.figure) $(json points.29.nodes)" "13 256"
+check "one figure: no others" eval '! has_field points.30'
+if command -v gnuplot > /dev/null; then
+    run sim mesh --runs 1 --plot f.svg
+    same "plots: exit status" "$rc" 0
+    for f in 11 12 13 14; do
+        check "plot $f" grep -q '</svg>' f-$f.svg
+    done
+    run sim mesh --runs 1 --nodes 8,16 --size 1KiB --plot own.png
+    check "a plot of one's own" test -s own.png
+    refuse "a plot against two things" "not both" \
+        sim mesh --nodes 8,16 --size 1KiB,2KiB --plot own.png
+fi
+
+# --- what is turned down
+refuse "sizes without nodes" "go together" sim mesh --size 1KiB
+refuse "too many nodes" "--nodes 257: want a count from 1 to 256" \
+    sim mesh --nodes 257 --size 1KiB
+for bad in 4096 1TiB x -1B "" 1KiB,; do
+    refuse "size '$bad'" "--size" sim mesh --nodes 8 --size "$bad"
+done
+refuse "a small mesh for the figures" "take 256 nodes" sim mesh --shape 4x4
+refuse "a mesh of too many nodes" "at most 65536 nodes" \
+    sim mesh --shape 1000x1000
+refuse "figure 15" "--figure 15" sim mesh --figure 15
+refuse "a figure and nodes" "--figure 11: says" \
+    sim mesh --figure 11 --nodes 8 --size 1KiB
+refuse "an unknown tree" 'no tree "oak"' \
+    sim mesh --nodes 8 --size 1KiB --algorithm oak
+refuse "a hop of no time" "--hop 0" sim mesh --hop 0
+refuse "no runs" "--runs 0" sim mesh --runs 0
+refuse "run and runs" "exclude each other" sim mesh --run 1 --runs 2
+refuse "a way to route" "--routing x: want first or last" sim mesh --routing x
+refuse "a table nowhere" "--csv no/f.csv" sim mesh --csv no/f.csv
+refuse "costs beyond all bounds" "hold, end and interval" \
+    sim mesh --nodes 8 --size 1GB --send-byte 1000000000
+refuse "an argument" 'unexpected argument "x"' sim mesh x
+for command in trees tree "sim mesh"; do
+    # shellcheck disable=SC2086
+    run $command --help
+    same "$command --help: exit status" "$rc" 0
+done
+finish
