@@ -211,7 +211,7 @@ fi
 refuse "sizes without nodes" "go together" sim mesh --size 1KiB
 refuse "too many nodes" "--nodes 257: want a count from 1 to 256" \
     sim mesh --nodes 257 --size 1KiB
-for bad in 4096 1TiB x -1B "" 1KiB,; do
+for bad in 4096 1TiB x -1B "" "1KiB,"; do
     refuse "size '$bad'" "--size" sim mesh --nodes 8 --size "$bad"
 done
 refuse "a small mesh for the figures" "take 256 nodes" sim mesh --shape 4x4
