@@ -12,7 +12,8 @@
  *  On a torus it goes the shorter way round; if both are as long, up from even
  *  coordinates and down from odd ones.  Each link has two lanes (virtual
  *  channels): whatever goes round the end of a ring changes to the second one
- *  there, so that no cycle of waiting messages can arise.
+ *  there, so that no cycle of waiting messages can arise.  The lanes of a link
+ *  are channels by themselves: neither slows the other one down.
  *  Source: Dally, Seitz, IEEE Trans. Computers 36(5), 1987. */
 #include <stdbool.h>
 #include <stdint.h>

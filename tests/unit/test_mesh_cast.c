@@ -151,6 +151,29 @@ static void eight_nodes_of_a_6x6_mesh(void)
     }
 }
 
+/* The one channel that two messages of a sender have in common: the second one
+ * is sent a hold after the first, so it is free by then. */
+static void a_link_is_used_again_from_75_on(void)
+{
+    enum { TO_44 = 5, TO_51 = 6, TO_54 = 7 }; /* of example_places() */
+    struct nf_mesh mesh = mesh_of("6x6");
+    uint32_t one[8], two[8], k = example_places(&mesh);
+    struct nf_tree tree;
+
+    CU_ASSERT_EQUAL_FATAL(nf_mesh_tree(&mesh, &nf_uniform_opt_mesh, &in_us,
+                                       place, k, &tree, NULL),
+                          NF_OK);
+    CU_ASSERT_EQUAL(nf_uniform_eval(&in_us, &tree, ready), NF_OK);
+    CU_ASSERT_EQUAL(ready[TO_44], 55);
+    CU_ASSERT_EQUAL(ready[TO_54] - in_us.end, 55);
+    CU_ASSERT_EQUAL(ready[TO_51] - in_us.end, 75);
+    nf_mesh_route(&mesh, place[TO_44], place[TO_54], one);
+    nf_mesh_route(&mesh, place[TO_44], place[TO_51], two);
+    CU_ASSERT_EQUAL(one[1], two[1]);
+    CU_ASSERT_NOT_EQUAL(one[2], two[2]);
+    nf_tree_fini(&tree);
+}
+
 static void three_dimensions(void)
 {
     struct nf_mesh mesh = mesh_of("4x4x4");
@@ -460,6 +483,7 @@ int main(void)
     int rc;
     CU_TestInfo reference[] = {
         { "eight nodes of a 6x6 mesh", eight_nodes_of_a_6x6_mesh },
+        { "a link is used again from 75 on", a_link_is_used_again_from_75_on },
         { "three dimensions", three_dimensions },
         { "placements", the_placements_are_the_references },
         { "figures 11 to 14", every_point_of_the_figures },
