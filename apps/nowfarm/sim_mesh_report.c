@@ -135,8 +135,11 @@ static json_t *point_json(const struct sim_mesh_report *r, unsigned figure,
 
     if (object != NULL && figure > 0)
         json_object_set_new(object, "figure", json_integer(figure));
-    if (object != NULL && r->runs == 1)
+    if (object != NULL && r->runs == 1) {
         json_object_set_new(object, "time_ticks", json_integer(s->most));
+        json_object_set_new(object, "time_us",
+                            json_real((double)s->most * SIM_MESH_TICK_US));
+    }
     return object;
 }
 

@@ -150,6 +150,7 @@ tick() { # WANT ARGS...
 }
 tick 54584 --nodes 4 --size 4KiB --algorithm opt-mesh
 tick 54602 --nodes 4 --size 4KiB --algorithm opt-tree
+check "the same in us" grep -q '"time_us":546.02[,}]' out
 tick 68392 --nodes 4 --size 4KiB --algorithm u-mesh
 tick 807472 --nodes 32 --size 32KiB --algorithm opt-mesh
 tick 871002 --nodes 32 --size 32KiB --algorithm opt-tree
