@@ -16,7 +16,7 @@
  *  buffers; checked against a simulation cycle by cycle. */
 #include "sim/mesh.h"
 
-enum { NF_WORM_NONE = UINT32_MAX };
+#define NF_WORM_NONE UINT32_MAX
 
 struct nf_worm {
     uint32_t from, to, flits;
