@@ -58,6 +58,7 @@ double speeds_fit(const struct nf_history *h, struct seats *seats);
 /** What the trace says of the job and the network. */
 struct replay_model {
     const struct nf_history *h;
+    const struct nf_pacer_ops *pacer; /**< of the policy used; NULL: unknown */
     struct seats seats;
     int64_t from_us;      /**< the first lease was sent */
     int64_t measured_us;  /**< from then to the last result; -1: not all is

@@ -138,6 +138,21 @@ static void fit_line(const double *x, const double *y, size_t n, double *room,
     *fixed_p = fmax(quantile(room, n, 0.5), 0);
 }
 
+/* Does the master wait before it sends?  Then the lease that follows a result
+ * tells nothing of what that took. */
+static bool waits(const struct replay_model *m)
+{
+    return m->pacer != NULL && (strcmp(m->pacer->name, "timer") == 0 ||
+                                strcmp(m->pacer->name, "round") == 0);
+}
+
+/* Do results wait for the master, too?  Then only the shortest ways are those of
+ * messages, and no slot's can be told from another's. */
+static bool sleeps(const struct replay_model *m)
+{
+    return m->pacer != NULL && strcmp(m->pacer->name, "round") == 0;
+}
+
 /* Was it answered in time, with times? */
 static bool timed(const struct nf_history_chunk *chunk)
 {
@@ -213,14 +228,17 @@ static void fit_extras(struct replay_model *m, size_t *begins, double *room)
         size_t n = begins[s + 1] - begins[s];
 
         m->seats.list[s].extra_us =
-            n > 0 ? fmax(quantile(room + begins[s], n, 0.5), 0) : -1;
+            n > 0 ? fmax(quantile(room + begins[s], n, sleeps(m) ? 0 : 0.5), 0)
+                  : -1;
         if (n > 0)
             least_us = fmin(least_us, m->seats.list[s].extra_us);
     }
     for (uint32_t s = 0; s < count; s++) {
         struct seat *seat = &m->seats.list[s];
 
-        seat->extra_us = seat->extra_us < 0 ? 0 : seat->extra_us - least_us;
+        seat->extra_us = seat->extra_us < 0 || sleeps(m)
+                             ? 0
+                             : seat->extra_us - least_us;
     }
     m->way_us = isfinite(least_us) ? least_us : 0;
 }
@@ -246,7 +264,7 @@ static enum nf_status fit_messages(struct replay_model *m)
         y[i] = (double)h->chunks[i].master_us;
     }
     fit_line(x, y, h->nchunks, room, &m->send_us, &m->send_unit_us);
-    m->recv_us = fit_recv(m, room);
+    m->recv_us = waits(m) ? 0 : fit_recv(m, room);
     for (uint32_t i = 0; i < h->nchunks; i++) {
         const struct nf_history_chunk *chunk = &h->chunks[i];
 
@@ -286,6 +304,7 @@ enum nf_status model_fit(const struct nf_history *h,
                          struct replay_model *model_p, struct nf_error *err)
 {
     struct replay_model m = { .h = h };
+    struct nf_policy policy;
     enum nf_status status = NF_OK;
 
     if (h->nchunks == 0)
@@ -298,6 +317,8 @@ enum nf_status model_fit(const struct nf_history *h,
     if (seats_find(h, &m.seats) != NF_OK)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     find_span(&m);
+    if (nf_policy_parse(h->policy, &policy, NULL) == NF_OK)
+        m.pacer = policy.pacer;
     status = fit_units(&m, err);
     if (status == NF_OK && fit_messages(&m) != NF_OK)
         status = nf_fail(err, NF_ERR_NOMEM, "out of memory");

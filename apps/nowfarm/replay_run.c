@@ -16,6 +16,8 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
+/* Simulated over measured, where that can't be compared: most are better. */
+static const double ERROR_UNKNOWN = 0.1;
 /* The interval holds nine runs of ten. */
 static const double LOW = 0.05, HIGH = 0.95;
 
@@ -86,31 +88,48 @@ static const char *alias_of(const struct nf_sizer_ops *sizer,
     return NULL;
 }
 
-/* A list for the parameter, if the seats have different speeds. */
-static int speeds_text(const struct replay_model *m, char *text, size_t bytes)
+static bool have_equal_speeds(const struct replay_model *m)
 {
-    size_t used = 0;
-    bool equal = true;
+    for (uint32_t i = 1; i < m->seats.count; i++)
+        if (islessgreater(m->seats.list[i].speed, m->seats.list[0].speed))
+            return false;
+    return true;
+}
 
-    for (uint32_t i = 0; i < m->seats.count && used < bytes; i++) {
-        equal = equal && m->seats.list[i].speed == m->seats.list[0].speed;
-        used += (size_t)snprintf(text + used, bytes - used, "%s%.0f",
-                                 i > 0 ? "/" : "",
-                                 fmax(100 * m->seats.list[i].speed, 1));
+/* A list for the parameter, of numbers as coarse as there is no room for.
+ * @return false: too many seats */
+static bool speeds_text(const struct replay_model *m, char *text, size_t bytes)
+{
+    double fastest = 0;
+
+    for (uint32_t i = 0; i < m->seats.count; i++)
+        fastest = fmax(fastest, m->seats.list[i].speed);
+    if (m->seats.count > NF_PARAM_LIST_MAX)
+        return false;
+    for (double most = 999; most > 8; most = floor(most / 10)) {
+        size_t used = 0;
+
+        for (uint32_t i = 0; i < m->seats.count && used < bytes; i++)
+            used += (size_t)snprintf(
+                text + used, bytes - used, "%s%.0f", i > 0 ? "/" : "",
+                fmax(most * m->seats.list[i].speed / fastest, 1));
+        if (used < bytes)
+            return true;
     }
-    return !equal && m->seats.count <= NF_PARAM_LIST_MAX && used < bytes;
+    return false;
 }
 
 /* Parameters that describe the job, as the trace has them; in milliseconds,
- * where only their ratio counts.  text[0]: '\0' if there are none */
-static void params_text(const struct replay_model *m,
+ * where only their ratio counts.  text[0]: '\0' if there are none
+ * @return false: those that it needs do not fit into a policy */
+static bool params_text(const struct replay_model *m,
                         const struct nf_param *params, char *text, size_t bytes)
 {
     size_t used = 0;
 
     text[0] = '\0';
     for (; params != NULL && params->name != NULL; params++) {
-        char value[128] = "";
+        char value[NF_POLICY_SPEC_BYTES - 32] = ""; /* beside names */
 
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "mu") == 0)
             snprintf(value, sizeof(value), "%.4f",
@@ -121,13 +140,14 @@ static void params_text(const struct replay_model *m,
             snprintf(value, sizeof(value), "%.4f",
                      (m->way_us + m->send_us + m->recv_us) / 1e3);
         if (params->kind == NF_PARAM_LIST &&
-            strcmp(params->name, "speeds") == 0 &&
+            strcmp(params->name, "speeds") == 0 && !have_equal_speeds(m) &&
             !speeds_text(m, value, sizeof(value)))
-            value[0] = '\0';
+            return false;
         if (value[0] != '\0' && used < bytes)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s=%s",
                                      used > 0 ? "," : ":", params->name, value);
     }
+    return true;
 }
 
 enum nf_status replay_add_all(struct replay *replay,
@@ -139,10 +159,11 @@ enum nf_status replay_add_all(struct replay *replay,
     for (size_t i = 0; nf_sizer_table[i] != NULL; i++) {
         const struct nf_sizer_ops *sizer = nf_sizer_table[i];
         char params[NF_POLICY_SPEC_BYTES];
+        bool fits;
 
         if (strcmp(sizer->name, "rand") == 0)
             continue; /* nobody wants to hear that it was luck */
-        params_text(model, sizer->params, params, sizeof(params));
+        fits = params_text(model, sizer->params, params, sizeof(params));
         for (size_t k = 0; k < sizeof(pacers) / sizeof(pacers[0]); k++) {
             const struct nf_pacer_ops *pacer = nf_pacer_find(pacers[k]);
             const char *alias = alias_of(sizer, pacer);
@@ -153,9 +174,15 @@ enum nf_status replay_add_all(struct replay *replay,
             else
                 snprintf(spec, sizeof(spec), "%s%s+%s", sizer->name, params,
                          pacers[k]);
-            if (!is_there(replay, spec) &&
-                replay_add(replay, spec, false, err) == NF_ERR_NOMEM)
+            if (is_there(replay, spec))
+                continue;
+            if (replay_add(replay, spec, false, err) == NF_ERR_NOMEM)
                 return NF_ERR_NOMEM;
+            if (!fits)
+                snprintf(replay->list[replay->count - 1].why,
+                         sizeof(replay->list->why),
+                         "the speeds of %u slots do not fit into a policy",
+                         model->seats.count);
         }
     }
     return NF_OK;
@@ -236,7 +263,7 @@ static void find_best(struct replay *replay)
 static void compare(struct replay *replay, struct candidate *c,
                     const struct candidate *best, double *room)
 {
-    double error = replay->error_known ? fabs(replay->error) : 0;
+    double error = replay->error_known ? fabs(replay->error) : ERROR_UNKNOWN;
 
     for (uint32_t run = 0; run < replay->runs; run++)
         room[run] =
@@ -272,7 +299,7 @@ enum nf_status replay_run(struct replay *replay,
     for (uint32_t i = 0; i < replay->count && room != NULL; i++) {
         struct candidate *c = &replay->list[i];
 
-        c->verdict = VERDICT_SAME; /* so far */
+        c->verdict = c->why[0] != '\0' ? VERDICT_NONE : VERDICT_SAME; /* yet */
         c->runs_us = nf_calloc(replay->runs, sizeof(*c->runs_us));
         if (c->runs_us == NULL)
             status = NF_ERR_NOMEM;
