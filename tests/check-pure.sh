@@ -9,7 +9,7 @@ deny='^(nf_now_us|nf_sleep_until_us|nf_log.*|nf_alloc_fail_after)$'
 quiet='^(__odr_asan.*|__asan.*|__ubsan.*|__gcov.*|\.L.*|)$'
 bad=0
 found=0
-for dir in model policy coll farm wire; do
+for dir in model policy coll tree farm wire; do
   for object in "$top_builddir"/common/$dir/*libnfcore_la-*.o \
                 "$top_builddir"/common/$dir/.libs/*libnfcore_la-*.o; do
     test -f "$object" || continue
