@@ -33,7 +33,9 @@ commands=$(sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' "$work/help")
 for command in $commands; do
     "$nowfarm" "$command" --help > "$work/help-$command" || exit 99
 done
-"$nowfarm" sim farm --help >> "$work/help-sim" || exit 99
+for what in farm hnow; do
+    "$nowfarm" sim $what --help >> "$work/help-sim" || exit 99
+done
 apps=$(sed -n 's/.*APP is one of: //p' "$work/help-run" | tr -d ,)
 for app in $apps; do
     "$nowfarm" run "$app" --help >> "$work/help-run" || exit 99

@@ -12,6 +12,7 @@ static const struct {
     const char *summary;
 } simulations[] = {
     { "farm", nf_sim_farm, "a job on simulated workstations" },
+    { "hnow", nf_sim_hnow, "multicast on workstations that differ" },
 };
 
 enum { NSIMULATIONS = sizeof(simulations) / sizeof(simulations[0]) };

@@ -6,4 +6,6 @@
 
 /** A job in virtual time on a platform file. */
 int nf_sim_farm(int argc, const char **argv);
+/** Multicast on random networks of workstations that differ. */
+int nf_sim_hnow(int argc, const char **argv);
 #endif
