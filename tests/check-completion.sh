@@ -60,6 +60,7 @@ $(help_of nowfarm submit; help_of nowfarm run)" ;;
 $(help_of nowfarm compare; without --policy "$(help_of nowfarm run)")" ;;
     sim) want="farm
 mesh
+hnow
 $(help_of nowfarm sim farm)" ;;
     *)  want=$(help_of nowfarm "$command")
         all=$(grep -- '^--' <<< "$all") # jobs, operations, verbs
@@ -77,6 +78,8 @@ for app in $apps; do
         without --policy "$(help_of nowfarm run "$app")")" \
         "$(grep -- '^--' <<< "$(offered nowfarm compare "$app")")"
 done
+compare "nowfarm sim hnow" "$(help_of nowfarm sim hnow)" \
+    "$(offered nowfarm sim hnow)"
 compare "nowfarm plan" "$(nowfarm plans |
     sed -n 's/^\([a-z_]*\)\.[a-z0-9_.]*: .*/\1/p')" \
     "$(grep -v -- '^--' <<< "$(offered nowfarm plan)")"

@@ -1,0 +1,173 @@
+/* Bounds for a message in segments.
+ *
+ * Segment q follows the one before it down the same tree, so that none of its
+ * nodes may have a period above P if the whole is to take about q * P: P is at
+ * least the least period under which there is room for n - 1 children. */
+#include "config.h"
+#include <math.h>
+#include "common/base/alloc.h"
+#include "common/tree/hnow.h"
+
+/* What matters of the ways between the nodes. */
+struct ways {
+    double *port_out_us; /* [node], the least to anybody */
+    double port_in_us;   /* the greatest of the least that lead to a node */
+    double latency_us;   /* the least wire - port */
+};
+
+static void ways_fini(struct ways *ways)
+{
+    nf_free(ways->port_out_us);
+}
+
+static enum nf_status ways_init(struct ways *ways, const struct nf_hops *hops,
+                                uint32_t root)
+{
+    uint32_t n = hops->nodes;
+
+    *ways = (struct ways){ .latency_us = INFINITY };
+    ways->port_out_us = nf_calloc(n, sizeof(double));
+    if (ways->port_out_us == NULL)
+        return NF_ERR_NOMEM;
+    for (uint32_t v = 0; v < n; v++)
+        ways->port_out_us[v] = INFINITY;
+    for (uint32_t j = 0; j < n; j++) {
+        double in_us = INFINITY;
+
+        for (uint32_t i = 0; j != root && i < n; i++) {
+            double port_us = nf_hops_port(hops, i, j);
+
+            if (i == j)
+                continue;
+            in_us = fmin(in_us, port_us);
+            ways->port_out_us[i] = fmin(ways->port_out_us[i], port_us);
+            ways->latency_us =
+                fmin(ways->latency_us, nf_hops_wire(hops, i, j) - port_us);
+        }
+        if (j != root && in_us > ways->port_in_us)
+            ways->port_in_us = in_us;
+    }
+    return NF_OK;
+}
+
+/* How many children v can have under a period. */
+static double room_for(const struct nf_hops *hops, const struct ways *ways,
+                       uint32_t root, uint32_t v, double period_us)
+{
+    double left_us = period_us - (v != root ? hops->recv[v] : 0);
+    double most = hops->nodes;
+
+    if (left_us < 0)
+        return 0;
+    if (hops->send[v] > 0)
+        most = fmin(most, floor(left_us / hops->send[v]));
+    if (ways->port_out_us[v] > 0)
+        most = fmin(most, floor(period_us / ways->port_out_us[v]));
+    return most;
+}
+
+static bool is_possible(const struct nf_hops *hops, const struct ways *ways,
+                        uint32_t root, double period_us)
+{
+    double room = 0;
+
+    if (period_us < ways->port_in_us ||
+        room_for(hops, ways, root, root, period_us) < 1)
+        return false;
+    for (uint32_t v = 0; v < hops->nodes; v++) {
+        if (v != root && hops->recv[v] > period_us)
+            return false;
+        room += room_for(hops, ways, root, v, period_us);
+    }
+    return room >= hops->nodes - 1;
+}
+
+/* The least possible period, by halving as far as numbers go. */
+static double least_period(const struct nf_hops *hops, const struct ways *ways,
+                           uint32_t root)
+{
+    double low_us = 0, high_us = 1;
+
+    if (hops->nodes == 1 || is_possible(hops, ways, root, 0))
+        return 0;
+    while (!is_possible(hops, ways, root, high_us) && high_us < 1e300)
+        high_us *= 2;
+    for (int i = 0; i < 200; i++) {
+        double middle_us = low_us + (high_us - low_us) / 2;
+
+        if (middle_us <= low_us || middle_us >= high_us)
+            break;
+        if (is_possible(hops, ways, root, middle_us))
+            high_us = middle_us;
+        else
+            low_us = middle_us;
+    }
+    return high_us;
+}
+
+enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
+                                    double *period_us_p)
+{
+    struct ways ways;
+
+    if (ways_init(&ways, hops, root) != NF_OK)
+        return NF_ERR_NOMEM;
+    *period_us_p = least_period(hops, &ways, root);
+    ways_fini(&ways);
+    return NF_OK;
+}
+
+/* The bound for so many segments of what hops costs. */
+static enum nf_status bound_of(const struct nf_hops *hops, uint32_t root,
+                               double segments, double *time_us_p)
+{
+    struct ways ways;
+    double recv_us = INFINITY, first_us, period_us;
+
+    if (nf_tree_bound(hops, root, &first_us) != NF_OK ||
+        ways_init(&ways, hops, root) != NF_OK)
+        return NF_ERR_NOMEM;
+    for (uint32_t v = 0; v < hops->nodes; v++)
+        if (v != root)
+            recv_us = fmin(recv_us, hops->recv[v]);
+    period_us = least_period(hops, &ways, root);
+    *time_us_p =
+        fmax((segments - 1) * fmax(hops->send[root], ways.port_out_us[root]) +
+                 first_us,
+             segments * period_us + ways.latency_us +
+                 fmin(hops->send[root], recv_us));
+    ways_fini(&ways);
+    return NF_OK;
+}
+
+enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
+                                      uint32_t root, uint64_t bytes,
+                                      uint64_t least_segment, double *time_us_p)
+{
+    struct nf_hops hops;
+    enum nf_status status;
+    double least_us = INFINITY;
+    uint64_t segment = bytes;
+
+    if (hetero->hosts < 2) {
+        *time_us_p = 0;
+        return NF_OK;
+    }
+    status = nf_hops_init(&hops, hetero, (double)bytes);
+    while (status == NF_OK) {
+        uint64_t count =
+            segment > 0 ? bytes / segment + (bytes % segment != 0) : 1;
+        double time_us = 0;
+
+        status = bound_of(&hops, root, (double)count, &time_us);
+        least_us = fmin(least_us, time_us);
+        if (segment / 2 + segment % 2 < least_segment || segment <= 1)
+            break;
+        segment = segment / 2 + segment % 2;
+        nf_hops_set(&hops, hetero, (double)segment);
+    }
+    nf_hops_fini(&hops);
+    if (status == NF_OK)
+        *time_us_p = least_us;
+    return status;
+}

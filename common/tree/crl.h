@@ -1,0 +1,46 @@
+#ifndef NF_TREE_CRL_H
+#define NF_TREE_CRL_H
+/** @file crl.h  The planner for hosts and links that differ: a tree, and how
+ *  large the segments are that go down it one after the other.  Pure.
+ *
+ *  CRL, capped relays and leaves: good hosts pass messages on and have them
+ *  first, all others have them last, slow ones before quick ones; and if there
+ *  are several segments no host gets more children than it can serve in a
+ *  given time.  Which hosts are good, how many of them and which time is tried
+ *  out.  Never worse than ECEF or ECEF with ports, each with Algorithm 1, a
+ *  sorted chain, or the best tree for hosts that are all as the mean one; for
+ *  equal hosts that tree. */
+#include "common/model/hetero.h"
+#include "common/tree/tree.h"
+
+enum {
+    NF_CRL_SEGMENT = 1024, /**< no segments below this make sense */
+    NF_CRL_POLISH = 300,   /**< trees that polishing may try */
+};
+
+struct nf_crl_options {
+    uint64_t bytes;
+    uint64_t least_segment; /**< bytes; 0: NF_CRL_SEGMENT */
+    uint32_t polish; /**< trees to try in the end; 0: leave it as it is */
+};
+
+struct nf_crl_plan {
+    struct nf_tree tree;
+    uint64_t segment_bytes, segments; /**< the last one may be shorter */
+    double time_us;                   /**< as nf_tree_pipe() has it */
+};
+
+/** Plan a message of options->bytes from @p root to all hosts.
+ *  @param plan_p  nf_crl_plan_fini() it
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
+                           const struct nf_crl_options *options,
+                           struct nf_crl_plan *plan_p);
+void nf_crl_plan_fini(struct nf_crl_plan *plan);
+
+/** The segments to try: half of @p segment, rounded up.
+ *  @return 0 if that is less than @p least, or no less than before */
+uint64_t nf_segment_next(uint64_t segment, uint64_t least);
+/** How many segments @p bytes are; 0 bytes are one. */
+uint64_t nf_segment_count(uint64_t bytes, uint64_t segment);
+#endif

@@ -1,0 +1,169 @@
+/* Local search: only moves that touch what decides the time can help, which is
+ * the path from the root to the node that is last.  A node of it goes to
+ * another parent or changes places with another node, or one that is served
+ * before it goes elsewhere.  Whatever helps is kept, and all begins anew. */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "common/tree/crl_search.h"
+#include "common/tree/sort.h"
+
+struct polish {
+    struct nf_crl_search *search;
+    uint32_t *parent; /* the tree to be improved, and what is tried */
+    double time_us;   /* of the former */
+    uint32_t left;    /* trees to try */
+    uint32_t *path;   /* what decides its time, without the root */
+    uint32_t npath;
+    uint32_t *early; /* nodes, who could serve one more first */
+};
+
+/* Run the tree in ldt->parent. */
+static double run(const struct polish *p)
+{
+    nf_ldt_order(&p->search->ldt);
+    return nf_ldt_run(&p->search->ldt, p->search->hops, p->search->segments);
+}
+
+/* The tree in ldt->parent was tried.  Does it help?  Otherwise the caller puts
+ * it back. */
+static bool helps(struct polish *p)
+{
+    double time_us;
+
+    p->left--;
+    time_us = run(p);
+    if (time_us >= p->time_us)
+        return false;
+    p->time_us = time_us;
+    return true;
+}
+
+static bool is_below(const struct polish *p, uint32_t v, uint32_t above)
+{
+    while (v != p->search->root && v != above)
+        v = p->parent[v];
+    return v == above;
+}
+
+static bool attach(struct polish *p, uint32_t v, uint32_t to)
+{
+    uint32_t from = p->parent[v];
+
+    if (p->left == 0 || to == from || is_below(p, to, v))
+        return false;
+    p->parent[v] = to;
+    if (helps(p))
+        return true;
+    p->parent[v] = from;
+    return false;
+}
+
+/* v and w, neither the root, change places; doing it again undoes it. */
+static void exchange(struct polish *p, uint32_t v, uint32_t w)
+{
+    uint32_t *parent = p->parent, of_v = parent[v], of_w = parent[w];
+
+    for (uint32_t u = 0; u < p->search->hops->nodes; u++) {
+        if (u == p->search->root)
+            continue;
+        if (parent[u] == v)
+            parent[u] = w;
+        else if (parent[u] == w)
+            parent[u] = v;
+    }
+    parent[v] = of_w == v ? w : of_w;
+    parent[w] = of_v == w ? v : of_v;
+}
+
+static bool change_places(struct polish *p, uint32_t v, uint32_t w)
+{
+    if (p->left == 0 || v == w || w == p->search->root)
+        return false;
+    exchange(p, v, w);
+    if (helps(p))
+        return true;
+    exchange(p, v, w);
+    return false;
+}
+
+/* Where the time of the tree in ldt comes from, and who is early in it. */
+static void look(struct polish *p)
+{
+    struct nf_ldt *ldt = &p->search->ldt;
+    const struct nf_hops *hops = p->search->hops;
+    double *ready_us = p->search->room.free_us;
+    double *key_us = p->search->room.key_us;
+
+    p->time_us = run(p);
+    p->npath = 0;
+    for (uint32_t v = ldt->latest[ldt->root]; v != NF_TREE_NONE;
+         v = ldt->latest[v])
+        p->path[p->npath++] = v;
+    ready_us[ldt->root] = 0;
+    for (uint32_t k = 0; k < hops->nodes; k++) {
+        uint32_t v = ldt->order[k], i = 0;
+        uint32_t begin = ldt->first[v], end = ldt->first[v + 1];
+
+        for (uint32_t c = begin; c < end; c++)
+            ready_us[ldt->child[c]] =
+                ready_us[v] +
+                (double)i++ * nf_hops_hold(hops, v, ldt->child[c]) +
+                nf_hops_time(hops, v, ldt->child[c]);
+        key_us[v] = ready_us[v] + (double)(i + 1) * hops->send[v];
+        p->early[k] = v;
+    }
+    nf_sort_nodes(p->early, hops->nodes, key_us);
+}
+
+/* One that is served before v by the same parent, sent to w? */
+static bool move_elder(struct polish *p, uint32_t v, uint32_t w)
+{
+    const struct nf_ldt *ldt = &p->search->ldt;
+    uint32_t of_v = p->parent[v];
+    uint32_t elders = 0, elder[8];
+
+    /* the run of a tree that did not help has reordered them, more or less */
+    for (uint32_t c = ldt->first[of_v]; c < ldt->first[of_v + 1] && elders < 8;
+         c++)
+        if (ldt->child[c] != v && p->parent[ldt->child[c]] == of_v)
+            elder[elders++] = ldt->child[c];
+    for (uint32_t k = 0; k < elders; k++)
+        if (attach(p, elder[k], w))
+            return true;
+    return false;
+}
+
+/* @return false if no move helps */
+static bool improve(struct polish *p)
+{
+    look(p);
+    for (uint32_t k = 0; k < p->search->hops->nodes && p->left > 0; k++) {
+        uint32_t w = p->early[k];
+
+        for (uint32_t i = p->npath; i-- > 0;) {
+            uint32_t v = p->path[i];
+
+            if (attach(p, v, w) || change_places(p, v, w) ||
+                move_elder(p, v, w))
+                return true;
+        }
+    }
+    return false;
+}
+
+void nf_crl_polish(struct nf_crl_search *search, uint32_t trees)
+{
+    struct polish p = { .search = search,
+                        .parent = search->ldt.parent,
+                        .left = trees,
+                        .path = search->receivers,
+                        .early = search->able };
+    size_t bytes = search->hops->nodes * sizeof(uint32_t);
+
+    memcpy(p.parent, search->best_parent, bytes);
+    while (p.left > 0 && improve(&p))
+        continue;
+    nf_ldt_order(&search->ldt);
+    nf_crl_score(search);
+}

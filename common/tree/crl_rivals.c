@@ -1,0 +1,198 @@
+/* What CRL must not be worse than. */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/tree/crl_search.h"
+#include "common/tree/make.h"
+#include "common/tree/sort.h"
+
+/* ---- ECEF, as published and waiting for ports ---- */
+
+static void ecef(struct nf_crl_search *s, bool holds_port)
+{
+    const struct nf_greedy how = { .holds_port = holds_port,
+                                   .cap_us = INFINITY };
+
+    if (s->hops->is_matrix) {
+        nf_greedy_pairs(&how, s->hops, &s->room, &s->ldt);
+        return;
+    }
+    nf_receivers_by_recv(s->hops, s->root, s->receivers);
+    nf_greedy_serve(&how, s->hops, s->receivers, &s->room, &s->ldt);
+}
+
+/* ---- chains ---- */
+
+/* By what it takes to pass a message on: parts of it, as bits. */
+enum { BY_RECV = 1, BY_SEND = 2, BY_WIRE = 4, BY_FIXED = 8 };
+
+static void chain(struct nf_crl_search *s, unsigned by)
+{
+    uint32_t n = s->hops->nodes, last = s->root;
+
+    for (uint32_t v = 0; v < n; v++)
+        s->key_us[v] = ((by & BY_RECV) != 0 ? s->hops->recv[v] : 0) +
+                       ((by & BY_SEND) != 0 ? s->hops->send[v] : 0) +
+                       ((by & BY_WIRE) != 0 ? s->mean_wire_us[v] : 0) +
+                       ((by & BY_FIXED) != 0 ? s->fixed_us[v] : 0);
+    nf_receivers_all(n, s->root, s->receivers);
+    nf_sort_nodes(s->receivers, n - 1, s->key_us);
+    s->ldt.order[0] = s->root;
+    for (uint32_t k = 0; k + 1 < n; k++) {
+        s->ldt.order[k + 1] = s->receivers[k];
+        s->ldt.parent[s->receivers[k]] = last;
+        last = s->receivers[k];
+    }
+}
+
+/* Always on to whom it takes the least to reach. */
+static void chain_of_nearest(struct nf_crl_search *s)
+{
+    uint32_t n = s->hops->nodes, last = s->root;
+
+    nf_receivers_all(n, s->root, s->receivers);
+    s->ldt.order[0] = s->root;
+    for (uint32_t left = n - 1; left > 0; left--) {
+        uint32_t best = 0, next;
+
+        for (uint32_t k = 1; k < left; k++)
+            if (nf_hops_time(s->hops, last, s->receivers[k]) <
+                nf_hops_time(s->hops, last, s->receivers[best]))
+                best = k;
+        next = s->receivers[best];
+        s->receivers[best] = s->receivers[left - 1];
+        s->ldt.order[n - left] = next;
+        s->ldt.parent[next] = last;
+        last = next;
+    }
+}
+
+/* ---- OPT-tree for nodes that are all as the mean one ---- */
+
+/* hold and end of that one */
+static void mean_costs(const struct nf_crl_search *s, double *hold_us_p,
+                       double *end_us_p)
+{
+    const struct nf_hops *hops = s->hops;
+    uint32_t n = hops->nodes;
+    double hold_us = 0, end_us = 0, port_us = 0;
+
+    for (uint32_t j = 0; hops->is_matrix && j < n; j++)
+        for (uint32_t i = 0; i < n; i++)
+            if (i != j)
+                port_us += nf_hops_port(hops, i, j) / n / (n - 1);
+    if (!hops->is_matrix)
+        port_us = hops->port[0];
+    for (uint32_t v = 0; v < n; v++) {
+        hold_us += fmax(hops->send[v], port_us) / n;
+        end_us += (hops->send[v] + s->mean_wire_us[v] + hops->recv[v]) / n;
+    }
+    *hold_us_p = hold_us;
+    *end_us_p = end_us;
+}
+
+/* How many of i nodes the root of an OPT-tree keeps, and the time, from those
+ * of fewer.  Source: Lee, Algorithm 1; ties keep more. */
+static uint32_t kept_of(const double *time_us, uint32_t i, uint32_t before,
+                        double hold_us, double end_us)
+{
+    double keep_us, grow_us;
+
+    if (i == 2)
+        return 1;
+    keep_us = fmax(before >= 2 ? time_us[before] + hold_us : 0,
+                   time_us[i - before] + end_us);
+    grow_us =
+        fmax(time_us[before + 1] + hold_us, time_us[i - before - 1] + end_us);
+    return keep_us < grow_us ? before : before + 1;
+}
+
+static void opt_table(uint32_t n, double hold_us, double end_us,
+                      double *time_us, uint32_t *kept)
+{
+    time_us[1] = 0;
+    for (uint32_t i = 2; i <= n; i++) {
+        uint32_t j = kept_of(time_us, i, kept[i - 1], hold_us, end_us);
+
+        kept[i] = j;
+        time_us[i] =
+            fmax(j >= 2 ? time_us[j] + hold_us : 0, time_us[i - j] + end_us);
+    }
+}
+
+/* Position 0 is the root's.  sizes and parents of all positions. */
+static void opt_positions(uint32_t n, const uint32_t *kept, uint32_t *size,
+                          uint32_t *parent)
+{
+    size[0] = n;
+    for (uint32_t p = 0; p < n; p++) /* a child's position is greater */
+        for (uint32_t i = size[p]; i > 1; i = kept[i]) {
+            parent[p + kept[i]] = p;
+            size[p + kept[i]] = i - kept[i];
+        }
+}
+
+/* receivers[k] gets the position with the k-th largest subtree, or if not by
+ * size position k + 1. */
+static void opt_place(struct nf_crl_search *s, bool by_size,
+                      const uint32_t *size, const uint32_t *parent,
+                      uint32_t *at)
+{
+    uint32_t n = s->hops->nodes;
+    double *key = s->room.free_us; /* of positions: free between trees */
+    uint32_t *node = s->room.from;
+
+    for (uint32_t p = 0; p < n; p++)
+        key[p] = by_size ? -(double)size[p] : 0;
+    key[0] = -INFINITY;
+    for (uint32_t p = 0; p < n; p++)
+        at[p] = p;
+    nf_sort_nodes(at, n, key);
+    node[0] = s->root;
+    for (uint32_t k = 0; k + 1 < n; k++)
+        node[at[k + 1]] = s->receivers[k];
+    for (uint32_t p = 0; p < n; p++) {
+        s->ldt.order[p] = node[p];
+        if (p > 0)
+            s->ldt.parent[node[p]] = node[parent[p]];
+    }
+}
+
+static void opt_of_mean(struct nf_crl_search *s, bool by_size)
+{
+    uint32_t n = s->hops->nodes;
+    uint32_t *kept = nf_calloc((size_t)n + 1, sizeof(*kept));
+    double *time_us = nf_calloc((size_t)n + 2, sizeof(*time_us));
+    double hold_us, end_us;
+
+    chain(s, BY_RECV | BY_SEND); /* sorts receivers; stays if memory is out */
+    if (kept != NULL && time_us != NULL) {
+        if (!by_size)
+            nf_receivers_all(n, s->root, s->receivers);
+        mean_costs(s, &hold_us, &end_us);
+        opt_table(n, hold_us, end_us, time_us, kept);
+        opt_positions(n, kept, s->room.degree, s->room.seen);
+        opt_place(s, by_size, s->room.degree, s->room.seen, s->room.left);
+    }
+    nf_free(kept);
+    nf_free(time_us);
+}
+
+bool nf_crl_rival(struct nf_crl_search *search, unsigned which)
+{
+    static const unsigned chains[] = { BY_RECV, BY_SEND, BY_RECV | BY_SEND,
+                                       BY_RECV | BY_SEND | BY_WIRE, BY_FIXED };
+
+    if (which < 2)
+        ecef(search, which == 1);
+    else if (which < 4)
+        opt_of_mean(search, which == 3);
+    else if (which < 9)
+        chain(search, chains[which - 4]);
+    else if (which == 9 && search->hops->is_matrix)
+        chain_of_nearest(search);
+    else
+        return false;
+    return true;
+}

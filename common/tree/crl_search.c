@@ -1,0 +1,244 @@
+/* CRL: which trees are tried.
+ *
+ * For each weight of a node's send against what it takes to reach it, and each
+ * number of relays: relays in order of quality, then all others, the slowest
+ * first; each from the open sender that finishes it first.  Weight 0 is ECEF's
+ * order, 1 that with look-ahead, infinity that of fastest node first. */
+#include "config.h"
+#include "common/tree/crl_search.h"
+#include <math.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/tree/make.h"
+#include "common/tree/sort.h"
+
+static const double weights[NF_CRL_WEIGHTS] = { 0, 0.5, 1, 2, 4, 8, INFINITY };
+
+/* With many segments there are many sizes and caps, but less to gain. */
+static bool is_used(const struct nf_crl_search *s, unsigned weight)
+{
+    return s->segments == 1 || weights[weight] <= 0 ||
+           (weights[weight] >= 1 && weights[weight] <= 1) ||
+           (weights[weight] >= 4 && weights[weight] <= 4) ||
+           isinf(weights[weight]);
+}
+
+enum nf_status nf_crl_search_init(struct nf_crl_search *search_p,
+                                  const struct nf_hops *empty, uint32_t root)
+{
+    struct nf_crl_search *s = search_p;
+    uint32_t nodes = empty->nodes;
+    bool ok;
+
+    *s = (struct nf_crl_search){ .root = root };
+    s->leaves = nf_calloc(nodes, sizeof(uint32_t));
+    s->able = nf_calloc(nodes, sizeof(uint32_t));
+    s->receivers = nf_calloc(nodes, sizeof(uint32_t));
+    s->is_relay = nf_calloc(nodes, sizeof(bool));
+    s->key_us = nf_calloc(nodes, sizeof(double));
+    s->mean_wire_us = nf_calloc(nodes, sizeof(double));
+    s->least_port_us = nf_calloc(nodes, sizeof(double));
+    s->fixed_us = nf_calloc(nodes, sizeof(double));
+    s->best_parent = nf_calloc(nodes, sizeof(uint32_t));
+    s->best_order = nf_calloc(nodes, sizeof(uint32_t));
+    ok = s->leaves != NULL && s->able != NULL && s->receivers != NULL &&
+         s->is_relay != NULL && s->key_us != NULL && s->mean_wire_us != NULL &&
+         s->least_port_us != NULL && s->fixed_us != NULL &&
+         s->best_parent != NULL && s->best_order != NULL &&
+         nf_greedy_room_init(&s->room, nodes) == NF_OK &&
+         nf_ldt_init(&s->ldt, nodes) == NF_OK;
+    for (unsigned w = 0; w < NF_CRL_WEIGHTS; w++) {
+        s->base[w] = nf_calloc(nodes, sizeof(uint32_t));
+        ok = ok && s->base[w] != NULL;
+    }
+    if (!ok) {
+        nf_crl_search_fini(s);
+        return NF_ERR_NOMEM;
+    }
+    s->ldt.root = root;
+    for (uint32_t v = 0; v < nodes; v++)
+        s->fixed_us[v] = empty->send[v] + empty->recv[v];
+    return NF_OK;
+}
+
+void nf_crl_search_fini(struct nf_crl_search *search)
+{
+    nf_free(search->leaves);
+    nf_free(search->able);
+    nf_free(search->receivers);
+    nf_free(search->is_relay);
+    nf_free(search->key_us);
+    nf_free(search->mean_wire_us);
+    nf_free(search->least_port_us);
+    nf_free(search->fixed_us);
+    nf_free(search->best_parent);
+    nf_free(search->best_order);
+    for (unsigned w = 0; w < NF_CRL_WEIGHTS; w++)
+        nf_free(search->base[w]);
+    nf_greedy_room_fini(&search->room);
+    nf_ldt_fini(&search->ldt);
+    *search = (struct nf_crl_search){ .root = 0 };
+}
+
+static void set_wires(struct nf_crl_search *s)
+{
+    const struct nf_hops *hops = s->hops;
+    uint32_t n = hops->nodes;
+
+    for (uint32_t v = 0; v < n; v++) {
+        s->mean_wire_us[v] = hops->is_matrix ? 0 : hops->wire[0];
+        s->least_port_us[v] = hops->is_matrix ? INFINITY : hops->port[0];
+    }
+    for (uint32_t j = 0; hops->is_matrix && j < n; j++)
+        for (uint32_t i = 0; i < n; i++) {
+            double port_us = nf_hops_port(hops, i, j);
+
+            if (i == j)
+                continue;
+            s->mean_wire_us[j] += nf_hops_wire(hops, i, j) / (n - 1);
+            if (port_us < s->least_port_us[i] && j != s->root)
+                s->least_port_us[i] = port_us;
+        }
+}
+
+void nf_crl_search_set(struct nf_crl_search *search, const struct nf_hops *hops,
+                       uint64_t segments)
+{
+    uint32_t n = hops->nodes;
+
+    search->hops = hops;
+    search->segments = segments;
+    search->best_us = INFINITY;
+    search->greatest_period_us = 0;
+    set_wires(search);
+    for (uint32_t v = 0; v < n; v++)
+        search->key_us[v] = -(search->mean_wire_us[v] + hops->recv[v]);
+    nf_receivers_all(n, search->root, search->leaves);
+    nf_sort_nodes(search->leaves, n - 1, search->key_us);
+    for (unsigned w = 0; w < NF_CRL_WEIGHTS; w++) {
+        if (!is_used(search, w))
+            continue;
+        for (uint32_t v = 0; v < n; v++)
+            search->key_us[v] = isinf(weights[w])
+                                    ? hops->send[v]
+                                    : search->mean_wire_us[v] + hops->recv[v] +
+                                          weights[w] * hops->send[v];
+        nf_receivers_all(n, search->root, search->base[w]);
+        nf_sort_nodes(search->base[w], n - 1, search->key_us);
+    }
+}
+
+static double greatest_period(const struct nf_crl_search *s)
+{
+    double period_us = 0;
+
+    for (uint32_t v = 0; v < s->hops->nodes; v++)
+        period_us = fmax(period_us, s->ldt.slowest_us[v]);
+    return period_us;
+}
+
+double nf_crl_score(struct nf_crl_search *search)
+{
+    size_t bytes = search->hops->nodes * sizeof(uint32_t);
+    double time_us = nf_ldt_run(&search->ldt, search->hops, search->segments);
+
+    if (search->segments > 1)
+        search->greatest_period_us =
+            fmax(search->greatest_period_us, greatest_period(search));
+    if (time_us < search->best_us) {
+        search->best_us = time_us;
+        memcpy(search->best_parent, search->ldt.parent, bytes);
+        memcpy(search->best_order, search->ldt.order, bytes);
+    }
+    return time_us;
+}
+
+/* Could v have a child under the cap? */
+static bool is_able(const struct nf_crl_search *s, uint32_t v, double cap_us)
+{
+    return s->hops->recv[v] + s->hops->send[v] <= cap_us &&
+           s->least_port_us[v] <= cap_us;
+}
+
+/* count * eighths / 8, to the nearest, to the even one if it is half-way */
+static uint32_t relays_of(uint32_t count, uint32_t part, uint32_t parts)
+{
+    uint64_t twice = 2 * (uint64_t)count * part;
+    uint32_t whole = (uint32_t)(twice / (2 * parts));
+    uint64_t rest = twice % (2 * parts);
+
+    return whole + (rest > parts || (rest == parts && whole % 2 == 1));
+}
+
+/* The first so many of able are relays.
+ * @return the time of the tree, INFINITY if the cap does not allow one */
+static double try_relays(struct nf_crl_search *s, uint32_t relays,
+                         double cap_us)
+{
+    const struct nf_greedy how = { .holds_port = true, .cap_us = cap_us };
+    uint32_t n = s->hops->nodes, count = 0;
+
+    memset(s->is_relay, 0, n * sizeof(*s->is_relay));
+    for (uint32_t k = 0; k < relays; k++) {
+        s->receivers[count++] = s->able[k];
+        s->is_relay[s->able[k]] = true;
+    }
+    for (uint32_t k = 0; k + 1 < n; k++)
+        if (!s->is_relay[s->leaves[k]])
+            s->receivers[count++] = s->leaves[k];
+    if (!nf_greedy_serve(&how, s->hops, s->receivers, &s->room, &s->ldt) &&
+        !s->hops->is_matrix)
+        return INFINITY;
+    return nf_crl_score(s);
+}
+
+/* All numbers of relays in one order of quality. */
+static double try_base(struct nf_crl_search *s, const uint32_t *base,
+                       bool is_first, double cap_us)
+{
+    uint32_t parts = s->segments == 1 ? 8 : 4, most = parts;
+    uint32_t count = 0, last = UINT32_MAX;
+    double least_us = INFINITY;
+
+    for (uint32_t k = 0; k + 1 < s->hops->nodes; k++)
+        if (is_able(s, base[k], cap_us))
+            s->able[count++] = base[k];
+    for (uint32_t part = 0; part <= most; part++) {
+        uint32_t relays = relays_of(count, part, parts);
+
+        if (relays == last || (relays == 0 && !is_first))
+            continue; /* without relays all orders are one */
+        last = relays;
+        least_us = fmin(least_us, try_relays(s, relays, cap_us));
+    }
+    return least_us;
+}
+
+static double try_pairs(struct nf_crl_search *s, double weight, double cap_us)
+{
+    const struct nf_greedy how = {
+        .holds_port = true,
+        .look_ahead = isinf(weight) ? 1e6 : weight,
+        .cap_us = cap_us,
+    };
+
+    nf_greedy_pairs(&how, s->hops, &s->room, &s->ldt);
+    return nf_crl_score(s);
+}
+
+double nf_crl_try_cap(struct nf_crl_search *search, double cap_us)
+{
+    double least_us = INFINITY;
+    bool is_first = true;
+
+    for (unsigned w = 0; w < NF_CRL_WEIGHTS; w++) {
+        if (!is_used(search, w))
+            continue;
+        least_us =
+            fmin(least_us, try_base(search, search->base[w], is_first, cap_us));
+        if (search->hops->is_matrix)
+            least_us = fmin(least_us, try_pairs(search, weights[w], cap_us));
+        is_first = false;
+    }
+    return least_us;
+}

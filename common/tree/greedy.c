@@ -1,0 +1,406 @@
+/* Greedy choice among all pairs.  A pair's key only grows as senders become
+ * busy and receivers fewer, so what was computed once is a lower bound: only
+ * the least one needs to be looked at again, until it is what it was. */
+#include "config.h"
+#include "common/tree/greedy.h"
+#include <math.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/tree/make.h"
+
+enum nf_status nf_greedy_room_init(struct nf_greedy_room *room_p,
+                                   uint32_t nodes)
+{
+    *room_p = (struct nf_greedy_room){ .nodes = nodes };
+    room_p->start_us = nf_calloc(nodes, sizeof(double));
+    room_p->total_us = nf_calloc(nodes, sizeof(double));
+    room_p->other_us = nf_calloc(nodes, sizeof(double));
+    room_p->free_us = nf_calloc(nodes, sizeof(double));
+    room_p->port_sum_us = nf_calloc(nodes, sizeof(double));
+    room_p->degree = nf_calloc(nodes, sizeof(uint32_t));
+    room_p->key_us = nf_calloc(nodes, sizeof(double));
+    room_p->ahead_us = nf_calloc(nodes, sizeof(double));
+    room_p->from = nf_calloc(nodes, sizeof(uint32_t));
+    room_p->seen = nf_calloc(nodes, sizeof(uint32_t));
+    room_p->near = nf_calloc(nodes, sizeof(uint32_t));
+    room_p->left = nf_calloc(nodes, sizeof(uint32_t));
+    room_p->heap.items = nf_calloc(nodes, sizeof(*room_p->heap.items));
+    if (room_p->start_us != NULL && room_p->other_us != NULL &&
+        room_p->total_us != NULL && room_p->free_us != NULL &&
+        room_p->port_sum_us != NULL && room_p->degree != NULL &&
+        room_p->key_us != NULL && room_p->ahead_us != NULL &&
+        room_p->from != NULL && room_p->seen != NULL && room_p->near != NULL &&
+        room_p->left != NULL && room_p->heap.items != NULL)
+        return NF_OK;
+    nf_greedy_room_fini(room_p);
+    return NF_ERR_NOMEM;
+}
+
+void nf_greedy_room_fini(struct nf_greedy_room *room)
+{
+    nf_free(room->start_us);
+    nf_free(room->total_us);
+    nf_free(room->other_us);
+    nf_free(room->free_us);
+    nf_free(room->port_sum_us);
+    nf_free(room->degree);
+    nf_free(room->key_us);
+    nf_free(room->ahead_us);
+    nf_free(room->from);
+    nf_free(room->seen);
+    nf_free(room->near);
+    nf_free(room->left);
+    nf_free(room->heap.items);
+    *room = (struct nf_greedy_room){ .nodes = 0 };
+}
+
+/* One tree in the making. */
+struct making {
+    const struct nf_greedy *how;
+    const struct nf_hops *hops;
+    struct nf_greedy_room *room;
+    struct nf_ldt *ldt;
+    uint32_t reached; /* ldt->order[0..reached) have the message */
+    uint32_t nleft;   /* room->left[0..nleft) are to be reached */
+    bool fits;        /* under the cap */
+};
+
+/* May i have one child more, over a wire that it keeps busy for port_us? */
+static bool is_open(const struct making *m, uint32_t i, double port_us)
+{
+    double hands_us = (m->room->degree[i] + 1) * m->hops->send[i];
+
+    if (i != m->ldt->root)
+        hands_us += m->hops->recv[i];
+    return hands_us <= m->how->cap_us &&
+           m->room->port_sum_us[i] + port_us <= m->how->cap_us;
+}
+
+/* When could i, which has the message, have handed over another one? */
+static void set_start(struct making *m, uint32_t i)
+{
+    double *start_us = &m->room->start_us[i];
+
+    *start_us = m->hops->send[i];
+    if (!m->how->is_by_edge)
+        *start_us += m->room->free_us[i];
+    if (!is_open(m, i, 0))
+        *start_us = INFINITY;
+}
+
+static void begin(struct making *m)
+{
+    uint32_t root = m->ldt->root;
+
+    memset(m->room->port_sum_us, 0, m->room->nodes * sizeof(double));
+    memset(m->room->degree, 0, m->room->nodes * sizeof(uint32_t));
+    for (uint32_t v = 0; v < m->hops->nodes; v++)
+        m->room->start_us[v] = INFINITY;
+    m->ldt->order[0] = root;
+    m->room->free_us[root] = 0;
+    m->reached = 1;
+    m->fits = true;
+    set_start(m, root);
+}
+
+static void add_edge(struct making *m, uint32_t i, uint32_t j)
+{
+    struct nf_greedy_room *room = m->room;
+    double ready_us = room->free_us[i] + nf_hops_time(m->hops, i, j);
+
+    if (m->how->is_blocking)
+        room->free_us[i] = ready_us;
+    else if (m->how->holds_port)
+        room->free_us[i] += nf_hops_hold(m->hops, i, j);
+    else
+        room->free_us[i] += m->hops->send[i];
+    room->free_us[j] = ready_us;
+    room->degree[i]++;
+    room->port_sum_us[i] += nf_hops_port(m->hops, i, j);
+    m->ldt->parent[j] = i;
+    m->ldt->order[m->reached++] = j;
+    set_start(m, i);
+    set_start(m, j);
+}
+
+/* ---- the best sender ---- */
+
+/* Who can have i's message at j first, and how early the next one could. */
+struct choice {
+    double key_us, other_us;
+    uint32_t from; /* NF_TREE_NONE: nobody can */
+};
+
+static void consider(struct choice *c, uint32_t i, double key_us)
+{
+    if (key_us < c->key_us || (key_us <= c->key_us && i < c->from)) {
+        c->other_us = c->key_us;
+        c->key_us = key_us;
+        c->from = i;
+    } else if (key_us < c->other_us) {
+        c->other_us = key_us;
+    }
+}
+
+static bool fits_port(const struct making *m, uint32_t i, uint32_t j)
+{
+    return isinf(m->how->cap_us) ||
+           m->room->port_sum_us[i] + nf_hops_port(m->hops, i, j) <=
+               m->how->cap_us;
+}
+
+static struct choice choose(const struct making *m, uint32_t j)
+{
+    struct choice c = { INFINITY, INFINITY, NF_TREE_NONE };
+    const double *start_us = m->room->start_us;
+    const double *wire_us = m->hops->wire + nf_hops_at(m->hops, 0, j);
+
+    for (uint32_t i = 0; i < m->hops->nodes; i++) {
+        double key_us = start_us[i] + wire_us[m->hops->is_matrix ? i : 0];
+
+        if (key_us < c.other_us && fits_port(m, i, j))
+            consider(&c, i, key_us);
+    }
+    return c;
+}
+
+/* Nobody may have j under the cap: whose period becomes the least? */
+static uint32_t least_overloaded(struct making *m, uint32_t j)
+{
+    uint32_t from = NF_TREE_NONE;
+    double least_us = INFINITY;
+
+    m->fits = false;
+    for (uint32_t s = 0; s < m->reached; s++) {
+        uint32_t i = m->ldt->order[s];
+        double hands_us = (m->room->degree[i] + 1) * m->hops->send[i];
+        double port_us = m->room->port_sum_us[i] + nf_hops_port(m->hops, i, j);
+
+        if (i != m->ldt->root)
+            hands_us += m->hops->recv[i];
+        if (fmax(hands_us, port_us) < least_us) {
+            least_us = fmax(hands_us, port_us);
+            from = i;
+        }
+    }
+    return from;
+}
+
+/* ---- all pairs ---- */
+
+static void look_for_sender(struct making *m, uint32_t j)
+{
+    struct choice c = choose(m, j);
+
+    m->room->key_us[j] = c.key_us + m->hops->recv[j];
+    m->room->other_us[j] = c.other_us + m->hops->recv[j];
+    m->room->from[j] = c.from;
+    if (c.from != NF_TREE_NONE)
+        m->room->seen[j] = m->room->degree[c.from];
+}
+
+static double pair_us(const struct making *m, uint32_t i, uint32_t j)
+{
+    return m->room->start_us[i] + nf_hops_wire(m->hops, i, j) +
+           m->hops->recv[j];
+}
+
+/* j's sender has been busy: is it still the best one?  Otherwise look. */
+static void look_again(struct making *m, uint32_t j)
+{
+    struct nf_greedy_room *room = m->room;
+    uint32_t i = room->from[j];
+    double key_us = pair_us(m, i, j);
+
+    if (key_us < room->other_us[j] && fits_port(m, i, j)) {
+        room->key_us[j] = key_us;
+        room->seen[j] = room->degree[i];
+    } else {
+        look_for_sender(m, j);
+    }
+}
+
+/* i is a new sender: would j rather have it from that one? */
+static bool offer(struct making *m, uint32_t i, uint32_t j)
+{
+    struct nf_greedy_room *room = m->room;
+    struct choice c = { room->key_us[j], room->other_us[j], room->from[j] };
+    double key_us = pair_us(m, i, j);
+
+    if (key_us > c.other_us || isinf(key_us) || !fits_port(m, i, j))
+        return false;
+    consider(&c, i, key_us);
+    room->key_us[j] = c.key_us;
+    room->other_us[j] = c.other_us;
+    if (c.from == i)
+        room->seen[j] = room->degree[i];
+    room->from[j] = c.from;
+    return true;
+}
+
+/* L_j: the least time to one that is not reached, but j itself. */
+static void look_ahead(struct making *m, uint32_t j)
+{
+    double least_us = INFINITY;
+
+    m->room->near[j] = NF_TREE_NONE;
+    for (uint32_t k = 0; k < m->nleft; k++) {
+        uint32_t to = m->room->left[k];
+
+        if (to != j && nf_hops_time(m->hops, j, to) < least_us) {
+            least_us = nf_hops_time(m->hops, j, to);
+            m->room->near[j] = to;
+        }
+    }
+    m->room->ahead_us[j] = m->room->near[j] == NF_TREE_NONE ? 0 : least_us;
+}
+
+static void set_total(struct making *m, uint32_t j)
+{
+    m->room->total_us[j] = m->room->key_us[j];
+    if (m->how->look_ahead > 0)
+        m->room->total_us[j] += m->how->look_ahead * m->room->ahead_us[j];
+}
+
+/* Is what is known of j as it is now?  If not, look again. */
+static bool is_fresh(struct making *m, uint32_t j)
+{
+    struct nf_greedy_room *room = m->room;
+    uint32_t i = room->from[j];
+    bool is_busier = i != NF_TREE_NONE && room->seen[j] != room->degree[i];
+    bool is_nearer = m->how->look_ahead > 0 && room->near[j] == j; /* take() */
+
+    if (is_busier)
+        look_again(m, j);
+    if (is_nearer)
+        look_ahead(m, j);
+    if (is_busier || is_nearer)
+        set_total(m, j);
+    return !is_busier && !is_nearer;
+}
+
+/* Is a to be reached before b? */
+static bool is_before(const struct nf_greedy_room *room, uint32_t a, uint32_t b)
+{
+    double a_us = room->total_us[a], b_us = room->total_us[b];
+
+    if (a_us < b_us || a_us > b_us)
+        return a_us < b_us;
+    return room->from[a] < room->from[b] ||
+           (room->from[a] == room->from[b] && a < b);
+}
+
+/* @return the place in left[] of the next receiver */
+static uint32_t pick(struct making *m)
+{
+    const struct nf_greedy_room *room = m->room;
+
+    for (;;) {
+        uint32_t best = 0;
+        double best_us = room->total_us[room->left[0]];
+
+        for (uint32_t k = 1; k < m->nleft; k++)
+            if (room->total_us[room->left[k]] <= best_us &&
+                is_before(room, room->left[k], room->left[best])) {
+                best = k;
+                best_us = room->total_us[room->left[k]];
+            }
+        if (is_fresh(m, room->left[best]))
+            return best;
+    }
+}
+
+/* left[at] has been reached: it can send, and nobody's way on leads to it. */
+static void take(struct making *m, uint32_t at)
+{
+    struct nf_greedy_room *room = m->room;
+    uint32_t j = room->left[at];
+
+    room->left[at] = room->left[--m->nleft];
+    for (uint32_t k = 0; k < m->nleft; k++) {
+        uint32_t to = room->left[k];
+
+        if (offer(m, j, to))
+            set_total(m, to);
+        if (room->near[to] == j)
+            room->near[to] = to; /* is to be found anew */
+    }
+}
+
+bool nf_greedy_pairs(const struct nf_greedy *how, const struct nf_hops *hops,
+                     struct nf_greedy_room *room, struct nf_ldt *ldt)
+{
+    struct making m = { .how = how, .hops = hops, .room = room, .ldt = ldt };
+
+    begin(&m);
+    nf_receivers_all(hops->nodes, ldt->root, room->left);
+    m.nleft = hops->nodes - 1;
+    for (uint32_t k = 0; k < m.nleft; k++) {
+        look_for_sender(&m, room->left[k]);
+        room->near[room->left[k]] = NF_TREE_NONE;
+        if (how->look_ahead > 0)
+            look_ahead(&m, room->left[k]);
+        set_total(&m, room->left[k]);
+    }
+    while (m.nleft > 0) {
+        uint32_t at = pick(&m), j = room->left[at], i = room->from[j];
+
+        if (i == NF_TREE_NONE)
+            i = least_overloaded(&m, j);
+        add_edge(&m, i, j);
+        take(&m, at);
+    }
+    return m.fits;
+}
+
+/* ---- receivers in a given order ---- */
+
+/* All links are the same: the sender that is free first serves it first. */
+static bool serve_equal(struct making *m, const uint32_t *receivers)
+{
+    struct nf_heap *heap = &m->room->heap;
+    const double *send = m->hops->send, *free_us = m->room->free_us;
+    double port_us = m->hops->port[0];
+
+    heap->count = 0;
+    if (is_open(m, m->ldt->root, port_us))
+        nf_heap_push(heap, send[m->ldt->root], m->ldt->root);
+    for (uint32_t k = 0; k + 1 < m->hops->nodes; k++) {
+        uint32_t i, j = receivers[k];
+
+        if (heap->count == 0)
+            return false;
+        i = heap->items[0].node;
+        add_edge(m, i, j);
+        if (is_open(m, i, port_us))
+            nf_heap_delay_top(heap, free_us[i] + send[i]);
+        else
+            nf_heap_pop(heap);
+        if (is_open(m, j, port_us))
+            nf_heap_push(heap, free_us[j] + send[j], j);
+    }
+    return true;
+}
+
+static bool serve_matrix(struct making *m, const uint32_t *receivers)
+{
+    for (uint32_t k = 0; k + 1 < m->hops->nodes; k++) {
+        struct choice c = choose(m, receivers[k]);
+
+        if (c.from == NF_TREE_NONE)
+            c.from = least_overloaded(m, receivers[k]);
+        add_edge(m, c.from, receivers[k]);
+    }
+    return m->fits;
+}
+
+bool nf_greedy_serve(const struct nf_greedy *how, const struct nf_hops *hops,
+                     const uint32_t *receivers, struct nf_greedy_room *room,
+                     struct nf_ldt *ldt)
+{
+    struct making m = { .how = how, .hops = hops, .room = room, .ldt = ldt };
+
+    begin(&m);
+    return hops->is_matrix ? serve_matrix(&m, receivers)
+                           : serve_equal(&m, receivers);
+}

@@ -1,0 +1,66 @@
+#ifndef NF_TREE_HNOW_H
+#define NF_TREE_HNOW_H
+/** @file hnow.h  Trees for hosts and links that differ.  Pure.
+ *
+ *  The heuristics add one receiver after the other.  A is who has the message,
+ *  B who has not, Available(i) when i can send next; blocking, i waits until
+ * its receiver has it, otherwise for send[i].  Ports are not looked at.  Equal
+ * ones: lower i, then lower j.  O(n log n) if all links are the same, mostly
+ * O(n^2) otherwise.
+ *  @param tree_p  nf_tree_fini() it; children in the order of sending
+ *  @retval NF_ERR_NOMEM */
+#include <stdbool.h>
+#include "common/tree/hops.h"
+#include "common/tree/tree.h"
+
+/** Fastest edge first: min T(i, j).  Bhat, Raghavendra, Prasanna */
+enum nf_status nf_tree_fef(const struct nf_hops *hops, uint32_t root,
+                           bool is_blocking, struct nf_tree *tree_p);
+/** Earliest completing edge first: min Available(i) + T(i, j).  The same. */
+enum nf_status nf_tree_ecef(const struct nf_hops *hops, uint32_t root,
+                            bool is_blocking, struct nf_tree *tree_p);
+/** ECEF with look-ahead: + L_j, the least T(j, k) to another one of B.  The
+ *  same. */
+enum nf_status nf_tree_ecef_la(const struct nf_hops *hops, uint32_t root,
+                               bool is_blocking, struct nf_tree *tree_p);
+/** Fastest node first: the receiver of the least send[j], from who completes
+ *  it first.  Banikazemi, Moorthy, Panda */
+enum nf_status nf_tree_fnf(const struct nf_hops *hops, uint32_t root,
+                           bool is_blocking, struct nf_tree *tree_p);
+/** ECEF in which a sender also waits for its port: hold max(send, port). */
+enum nf_status nf_tree_ecef_ports(const struct nf_hops *hops, uint32_t root,
+                                  struct nf_tree *tree_p);
+
+/** The most nodes that nf_tree_exact() takes. */
+enum { NF_TREE_EXACT_MAX = 14 };
+
+/** The best tree there is, without ports: D(v, A), the least time in which v
+ *  and those it sends to reach all of A.
+ *      otherwise: min over c in U of A: send[v] +
+ *                 max(wire(v, c) + recv[c] + D(c, U - c), D(v, A - U))
+ *      blocking:  ... T(v, c) + max(D(c, U - c), D(v, A - U))
+ *  O(n 3^n), blocking and different links O(n^2 3^n)
+ *  @retval NF_ERR_RANGE  too many nodes    @retval NF_ERR_NOMEM */
+enum nf_status nf_tree_exact(const struct nf_hops *hops, uint32_t root,
+                             bool is_blocking, struct nf_tree *tree_p,
+                             double *time_us_p);
+
+/** No tree is faster, with ports or without, not blocking.  O(n^2)
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_tree_bound(const struct nf_hops *hops, uint32_t root,
+                             double *time_us_p);
+
+/** What a tree for one segment more must cost, whatever tree: the least cap of
+ *  all periods under which each node can have a parent.  O(n^2)
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
+                                    double *period_us_p);
+
+/** No tree in which segments follow each other is faster for @p bytes, of
+ *  whatever segments of at least @p least_segment bytes.
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
+                                      uint32_t root, uint64_t bytes,
+                                      uint64_t least_segment,
+                                      double *time_us_p);
+#endif

@@ -1,0 +1,62 @@
+#ifndef NF_TREE_HOPS_H
+#define NF_TREE_HOPS_H
+/** @file hops.h  What each hop of a message of one size costs: struct nf_hetero
+ *  at so many bytes.  All in microseconds.  Pure.
+ *
+ *      T(i, j) = send[i] + wire(i, j) + recv[j]
+ *
+ *  A sender is busy for send[i]; its port for port(i, j), from when the message
+ *  is handed over and the port is free.  Source: Sawahata & Shibusawa,
+ *  equations (1) to (4), and ports. */
+#include "common/model/hetero.h"
+
+struct nf_hops {
+    uint32_t nodes;
+    bool is_matrix;      /**< wire and port: [nodes * nodes]; otherwise [1] */
+    double *send, *recv; /**< [nodes] */
+    double *wire, *port; /**< by receiver: row j has what leads to j */
+};
+
+/** The costs of @p bytes between the hosts of @p hetero.
+ *  @param hops_p  free with nf_hops_fini() */
+enum nf_status nf_hops_init(struct nf_hops *hops_p,
+                            const struct nf_hetero *hetero, double bytes);
+/** The same hosts, another size. */
+void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
+                 double bytes);
+void nf_hops_fini(struct nf_hops *hops);
+
+static inline size_t nf_hops_at(const struct nf_hops *hops, uint32_t i,
+                                uint32_t j)
+{
+    return hops->is_matrix ? (size_t)j * hops->nodes + i : 0;
+}
+
+static inline double nf_hops_wire(const struct nf_hops *hops, uint32_t i,
+                                  uint32_t j)
+{
+    return hops->wire[nf_hops_at(hops, i, j)];
+}
+
+static inline double nf_hops_port(const struct nf_hops *hops, uint32_t i,
+                                  uint32_t j)
+{
+    return hops->port[nf_hops_at(hops, i, j)];
+}
+
+/** T(i, j). */
+static inline double nf_hops_time(const struct nf_hops *hops, uint32_t i,
+                                  uint32_t j)
+{
+    return hops->send[i] + nf_hops_wire(hops, i, j) + hops->recv[j];
+}
+
+/** How long i has its hands full with a message to j, port included. */
+static inline double nf_hops_hold(const struct nf_hops *hops, uint32_t i,
+                                  uint32_t j)
+{
+    double port = nf_hops_port(hops, i, j);
+
+    return port > hops->send[i] ? port : hops->send[i];
+}
+#endif

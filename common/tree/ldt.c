@@ -1,0 +1,154 @@
+/* See ldt.h; the order is optimal for one machine, jobs of equal length and
+ * delivery tails: Algorithm 1 of Sawahata & Shibusawa. */
+#include "config.h"
+#include "common/tree/ldt.h"
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/tree/sort.h"
+
+enum nf_status nf_ldt_init(struct nf_ldt *ldt_p, uint32_t nodes)
+{
+    *ldt_p = (struct nf_ldt){ .nodes = nodes };
+    ldt_p->parent = nf_calloc(nodes, sizeof(uint32_t));
+    ldt_p->order = nf_calloc(nodes, sizeof(uint32_t));
+    ldt_p->first = nf_calloc((size_t)nodes + 1, sizeof(uint32_t));
+    ldt_p->child = nf_calloc(nodes, sizeof(uint32_t));
+    ldt_p->latest = nf_calloc(nodes, sizeof(uint32_t));
+    ldt_p->slowest_us = nf_calloc(nodes, sizeof(double));
+    ldt_p->tail_us = nf_calloc(nodes, sizeof(double));
+    ldt_p->after_us = nf_calloc(nodes, sizeof(double));
+    if (ldt_p->parent != NULL && ldt_p->order != NULL && ldt_p->first != NULL &&
+        ldt_p->child != NULL && ldt_p->latest != NULL &&
+        ldt_p->slowest_us != NULL && ldt_p->tail_us != NULL &&
+        ldt_p->after_us != NULL)
+        return NF_OK;
+    nf_ldt_fini(ldt_p);
+    return NF_ERR_NOMEM;
+}
+
+void nf_ldt_fini(struct nf_ldt *ldt)
+{
+    nf_free(ldt->parent);
+    nf_free(ldt->order);
+    nf_free(ldt->first);
+    nf_free(ldt->child);
+    nf_free(ldt->latest);
+    nf_free(ldt->slowest_us);
+    nf_free(ldt->tail_us);
+    nf_free(ldt->after_us);
+    *ldt = (struct nf_ldt){ .nodes = 0 };
+}
+
+/* first and child from parent, children in the order of nodes[] */
+static void bucket(struct nf_ldt *ldt, const uint32_t *nodes)
+{
+    uint32_t n = ldt->nodes, *first = ldt->first;
+
+    memset(first, 0, ((size_t)n + 1) * sizeof(*first));
+    for (uint32_t v = 0; v < n; v++)
+        if (v != ldt->root)
+            first[ldt->parent[v] + 1]++;
+    for (uint32_t v = 0; v < n; v++)
+        first[v + 1] += first[v];
+    for (uint32_t k = n; k-- > 0;) { /* fills each from its end */
+        uint32_t v = nodes != NULL ? nodes[k] : k;
+
+        if (v != ldt->root)
+            ldt->child[--first[ldt->parent[v] + 1]] = v;
+    }
+    /* first[v + 1] is now where v's own begin: shift back */
+    memmove(first, first + 1, n * sizeof(*first));
+    first[n] = n - 1;
+}
+
+void nf_ldt_order(struct nf_ldt *ldt)
+{
+    uint32_t count = 0;
+
+    bucket(ldt, NULL);
+    ldt->order[count++] = ldt->root;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t v = ldt->order[k];
+
+        for (uint32_t c = ldt->first[v]; c < ldt->first[v + 1]; c++)
+            ldt->order[count++] = ldt->child[c];
+    }
+}
+
+static double period_us(const struct nf_ldt *ldt, const struct nf_hops *hops,
+                        uint32_t v)
+{
+    uint32_t begin = ldt->first[v], end = ldt->first[v + 1];
+    double hands_us = (end - begin) * hops->send[v], port_us = 0;
+
+    if (v != ldt->root)
+        hands_us += hops->recv[v];
+    if (!hops->is_matrix)
+        port_us = (end - begin) * hops->port[0];
+    else
+        for (uint32_t c = begin; c < end; c++)
+            port_us += nf_hops_port(hops, v, ldt->child[c]);
+    return hands_us > port_us ? hands_us : port_us;
+}
+
+/* The children's tails are known: D(v).  tail_us is negated, for sorting. */
+static void finish(struct nf_ldt *ldt, const struct nf_hops *hops, uint32_t v,
+                   uint64_t segments)
+{
+    uint32_t *child = ldt->child + ldt->first[v];
+    uint32_t count = ldt->first[v + 1] - ldt->first[v];
+    double after_us = (double)(segments - 1) * ldt->slowest_us[v];
+    double begin_us = 0, port_us = 0;
+
+    ldt->latest[v] = NF_TREE_NONE;
+    nf_sort_nodes(child, count, ldt->tail_us);
+    for (uint32_t i = 0; i < count; i++) {
+        begin_us = (i + 1) * hops->send[v];
+        if (port_us > begin_us)
+            begin_us = port_us;
+        port_us = begin_us + nf_hops_port(hops, v, child[i]);
+        if (begin_us - ldt->tail_us[child[i]] > after_us) {
+            after_us = begin_us - ldt->tail_us[child[i]];
+            ldt->latest[v] = child[i];
+        }
+    }
+    ldt->after_us[v] = after_us;
+}
+
+double nf_ldt_run(struct nf_ldt *ldt, const struct nf_hops *hops,
+                  uint64_t segments)
+{
+    uint32_t n = ldt->nodes;
+
+    bucket(ldt, ldt->order);
+    for (uint32_t k = 0; segments > 1 && k < n; k++) {
+        uint32_t v = ldt->order[k];
+        double slowest_us = period_us(ldt, hops, v);
+
+        if (v != ldt->root && ldt->slowest_us[ldt->parent[v]] > slowest_us)
+            slowest_us = ldt->slowest_us[ldt->parent[v]];
+        ldt->slowest_us[v] = slowest_us;
+    }
+    for (uint32_t k = n; k-- > 0;) {
+        uint32_t v = ldt->order[k];
+
+        if (segments == 1)
+            ldt->slowest_us[v] = 0;
+        finish(ldt, hops, v, segments);
+        if (v != ldt->root)
+            ldt->tail_us[v] = -(nf_hops_wire(hops, ldt->parent[v], v) +
+                                hops->recv[v] + ldt->after_us[v]);
+    }
+    return ldt->after_us[ldt->root];
+}
+
+void nf_ldt_get(const struct nf_ldt *ldt, struct nf_tree *tree)
+{
+    uint32_t n = ldt->nodes;
+
+    tree->root = ldt->root;
+    memcpy(tree->parent, ldt->parent, n * sizeof(*tree->parent));
+    tree->parent[ldt->root] = NF_TREE_NONE;
+    memcpy(tree->first, ldt->first, ((size_t)n + 1) * sizeof(*tree->first));
+    memcpy(tree->child, ldt->child, (n - 1) * sizeof(*tree->child));
+}

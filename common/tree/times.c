@@ -1,0 +1,142 @@
+/* Time of a tree: each node's hands and port are followed. */
+#include "config.h"
+#include "common/tree/times.h"
+#include "common/base/alloc.h"
+
+void nf_tree_order(const struct nf_tree *tree, uint32_t *order_p)
+{
+    uint32_t count = 0;
+
+    order_p[count++] = tree->root;
+    for (uint32_t k = 0; k < count; k++)
+        for (uint32_t c = tree->first[order_p[k]];
+             c < tree->first[order_p[k] + 1]; c++)
+            order_p[count++] = tree->child[c];
+}
+
+/* What a simulation of a tree needs to know of its nodes. */
+struct pipe {
+    uint32_t *order;
+    double *at_us;   /* the segment is there */
+    double *free_us; /* hands */
+    double *port_us;
+};
+
+static void pipe_fini(struct pipe *pipe)
+{
+    nf_free(pipe->order);
+    nf_free(pipe->at_us);
+    nf_free(pipe->free_us);
+    nf_free(pipe->port_us);
+}
+
+static enum nf_status pipe_init(struct pipe *pipe, const struct nf_tree *tree)
+{
+    pipe->order = nf_calloc(tree->nodes, sizeof(uint32_t));
+    pipe->at_us = nf_calloc(tree->nodes, sizeof(double));
+    pipe->free_us = nf_calloc(tree->nodes, sizeof(double));
+    pipe->port_us = nf_calloc(tree->nodes, sizeof(double));
+    if (pipe->order == NULL || pipe->at_us == NULL || pipe->free_us == NULL ||
+        pipe->port_us == NULL) {
+        pipe_fini(pipe);
+        return NF_ERR_NOMEM;
+    }
+    nf_tree_order(tree, pipe->order);
+    return NF_OK;
+}
+
+/* Node v, whose hands are free at now_us, sends a segment to its children.
+ * @return when its hands are free again */
+static double send_all(const struct nf_tree *tree, const struct nf_hops *hops,
+                       struct pipe *pipe, uint32_t v, double now_us)
+{
+    double port_us = pipe->port_us[v];
+
+    for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
+        uint32_t to = tree->child[c];
+        double begin_us;
+
+        now_us += hops->send[v];
+        begin_us = now_us > port_us ? now_us : port_us;
+        port_us = begin_us + nf_hops_port(hops, v, to);
+        pipe->at_us[to] = begin_us + nf_hops_wire(hops, v, to);
+    }
+    pipe->port_us[v] = port_us;
+    return now_us;
+}
+
+/* One more segment through the tree.
+ * @return when the last node has it */
+static double pass(const struct nf_tree *tree, const struct nf_hops *hops,
+                   struct pipe *pipe)
+{
+    double last_us = 0;
+
+    for (uint32_t k = 0; k < tree->nodes; k++) {
+        uint32_t v = pipe->order[k];
+        double now_us = pipe->free_us[v];
+
+        if (v != tree->root) {
+            if (pipe->at_us[v] > now_us)
+                now_us = pipe->at_us[v];
+            now_us += hops->recv[v];
+        }
+        pipe->at_us[v] = now_us; /* from here on: it has been received */
+        if (now_us > last_us)
+            last_us = now_us;
+        pipe->free_us[v] = send_all(tree, hops, pipe, v, now_us);
+    }
+    return last_us;
+}
+
+enum nf_status nf_tree_pipe(const struct nf_tree *tree,
+                            const struct nf_hops *hops, uint64_t segments,
+                            double *time_us_p)
+{
+    struct pipe pipe;
+    double last_us = 0;
+
+    if (pipe_init(&pipe, tree) != NF_OK)
+        return NF_ERR_NOMEM;
+    for (uint64_t q = 0; q < segments; q++)
+        last_us = pass(tree, hops, &pipe);
+    pipe_fini(&pipe);
+    *time_us_p = last_us;
+    return NF_OK;
+}
+
+/* Senders wait until their receivers have it: no port is ever busy. */
+static double pass_blocking(const struct nf_tree *tree,
+                            const struct nf_hops *hops, struct pipe *pipe)
+{
+    double last_us = 0;
+
+    for (uint32_t k = 0; k < tree->nodes; k++) {
+        uint32_t v = pipe->order[k];
+        double now_us = pipe->at_us[v];
+
+        for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
+            now_us += nf_hops_time(hops, v, tree->child[c]);
+            pipe->at_us[tree->child[c]] = now_us;
+        }
+        if (now_us > last_us)
+            last_us = now_us;
+    }
+    return last_us;
+}
+
+enum nf_status nf_tree_times(const struct nf_tree *tree,
+                             const struct nf_hops *hops, bool is_blocking,
+                             double *ready_us_p, double *time_us_p)
+{
+    struct pipe pipe;
+
+    if (pipe_init(&pipe, tree) != NF_OK)
+        return NF_ERR_NOMEM;
+    *time_us_p = is_blocking ? pass_blocking(tree, hops, &pipe)
+                             : pass(tree, hops, &pipe);
+    for (uint32_t v = 0; ready_us_p != NULL && v < tree->nodes; v++)
+        ready_us_p[v] = pipe.at_us[v];
+    pipe_fini(&pipe);
+    return NF_OK;
+}

@@ -1,0 +1,42 @@
+#ifndef NF_TESTS_HNOW_NETS_H
+#define NF_TESTS_HNOW_NETS_H
+/** What the tests of trees for hosts that differ compare with. */
+#include <jansson.h>
+#include "common/tree/crl.h"
+#include "common/tree/hops.h"
+#include "common/tree/tree.h"
+
+/** tests/golden/hnow.json; NULL: it cannot be read, there is a line. */
+json_t *hnow_golden(void);
+
+/** "seed_net" or "matrix_net" of a row of the goldens, drawn. */
+void hnow_net(const json_t *row, uint64_t seed, struct nf_hetero *hetero_p,
+              uint32_t *root_p);
+
+/** The params object of a row of hnow_fixed. */
+void hnow_params(const json_t *params, struct nf_hetero *hetero_p,
+                 uint32_t *root_p);
+
+typedef enum nf_status hnow_builder(const struct nf_hops *hops, uint32_t root,
+                                    bool is_blocking, struct nf_tree *tree_p);
+
+/** ECEF that waits for ports; a chain by send + recv; binomial by rank. */
+hnow_builder hnow_ecef_ports, hnow_chain, hnow_binomial;
+
+/** Time of what a builder makes, reordered; @p segments: of the best number of
+ *  segments of at least 1024 bytes, otherwise of one. */
+double hnow_best_us(hnow_builder *builder, const struct nf_hetero *hetero,
+                    uint32_t root, uint64_t bytes, bool segments);
+
+/** The best of all labelled trees, n <= 7, reordered; likewise. */
+double hnow_enumerate_us(const struct nf_hetero *hetero, uint32_t root,
+                         uint64_t bytes, bool segments);
+
+/** Another way to the exact optimum: branch and bound over deliveries in the
+ *  order in which their senders are done. */
+double hnow_branch_us(const struct nf_hops *hops, uint32_t root,
+                      bool is_blocking);
+
+/** Each node reached once, children and parents agree. */
+bool hnow_is_tree(const struct nf_tree *tree);
+#endif
