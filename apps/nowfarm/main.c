@@ -26,6 +26,7 @@ static const struct command commands[] = {
     { "plans", nf_cmd_plans, "list the algorithms of collective operations" },
     { "plan", nf_cmd_plan, "print the messages of one, and check them" },
     { "coll-bench", nf_cmd_coll_bench, "measure collective operations" },
+    { "probe", nf_cmd_probe, "measure what messages cost between hosts" },
     { "prefix", nf_cmd_prefix, "running statistics of a large file" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },
