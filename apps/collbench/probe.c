@@ -455,8 +455,8 @@ enum nf_status probe_collect(struct probe *probe, uint32_t member,
 
 /* ---- trees ---- */
 
-static enum nf_status plant_at(struct probe *probe, uint32_t member,
-                               const uint32_t *parent, const uint32_t *order)
+enum nf_status probe_plant_at(struct probe *probe, uint32_t member,
+                              const uint32_t *parent, const uint32_t *order)
 {
     uint32_t ranks = probe->mesh->ranks, count = 0;
     struct word word = { .kind = PROBE_PLANT };
@@ -488,6 +488,6 @@ enum nf_status probe_plant(struct probe *probe, const uint32_t *parent,
     enum nf_status status = NF_OK;
 
     for (uint32_t i = 0; i < probe->mesh->ranks && status == NF_OK; i++)
-        status = plant_at(probe, i, parent, order);
+        status = probe_plant_at(probe, i, parent, order);
     return status;
 }

@@ -23,9 +23,8 @@ enum probe_kind {
                  * send_us
                  */
     PROBE_TAKE, /**< partner sends bytes; after delay_us take them: us */
-    PROBE_SEQ,  /**< bytes to `run` others, then to partner, who alone answers:
-                 * us
-                 */
+    PROBE_SEQ,  /**< bytes to its children in turn, `run` messages, then to
+                     partner, who alone answers: us */
     PROBE_TREE, /**< rank 0 only: bytes along the tree, partner answers: us */
     PROBE_KINDS
 };
@@ -36,7 +35,8 @@ struct probe_act {
     uint32_t bytes;
     uint32_t count, warm; /**< repetitions, and before that; count at most
                                PROBE_SAMPLES_MAX */
-    uint32_t delay_us;    /**< TAKE */
+    uint32_t delay_us;    /**< TAKE: for the message to come; else before each
+                                   repetition, until the network is idle */
     uint32_t run; /**< SEQ: r; TREE: it has so many nodes, the first ones */
 };
 
@@ -86,13 +86,9 @@ enum nf_status probe_collect(struct probe *probe, uint32_t member,
  *  @p order. [ranks] */
 enum nf_status probe_plant(struct probe *probe, const uint32_t *parent,
                            const uint32_t *order);
-
-/** The others to whom PROBE_SEQ sends: the r-th of them before it sends to the
- *  one that answers. */
-static inline uint32_t probe_child(uint32_t ranks, uint32_t rank, uint32_t r)
-{
-    return (rank + 1 + r % (ranks - 1)) % ranks;
-}
+/** The same for one of them: those to whom PROBE_SEQ sends in turn. */
+enum nf_status probe_plant_at(struct probe *probe, uint32_t member,
+                              const uint32_t *parent, const uint32_t *order);
 
 /* probe_act.c */
 enum nf_status probe_carry_out(struct probe *probe, const struct probe_act *act,

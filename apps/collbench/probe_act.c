@@ -52,20 +52,20 @@ static enum nf_status take(struct probe *probe, const struct probe_act *act,
 static enum nf_status sequence(struct probe *probe, const struct probe_act *act,
                                double *us)
 {
-    uint32_t ranks = probe->mesh->ranks, rank = probe->mesh->rank;
+    uint32_t n = probe->nchildren;
     double start_us = bench_now_us();
     enum nf_status status = NF_OK;
 
     for (uint32_t r = 0; r < act->run && status == NF_OK; r++)
-        status = probe_send(probe, probe_child(ranks, rank, r), PROBE_DATA,
+        status = probe_send(probe, probe->children[r % n], PROBE_DATA,
                             act->bytes, NULL);
     if (status == NF_OK)
         status = probe_send(probe, act->partner, PROBE_CALL, act->bytes, NULL);
     if (status == NF_OK)
         status = probe_await(probe, act->partner, PROBE_ANSWER);
     *us = bench_now_us() - start_us;
-    for (uint32_t r = 0; r < act->run && r < ranks - 1 && status == NF_OK; r++)
-        status = call(probe, probe_child(ranks, rank, r));
+    for (uint32_t r = 0; r < act->run && r < n && status == NF_OK; r++)
+        status = call(probe, probe->children[r]);
     return status;
 }
 
@@ -97,6 +97,8 @@ static enum nf_status tree(struct probe *probe, const struct probe_act *act,
 static enum nf_status once(struct probe *probe, const struct probe_act *act,
                            double *us, double *send_us)
 {
+    if (act->kind != PROBE_TAKE && act->delay_us > 0)
+        nf_sleep_until_us(nf_now_us() + act->delay_us);
     switch (act->kind) {
     case PROBE_PING:
         return ping(probe, act, us, send_us);
@@ -118,7 +120,8 @@ enum nf_status probe_carry_out(struct probe *probe, const struct probe_act *act,
     enum nf_status status = NF_OK;
     double us = 0, send_us = 0;
 
-    if (act->partner == probe->mesh->rank || act->count > PROBE_SAMPLES_MAX)
+    if (act->partner == probe->mesh->rank || act->count > PROBE_SAMPLES_MAX ||
+        (act->kind == PROBE_SEQ && probe->nchildren == 0))
         return nf_fail(probe->err, NF_ERR_PROTOCOL, "not such a partner");
     result_p->count = 0;
     for (uint32_t i = 0; i < act->warm && status == NF_OK; i++)

@@ -11,7 +11,7 @@
 enum {
     TIMEOUT_US = 60000000,
     TIMEOUT_LEAST_US = 1000000,
-    BUDGET_US = 40000000,
+    BUDGET_US = 30000000,
     BUDGET_LEAST_US = 100000,
 };
 
@@ -113,7 +113,7 @@ enum nf_status probe_options_parse(int argc, const char **argv,
         { "slaves", 's', POPT_ARG_STRING, &texts.slaves, 0, "members, this command being the first; default one a host", "P" },
         { "transport", '\0', POPT_ARG_STRING, &texts.transport, 0, "pvm (default) or local (threads of this process)", "NAME" },
         { "medium", '\0', POPT_ARG_STRING, &texts.medium, 0, "switch (default: disjoint pairs in parallel) or shared (one by one)", "NAME" },
-        { "budget", '\0', POPT_ARG_STRING, &texts.budget, 0, "time to measure for, about; default 40s", "TIME" },
+        { "budget", '\0', POPT_ARG_STRING, &texts.budget, 0, "time to measure for, about; default 30s", "TIME" },
         { "timeout", '\0', POPT_ARG_STRING, &texts.timeout, 0, "give up when a host is silent for; default 60s", "TIME" },
         { "validate", '\0', POPT_ARG_NONE, &validate, 0, "predict a star, a chain and an OPT-tree, and measure them", NULL },
         { "show", '\0', POPT_ARG_STRING, &texts.show, 0, "measure nothing: print this model, and say if it is old", "MODEL" },

@@ -86,6 +86,17 @@ double probe_couple_us(const struct probe_speed *speeds,
            fmax(a->byte_us, b->byte_us) * bytes;
 }
 
+static struct probe_couple nearest(uint32_t members,
+                                   const struct probe_speed *speeds, uint32_t i)
+{
+    struct probe_couple best = { i, (i + 1) % members };
+
+    for (uint32_t j = 0; j < members; j++)
+        if (j != i && speeds[j].byte_us < speeds[best.partner].byte_us)
+            best.partner = j;
+    return best;
+}
+
 /* All steps of a job, once; the slowest couple of each counts. */
 static double job_us(uint32_t members, bool alone,
                      const struct probe_speed *speeds, enum probe_job job,
@@ -106,8 +117,7 @@ static double job_us(uint32_t members, bool alone,
         else if (job == PROBE_JOB_TAKE)
             count = probe_host_step(members, alone, s, couples);
         else
-            couples[0] =
-                (struct probe_couple){ s, (s + members - 1) % members };
+            couples[0] = nearest(members, speeds, s);
         for (uint32_t i = 0; i < count; i++)
             worst_us =
                 fmax(worst_us, probe_couple_us(speeds, &couples[i], bytes));

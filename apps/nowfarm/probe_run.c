@@ -14,6 +14,7 @@
  * again, so often. */
 static const double EVEN_MAX = 0.3;
 enum { TRIES = 3, LATE_US = 500, SURVEY_BYTES = 16384, SURVEY_COUNT = 3 };
+enum { OVER_BYTES = 512, PACE_BYTES = 4096 };
 
 struct run {
     struct probe *probe;
@@ -58,6 +59,13 @@ static struct point judge(struct probe_result *result)
     return point;
 }
 
+/* How long a byte takes between two. */
+static double pace_us(const struct run *run, const struct probe_couple *couple)
+{
+    return fmax(run->speeds[couple->member].byte_us,
+                run->speeds[couple->partner].byte_us);
+}
+
 /* What a job asks of a member. */
 static struct probe_act act_of(const struct run *run, enum probe_job job,
                                const struct probe_couple *couple, uint32_t size)
@@ -73,7 +81,11 @@ static struct probe_act act_of(const struct run *run, enum probe_job job,
     };
 
     if (job >= PROBE_JOB_SEQ)
-        act.run = probe_runs[job - PROBE_JOB_SEQ];
+        act.run = run->measures.runs[couple->member * PROBE_RUNS +
+                                     (uint32_t)(job - PROBE_JOB_SEQ)];
+    /* what a link saves up while idle, it has again; or its queue is empty */
+    act.delay_us = (uint32_t)(pace_us(run, couple) *
+                              fmin(probe_sizes[size] + OVER_BYTES, PACE_BYTES));
     if (job == PROBE_JOB_TAKE)
         act.delay_us = (uint32_t)(2 * probe_couple_us(run->speeds, couple,
                                                       probe_sizes[size])) +
@@ -166,6 +178,52 @@ static enum nf_status measure_step(struct run *run, enum probe_job job,
 
 /* ---- jobs ---- */
 
+static const double NEAR_MOST = 1.5;
+
+static double long_us(const struct run *run, uint32_t i, uint32_t j)
+{
+    return *nf_measures_ping(&run->measures, i, j, PROBE_SIZES - 1);
+}
+
+/* How many messages in a row, so that no one gets two: of connections that
+ * share a wire each has its part of it, and the last one would not wait for the
+ * second message of another.  To one alone there may be any number, as it has
+ * one connection. */
+static void choose_runs(uint32_t near, uint32_t runs[PROBE_RUNS])
+{
+    runs[0] = near == 0 || near >= probe_runs[0] + 2 ? probe_runs[0] : 0;
+    runs[1] = near == 0 || near > probe_runs[1] ? probe_runs[1] : near;
+}
+
+/* Messages in a row go to those that are about as near as the nearest, who
+ * answers: what holds them is then the sender, or its own wire. */
+static enum nf_status prepare_row(struct run *run, uint32_t member)
+{
+    uint32_t n = run->members, nearest = (member + 1) % n;
+    uint32_t parent[NF_NETWORK_HOSTS_MAX], order[NF_NETWORK_HOSTS_MAX];
+    uint32_t nnear = 0;
+    double least_us;
+
+    for (uint32_t j = 0; j < n; j++)
+        if (j != member &&
+            long_us(run, member, j) < long_us(run, member, nearest))
+            nearest = j;
+    least_us = long_us(run, member, nearest);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t j = order[k] = (member + 1 + k) % n;
+        bool near = j != member && j != nearest &&
+                    long_us(run, member, j) < NEAR_MOST * least_us;
+
+        parent[j] = near ? member : j;
+        nnear += near;
+    }
+    if (nnear == 0)
+        parent[nearest] = member;
+    choose_runs(nnear, &run->measures.runs[member * PROBE_RUNS]);
+    run->couples[0] = (struct probe_couple){ member, nearest };
+    return probe_plant_at(run->probe, member, parent, order);
+}
+
 static const char *const job_names[PROBE_JOBS] = { "messages there and back",
                                                    "taking messages",
                                                    "messages in a row",
@@ -188,7 +246,7 @@ static enum nf_status measure_job(struct run *run, enum probe_job job)
         else if (job == PROBE_JOB_TAKE)
             count = probe_host_step(n, run->alone, s, run->couples);
         else
-            run->couples[0] = (struct probe_couple){ s, (s + n - 1) % n };
+            status = prepare_row(run, s);
         for (uint32_t k = 0; k < nsizes && status == NF_OK; k++) {
             probe_show_progress(run->quiet, job_names[job],
                                 run->done_us / run->costs.total_us);

@@ -16,6 +16,7 @@
 #include "common/base/error.h"
 
 enum { FEW = 4, CHECK_COUNT = 21, CHECK_WARM = 4 };
+enum { IDLE_BYTES = 4096, IDLE_MOST_US = 50000 };
 static const double check_sizes[PROBE_CHECK_SIZES] = { 1024, 65536 };
 static const char *const names[PROBE_SHAPES] = { "star", "chain", "opt" };
 
@@ -126,6 +127,19 @@ static bool is_leaf(const struct probe_tree *tree, uint32_t v)
     return true;
 }
 
+/* For the slowest wire to have again what it saves up while idle. */
+static uint32_t idle_us(const struct nf_network *network)
+{
+    double slowest_us = 0;
+
+    for (uint32_t i = 0; i < network->nhosts; i++)
+        for (uint32_t j = 0; j < network->nhosts; j++)
+            if (i != j)
+                slowest_us = fmax(slowest_us,
+                                  nf_network_wire(network, i, j)->line.byte_us);
+    return (uint32_t)fmin(slowest_us * IDLE_BYTES, IDLE_MOST_US);
+}
+
 /* The last one has it when all leaves have; each answers in its own turn, and
  * what the answer takes is known. */
 static enum nf_status measure_tree(struct probe *probe,
@@ -142,7 +156,8 @@ static enum nf_status measure_tree(struct probe *probe,
                                        .bytes = (uint32_t)check->bytes,
                                        .count = CHECK_COUNT,
                                        .warm = CHECK_WARM,
-                                       .run = tree->nodes };
+                                       .run = tree->nodes,
+                                       .delay_us = idle_us(network) };
         double us;
 
         if (!is_leaf(tree, v))

@@ -32,14 +32,16 @@ enum nf_status nf_measures_init(struct nf_measures *measures_p, uint32_t hosts,
         return NF_ERR_INVAL;
     for (uint32_t i = 0; i < nsizes; i++)
         m.sizes[i] = sizes[i];
-    for (uint32_t i = 0; i < nruns; i++)
-        m.runs[i] = runs[i];
+    m.runs = nf_calloc((size_t)hosts * nruns, sizeof(*m.runs));
+    for (uint32_t i = 0; m.runs != NULL && i < hosts * nruns; i++)
+        m.runs[i] = runs[i % nruns];
     m.send = nf_calloc((size_t)hosts * nsizes, sizeof(double));
     m.recv = nf_calloc((size_t)hosts * nsizes, sizeof(double));
     m.ping = nf_calloc((size_t)hosts * hosts * nsizes, sizeof(double));
     m.seq = nf_calloc((size_t)hosts * nsizes * nruns, sizeof(double));
     *measures_p = m;
-    if (m.send != NULL && m.recv != NULL && m.ping != NULL && m.seq != NULL)
+    if (m.runs != NULL && m.send != NULL && m.recv != NULL && m.ping != NULL &&
+        m.seq != NULL)
         return NF_OK;
     nf_measures_fini(measures_p);
     return NF_ERR_NOMEM;
@@ -47,6 +49,7 @@ enum nf_status nf_measures_init(struct nf_measures *measures_p, uint32_t hosts,
 
 void nf_measures_fini(struct nf_measures *measures)
 {
+    nf_free(measures->runs);
     nf_free(measures->send);
     nf_free(measures->recv);
     nf_free(measures->ping);
@@ -68,6 +71,7 @@ static enum nf_status fit(const struct nf_measures *m, const double *times,
 /* The slope of SEQ over r: the median over all pairs of runs. */
 static double hold_us(const struct nf_measures *m, uint32_t i, uint32_t size)
 {
+    const uint32_t *runs = &m->runs[(size_t)i * m->nruns];
     double slopes[NF_RUNS_MAX * (NF_RUNS_MAX - 1) / 2];
     size_t count = 0;
 
@@ -75,7 +79,7 @@ static double hold_us(const struct nf_measures *m, uint32_t i, uint32_t size)
         for (uint32_t b = a + 1; b < m->nruns; b++)
             slopes[count++] = (*nf_measures_seq(m, i, size, b) -
                                *nf_measures_seq(m, i, size, a)) /
-                              (m->runs[b] - m->runs[a]);
+                              (runs[b] - runs[a]);
     return nf_curve_median(slopes, count);
 }
 

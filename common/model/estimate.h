@@ -29,14 +29,15 @@ struct nf_measures {
     uint32_t
         recv_sizes; /**< of the first so many sizes RCV was measured: longer
                          messages may not fit a socket's buffer; >= 1 */
-    uint32_t runs[NF_RUNS_MAX]; /**< r of SEQ, ascending */
-    double *send;               /**< [hosts * nsizes]  SND(i, sizes[k]) */
-    double *recv;               /**< [hosts * nsizes]  RCV, where measured */
-    double *ping; /**< [hosts * hosts * nsizes]  PP; i = j is not used */
-    double *seq;  /**< [hosts * nsizes * nruns]  SEQ */
+    uint32_t *runs; /**< [hosts * nruns]  r of SEQ, ascending */
+    double *send;   /**< [hosts * nsizes]  SND(i, sizes[k]) */
+    double *recv;   /**< [hosts * nsizes]  RCV, where measured */
+    double *ping;   /**< [hosts * hosts * nsizes]  PP; i = j is not used */
+    double *seq;    /**< [hosts * nsizes * nruns]  SEQ */
 };
 
-/** Room for sizes and runs, which are copied; all times 0.
+/** Room for sizes and runs, which are copied, the latter for each host; all
+ *  times 0.
  *  @param measures_p  free with nf_measures_fini()
  *  @retval NF_ERR_INVAL  fewer than 2 hosts, or more than NF_NETWORK_HOSTS_MAX;
  *  too many sizes or runs, or not such as above */
