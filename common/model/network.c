@@ -225,8 +225,22 @@ static struct nf_cost rest_of_wire(struct nf_cost before, struct nf_cost wire,
     };
 }
 
-enum nf_status nf_network_hetero(const struct nf_network *network, bool ports,
-                                 struct nf_hetero *hetero_p)
+static struct nf_cost cost_about(const struct nf_curve *curve, double bytes)
+{
+    struct nf_cost cost;
+    double us = nf_curve_us(curve, bytes);
+
+    if (!(bytes > 0) || !curve->by_table)
+        return curve->line;
+    cost.byte_us = fmax(us - nf_curve_us(curve, bytes / 4), 0) / (0.75 * bytes);
+    cost.fixed_us = us - cost.byte_us * bytes;
+    if (cost.fixed_us < 0)
+        cost = (struct nf_cost){ 0, us / bytes };
+    return cost;
+}
+
+enum nf_status nf_network_hetero(const struct nf_network *network, double bytes,
+                                 bool ports, struct nf_hetero *hetero_p)
 {
     uint32_t n = network->nhosts;
     struct nf_hetero hetero;
@@ -237,20 +251,20 @@ enum nf_status nf_network_hetero(const struct nf_network *network, bool ports,
     hetero.has_ports = ports;
     for (uint32_t i = 0; i < n; i++) {
         const struct nf_network_host *host = &network->hosts[i];
-        struct nf_cost send = host->send.line;
+        struct nf_cost send = cost_about(&host->send, bytes);
+        struct nf_cost hold = cost_about(&host->hold, bytes);
 
         hetero.send[i] = send;
-        hetero.recv[i] = host->recv.line;
-        if (!ports) {
-            hetero.send[i].fixed_us =
-                fmax(send.fixed_us, host->hold.line.fixed_us);
-            hetero.send[i].byte_us =
-                fmax(send.byte_us, host->hold.line.byte_us);
-        }
+        hetero.recv[i] = cost_about(&host->recv, bytes);
+        if (!ports)
+            hetero.send[i] =
+                (struct nf_cost){ fmax(send.fixed_us, hold.fixed_us),
+                                  fmax(send.byte_us, hold.byte_us) };
         for (uint32_t j = 0; j < n; j++)
             if (j != i)
                 hetero.wire[(size_t)i * n + j] = rest_of_wire(
-                    send, nf_network_wire(network, i, j)->line, hetero.send[i]);
+                    send, cost_about(nf_network_wire(network, i, j), bytes),
+                    hetero.send[i]);
     }
     *hetero_p = hetero;
     return NF_OK;

@@ -81,11 +81,14 @@ bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
 /** "2026-11-21T23:50:30Z" as seconds since 1970; -1: that is no date. */
 int64_t nf_network_date_s(const char *date);
 
-/** The lines of a network as planners take them.
+/** A network as planners take it.
+ *  @param bytes  0: by the lines.  Else a curve that goes by its table is the
+ *                chord from a quarter of that size to it, so that messages of
+ *                about this size cost what was measured
  *  @param ports  true: G_ij = X_m m holds the sender's wire.  false: no ports,
  *                and S_i is the greater of S_i and H_i, at the cost of X_ij: T
  *                stays what it is
  *  @param hetero_p  free with nf_hetero_fini() */
-enum nf_status nf_network_hetero(const struct nf_network *network, bool ports,
-                                 struct nf_hetero *hetero_p);
+enum nf_status nf_network_hetero(const struct nf_network *network, double bytes,
+                                 bool ports, struct nf_hetero *hetero_p);
 #endif

@@ -71,7 +71,8 @@ static void use(const struct nf_network *network)
     must(nf_parameterized_of(network, &model) == NF_OK, "no medians");
     must(nf_curve_us(&model.end, 1000) >= 0, "t_end below 0");
     for (int ports = 0; ports < 2; ports++) {
-        must(nf_network_hetero(network, ports, &hetero) == NF_OK, "no hetero");
+        must(nf_network_hetero(network, ports * 5000, ports, &hetero) == NF_OK,
+             "no hetero");
         nf_hetero_fini(&hetero);
     }
 }

@@ -144,7 +144,7 @@ static void invert(uint32_t hosts, bool matrix, bool ports, uint64_t seed)
                                       nf_hetero_wire(&truth, i, j)));
     }
     CU_ASSERT(good);
-    CU_ASSERT_EQUAL(nf_network_hetero(&network, true, &back), NF_OK);
+    CU_ASSERT_EQUAL(nf_network_hetero(&network, 0, true, &back), NF_OK);
     CU_ASSERT(back.has_ports && back.is_matrix);
     for (uint32_t i = 0; i < hosts; i++)
         for (uint32_t j = 0; j < hosts && good; j++)
@@ -227,7 +227,7 @@ static void test_without_ports(void)
     virtual_network_make(&truth, 6, false, true, 5);
     virtual_network_measure(&truth, 0, 5, &measures);
     CU_ASSERT_EQUAL(nf_estimate(&measures, &network, &err), NF_OK);
-    CU_ASSERT_EQUAL(nf_network_hetero(&network, false, &flat), NF_OK);
+    CU_ASSERT_EQUAL(nf_network_hetero(&network, 0, false, &flat), NF_OK);
     for (uint32_t i = 0; i < 6; i++)
         for (uint32_t j = 0; j < 6; j++) {
             double got_us, want_us;
@@ -245,6 +245,31 @@ static void test_without_ports(void)
     nf_network_fini(&network);
     nf_measures_fini(&measures);
     nf_hetero_fini(&truth);
+}
+
+/* Costs are affine; about a size they are the measured ones all the same. */
+static void test_about_a_size(void)
+{
+    const struct nf_curve_point bent[] = {
+        { 0, 10 }, { 1024, 12 }, { 4096, 300 }, { 16384, 1300 }, { 65536, 5300 }
+    };
+    struct nf_network network;
+    struct nf_hetero hetero;
+    struct nf_error err;
+
+    CU_ASSERT_EQUAL(nf_network_init(&network, 2), NF_OK);
+    CU_ASSERT_EQUAL(
+        nf_curve_fit(bent, 5, nf_network_wire(&network, 0, 1), &err), NF_OK);
+    CU_ASSERT(nf_network_wire(&network, 0, 1)->by_table);
+    for (uint32_t k = 1; k < 5; k++) {
+        CU_ASSERT_EQUAL(
+            nf_network_hetero(&network, bent[k].bytes, true, &hetero), NF_OK);
+        CU_ASSERT(
+            is_near(nf_cost_us(hetero.wire[1], bent[k].bytes), bent[k].us));
+        CU_ASSERT(hetero.wire[1].fixed_us >= 0);
+        nf_hetero_fini(&hetero);
+    }
+    nf_network_fini(&network);
 }
 
 static void test_bad_measures(void)
@@ -405,6 +430,7 @@ int main(void)
         { "noise is not blown up", test_noise },
         { "the port is found", test_ports },
         { "without ports the hold is the sender's", test_without_ports },
+        { "about a size costs are as measured", test_about_a_size },
         { "what are no measures is refused", test_bad_measures },
         CU_TEST_INFO_NULL
     };
