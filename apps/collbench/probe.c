@@ -90,7 +90,7 @@ static enum nf_status send_word(struct probe *probe, uint32_t member,
 }
 
 /* Payloads of one size are sent many times. */
-static struct nf_blob *payload_of(struct probe *probe, uint32_t bytes)
+struct nf_blob *probe_payload(struct probe *probe, uint32_t bytes)
 {
     if (bytes == 0)
         return NULL;
@@ -109,7 +109,7 @@ enum nf_status probe_send(struct probe *probe, uint32_t member,
 {
     struct word word = { .kind = kind, .bytes = bytes };
     struct nf_blob *payload =
-        kind == PROBE_ASK ? NULL : payload_of(probe, bytes);
+        kind == PROBE_ASK ? NULL : probe_payload(probe, bytes);
 
     if (what != NULL)
         word.act = *what;
@@ -120,15 +120,35 @@ enum nf_status probe_send(struct probe *probe, uint32_t member,
 
 /* ---- what is done about a message ---- */
 
-static enum nf_status pass_on(struct probe *probe, const struct word *word,
-                              struct nf_blob *payload)
+/* What is sent at once to several shares the wire of its sender, and all of it
+ * comes late; in turn, the first can already pass it on.  That a child has it
+ * it says in answer to a question behind it. */
+enum nf_status probe_pass(struct probe *probe, const struct probe_act *act,
+                          struct nf_blob *payload)
 {
+    const struct word word = { .kind = PROBE_PASS,
+                               .bytes = payload != NULL
+                                            ? (uint32_t)payload->bytes
+                                            : 0,
+                               .act = *act };
     enum nf_status status = NF_OK;
 
-    for (uint32_t i = 0; i < probe->nchildren && status == NF_OK; i++)
-        status = send_word(probe, probe->children[i], word, payload);
-    if (status == NF_OK && word->act.partner == probe->mesh->rank)
-        status = probe_send(probe, 0, PROBE_ANSWER, 0, NULL);
+    for (uint32_t i = 0; i < probe->nchildren && status == NF_OK; i++) {
+        status = send_word(probe, probe->children[i], &word, payload);
+        if (status == NF_OK && act->kind == PROBE_TURNS &&
+            i + 1 < probe->nchildren)
+            status = probe_call(probe, probe->children[i]);
+    }
+    return status;
+}
+
+static enum nf_status pass_on(struct probe *probe, const struct probe_act *act,
+                              struct nf_blob *payload)
+{
+    enum nf_status status = probe_pass(probe, act, payload);
+
+    if (status == NF_OK && act->partner == probe->mesh->rank)
+        status = probe_send(probe, 0, PROBE_ARRIVED, 0, NULL);
     if (status == NF_OK && ++probe->passed == probe->owed_at) {
         probe->owed_at = 0;
         status = probe_send(probe, 0, PROBE_ANSWER, 0, NULL);
@@ -211,12 +231,15 @@ static enum nf_status handle(struct probe *probe, uint32_t from,
         probe->owed_at = word->act.run;
         return NF_OK;
     case PROBE_PASS:
-        return pass_on(probe, word, payload);
+        return pass_on(probe, &word->act, payload);
     case PROBE_PLANT:
         return take_children(probe, payload);
     case PROBE_RESULT:
         if (probe->results != NULL && payload != NULL)
             take_result(probe, from, payload);
+        return NF_OK;
+    case PROBE_ARRIVED:
+        probe->arrived_us = bench_now_us();
         return NF_OK;
     case PROBE_DATA:
     case PROBE_ANSWER:
@@ -315,24 +338,33 @@ enum nf_status probe_await(struct probe *probe, uint32_t member,
                            enum probe_word word)
 {
     int64_t until_us = limit(probe);
+    uint32_t before = probe->awaited;
+    enum nf_status status = NF_OK;
+    bool came = false;
 
     probe->awaited = member;
-    for (;;) {
+    while (status == NF_OK && !came) {
         struct nf_blob *payload = NULL;
         struct word got = { .kind = PROBE_WORDS };
         uint32_t from = UINT32_MAX;
-        enum nf_status status = next(probe, &from, &got, &payload);
 
+        status = next(probe, &from, &got, &payload);
         if (status == NF_OK)
             status = handle(probe, from, &got, payload);
         else if (status == NF_WAIT)
             status = doze(probe, member, until_us);
         nf_blob_unref(payload);
-        if (status != NF_OK)
-            return status;
-        if (got.kind == word && from == member)
-            return NF_OK;
+        came = got.kind == word && from == member;
     }
+    probe->awaited = before;
+    return status;
+}
+
+enum nf_status probe_call(struct probe *probe, uint32_t member)
+{
+    enum nf_status status = probe_send(probe, member, PROBE_CALL, 0, NULL);
+
+    return status == NF_OK ? probe_await(probe, member, PROBE_ANSWER) : status;
 }
 
 /* ---- members ---- */
@@ -475,11 +507,7 @@ enum nf_status probe_plant_at(struct probe *probe, uint32_t member,
     else
         status = send_word(probe, member, &word, count > 0 ? blob : NULL);
     nf_blob_unref(blob);
-    if (status == NF_OK && member != 0)
-        status = probe_send(probe, member, PROBE_CALL, 0, NULL);
-    return status == NF_OK && member != 0
-               ? probe_await(probe, member, PROBE_ANSWER)
-               : status;
+    return status == NF_OK && member != 0 ? probe_call(probe, member) : status;
 }
 
 enum nf_status probe_plant(struct probe *probe, const uint32_t *parent,

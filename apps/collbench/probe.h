@@ -19,13 +19,15 @@
 enum { PROBE_SAMPLES_MAX = 128 };
 
 enum probe_kind {
-    PROBE_PING, /**< bytes to partner and none back: us; until handed over:
-                 * send_us
-                 */
-    PROBE_TAKE, /**< partner sends bytes; after delay_us take them: us */
-    PROBE_SEQ,  /**< bytes to its children in turn, `run` messages, then to
-                     partner, who alone answers: us */
-    PROBE_TREE, /**< rank 0 only: bytes along the tree, partner answers: us */
+    PROBE_PING,  /**< bytes to partner and none back: us; until handed over:
+                  * send_us
+                  */
+    PROBE_TAKE,  /**< partner sends bytes; after delay_us take them: us */
+    PROBE_SEQ,   /**< bytes to its children in turn, `run` messages, then to
+                      partner, who alone answers: us */
+    PROBE_TREE,  /**< rank 0 only: bytes along the tree, partner answers: us */
+    PROBE_TURNS, /**< the same; a host sends to a child when the one before has
+                      it */
     PROBE_KINDS
 };
 
@@ -37,7 +39,8 @@ struct probe_act {
                                PROBE_SAMPLES_MAX */
     uint32_t delay_us;    /**< TAKE: for the message to come; else before each
                                    repetition, until the network is idle */
-    uint32_t run; /**< SEQ: r; TREE: it has so many nodes, the first ones */
+    uint32_t
+        run; /**< SEQ: r; TREE, TURNS: it has so many nodes, the first ones */
 };
 
 struct probe_result {
@@ -54,6 +57,8 @@ struct probe {
     struct nf_error *err;
     uint32_t guilty;    /**< who left or is silent; UINT32_MAX: not known */
     uint32_t awaited;   /**< whose message; UINT32_MAX: nobody's */
+    double arrived_us;  /**< rank 0: when it was told that a message of the tree
+                             has, at its partner; 0: not yet */
     uint32_t passed;    /**< messages of the tree since it was planted */
     uint32_t owed_at;   /**< so many, and rank 0 gets an answer; 0: none */
     uint32_t *children; /**< own, in the tree */
@@ -96,14 +101,15 @@ enum nf_status probe_carry_out(struct probe *probe, const struct probe_act *act,
 
 /* probe.c, for probe_act.c */
 enum probe_word {
-    PROBE_DATA,   /**< nobody waits for it, but PROBE_TAKE */
-    PROBE_ASK,    /**< send me so many bytes */
-    PROBE_CALL,   /**< answer with nothing, if `run` of the tree have passed */
-    PROBE_ANSWER, /**< that */
-    PROBE_PASS,   /**< DATA for the tree; `target` answers rank 0 */
-    PROBE_PLANT,  /**< your children */
-    PROBE_ACT,    /**< carry this out */
-    PROBE_RESULT, /**< what came out */
+    PROBE_DATA,    /**< nobody waits for it, but PROBE_TAKE */
+    PROBE_ASK,     /**< send me so many bytes */
+    PROBE_CALL,    /**< answer with nothing, if `run` of the tree have passed */
+    PROBE_ANSWER,  /**< that */
+    PROBE_PASS,    /**< DATA for the tree; partner says when it has it */
+    PROBE_ARRIVED, /**< that it has, to rank 0 */
+    PROBE_PLANT,   /**< your children */
+    PROBE_ACT,     /**< carry this out */
+    PROBE_RESULT,  /**< what came out */
     PROBE_END,
     PROBE_WORDS
 };
@@ -117,4 +123,11 @@ enum nf_status probe_flush(struct probe *probe, uint32_t member);
 /** Until a message of this kind has come of @p member; answer others. */
 enum nf_status probe_await(struct probe *probe, uint32_t member,
                            enum probe_word word);
+/** Until it has answered: what was sent to it before, it has. */
+enum nf_status probe_call(struct probe *probe, uint32_t member);
+/** The payload of so many bytes; NULL: 0 bytes, or out of memory. */
+struct nf_blob *probe_payload(struct probe *probe, uint32_t bytes);
+/** To the own children in the tree. */
+enum nf_status probe_pass(struct probe *probe, const struct probe_act *act,
+                          struct nf_blob *payload);
 #endif

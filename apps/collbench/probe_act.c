@@ -6,14 +6,6 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 
-/* Rounds that wait for others. */
-static enum nf_status call(struct probe *probe, uint32_t member)
-{
-    enum nf_status status = probe_send(probe, member, PROBE_CALL, 0, NULL);
-
-    return status == NF_OK ? probe_await(probe, member, PROBE_ANSWER) : status;
-}
-
 static enum nf_status ping(struct probe *probe, const struct probe_act *act,
                            double *us, double *send_us)
 {
@@ -65,7 +57,7 @@ static enum nf_status sequence(struct probe *probe, const struct probe_act *act,
         status = probe_await(probe, act->partner, PROBE_ANSWER);
     *us = bench_now_us() - start_us;
     for (uint32_t r = 0; r < act->run && r < n && status == NF_OK; r++)
-        status = call(probe, probe->children[r]);
+        status = probe_call(probe, probe->children[r]);
     return status;
 }
 
@@ -75,14 +67,16 @@ static enum nf_status tree(struct probe *probe, const struct probe_act *act,
                            double *us)
 {
     double start_us = bench_now_us();
-    enum nf_status status = NF_OK;
+    struct nf_blob *payload = probe_payload(probe, act->bytes);
+    enum nf_status status;
 
-    for (uint32_t i = 0; i < probe->nchildren && status == NF_OK; i++)
-        status =
-            probe_send(probe, probe->children[i], PROBE_PASS, act->bytes, act);
-    if (status == NF_OK)
-        status = probe_await(probe, act->partner, PROBE_ANSWER);
-    *us = bench_now_us() - start_us;
+    if (act->bytes > 0 && payload == NULL)
+        return nf_fail(probe->err, NF_ERR_NOMEM, "out of memory");
+    probe->arrived_us = 0;
+    status = probe_pass(probe, act, payload);
+    if (status == NF_OK && !(probe->arrived_us > 0))
+        status = probe_await(probe, act->partner, PROBE_ARRIVED);
+    *us = probe->arrived_us - start_us;
     probe->passed++;
     for (uint32_t i = 1; i < act->run && status == NF_OK; i++) {
         const struct probe_act passed = { .run = probe->passed };
@@ -107,6 +101,7 @@ static enum nf_status once(struct probe *probe, const struct probe_act *act,
     case PROBE_SEQ:
         return sequence(probe, act, us);
     case PROBE_TREE:
+    case PROBE_TURNS:
         return tree(probe, act, us);
     case PROBE_KINDS:
         break;

@@ -110,7 +110,9 @@ void probe_predict(const struct probe_tree *tree,
 struct probe_check {
     char tree[16];
     uint32_t nodes;
-    double bytes, predicted_us, measured_us;
+    double bytes, predicted_us;
+    double measured_us; /**< sending in turn, as the model has it */
+    double at_once_us;  /**< sending to all children at once */
 };
 enum { PROBE_CHECK_SIZES = 2, PROBE_CHECKS = PROBE_SHAPES * PROBE_CHECK_SIZES };
 /** Measure what was predicted.  @param checks_p  [PROBE_CHECKS] */

@@ -130,12 +130,13 @@ static void print_checks(const struct probe_check *checks, uint32_t nchecks)
     struct table t;
     bool filled = true;
 
-    table_init(&t, 6, true);
+    table_init(&t, 7, true);
     filled = table_add_row(&t, "tree") == NF_OK;
-    for (unsigned i = 1; filled && i < 6; i++)
+    for (unsigned i = 1; filled && i < 7; i++)
         table_set(&t, i, "%s",
                   (const char *[]){ "nodes", "size", "predicted us",
-                                    "measured us", "error" }[i - 1]);
+                                    "measured us", "at once us",
+                                    "error" }[i - 1]);
     for (uint32_t i = 0; filled && i < nchecks; i++) {
         char size[32];
 
@@ -148,7 +149,8 @@ static void print_checks(const struct probe_check *checks, uint32_t nchecks)
             nf_format_bytes((uint64_t)checks[i].bytes, size, sizeof(size)));
         table_set(&t, 3, "%.0f", checks[i].predicted_us);
         table_set(&t, 4, "%.0f", checks[i].measured_us);
-        table_set(&t, 5, "%+.0f %%%s", off_percent(&checks[i]),
+        table_set(&t, 5, "%.0f", checks[i].at_once_us);
+        table_set(&t, 6, "%+.0f %%%s", off_percent(&checks[i]),
                   fabs(off_percent(&checks[i])) > OFF_PERCENT ? ": more than 15"
                                                               : "");
     }
@@ -206,12 +208,12 @@ static json_t *checks_json(const struct probe_check *checks, uint32_t nchecks)
     for (uint32_t i = 0; i < nchecks; i++)
         json_array_append_new(
             list,
-            json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "tree", checks[i].tree,
-                      "nodes", (json_int_t)checks[i].nodes, "bytes",
-                      (json_int_t)checks[i].bytes, "predicted_us",
+            json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f}", "tree",
+                      checks[i].tree, "nodes", (json_int_t)checks[i].nodes,
+                      "bytes", (json_int_t)checks[i].bytes, "predicted_us",
                       checks[i].predicted_us, "measured_us",
-                      checks[i].measured_us, "error_percent",
-                      off_percent(&checks[i])));
+                      checks[i].measured_us, "at_once_us", checks[i].at_once_us,
+                      "error_percent", off_percent(&checks[i])));
     return list;
 }
 

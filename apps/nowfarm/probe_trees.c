@@ -15,7 +15,7 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
-enum { FEW = 4, CHECK_COUNT = 21, CHECK_WARM = 4 };
+enum { FEW = 4, CHECK_COUNT = 11, CHECK_WARM = 2 };
 enum { IDLE_BYTES = 4096, IDLE_MOST_US = 50000 };
 static const double check_sizes[PROBE_CHECK_SIZES] = { 1024, 65536 };
 static const char *const names[PROBE_SHAPES] = { "star", "chain", "opt" };
@@ -142,31 +142,30 @@ static uint32_t idle_us(const struct nf_network *network)
 
 /* The last one has it when all leaves have; each answers in its own turn, and
  * what the answer takes is known. */
-static enum nf_status measure_tree(struct probe *probe,
+static enum nf_status measure_tree(struct probe *probe, enum probe_kind kind,
                                    const struct probe_tree *tree,
                                    const struct nf_network *network,
-                                   struct probe_check *check)
+                                   double bytes, double *us_p)
 {
     static struct probe_result result;
-    enum nf_status status = probe_plant(probe, tree->parent, tree->order);
+    enum nf_status status = NF_OK;
 
+    *us_p = 0;
     for (uint32_t v = 1; v < tree->nodes && status == NF_OK; v++) {
-        const struct probe_act act = { .kind = PROBE_TREE,
+        const struct probe_act act = { .kind = kind,
                                        .partner = v,
-                                       .bytes = (uint32_t)check->bytes,
+                                       .bytes = (uint32_t)bytes,
                                        .count = CHECK_COUNT,
                                        .warm = CHECK_WARM,
                                        .run = tree->nodes,
                                        .delay_us = idle_us(network) };
-        double us;
 
         if (!is_leaf(tree, v))
             continue;
         status = probe_carry_out(probe, &act, &result);
-        us = stats_median(result.us, result.count) -
-             nf_network_time_us(network, v, 0, 0);
         if (status == NF_OK)
-            check->measured_us = fmax(check->measured_us, us);
+            *us_p = fmax(*us_p, stats_median(result.us, result.count) -
+                                    nf_network_time_us(network, v, 0, 0));
     }
     return status;
 }
@@ -176,12 +175,21 @@ static enum nf_status check_tree(struct probe *probe,
                                  struct probe_tree *tree, double *ready,
                                  struct probe_check *check)
 {
+    enum nf_status status;
+
     snprintf(check->tree, sizeof(check->tree), "%s", tree->name);
     check->nodes = tree->nodes;
     probe_predict(tree, network, check->bytes, ready);
     for (uint32_t i = 0; i < tree->nodes; i++)
         check->predicted_us = fmax(check->predicted_us, ready[i]);
-    return measure_tree(probe, tree, network, check);
+    status = probe_plant(probe, tree->parent, tree->order);
+    if (status == NF_OK)
+        status = measure_tree(probe, PROBE_TURNS, tree, network, check->bytes,
+                              &check->measured_us);
+    if (status == NF_OK)
+        status = measure_tree(probe, PROBE_TREE, tree, network, check->bytes,
+                              &check->at_once_us);
+    return status;
 }
 
 enum nf_status probe_validate(struct probe *probe,

@@ -173,7 +173,7 @@ static void test_procedures(void)
     CU_ASSERT_EQUAL(probe_plant(&probe, parent, order), NF_OK);
     for (int kind = PROBE_PING; kind < PROBE_KINDS; kind++)
         for (uint32_t bytes = 0; bytes <= 300000; bytes += 100000) {
-            const uint32_t member = kind == PROBE_TREE ? 0 : 1;
+            const uint32_t member = kind >= PROBE_TREE ? 0 : 1;
             const struct probe_act act = { .kind = (enum probe_kind)kind,
                                            .partner = 4,
                                            .bytes = bytes,
