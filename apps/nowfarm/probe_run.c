@@ -189,8 +189,10 @@ static double long_us(const struct run *run, uint32_t i, uint32_t j)
  * share a wire each has its part of it, and the last one would not wait for the
  * second message of another.  To one alone there may be any number, as it has
  * one connection. */
-static void choose_runs(uint32_t near, uint32_t runs[PROBE_RUNS])
+static void choose_runs(struct run *run, uint32_t member, uint32_t near)
 {
+    uint32_t *runs = run->measures.runs + (size_t)member * PROBE_RUNS;
+
     runs[0] = near == 0 || near >= probe_runs[0] + 2 ? probe_runs[0] : 0;
     runs[1] = near == 0 || near > probe_runs[1] ? probe_runs[1] : near;
 }
@@ -219,7 +221,7 @@ static enum nf_status prepare_row(struct run *run, uint32_t member)
     }
     if (nnear == 0)
         parent[nearest] = member;
-    choose_runs(nnear, &run->measures.runs[member * PROBE_RUNS]);
+    choose_runs(run, member, nnear);
     run->couples[0] = (struct probe_couple){ member, nearest };
     return probe_plant_at(run->probe, member, parent, order);
 }

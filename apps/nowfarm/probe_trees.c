@@ -1,11 +1,11 @@
 /* What the model says of some trees, and what they really take.
  *
- * A host that has the message at a sends it on at a, a + H, a + 2 H, ...; a
- * child has it T after that.  The OPT-tree is that of equal hosts with h =
- * t_hold and e = t_end at this size:
- *     t[1] = 0,  t[i] = min over j of max(t[j] + h (0 for j = 1), t[i-j] + e)
- *     a host with i ranks to see to gives the last i - j[i] of them to a child
- * Source: Lee, algorithm 1. */
+ * A host that has the message at a sends it on at a, a + H, a + 2 H, ..., H
+ * being what a message holds it, or the wire to that child; a child has it T
+ * after that.  The OPT-tree is that of equal hosts with h = t_hold and e =
+ * t_end at this size: t[1] = 0,  t[i] = min over j of max(t[j] + h (0 for j =
+ * 1), t[i-j] + e) a host with i ranks to see to gives the last i - j[i] of them
+ * to a child Source: Lee, algorithm 1. */
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +27,7 @@ static void divide(uint32_t n, double h, double e, uint32_t *keep, double *t)
     keep[0] = keep[1] = 0;
     for (uint32_t i = 2; i <= n; i++) {
         t[i] = INFINITY;
+        keep[i] = 1;
         for (uint32_t j = 1; j < i; j++) {
             double us = fmax(j > 1 ? t[j] + h : 0, t[i - j] + e);
 
@@ -90,6 +91,16 @@ void probe_make_tree(enum probe_shape shape, const struct nf_network *network,
         make_opt(network, bytes, tree_p);
 }
 
+/* A wire that is slower than its sender's own holds it longer. */
+static double hold_us(const struct nf_network *network, uint32_t v,
+                      uint32_t child, double bytes)
+{
+    const struct nf_curve *wire = nf_network_wire(network, v, child);
+
+    return fmax(nf_curve_us(&network->hosts[v].hold, bytes),
+                nf_curve_us(wire, bytes) - nf_curve_us(wire, 0));
+}
+
 /* @p v has it; when have those it sends to? */
 static void predict_below(const struct probe_tree *tree,
                           const struct nf_network *network, double bytes,
@@ -103,7 +114,7 @@ static void predict_below(const struct probe_tree *tree,
         if (child == v || tree->parent[child] != v)
             continue;
         ready[child] = start_us + nf_network_time_us(network, v, child, bytes);
-        start_us += nf_curve_us(&network->hosts[v].hold, bytes);
+        start_us += hold_us(network, v, child, bytes);
         predict_below(tree, network, bytes, child, ready);
     }
 }
