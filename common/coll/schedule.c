@@ -72,8 +72,9 @@ void nf_schedule_items(struct nf_schedule *s, uint32_t first, uint32_t count)
         last->count += count;
         return;
     }
-    s->failed =
-        !reserve(&spans, s->nspans, &s->spans_capacity, sizeof(*s->spans));
+    s->too_long = s->nspans == NF_COLL_SPANS_MAX;
+    s->failed = s->too_long || !reserve(&spans, s->nspans, &s->spans_capacity,
+                                        sizeof(*s->spans));
     s->spans = spans;
     if (s->failed)
         return;
@@ -98,6 +99,14 @@ void nf_schedule_car(struct nf_schedule *s, bool keep, bool from_car)
         return;
     s->messages[s->count - 1].keep = keep;
     s->messages[s->count - 1].from_car = from_car;
+}
+
+void nf_schedule_route(struct nf_schedule *s, uint32_t side, int32_t hops)
+{
+    if (s->skipping || s->failed)
+        return;
+    s->messages[s->count - 1].side = side;
+    s->messages[s->count - 1].hops = hops;
 }
 
 void nf_schedule_send(struct nf_schedule *s, uint32_t round, uint32_t src,

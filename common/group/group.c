@@ -41,8 +41,10 @@ static enum nf_status take_plan(struct nf_group *group,
 {
     uint32_t slot = plan_slot(choice, root);
     struct nf_plan *plan = group->plans[slot];
-    struct nf_coll_args args = { group->ranks, root, choice->segments,
-                                 group->hosts };
+    struct nf_coll_args args = { .ranks = group->ranks,
+                                 .root = root,
+                                 .segments = choice->segments,
+                                 .hosts = group->hosts };
     enum nf_status status;
 
     if (plan == NULL || plan->algorithm != choice->algorithm ||

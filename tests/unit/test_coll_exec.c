@@ -343,7 +343,9 @@ static unsigned try_sizes(const struct nf_coll_algorithm *algorithm,
 
     for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++)
         for (size_t k = 0; k < sizeof(ks) / sizeof(*ks); k++) {
-            struct nf_coll_args args = { ranks, root, ks[k], NULL };
+            struct nf_coll_args args = { .ranks = ranks,
+                                         .root = root,
+                                         .segments = ks[k] };
 
             if (!has_k(algorithm) && k > 0)
                 break;
@@ -395,7 +397,8 @@ static void many_members_get_right_results(void)
         for (size_t p = 0; p < sizeof(ranks) / sizeof(*ranks); p++) {
             uint32_t P = ranks[p];
             const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
-            struct nf_coll_args args = { P, 0, has_k(algorithm) ? 3 : 1, NULL };
+            struct nf_coll_args args = { .ranks = P,
+                                         .segments = has_k(algorithm) ? 3 : 1 };
 
             if (algorithm->power_of_two && (P & (P - 1)) != 0)
                 continue;
@@ -414,17 +417,17 @@ static void large_vectors_are_right(void)
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
         const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
         uint64_t elements = of_blocks(algorithm->op) ? 5003 : 25013;
-        struct nf_coll_args args = { 4, 1, 7, NULL };
+        struct nf_coll_args args = { .ranks = 4, .root = 1, .segments = 7 };
 
         CU_ASSERT(try_it(algorithm, args, elements, ++seed));
         CU_ASSERT(try_it(algorithm, args, elements, ++seed));
         args.ranks = 5;
         if (!algorithm->power_of_two)
             CU_ASSERT(try_it(algorithm, args, elements, ++seed));
-        args = (struct nf_coll_args){ 3, 2, 16, NULL };
+        args = (struct nf_coll_args){ .ranks = 3, .root = 2, .segments = 16 };
         if (!algorithm->power_of_two && !of_blocks(algorithm->op))
             CU_ASSERT(try_it(algorithm, args, 100003, ++seed));
-        args = (struct nf_coll_args){ 16, 15, 12, NULL };
+        args = (struct nf_coll_args){ .ranks = 16, .root = 15, .segments = 12 };
         CU_ASSERT(try_it(algorithm, args, 1009, ++seed));
     }
 }

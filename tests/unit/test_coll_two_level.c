@@ -93,7 +93,7 @@ static void any_hosts_are_right(void)
 /* As many rounds as one level has, where every rank has a host of its own. */
 static void one_rank_a_host_is_one_level(void)
 {
-    const struct nf_coll_args args = { 13, 4, 6, NULL };
+    const struct nf_coll_args args = { .ranks = 13, .root = 4, .segments = 6 };
     struct nf_schedule two, one;
     struct nf_error err;
 
