@@ -15,9 +15,9 @@
  *     N x N: S = N-1 + 2 ceil(log2 N), V about 3/4 N^3, k = N-1: (N+2k) q +
  *     3 k^2 + 3/2 N k, q = k^2/4 + k - 1; merge 0 adds a step of k blocks
  *
- * One message on each channel, by the routes that are said.  It never beats
- * mdh; it is here to compare with.  A rank holds more than P blocks: those it
- * parks and scatters, less than 3 P in all. */
+ * One message on each channel, by the routes that are said.  It never beats mdh;
+ * it is here to compare with.  The middle node parks the most blocks, and holds
+ * up to 4 (R-1) (C-1), less than 4 P. */
 #include "config.h"
 #include <math.h>
 #include "common/base/alloc.h"

@@ -13,10 +13,11 @@
  *      rounds S = sum over sides of S1(n)
  *      V = sum over sides of P/n V1(n), blocks of the largest messages
  *
- *  Memory.  A rank holds P blocks at any time, as each leaves the buffer with
- *  the message that it is in and what comes in takes the places that have
- * become free; beyond the buffer of P blocks there is one message, of P blocks
- * at most (kernels but split-and-merge: less than P). */
+ *  Memory.  A block leaves the buffer with the message that it is in, and what
+ *  comes in takes the places that have become free.  After each round a rank
+ *  holds P blocks, its own included, in the Modified Double-Hop less than 3/2 P;
+ *  beyond that buffer there is one message on its way out, of less than P
+ *  blocks, and one coming in. */
 #include "common/coll/coll.h"
 
 /** A block of the ring: from a node to a node. */
