@@ -1,13 +1,9 @@
 /* All-to-all: every schedule, count and choice of the goldens. */
 #include "config.h"
-#include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/error.h"
-#include "common/coll/check.h"
-#include "common/coll/radix.h"
-#include "common/coll/torus.h"
+#include "tests/unit/coll_exchange.h"
 #include "tests/unit/coll_golden.h"
 #include "tests/unit/nf_unit.h"
 
@@ -51,67 +47,6 @@ static void costs_are_the_goldens(void)
 
 /* ---- alltoall.json ---- */
 
-static json_t *golden;
-
-static int load(void)
-{
-    json_error_t err;
-
-    golden = json_load_file(NF_SRCDIR "/tests/golden/alltoall.json", 0, &err);
-    if (golden == NULL)
-        printf("\n    %s", err.text);
-    return golden != NULL ? 0 : 1;
-}
-
-static int unload(void)
-{
-    json_decref(golden);
-    return 0;
-}
-
-static json_int_t number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    if (json_is_integer(value))
-        return json_integer_value(value);
-    printf("\n    no number %s", key);
-    return -1;
-}
-
-static struct nf_coll_sides sides_of(const json_t *array)
-{
-    struct nf_coll_sides sides = { .count = (uint32_t)json_array_size(array) };
-
-    for (uint32_t i = 0; i < sides.count && i < NF_COLL_SIDES_MAX; i++)
-        sides.of[i] = (uint32_t)json_integer_value(json_array_get(array, i));
-    return sides;
-}
-
-static const struct nf_coll_sides twos = {
-    12, { 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2 }
-};
-
-/* Fewest digits of 2, on a grid of that shape or on none. */
-static bool make(const char *name, const struct nf_coll_sides *shape,
-                 const struct nf_coll_sides *radices, struct nf_schedule *s)
-{
-    const struct nf_coll_algorithm *algorithm = nf_coll_find(name);
-    const struct nf_coll_args args = {
-        .ranks = (uint32_t)nf_coll_sides_product(shape),
-        .segments = 1,
-        .shape = shape,
-        .radices = radices,
-    };
-    struct nf_error err = { .text = "no such algorithm" };
-
-    if (algorithm != NULL &&
-        nf_coll_make(algorithm, &args, NF_ALL_RANKS, s, &err) == NF_OK)
-        return true;
-    printf("\n    %s: %s", name, err.text);
-    return false;
-}
-
 /* When the last rank is done if a rank waits for its messages only, a message
  * taking 1, or the number of its blocks. */
 static uint64_t chain(const struct nf_schedule *s, uint32_t ranks, bool blocks)
@@ -136,16 +71,6 @@ static uint64_t chain(const struct nf_schedule *s, uint32_t ranks, bool blocks)
     free(now);
     free(next);
     return last;
-}
-
-static bool is(const char *what, const char *name, uint64_t got,
-               json_int_t want)
-{
-    if ((json_int_t)got == want)
-        return true;
-    printf("\n    %s: %s is %llu, want %lld", name, what,
-           (unsigned long long)got, (long long)want);
-    return false;
 }
 
 static bool row_is_right(const json_t *row, const char *name,
@@ -206,14 +131,6 @@ static const char *our_name(const char *name)
     return name;
 }
 
-static struct nf_coll_sides radices_2(uint64_t ranks)
-{
-    struct nf_coll_sides sides = twos;
-
-    sides.count = nf_coll_ceil_log2((uint32_t)ranks);
-    return sides;
-}
-
 static void counts_are_the_goldens_of(const char *section, size_t rows)
 {
     const json_t *list = json_object_get(golden, section);
@@ -228,7 +145,7 @@ static void counts_are_the_goldens_of(const char *section, size_t rows)
             radices_2(nf_coll_sides_product(&shape));
         struct nf_schedule s;
 
-        if (!make(our_name(name), &shape, &radices, &s)) {
+        if (!make_exchange(our_name(name), &shape, &radices, &s)) {
             CU_FAIL("not made");
             continue;
         }
@@ -256,7 +173,7 @@ static bool load_is(const json_t *row, const char *key, const char *name,
     struct nf_schedule s;
     bool right = false;
 
-    if (!make(name, shape, &radices, &s))
+    if (!make_exchange(name, shape, &radices, &s))
         return false;
     if (nf_torus_measure(shape, ranks, &s, 0, &got, NULL) == NF_OK) {
         right = is("S", name, got.rounds, number(want, "S")) &
@@ -327,7 +244,7 @@ static void follow_example(const char *section, uint32_t rank, size_t states)
     size_t m = 0;
 
     CU_ASSERT_EQUAL(json_array_size(list), states);
-    if (!make("alltoall.dh", &shape, NULL, &s)) {
+    if (!make_exchange("alltoall.dh", &shape, NULL, &s)) {
         CU_FAIL("not made");
         return;
     }
@@ -374,7 +291,7 @@ static uint32_t steps_of_merge(const char *name, uint32_t n)
     struct nf_schedule s;
     uint32_t steps = 0;
 
-    if (make(name, &shape, NULL, &s))
+    if (make_exchange(name, &shape, NULL, &s))
         steps = nf_schedule_rounds(&s);
     nf_schedule_fini(&s);
     return steps;
@@ -410,216 +327,6 @@ static void table_1_is_the_papers(void)
     }
 }
 
-/* ---- radices ---- */
-
-static bool costs(uint32_t ranks, const json_t *row)
-{
-    const struct nf_coll_sides radices =
-        sides_of(json_object_get(row, "radices"));
-    struct nf_radix_cost cost = nf_radix_cost(ranks, &radices);
-
-    return nf_radix_fits(ranks, &radices) &
-           is("S", "radices", cost.rounds, number(row, "S")) &
-           is("V", "radices", cost.blocks, number(row, "V"));
-}
-
-/* No vector of the best for some slope is below the points of the goldens, and
- * each of those costs what it says. */
-static void pareto_vectors_are_the_goldens(void)
-{
-    const json_t *all = json_object_get(golden, "mixed_radix_pareto");
-    const json_t *list;
-    const char *key;
-    size_t rows = 0;
-
-    json_object_foreach((json_t *)all, key, list)
-    {
-        uint32_t ranks = (uint32_t)strtoul(key, NULL, 10);
-        struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
-        uint32_t count = nf_radix_hull(ranks, hull);
-
-        for (size_t i = 0; i < json_array_size(list); i++, rows++)
-            CU_ASSERT(costs(ranks, json_array_get(list, i)));
-        for (uint32_t i = 0; i < count; i++) {
-            bool found = false;
-
-            for (size_t j = 0; j < json_array_size(list); j++) {
-                const json_t *row = json_array_get(list, j);
-
-                found |= number(row, "S") == hull[i].cost.rounds &&
-                         number(row, "V") == (json_int_t)hull[i].cost.blocks;
-            }
-            CU_ASSERT(found);
-        }
-    }
-    CU_ASSERT(rows > 300);
-}
-
-static void thresholds_are_the_goldens(void)
-{
-    const json_t *all = json_object_get(golden, "selection_hull");
-    const json_t *list;
-    const char *key;
-
-    CU_ASSERT_EQUAL(json_object_size(all), 32);
-    json_object_foreach((json_t *)all, key, list)
-    {
-        uint32_t ranks = (uint32_t)strtoul(key, NULL, 10);
-        struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
-        uint32_t count = nf_radix_hull(ranks, hull);
-
-        CU_ASSERT_EQUAL(count, json_array_size(list));
-        for (uint32_t i = 0; i < count; i++) {
-            const json_t *row = json_array_get(list, i);
-            const json_t *bound = json_object_get(row, "use_below_rho");
-
-            CU_ASSERT(costs(ranks, row));
-            CU_ASSERT(is("S", key, hull[i].cost.rounds, number(row, "S")));
-            CU_ASSERT(is("V", key, hull[i].cost.blocks, number(row, "V")));
-            if (i + 1 == count) {
-                CU_ASSERT_EQUAL(hull[i].below_den, 0);
-                continue;
-            }
-            CU_ASSERT(is("bound", key, hull[i].below_num,
-                         json_integer_value(json_array_get(bound, 0))));
-            CU_ASSERT(is("bound", key, hull[i].below_den,
-                         json_integer_value(json_array_get(bound, 1))));
-        }
-    }
-}
-
-static void choices_are_the_goldens(void)
-{
-    const json_t *list = json_object_get(golden, "selection");
-
-    CU_ASSERT_EQUAL(json_array_size(list), 28);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
-        double rho = json_number_value(json_object_get(row, "rho"));
-        uint32_t ranks = (uint32_t)number(row, "P");
-        struct nf_coll_sides best;
-        struct nf_radix_cost cost;
-
-        if (rho == 0.0333)
-            rho = 1.0 / 30; /* what it is rounded from */
-        nf_radix_best(ranks, 30000, (uint64_t)lround(rho * 30000), &best);
-        cost = nf_radix_cost(ranks, &best);
-        CU_ASSERT(costs(ranks, row));
-        /* equal costs may have other radices */
-        CU_ASSERT_DOUBLE_EQUAL(
-            cost.rounds + rho * (double)cost.blocks,
-            json_number_value(json_object_get(row, "T_over_ts")), 5e-4);
-        CU_ASSERT_DOUBLE_EQUAL(
-            (1 + rho) * (ranks - 1),
-            json_number_value(json_object_get(row, "pairwise")), 5e-4);
-    }
-}
-
-/* [S, V, sides] of the paper's kernels on a grid, or of radices. */
-static bool triple_is(const json_t *triple, const char *name, uint32_t ranks)
-{
-    const struct nf_coll_sides ring = { 1, { ranks } };
-    const struct nf_coll_sides sides = sides_of(json_array_get(triple, 2));
-    bool mixed = strcmp(name, "alltoall.mixed") == 0;
-    struct nf_torus_load load;
-    struct nf_schedule s;
-    bool right = false;
-
-    if (!make(name, mixed ? &ring : &sides, mixed ? &sides : NULL, &s))
-        return false;
-    if (nf_torus_measure(NULL, ranks, &s, 0, &load, NULL) == NF_OK ||
-        nf_torus_measure(&sides, ranks, &s, 0, &load, NULL) == NF_OK) {
-        right = is("S", name, load.rounds,
-                   json_integer_value(json_array_get(triple, 0))) &
-                is("V", name, load.volume,
-                   json_integer_value(json_array_get(triple, 1)));
-        nf_torus_load_fini(&load);
-    }
-    nf_schedule_fini(&s);
-    return right;
-}
-
-static void any_number_of_ranks_as_the_goldens(void)
-{
-    const json_t *list = json_object_get(golden, "arbitrary_P");
-
-    CU_ASSERT_EQUAL(json_array_size(list), 10);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
-        const json_t *radix = json_object_get(row, "mixed_radix_min_S");
-        uint32_t ranks = (uint32_t)number(row, "P");
-        struct nf_coll_sides fewest;
-        struct nf_radix_cost cost;
-
-        nf_radix_fewest_rounds(ranks, &fewest);
-        cost = nf_radix_cost(ranks, &fewest);
-        CU_ASSERT(is("S", "fewest", cost.rounds,
-                     json_integer_value(json_array_get(radix, 0))));
-        CU_ASSERT(is("V", "fewest", cost.blocks,
-                     json_integer_value(json_array_get(radix, 1))));
-        CU_ASSERT(triple_is(radix, "alltoall.mixed", ranks));
-        CU_ASSERT(triple_is(json_object_get(row, "paper_best_2d"),
-                            "alltoall.mdh", ranks));
-        CU_ASSERT(triple_is(json_object_get(row, "paper_best_grid"),
-                            "alltoall.mdh", ranks));
-    }
-}
-
-static void on_a_switch_double_hop_is_dominated(void)
-{
-    const json_t *list = json_object_get(golden, "switch_dominance");
-
-    CU_ASSERT_EQUAL(json_array_size(list), 3);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
-        const json_t *by = json_object_get(row, "by");
-        uint32_t ranks = (uint32_t)number(row, "P");
-
-        CU_ASSERT_EQUAL(json_is_true(json_object_get(row, "dominated")),
-                        json_array_size(by) > 0);
-        for (size_t j = 0; j < json_array_size(by); j++) {
-            const json_t *other = json_array_get(by, j);
-
-            CU_ASSERT(costs(ranks, other));
-            CU_ASSERT(number(other, "S") <= number(row, "paper_S"));
-            CU_ASSERT(number(other, "V") <= number(row, "paper_V"));
-        }
-    }
-}
-
-/* m* / (t_s B) of an algorithm with fewer start-ups against pairwise. */
-static bool crosses(const json_t *row, const char *key, const char *bound)
-{
-    json_int_t s = number(json_object_get(row, "S"), key);
-    json_int_t v = number(json_object_get(row, "V"), key);
-    json_int_t p = number(row, "P") - 1;
-    double want = json_number_value(json_object_get(row, bound));
-
-    return fabs((double)(p - s) / (double)(v - p) - want) < 5.1e-5;
-}
-
-static void crossovers_are_the_goldens(void)
-{
-    const json_t *list = json_object_get(golden, "crossover_over_tsB");
-
-    CU_ASSERT_EQUAL(json_array_size(list), 4);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
-        uint32_t n = (uint32_t)number(row, "N");
-        const struct nf_coll_sides radices = radices_2((uint64_t)n * n);
-        struct nf_radix_cost bruck = nf_radix_cost(n * n, &radices);
-        const json_t *v = json_object_get(row, "V");
-
-        CU_ASSERT(is("S of bruck", "crossover", bruck.rounds,
-                     number(json_object_get(row, "S"), "bruck2")));
-        CU_ASSERT(
-            is("V of bruck", "crossover", bruck.blocks, number(v, "bruck2")));
-        CU_ASSERT(crosses(row, "bruck2", "bruck2_vs_pairwise"));
-        CU_ASSERT(crosses(row, "grid", "grid_pairwise_vs_pairwise"));
-        CU_ASSERT(crosses(row, "paper", "paper_vs_pairwise"));
-    }
-}
-
 int main(void)
 {
     CU_TestInfo all[] = {
@@ -636,20 +343,9 @@ int main(void)
         { "Table 1 is the paper's", table_1_is_the_papers },
         CU_TEST_INFO_NULL,
     };
-    CU_TestInfo radices[] = {
-        { "Pareto vectors are the goldens", pareto_vectors_are_the_goldens },
-        { "thresholds are the goldens", thresholds_are_the_goldens },
-        { "choices are the goldens", choices_are_the_goldens },
-        { "any number of ranks", any_number_of_ranks_as_the_goldens },
-        { "on a switch Double-Hop is dominated",
-          on_a_switch_double_hop_is_dominated },
-        { "cross-overs are the goldens", crossovers_are_the_goldens },
-        CU_TEST_INFO_NULL,
-    };
     CU_SuiteInfo suites[] = {
         { "all collectives", NULL, NULL, NULL, NULL, all },
-        { "exchange", load, unload, NULL, NULL, exchange },
-        { "radices", load, unload, NULL, NULL, radices },
+        { "exchange", load_golden, unload_golden, NULL, NULL, exchange },
         CU_SUITE_INFO_NULL,
     };
 

@@ -248,6 +248,37 @@ static void test_alltoall(void)
     nf_schedule_items(&s, 1, 1);
     expect(&c, &s, NF_FAULT_LACKS,
            "round 0, 1 -> 0, item 1: rank 1 does not have what it sends");
+    /* a block that was sent is there no more */
+    c = claim(NF_COLL_ALLTOALL, 3, 9);
+    send(&s, 0, 0, 1, 1, NF_COLL_COPY);
+    send(&s, 1, 0, 2, 1, NF_COLL_COPY);
+    expect(&c, &s, NF_FAULT_LACKS,
+           "round 1, 0 -> 2, item 1: rank 0 does not have what it sends");
+}
+
+/* Messages that meet on a channel, and one that goes elsewhere. */
+static void test_channels(void)
+{
+    static const struct nf_coll_sides grid = { 2, { 2, 3 } };
+    struct nf_coll_claim c = claim(NF_COLL_ALLTOALL, 6, 36);
+    struct nf_schedule s;
+
+    c.shape = &grid;
+    c.channel_messages = 1;
+    nf_schedule_init(&s, NF_ALL_RANKS);
+    send(&s, 0, 0, 2, 2, NF_COLL_COPY);
+    nf_schedule_route(&s, 1, 2);
+    send(&s, 0, 1, 5, 11, NF_COLL_COPY);
+    expect(&c, &s, NF_FAULT_CHANNEL,
+           "round 0, 1 -> 5: more than 1 on the channel from rank 1 forward "
+           "along side 1");
+    send(&s, 0, 3, 0, 18, NF_COLL_COPY);
+    send(&s, 2, 3, 0, 18, NF_COLL_COPY);
+    nf_schedule_route(&s, 1, -2);
+    expect(&c, &s, NF_FAULT_ROUTE, "round 2, 3 -> 0: its route ends at rank 4");
+    send(&s, 0, 3, 0, 18, NF_COLL_COPY);
+    nf_schedule_route(&s, 2, 1);
+    expect(&c, &s, NF_FAULT_ROUTE, "round 0, 3 -> 0: its route ends at rank 3");
 }
 
 /* Two operands that arrive in one round may be combined in either order. */
@@ -340,7 +371,9 @@ static size_t check_all(const struct nf_coll_algorithm *algorithm,
     size_t nk = algorithm->items == NF_ITEMS_SEGMENTS ? 7 : 1, tried = 0;
     size_t nroots = has_root(algorithm->op) ? 4 : 1;
 
-    if (algorithm->power_of_two && (ranks & (ranks - 1)) != 0)
+    if (nf_coll_fits(algorithm,
+                     &(struct nf_coll_args){ .ranks = ranks, .segments = 1 },
+                     NULL) != NF_OK)
         return 0;
     for (size_t r = 0; r < nroots; r++)
         for (size_t k = 0; k < nk; k++, tried++)
@@ -500,6 +533,7 @@ static void damage_one(const struct nf_coll_algorithm *algorithm,
     struct nf_schedule s;
     struct nf_error err;
 
+    c.channel_messages = 0; /* routes would tell before the values do */
     for (int damage = 0; damage < DAMAGES; damage++)
         for (int i = 0; i < TRIES; i++) {
             if (nf_coll_make(algorithm, args, NF_ALL_RANKS, &s, &err) ==
@@ -555,6 +589,7 @@ int main(void)
         { "a barrier that does not wait", test_barrier },
         { "an exclusive scan", test_exscan },
         { "blocks of pairs", test_alltoall },
+        { "channels of a torus", test_channels },
         { "arrivals in another order", test_arrivals },
         { "more faults than are told", test_many_faults },
         { "out of memory", test_no_memory },

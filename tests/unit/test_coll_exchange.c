@@ -9,8 +9,7 @@
 #include "common/base/rng.h"
 #include "common/coll/check.h"
 #include "common/coll/prune.h"
-#include "common/coll/radix.h"
-#include "common/coll/torus.h"
+#include "tests/unit/coll_exchange.h"
 #include "tests/unit/coll_symbolic.h"
 #include "tests/unit/nf_unit.h"
 
@@ -23,27 +22,6 @@ static const struct nf_coll_algorithm *next_of(size_t *i_p)
         if (nf_coll_table[(*i_p)++]->op == NF_COLL_ALLTOALL)
             return nf_coll_table[*i_p - 1];
     return NULL;
-}
-
-/* Made, right, and measured.  @return false with a line */
-static bool is_right(const char *name, const struct nf_coll_args *args,
-                     struct nf_torus_load *load_p)
-{
-    const struct nf_coll_algorithm *algorithm = nf_coll_find(name);
-    struct nf_coll_claim claim = nf_coll_claim_of(algorithm, args);
-    struct nf_schedule s;
-    struct nf_error err = { .text = "" };
-    bool right;
-
-    claim.orders = args->ranks < 40 ? 2 : 1;
-    right = nf_coll_make(algorithm, args, NF_ALL_RANKS, &s, &err) == NF_OK &&
-            nf_coll_check(&claim, &s, &faults, &err) == NF_OK &&
-            nf_torus_measure(args->shape, args->ranks, &s, 0, load_p, NULL) ==
-                NF_OK;
-    if (!right)
-        printf("\n    %s, P=%u: %s", name, args->ranks, err.text);
-    nf_schedule_fini(&s);
-    return right;
 }
 
 static struct nf_coll_args args_of(const struct nf_coll_sides *shape)
@@ -203,104 +181,6 @@ static void test_split_and_merge(void)
         for (uint32_t columns = 3; columns <= 11; columns += 2)
             CU_ASSERT(merges(rows, columns));
     CU_ASSERT(merges(15, 15));
-}
-
-/* ---- radices ---- */
-
-static bool radices_cost_what_they_say(uint32_t ranks,
-                                       const struct nf_coll_sides *radices)
-{
-    const struct nf_coll_args args = { .ranks = ranks,
-                                       .segments = 1,
-                                       .radices = radices };
-    struct nf_radix_cost cost = nf_radix_cost(ranks, radices);
-    struct nf_torus_load load;
-
-    if (!is_right("alltoall.mixed", &args, &load))
-        return false;
-    nf_torus_load_fini(&load);
-    return load.rounds == cost.rounds && load.volume == cost.blocks &&
-           load.held == ranks;
-}
-
-/* Of all vectors that follow radices: do they cost what they say, and what is
- * the least start S + block V? */
-static void try_all(uint32_t ranks, struct nf_coll_sides *radices,
-                    uint32_t weight, bool run, uint64_t start, uint64_t block,
-                    uint64_t *least_p)
-{
-    if (weight >= ranks) {
-        struct nf_radix_cost cost = nf_radix_cost(ranks, radices);
-        uint64_t sum = start * cost.rounds + block * cost.blocks;
-
-        if (sum < *least_p)
-            *least_p = sum;
-        if (run)
-            CU_ASSERT(radices_cost_what_they_say(ranks, radices));
-        return;
-    }
-    for (uint32_t r = 2; r <= (ranks + weight - 1) / weight; r++) {
-        radices->of[radices->count++] = r;
-        try_all(ranks, radices, weight * r, run, start, block, least_p);
-        radices->count--;
-    }
-}
-
-static void test_radices(void)
-{
-    for (uint32_t ranks = 2; ranks <= 24; ranks++)
-        for (uint32_t start = 1; start < 300; start *= 3) {
-            struct nf_coll_sides radices = { .count = 0 }, best;
-            uint64_t least = UINT64_MAX;
-            struct nf_radix_cost cost;
-
-            try_all(ranks, &radices, 1, start == 1 && ranks <= 16, start, 5,
-                    &least);
-            nf_radix_best(ranks, start, 5, &best);
-            cost = nf_radix_cost(ranks, &best);
-            CU_ASSERT(nf_radix_fits(ranks, &best));
-            CU_ASSERT_EQUAL(start * cost.rounds + 5 * cost.blocks, least);
-        }
-}
-
-/* Bounds ascend, and from m = t_s B on nothing is better than pairwise. */
-static void test_hull(void)
-{
-    for (uint32_t ranks = 2; ranks <= 256; ranks++) {
-        struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
-        uint32_t count = nf_radix_hull(ranks, hull);
-        const struct nf_radix_choice *last = &hull[count - 1];
-
-        CU_ASSERT(count < NF_RADIX_CHOICES_MAX);
-        CU_ASSERT_EQUAL(last->cost.rounds, ranks - 1);
-        CU_ASSERT_EQUAL(last->cost.blocks, ranks - 1);
-        CU_ASSERT_EQUAL(last->below_den, 0);
-        if (ranks >= 4) {
-            CU_ASSERT(count >= 2);
-            CU_ASSERT_EQUAL(hull[count - 2].below_num, 1);
-            CU_ASSERT_EQUAL(hull[count - 2].below_den, 1);
-        }
-        CU_ASSERT_EQUAL(hull[0].cost.rounds, nf_coll_ceil_log2(ranks));
-        for (uint32_t i = 0; i + 2 < count; i++)
-            CU_ASSERT(hull[i].below_num * hull[i + 1].below_den <
-                      hull[i + 1].below_num * hull[i].below_den);
-    }
-}
-
-static void test_bruck(void)
-{
-    struct nf_torus_load load;
-
-    for (uint32_t ranks = 2; ranks <= 40; ranks++)
-        for (uint32_t r = 2; r <= ranks; r++) {
-            const struct nf_coll_args args = { .ranks = ranks,
-                                               .segments = 1,
-                                               .radix = r };
-
-            CU_ASSERT(is_right("alltoall.bruck", &args, &load));
-            CU_ASSERT_EQUAL(load.held, ranks);
-            nf_torus_load_fini(&load);
-        }
 }
 
 /* ---- blocks of different sizes, parts, memory ---- */
@@ -524,6 +404,67 @@ static void test_in_place_jumps(void)
         }
 }
 
+/* ---- damage ---- */
+
+enum { BACKWARDS, FURTHER, OTHER_WAY_ROUND, OTHER_SIDE, LAST, CHANGES };
+
+/* Of all that promise channels for themselves.  Those that end elsewhere are
+ * wrong; those that do not may be right, if no one is in the way. */
+static void change_routes(const struct nf_coll_algorithm *algorithm,
+                          const struct nf_coll_args *args,
+                          unsigned found[CHANGES])
+{
+    struct nf_coll_claim claim = nf_coll_claim_of(algorithm, args);
+    struct nf_schedule s;
+
+    if (nf_coll_make(algorithm, args, NF_ALL_RANKS, &s, NULL) != NF_OK)
+        return;
+    for (size_t i = 0; i < s.count; i++)
+        for (int change = 0; change < CHANGES; change++) {
+            struct nf_coll_message was = s.messages[i], *m = &s.messages[i];
+            int32_t n = (int32_t)args->shape->of[was.side];
+            bool elsewhere = change == FURTHER || change == OTHER_SIDE ||
+                             (change == BACKWARDS && 2 * was.hops % n != 0);
+            bool right;
+
+            if (change == BACKWARDS)
+                m->hops = -was.hops;
+            else if (change == FURTHER)
+                m->hops += was.hops > 0 ? 1 : -1;
+            else if (change == OTHER_WAY_ROUND)
+                m->hops += was.hops > 0 ? -n : n;
+            else if (change == OTHER_SIDE)
+                m->side = (was.side + 1) % args->shape->count;
+            else
+                m->round = nf_schedule_rounds(&s);
+            right = nf_coll_check(&claim, &s, &faults, NULL) == NF_OK;
+            CU_ASSERT(!right || !elsewhere);
+            found[change] += !right;
+            s.messages[i] = was;
+        }
+    nf_schedule_fini(&s);
+}
+
+static void test_routes(void)
+{
+    static const struct nf_coll_sides some[] = { { 2, { 5, 5 } },
+                                                 { 2, { 7, 3 } },
+                                                 { 2, { 4, 6 } } };
+    const struct nf_coll_algorithm *algorithm;
+    unsigned found[CHANGES] = { 0 };
+
+    for (size_t i = 0; (algorithm = next_of(&i)) != NULL;)
+        for (size_t j = 0; algorithm->one_each && j < 3; j++) {
+            const struct nf_coll_args args = args_of(&some[j]);
+
+            change_routes(algorithm, &args, found);
+        }
+    for (int change = 0; change < CHANGES; change++)
+        CU_ASSERT(found[change] > 300);
+    printf("found: %u %u %u %u %u ", found[0], found[1], found[2], found[3],
+           found[4]);
+}
+
 /* ---- prices ---- */
 
 static void test_costs(void)
@@ -560,24 +501,18 @@ int main(void)
         { "Split-and-Merge", test_split_and_merge },
         CU_TEST_INFO_NULL,
     };
-    CU_TestInfo radices[] = {
-        { "every vector, and the best of them", test_radices },
-        { "the hull", test_hull },
-        { "Bruck of any radix", test_bruck },
-        CU_TEST_INFO_NULL,
-    };
     CU_TestInfo data[] = {
         { "blocks of different sizes, and empty ones", test_unequal },
         { "the part of a rank is a part", test_parts },
         { "out of memory", test_no_memory },
         { "Double-Hop is in place", test_in_place_double_hop },
         { "distances are in place", test_in_place_jumps },
+        { "routes that are changed", test_routes },
         { "costs are what the rounds take", test_costs },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
         { "right", NULL, NULL, NULL, NULL, right },
-        { "radices", NULL, NULL, NULL, NULL, radices },
         { "data", NULL, NULL, NULL, NULL, data },
         CU_SUITE_INFO_NULL,
     };
