@@ -138,11 +138,12 @@ struct nf_schedule {
     uint32_t only; /**< messages without this rank are left out */
     bool skipping; /**< the last message was */
     bool failed;   /**< out of memory: the schedule is useless */
-    bool too_long; /**< failed, of NF_COLL_SPANS_MAX spans */
+    bool too_long; /**< failed, of more than NF_COLL_CARRIED_MAX items */
+    uint64_t carried; /**< items in all messages */
 };
 
-/** The most spans of a schedule, 256 MiB. */
-enum { NF_COLL_SPANS_MAX = 1 << 25 };
+/** The most items that the messages of a schedule carry; 256 MiB of spans. */
+enum { NF_COLL_CARRIED_MAX = 1 << 25 };
 
 #define NF_ALL_RANKS UINT32_MAX
 
@@ -370,8 +371,8 @@ uint64_t nf_coll_sides_product(const struct nf_coll_sides *sides);
 /** Check @p args, and write the schedule, sorted.
  *  @param only  a rank: its messages; NF_ALL_RANKS: all
  *  @param schedule  to be nf_schedule_fini()shed in any case
- *  @retval NF_ERR_RANGE  P, root or k is out of range, or there would be more
- *  than NF_COLL_SPANS_MAX spans   @retval NF_ERR_INVAL  the algorithm wants
+ *  @retval NF_ERR_RANGE  P, root or k is out of range, or messages would
+ *  carry more than NF_COLL_CARRIED_MAX items   @retval NF_ERR_INVAL  the algorithm wants
  *  P = 2^n or another shape   @retval NF_ERR_NOMEM */
 enum nf_status nf_coll_make(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args, uint32_t only,

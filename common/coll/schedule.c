@@ -66,15 +66,19 @@ void nf_schedule_items(struct nf_schedule *s, uint32_t first, uint32_t count)
 
     if (s->skipping || s->failed || count == 0)
         return;
+    s->carried += count;
+    s->too_long = s->carried > NF_COLL_CARRIED_MAX;
+    s->failed = s->too_long;
+    if (s->failed)
+        return;
     message = &s->messages[s->count - 1];
     last = message->nspans > 0 ? &s->spans[s->nspans - 1] : NULL;
     if (last != NULL && last->first + last->count == first) {
         last->count += count;
         return;
     }
-    s->too_long = s->nspans == NF_COLL_SPANS_MAX;
-    s->failed = s->too_long || !reserve(&spans, s->nspans, &s->spans_capacity,
-                                        sizeof(*s->spans));
+    s->failed =
+        !reserve(&spans, s->nspans, &s->spans_capacity, sizeof(*s->spans));
     s->spans = spans;
     if (s->failed)
         return;

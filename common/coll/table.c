@@ -132,7 +132,7 @@ enum nf_status nf_coll_make(const struct nf_coll_algorithm *algorithm,
         return nf_fail(err, NF_ERR_RANGE,
                        "%s: %u ranks send more blocks than can be written "
                        "down, %d",
-                       algorithm->name, args->ranks, NF_COLL_SPANS_MAX);
+                       algorithm->name, args->ranks, NF_COLL_CARRIED_MAX);
     if (schedule->failed)
         return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", algorithm->name);
     return NF_OK;
