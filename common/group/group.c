@@ -112,8 +112,10 @@ static void end_request(struct nf_request *request, enum nf_status status)
     request->plan = NULL;
     nf_free(request->input);
     nf_free(request->offsets);
+    nf_free(request->send_offsets);
     request->input = NULL;
     request->offsets = NULL;
+    request->send_offsets = NULL;
 }
 
 void nf_group_drop_request(struct nf_request *request)
@@ -124,6 +126,7 @@ void nf_group_drop_request(struct nf_request *request)
         end_request(request, NF_ERR_INTERRUPTED);
     nf_free(request->input); /* of a call with nothing to do */
     nf_free(request->offsets);
+    nf_free(request->send_offsets);
     if (group->spare == NULL)
         group->spare = request;
     else
