@@ -256,31 +256,6 @@ static void test_alltoall(void)
            "round 1, 0 -> 2, item 1: rank 0 does not have what it sends");
 }
 
-/* Messages that meet on a channel, and one that goes elsewhere. */
-static void test_channels(void)
-{
-    static const struct nf_coll_sides grid = { 2, { 2, 3 } };
-    struct nf_coll_claim c = claim(NF_COLL_ALLTOALL, 6, 36);
-    struct nf_schedule s;
-
-    c.shape = &grid;
-    c.channel_messages = 1;
-    nf_schedule_init(&s, NF_ALL_RANKS);
-    send(&s, 0, 0, 2, 2, NF_COLL_COPY);
-    nf_schedule_route(&s, 1, 2);
-    send(&s, 0, 1, 5, 11, NF_COLL_COPY);
-    expect(&c, &s, NF_FAULT_CHANNEL,
-           "round 0, 1 -> 5: more than 1 on the channel from rank 1 forward "
-           "along side 1");
-    send(&s, 0, 3, 0, 18, NF_COLL_COPY);
-    send(&s, 2, 3, 0, 18, NF_COLL_COPY);
-    nf_schedule_route(&s, 1, -2);
-    expect(&c, &s, NF_FAULT_ROUTE, "round 2, 3 -> 0: its route ends at rank 4");
-    send(&s, 0, 3, 0, 18, NF_COLL_COPY);
-    nf_schedule_route(&s, 2, 1);
-    expect(&c, &s, NF_FAULT_ROUTE, "round 0, 3 -> 0: its route ends at rank 3");
-}
-
 /* Two operands that arrive in one round may be combined in either order. */
 static void test_arrivals(void)
 {
@@ -589,7 +564,6 @@ int main(void)
         { "a barrier that does not wait", test_barrier },
         { "an exclusive scan", test_exscan },
         { "blocks of pairs", test_alltoall },
-        { "channels of a torus", test_channels },
         { "arrivals in another order", test_arrivals },
         { "more faults than are told", test_many_faults },
         { "out of memory", test_no_memory },

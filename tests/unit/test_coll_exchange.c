@@ -406,6 +406,42 @@ static void test_in_place_jumps(void)
 
 /* ---- damage ---- */
 
+/* Is the first fault this one?  Takes the schedule. */
+static void expect_fault(struct nf_schedule *s, const char *line)
+{
+    static const struct nf_coll_sides grid = { 2, { 2, 3 } };
+    const struct nf_coll_claim claim = { .op = NF_COLL_ALLTOALL,
+                                         .ranks = 6,
+                                         .items = 36,
+                                         .ports = NF_PORTS_FULL,
+                                         .shape = &grid,
+                                         .channel_messages = 1 };
+
+    CU_ASSERT_EQUAL(nf_coll_check(&claim, s, &faults, NULL), NF_ERR_VERIFY);
+    CU_ASSERT_STRING_EQUAL(faults.list[0].text, line);
+    nf_schedule_fini(s);
+}
+
+/* Messages that meet on a channel, and some that go elsewhere. */
+static void test_channels(void)
+{
+    struct nf_schedule s;
+
+    nf_schedule_init(&s, NF_ALL_RANKS);
+    nf_schedule_send(&s, 0, 0, 2, 2, 1, NF_COLL_COPY);
+    nf_schedule_route(&s, 1, 2);
+    nf_schedule_send(&s, 0, 1, 5, 11, 1, NF_COLL_COPY);
+    expect_fault(&s, "round 0, 1 -> 5: more than 1 on the channel from rank 1 "
+                     "forward along side 1");
+    nf_schedule_send(&s, 0, 3, 0, 18, 1, NF_COLL_COPY);
+    nf_schedule_send(&s, 2, 3, 0, 18, 1, NF_COLL_COPY);
+    nf_schedule_route(&s, 1, -2);
+    expect_fault(&s, "round 2, 3 -> 0: its route ends at rank 4");
+    nf_schedule_send(&s, 0, 3, 0, 18, 1, NF_COLL_COPY);
+    nf_schedule_route(&s, 2, 1);
+    expect_fault(&s, "round 0, 3 -> 0: its route ends at rank 3");
+}
+
 enum { BACKWARDS, FURTHER, OTHER_WAY_ROUND, OTHER_SIDE, LAST, CHANGES };
 
 /* Of all that promise channels for themselves.  Those that end elsewhere are
@@ -507,6 +543,7 @@ int main(void)
         { "out of memory", test_no_memory },
         { "Double-Hop is in place", test_in_place_double_hop },
         { "distances are in place", test_in_place_jumps },
+        { "channels of a torus", test_channels },
         { "routes that are changed", test_routes },
         { "costs are what the rounds take", test_costs },
         CU_TEST_INFO_NULL,
