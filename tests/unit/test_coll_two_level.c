@@ -79,7 +79,10 @@ static void any_hosts_are_right(void)
                     uint32_t hosts[RANKS_MAX];
                     uint32_t count = draw_hosts(&rng, way, ranks, hosts);
                     struct nf_coll_args args = {
-                        ranks, (uint32_t)nf_rng_below(&rng, ranks), ks[k], hosts
+                        .ranks = ranks,
+                        .root = (uint32_t)nf_rng_below(&rng, ranks),
+                        .segments = ks[k],
+                        .hosts = hosts,
                     };
                     const struct nf_coll_algorithm *a = nf_coll_find(names[n]);
 
