@@ -38,6 +38,11 @@ static void add_sends(const struct nf_ring_kernel *kernel,
     uint32_t node = rank / side->stride % side->n;
     struct nf_ring_move move;
 
+    if (schedule->only != NF_ALL_RANKS && schedule->only != rank) {
+        kernel->sends(kernel, side->n, step, node, &move, NULL);
+        if (schedule->only != rank + (move.to - node) * side->stride)
+            return;
+    }
     kernel->sends(kernel, side->n, step, node, &move, blocks);
     if (move.count == 0)
         return;

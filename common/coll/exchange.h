@@ -36,7 +36,8 @@ struct nf_ring_kernel {
     /** Steps on a ring of @p n >= 2 nodes. */
     uint32_t (*steps)(const struct nf_ring_kernel *self, uint32_t n);
     /** What @p node sends in @p step.
-     *  @param blocks  [n], in the order in which they travel */
+     *  @param blocks  [n], in the order in which they travel; NULL: only to whom
+     *  is wanted, count need not be right */
     void (*sends)(const struct nf_ring_kernel *self, uint32_t n, uint32_t step,
                   uint32_t node, struct nf_ring_move *move,
                   struct nf_ring_block *blocks);

@@ -72,7 +72,7 @@ static void class_sends(uint32_t n, uint32_t t, uint32_t node,
 
     *move = (struct nf_ring_move){ .to = ahead(n, node, 1),
                                    .hops = class_hops(n, node) };
-    if (t >= c)
+    if (t >= c || blocks == NULL)
         return;
     for (uint32_t i = 1; i <= c - t; i++) {
         uint32_t group = i < c - t ? i + 1 : 1;
@@ -91,7 +91,7 @@ static void single_sends(uint32_t n, uint32_t node, uint32_t to, int32_t hops,
     uint32_t c = class_size(n, node);
 
     *move = (struct nf_ring_move){ .to = to, .hops = hops, .count = c };
-    for (uint32_t o = 0; o < c; o++)
+    for (uint32_t o = 0; blocks != NULL && o < c; o++)
         blocks[o] = (struct nf_ring_block){ ahead(n, node, o), to };
 }
 

@@ -30,7 +30,8 @@ static void hops_sends(const struct nf_ring_kernel *self, uint32_t n,
 
     *move =
         (struct nf_ring_move){ .to = (node + jump) % n, .hops = (int32_t)jump };
-    for (uint32_t d = is_far ? k * (step + 1) : 1; d < n; d++) {
+    for (uint32_t d = is_far ? k * (step + 1) : 1; blocks != NULL && d < n;
+         d++) {
         uint32_t gone = is_far ? k * step : d - d % k + at_single;
 
         if (!is_far && d % k <= at_single)
@@ -64,7 +65,7 @@ static void digit_sends(uint32_t n, uint32_t node, uint32_t weight,
                         struct nf_ring_move *move, struct nf_ring_block *blocks)
 {
     *move = (struct nf_ring_move){ .to = (node + value * weight) % n };
-    for (uint32_t d = value * weight; d < n; d++) {
+    for (uint32_t d = value * weight; blocks != NULL && d < n; d++) {
         uint32_t below = d % weight;
         uint32_t gone =
             low_first ? below : d - below - d / weight % radix * weight;
