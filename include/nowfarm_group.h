@@ -273,6 +273,22 @@ enum nf_status nf_scatter(struct nf_group *group, const void *send, void *recv,
 enum nf_status nf_scatterv(struct nf_group *group, const void *send,
                            const size_t *counts, const size_t *offsets,
                            void *recv, size_t count, int type, uint32_t root);
+/** Block s of recv at rank r := block r of send at rank s, @p count elements
+ *  each.  send may be NF_IN_PLACE: it is in recv, and is copied. */
+enum nf_status nf_alltoall(struct nf_group *group, const void *send, void *recv,
+                           size_t count, int type);
+/** The same with different counts, which may be 0; by pairs, unless another
+ *  algorithm is asked for.
+ *  @param send_counts, send_offsets  [P] of the blocks for each rank: elements,
+ *  and where they begin in send (NULL: one behind the other); in place: not
+ *  used, the blocks lie in recv as those that come
+ *  @param counts, offsets  [P] likewise of the blocks from each rank, in recv;
+ *  counts[s] here = send_counts[this rank] at s */
+enum nf_status nf_alltoallv(struct nf_group *group, const void *send,
+                            const size_t *send_counts,
+                            const size_t *send_offsets, void *recv,
+                            const size_t *counts, const size_t *offsets,
+                            int type);
 /** Nobody returns before everybody has called it. */
 enum nf_status nf_barrier(struct nf_group *group);
 
@@ -297,7 +313,7 @@ enum nf_call_kind {
     NF_CALL_EXSCAN,
     NF_CALL_GATHER,
     NF_CALL_SCATTER,
-    NF_CALL_ALLTOALL, /**< not yet: NF_ERR_INVAL */
+    NF_CALL_ALLTOALL,
     NF_CALL_BARRIER
 };
 
@@ -307,16 +323,18 @@ struct nf_call {
     enum nf_call_kind kind;
     const void *send;      /**< bcast: not used */
     void *recv;            /**< bcast: the buffer */
-    size_t count;          /**< gather, scatter, allgather: of one block;
+    size_t count;          /**< gather, scatter, allgather, alltoall: of one;
                                 with counts: this member's own */
     const size_t *counts;  /**< [P] or NULL: all count; must stay until the
                                 request is done */
     const size_t *offsets; /**< [P] or NULL: one behind the other; likewise */
-    int varies;            /**< gather, scatter: this is the v-form, also
-                                where counts is NULL because it is not the
+    int varies;            /**< gather, scatter, alltoall: this is the v-form,
+                                also where counts is NULL because it is not the
                                 root */
     int type, op;
     uint32_t root;
+    const size_t *send_counts;  /**< alltoall, v-form: [P]; likewise */
+    const size_t *send_offsets; /**< likewise */
 };
 
 /** Begin @p call.  Buffers must stay until it is done.

@@ -50,6 +50,8 @@ uint64_t bench_send_bytes(const struct bench_call *call)
         return own_items(call, call->bytes);
     case NF_COLL_SCATTER:
         return call->rank == 0 ? call->bytes * call->ranks : 0;
+    case NF_COLL_ALLTOALL:
+        return call->bytes * call->ranks;
     default:
         return call->bytes;
     }
@@ -62,6 +64,8 @@ uint64_t bench_recv_bytes(const struct bench_call *call)
         return 0;
     case NF_COLL_GATHER:
         return call->rank == 0 ? call->bytes * call->ranks : 0;
+    case NF_COLL_ALLTOALL:
+        return call->bytes * call->ranks;
     case NF_COLL_REDUCE:
         return call->rank == 0 ? call->bytes : 0;
     case NF_COLL_REDUCE_SCATTER:
@@ -176,10 +180,11 @@ void bench_fill(const struct bench_call *call, void *send, void *recv)
         put_bytes(recv, call->bytes, base_of(call, 0, 0));
     else if (bench_combines(call->op))
         put_doubles(call, send);
-    else if (call->op == NF_COLL_SCATTER && call->rank == 0)
+    else if (call->op == NF_COLL_ALLTOALL ||
+             (call->op == NF_COLL_SCATTER && call->rank == 0))
         for (uint32_t r = 0; r < call->ranks; r++)
             put_bytes((uint8_t *)send + r * call->bytes, call->bytes,
-                      base_of(call, 0, r));
+                      base_of(call, call->rank, r));
     else if (send_bytes > 0)
         put_bytes(send, send_bytes, base_of(call, call->rank, 0));
 }
@@ -197,6 +202,11 @@ bool bench_is_right(const struct bench_call *call, const void *recv)
         return are_bytes(bytes, count, base_of(call, 0, 0));
     case NF_COLL_SCATTER:
         return are_bytes(bytes, count, base_of(call, 0, call->rank));
+    case NF_COLL_ALLTOALL:
+        for (uint32_t r = 0; r < call->ranks; r++)
+            right &= are_bytes(bytes + r * count, count,
+                               base_of(call, r, call->rank));
+        return right;
     case NF_COLL_GATHER:
     case NF_COLL_ALLGATHER:
         if (call->op == NF_COLL_GATHER && call->rank != 0)

@@ -15,7 +15,7 @@
 struct bench_call {
     enum nf_coll_op op;
     uint32_t ranks, rank;
-    /** Of the vector; gather, scatter: of one block; barrier: 0.  A multiple
+    /** Of the vector; gather, scatter, all-to-all: of one block; barrier: 0.  A multiple
      *  of 8 if the operation combines. */
     uint64_t bytes;
     uint32_t seed; /**< of the repeat */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands_coll.h"
+#include "apps/nowfarm/plan_exchange.h"
 #include "common/base/error.h"
 #include "common/coll/check.h"
 #include "common/coll/prune.h"
@@ -16,8 +17,15 @@ struct request {
     const struct nf_coll_algorithm *algorithm;
     struct nf_coll_args args;
     uint64_t count; /* elements; UINT64_MAX: nothing is empty */
+    struct nf_coll_sides shape, radices;
+    struct nf_torus_load load; /* of an all-to-all that was checked */
     int check, json;
 };
+
+static bool is_exchange(const struct request *request)
+{
+    return request->algorithm->op == NF_COLL_ALLTOALL;
+}
 
 /* ---- output ---- */
 
@@ -57,6 +65,12 @@ static int print_text(const struct request *request,
 {
     uint32_t k = column_k(request);
 
+    if (is_exchange(request)) {
+        nf_print_exchange(request->args.ranks, schedule);
+        if (request->check)
+            nf_print_load(request->algorithm, &request->load);
+        return nf_finish_output();
+    }
     for (size_t i = 0; i < schedule->count; i++) {
         const struct nf_coll_message *m = &schedule->messages[i];
 
@@ -82,11 +96,16 @@ static json_t *message_json(const struct nf_schedule *schedule,
             json_array_append_new(items,
                                   json_integer((json_int_t)span.first + j));
     }
-    return json_pack("{s:I, s:I, s:I, s:o, s:s, s:b, s:b}", "step",
-                     (json_int_t)message->round, "src",
-                     (json_int_t)message->src, "dst", (json_int_t)message->dst,
-                     "items", items, "action", action_names[message->action],
-                     "keep", message->keep, "from_car", message->from_car);
+    return json_pack(
+        "{s:I, s:I, s:I, s:o, s:s, s:b, s:b, s:o?}", "step",
+        (json_int_t)message->round, "src", (json_int_t)message->src, "dst",
+        (json_int_t)message->dst, "items", items, "action",
+        action_names[message->action], "keep", message->keep, "from_car",
+        message->from_car, "route",
+        message->hops != 0
+            ? json_pack("{s:I, s:I}", "side", (json_int_t)message->side, "hops",
+                        (json_int_t)message->hops)
+            : NULL);
 }
 
 static int print_json(const struct request *request,
@@ -98,12 +117,16 @@ static int print_json(const struct request *request,
         json_array_append_new(messages,
                               message_json(schedule, &schedule->messages[i]));
     return nf_print_json(json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:o?, s:o}", "algorithm",
+        "{s:s, s:I, s:I, s:I, s:I, s:o?, s:o?, s:o}", "algorithm",
         request->algorithm->name, "ranks", (json_int_t)request->args.ranks,
         "root", (json_int_t)request->args.root, "segments",
         (json_int_t)column_k(request), "steps",
         (json_int_t)nf_schedule_rounds(schedule), "checked",
-        request->check ? json_true() : json_null(), "messages", messages));
+        request->check ? json_true() : json_null(), "load",
+        request->check && is_exchange(request)
+            ? nf_load_json(request->algorithm, &request->load)
+            : NULL,
+        "messages", messages));
 }
 
 /* ---- checking ---- */
@@ -130,7 +153,17 @@ static int check(const struct request *request,
     return NF_EXIT_FAILED;
 }
 
-static int run(const struct request *request)
+/* What it loads the torus with: what is empty is left out already. */
+static int measure(struct request *request, const struct nf_schedule *schedule)
+{
+    enum nf_status status =
+        nf_torus_measure(request->args.shape, request->args.ranks, schedule, 0,
+                         &request->load, NULL);
+
+    return status == NF_OK ? NF_EXIT_OK : nf_memory_error();
+}
+
+static int run(struct request *request)
 {
     struct nf_schedule schedule;
     struct nf_error err;
@@ -146,10 +179,13 @@ static int run(const struct request *request)
                       request->count);
     if (rc == NF_EXIT_OK && schedule.failed)
         rc = nf_memory_error();
+    if (rc == NF_EXIT_OK && request->check && is_exchange(request))
+        rc = measure(request, &schedule);
     if (rc == NF_EXIT_OK)
         rc = request->json ? print_json(request, &schedule)
                            : print_text(request, &schedule);
     nf_schedule_fini(&schedule);
+    nf_torus_load_fini(&request->load);
     return rc;
 }
 
@@ -186,7 +222,7 @@ static int read_algorithm(const char *op, const char *name,
 
 /* Texts of options; NULL: not given. */
 struct numbers {
-    char *ranks, *root, *segments, *count, *per_host;
+    char *ranks, *root, *segments, *count, *per_host, *shape, *radix, *radices;
 };
 
 /* k: what was asked for or the algorithm's own, and no more than elements. */
@@ -226,12 +262,52 @@ static int read_hosts(const struct numbers *numbers, struct request *request)
     return rc;
 }
 
+/* What only an all-to-all has.  @param ranks_p  0: the shape says it */
+static int read_exchange(const struct numbers *numbers, struct request *request,
+                         uint64_t *ranks_p)
+{
+    const char *given = numbers->shape != NULL     ? "--shape"
+                        : numbers->radix != NULL   ? "--radix"
+                        : numbers->radices != NULL ? "--radices"
+                                                   : NULL;
+    uint64_t radix = 0;
+    int rc = NF_EXIT_OK;
+
+    if (given != NULL && !is_exchange(request))
+        return nf_usage_error("%s: only for alltoall", given);
+    if (numbers->radix != NULL && request->algorithm->radix == 0)
+        return nf_usage_error("--radix: %s has none", request->algorithm->name);
+    if (numbers->radices != NULL &&
+        request->algorithm != &nf_coll_alltoall_mixed)
+        return nf_usage_error("--radices: only for alltoall mixed");
+    if (numbers->shape != NULL) {
+        rc = nf_read_sides("--shape", numbers->shape, &request->shape);
+        request->args.shape = &request->shape;
+        if (rc == NF_EXIT_OK && numbers->ranks == NULL)
+            *ranks_p = nf_coll_sides_product(&request->shape);
+    }
+    if (rc == NF_EXIT_OK && numbers->radix != NULL)
+        rc = nf_read_count("--radix", numbers->radix, 1, NF_COLL_RANKS_MAX,
+                           &radix);
+    request->args.radix = (uint32_t)radix;
+    if (rc == NF_EXIT_OK && numbers->radices != NULL) {
+        rc = nf_read_sides("--radices", numbers->radices, &request->radices);
+        request->args.radices = &request->radices;
+    }
+    return rc;
+}
+
 static int read_numbers(const struct numbers *numbers, struct request *request)
 {
     uint64_t ranks = 0, root = 0;
-    int rc =
-        nf_read_count("--ranks", numbers->ranks, 1, NF_COLL_RANKS_MAX, &ranks);
+    int rc = read_exchange(numbers, request, &ranks);
 
+    if (rc == NF_EXIT_OK && ranks == 0)
+        rc = nf_read_count("--ranks", numbers->ranks, 1, NF_COLL_RANKS_MAX,
+                           &ranks);
+    else if (rc == NF_EXIT_OK && ranks > NF_COLL_RANKS_MAX)
+        rc = nf_usage_error("--shape %s: want at most %d ranks", numbers->shape,
+                            NF_COLL_RANKS_MAX);
     if (rc == NF_EXIT_OK && numbers->root != NULL)
         rc = nf_read_count("--root", numbers->root, 0, ranks - 1, &root);
     if (rc == NF_EXIT_OK && root != 0 && !has_root(request->algorithm->op))
@@ -261,6 +337,13 @@ int nf_cmd_plan(int argc, const char **argv)
           "elements of the vector: leave out what is empty", "N" },
         { "per-host", '\0', POPT_ARG_STRING, &numbers.per_host, 0,
           "ranks that share a host, for algorithms of two levels (1)", "N" },
+        { "shape", '\0', POPT_ARG_STRING, &numbers.shape, 0,
+          "alltoall: the grid that the ranks are, rows x columns or more sides",
+          "RxC" },
+        { "radix", '\0', POPT_ARG_STRING, &numbers.radix, 0,
+          "alltoall: of algorithms that have one", "R" },
+        { "radices", '\0', POPT_ARG_STRING, &numbers.radices, 0,
+          "alltoall mixed: lowest digit first (fewest steps)", "RxR.." },
         { "check", '\0', POPT_ARG_NONE, &request.check, 0,
           "see whether the messages do what they should", NULL },
         { "json", '\0', POPT_ARG_NONE, &request.json, 0,
@@ -271,7 +354,8 @@ int nf_cmd_plan(int argc, const char **argv)
     const char *op, *name;
     int rc;
 
-    poptSetOtherOptionHelp(context, "OPERATION ALGORITHM --ranks P");
+    poptSetOtherOptionHelp(context,
+                           "OPERATION ALGORITHM --ranks P | --shape RxC");
     rc = nf_read_options(context);
     op = poptGetArg(context);
     name = poptGetArg(context);
@@ -290,5 +374,8 @@ int nf_cmd_plan(int argc, const char **argv)
     free(numbers.segments);
     free(numbers.count);
     free(numbers.per_host);
+    free(numbers.shape);
+    free(numbers.radix);
+    free(numbers.radices);
     return rc;
 }

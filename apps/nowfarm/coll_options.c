@@ -161,8 +161,8 @@ enum nf_status coll_read_options_op(const char *name, bool ops[NF_COLL_OPS],
 
         if (strcmp(name, "all") != 0 && strcmp(name, nf_coll_op_names[op]) != 0)
             continue;
-        ops[op] = op != NF_COLL_ALLTOALL; /* groups have it not */
-        any |= ops[op];
+        ops[op] = true;
+        any = true;
     }
     return any ? NF_OK
                : nf_fail(err, NF_ERR_INVAL,
@@ -309,7 +309,7 @@ static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
 static const char about[] =
     "OPERATION [OPTION...]\n\nMeasure a collective operation (or all: \"all\") "
     "between slaves: bcast, reduce,\nallreduce, reduce_scatter, allgather, "
-    "scan, exscan, gather, scatter, barrier.";
+    "scan, exscan, gather, scatter, alltoall, barrier.";
 
 enum nf_status coll_options_parse(int argc, const char **argv,
                                   struct coll_options *o, struct nf_error *err)

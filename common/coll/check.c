@@ -8,6 +8,7 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/coll/check_parts.h"
+#include "common/coll/torus.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -23,6 +24,8 @@ struct nf_coll_claim nf_coll_claim_of(const struct nf_coll_algorithm *algorithm,
         .order = algorithm->order,
         .redundant = algorithm->op == NF_COLL_BCAST &&
                      algorithm->items == NF_ITEMS_BLOCKS,
+        .shape = args->shape,
+        .channel_messages = algorithm->one_each ? 1 : 0,
         .orders = 3,
         .seed = 1,
     };
@@ -147,6 +150,39 @@ static void check_port(const struct nf_check *check, struct ports *ports,
                        sends ? "sends" : "receives");
 }
 
+/* The first message that goes astray, or meets another one. */
+static enum nf_status check_channels(const struct nf_check *check)
+{
+    const struct nf_coll_claim *claim = check->claim;
+    const struct nf_schedule schedule = {
+        .messages = check->messages,
+        .count = check->count,
+        .spans = (struct nf_coll_span *)check->spans,
+    };
+    struct nf_torus_load load;
+    struct nf_torus_fault fault;
+    enum nf_status status;
+
+    if (claim->channel_messages == 0)
+        return NF_OK;
+    status = nf_torus_measure(claim->shape, claim->ranks, &schedule,
+                              claim->channel_messages, &load, &fault);
+    if (status == NF_OK)
+        nf_torus_load_fini(&load);
+    if (status != NF_ERR_VERIFY)
+        return status;
+    if (fault.lost)
+        nf_check_fault(check, NF_FAULT_ROUTE, (uint32_t)fault.message, NONE,
+                       "its route ends at rank %u", fault.rank);
+    else
+        nf_check_fault(check, NF_FAULT_CHANNEL, (uint32_t)fault.message, NONE,
+                       "more than %u on the channel from rank %u %s along "
+                       "side %u",
+                       claim->channel_messages, fault.rank,
+                       fault.back ? "back" : "forward", fault.side);
+    return NF_OK;
+}
+
 /* @return false: the messages cannot even be followed, or (with *status_p) out
  * of memory */
 static bool check_messages(const struct nf_check *check,
@@ -173,6 +209,8 @@ static bool check_messages(const struct nf_check *check,
             check_port(check, ports, m, true);
             check_port(check, ports, m, false);
         }
+        if (sound)
+            *status_p = check_channels(check);
     }
     nf_free(seen);
     nf_free(ports);
@@ -213,7 +251,7 @@ static enum nf_status check_sorted(struct nf_check *check)
 {
     enum nf_status status;
 
-    if (check_messages(check, &status))
+    if (check_messages(check, &status) && status == NF_OK)
         status = check_values(check);
     return status;
 }

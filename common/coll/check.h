@@ -6,6 +6,9 @@
  *  operation.  Combined values are runs of consecutive ranks where the order
  *  of operands is promised, sets of ranks where it is not.
  *
+ *  The blocks of an all-to-all are moved: a rank that has sent one has it no
+ *  more, so that each is delivered once.
+ *
  *  Carried out twice over: round by round, all messages of a round reading the
  *  state before it; and asynchronously, in several adversarial orders of
  *  sending and arrival (coll.h says what a rank may and may not reorder).
@@ -28,6 +31,8 @@ enum nf_coll_fault_kind {
     NF_FAULT_ORDER,     /**< operands are not neighbours, or the wrong way */
     NF_FAULT_REDUNDANT, /**< the receiver had it already */
     NF_FAULT_RESULT,    /**< in the end a rank does not have what it should */
+    NF_FAULT_ROUTE,     /**< a route ends at another rank than its message */
+    NF_FAULT_CHANNEL,   /**< a channel has more messages than claimed */
     NF_FAULT_DEADLOCK,  /**< ranks wait for each other */
 };
 
@@ -51,15 +56,19 @@ struct nf_coll_claim {
     enum nf_coll_ports ports;
     enum nf_coll_order order; /**< of operations that combine */
     bool redundant;           /**< a rank may receive what it already has */
-    const uint64_t *sizes; /**< gather, scatter: [P] elements of each block; an
-                                empty one is neither carried nor wanted; NULL:
-                                none is empty */
+    const uint64_t *sizes; /**< gather, scatter, all-to-all: [items] elements of
+                                each block; an empty one is neither carried nor
+                                wanted; NULL: none is empty */
+    const struct nf_coll_sides *shape; /**< the torus; NULL: a ring */
+    uint32_t channel_messages; /**< no directed channel of it has more in a
+                                  round (torus.h); 0: it does not matter */
     uint32_t orders; /**< adversarial orders tried, besides round by round */
     uint64_t seed;   /**< of these */
 };
 
 /** What @p algorithm claims for @p args, with 3 adversarial orders.  Only
- *  broadcasts by scatter and allgather may deliver redundantly. */
+ *  broadcasts by scatter and allgather may deliver redundantly.  The shape is
+ *  borrowed from args. */
 struct nf_coll_claim nf_coll_claim_of(const struct nf_coll_algorithm *algorithm,
                                       const struct nf_coll_args *args);
 

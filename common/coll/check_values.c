@@ -137,6 +137,8 @@ static void send_item(const struct values *values, uint32_t m)
             message->from_car ? "sends register car, which it never kept"
                               : "does not have what it sends");
     copy(values, of_rank(values, values->flying, values->flying_of[m]), from);
+    if (values->claim->op == NF_COLL_ALLTOALL && !message->from_car)
+        *from = 0; /* it is moved */
 }
 
 static void take_copy(const struct values *values, uint32_t m, uint64_t *mine,

@@ -76,15 +76,28 @@ enum nf_coll_order {
     NF_ORDER_COMMUTATIVE, /**< commutative ones */
 };
 
+/** Sides of a grid or torus, the slowest first: rank i C + j of R x C is in row
+ *  i and column j.  Or radices, of the lowest digit first. */
+enum { NF_COLL_SIDES_MAX = 12 };
+struct nf_coll_sides {
+    uint32_t count; /**< 1..NF_COLL_SIDES_MAX */
+    uint32_t of[NF_COLL_SIDES_MAX];
+};
+
 /** One collective.  Fields that an operation or algorithm does not have are
  *  ignored. */
 struct nf_coll_args {
-    uint32_t ranks;    /**< P >= 1 */
-    uint32_t root;     /**< true rank, < P */
-    uint32_t segments; /**< k, 1..NF_COLL_SEGMENTS_MAX */
+    uint32_t ranks;        /**< P >= 1 */
+    uint32_t root;         /**< true rank, < P */
+    uint32_t segments;     /**< k, 1..NF_COLL_SEGMENTS_MAX */
     const uint32_t *hosts; /**< [P] of each rank its host, by any number, for
                                 algorithms of two levels; borrowed; NULL: each
                                 has its own */
+    const struct nf_coll_sides *shape; /**< all-to-all: the grid that the ranks
+                                            are; borrowed; NULL: a ring */
+    const struct nf_coll_sides *radices; /**< all-to-all, of alltoall.mixed;
+                                              borrowed; NULL: fewest rounds */
+    uint32_t radix; /**< of algorithms that have one; 0: their own */
 };
 
 /** @return the number of virtual rank @p v */
@@ -110,6 +123,9 @@ struct nf_coll_message {
     bool
         keep; /**< the receiver also copies what comes in to its register car */
     bool from_car; /**< the sender sends its register car, not its vector */
+    uint32_t
+        side;     /**< the side of the torus that it goes along, if hops != 0 */
+    int32_t hops; /**< that far, backwards if < 0; 0: as the network pleases */
     uint32_t first_span, nspans; /**< of schedule->spans; none: no data */
 };
 
@@ -122,7 +138,12 @@ struct nf_schedule {
     uint32_t only; /**< messages without this rank are left out */
     bool skipping; /**< the last message was */
     bool failed;   /**< out of memory: the schedule is useless */
+    bool too_long; /**< failed, of more than NF_COLL_CARRIED_MAX items */
+    uint64_t carried; /**< items in all messages */
 };
+
+/** The most items that the messages of a schedule carry; 256 MiB of spans. */
+enum { NF_COLL_CARRIED_MAX = 1 << 25 };
 
 #define NF_ALL_RANKS UINT32_MAX
 
@@ -141,6 +162,9 @@ void nf_schedule_items_mod(struct nf_schedule *schedule, uint32_t first,
                            uint32_t count, uint32_t modulus);
 /** The last message goes from and to register car. */
 void nf_schedule_car(struct nf_schedule *schedule, bool keep, bool from_car);
+/** The last message takes @p hops hops along @p side of the torus. */
+void nf_schedule_route(struct nf_schedule *schedule, uint32_t side,
+                       int32_t hops);
 /** A whole message with one span. */
 void nf_schedule_send(struct nf_schedule *schedule, uint32_t round,
                       uint32_t src, uint32_t dst, uint32_t first,
@@ -167,9 +191,9 @@ struct nf_coll_price {
 /** T(bytes). */
 double nf_price_send_us(const struct nf_coll_price *price, double bytes);
 /** The time until the last of @p count >= 1 messages of @p bytes is there that
- *  one rank sends to as many others, or takes from them, waiting for none: T and
- *  count-1 times what each takes of the rank or of its link, whichever is more:
- *  T(m) + (count-1) max(o_s, T(m) - T(0)). */
+ *  one rank sends to as many others, or takes from them, waiting for none: T
+ * and count-1 times what each takes of the rank or of its link, whichever is
+ * more: T(m) + (count-1) max(o_s, T(m) - T(0)). */
 double nf_price_stream_us(const struct nf_coll_price *price, double bytes,
                           uint32_t count);
 /** The same for algorithms that are said to wait for each message: they need
@@ -190,9 +214,17 @@ struct nf_coll_algorithm {
     enum nf_coll_order order; /**< for operations that combine */
     bool power_of_two;        /**< only for P = 2^n */
     uint32_t radix;           /**< of algorithms that have one, else 0 */
+    bool by_shape; /**< all-to-all: goes along the sides of args->shape */
+    bool one_each; /**< and no channel of that torus has two messages at once,
+                        on the routes that are said */
     /** The most messages of a round that the root of a gather or scatter has
      *  under way at once, in the order of the schedule; 0: any number. */
     uint32_t window;
+    /** Is it for such shapes and radices?  NULL: for all.
+     *  @retval NF_ERR_INVAL  no; err says what it wants */
+    enum nf_status (*fits)(const struct nf_coll_algorithm *self,
+                           const struct nf_coll_args *args,
+                           struct nf_error *err);
     /** k if the user does not say; NULL: 1. */
     uint32_t (*default_segments)(uint32_t ranks);
     /** Write the messages down, in any order.  P >= 2. */
@@ -282,6 +314,22 @@ struct nf_coll_algorithm {
     X(scatter_linear)                                                          \
     X(scatter_linear_nb)                                                       \
     X(scatter_binomial)
+#define NF_COLL_ALLTOALL_LIST(X)                                               \
+    X(alltoall_burst)                                                          \
+    X(alltoall_pairwise_shift)                                                 \
+    X(alltoall_pairwise_xor)                                                   \
+    X(alltoall_pairwise_grid)                                                  \
+    X(alltoall_tournament_hd)                                                  \
+    X(alltoall_bruck)                                                          \
+    X(alltoall_bruck_grid)                                                     \
+    X(alltoall_mixed)                                                          \
+    X(alltoall_naive)                                                          \
+    X(alltoall_dh)                                                             \
+    X(alltoall_mdh)                                                            \
+    X(alltoall_cdh)                                                            \
+    X(alltoall_khop)                                                           \
+    X(alltoall_split_merge)                                                    \
+    X(alltoall_split_merge0)
 #define NF_COLL_BARRIER_LIST(X)                                                \
     X(barrier_linear)                                                          \
     X(barrier_tree)                                                            \
@@ -299,7 +347,8 @@ struct nf_coll_algorithm {
     NF_COLL_EXSCAN_LIST(X)                                                     \
     NF_COLL_GATHER_LIST(X)                                                     \
     NF_COLL_SCATTER_LIST(X)                                                    \
-    NF_COLL_BARRIER_LIST(X)
+    NF_COLL_BARRIER_LIST(X)                                                    \
+    NF_COLL_ALLTOALL_LIST(X)
 
 #define NF_COLL_DECLARE(name)                                                  \
     extern const struct nf_coll_algorithm nf_coll_##name;
@@ -313,11 +362,18 @@ const struct nf_coll_algorithm *nf_coll_find(const char *name);
 /** @return the number of items of its schedules */
 uint32_t nf_coll_item_count(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args);
+/** May the algorithm be made with @p args?  As nf_coll_make(). */
+enum nf_status nf_coll_fits(const struct nf_coll_algorithm *algorithm,
+                            const struct nf_coll_args *args,
+                            struct nf_error *err);
+/** The product of the sides; UINT64_MAX if it has no 64 bits. */
+uint64_t nf_coll_sides_product(const struct nf_coll_sides *sides);
 /** Check @p args, and write the schedule, sorted.
  *  @param only  a rank: its messages; NF_ALL_RANKS: all
  *  @param schedule  to be nf_schedule_fini()shed in any case
- *  @retval NF_ERR_RANGE  P, root or k is out of range   @retval NF_ERR_INVAL
- *  the algorithm wants P = 2^n   @retval NF_ERR_NOMEM */
+ *  @retval NF_ERR_RANGE  P, root or k is out of range, or messages would
+ *  carry more than NF_COLL_CARRIED_MAX items   @retval NF_ERR_INVAL  the algorithm wants
+ *  P = 2^n or another shape   @retval NF_ERR_NOMEM */
 enum nf_status nf_coll_make(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args, uint32_t only,
                             struct nf_schedule *schedule, struct nf_error *err);

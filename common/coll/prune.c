@@ -55,6 +55,7 @@ static void prune(struct nf_schedule *schedule, const struct filled *filled)
         nf_schedule_add(&kept, message->round, message->src, message->dst,
                         message->action);
         nf_schedule_car(&kept, message->keep, message->from_car);
+        nf_schedule_route(&kept, message->side, message->hops);
         for (uint32_t i = 0; i < message->nspans; i++)
             keep_items(&kept, filled, schedule->spans[message->first_span + i]);
         if (!kept.failed && kept.messages[kept.count - 1].nspans == 0)

@@ -18,7 +18,7 @@ uint64_t nf_coll_item_elements(const struct nf_coll_algorithm *algorithm,
 void nf_coll_prune(struct nf_schedule *schedule,
                    const struct nf_coll_algorithm *algorithm,
                    const struct nf_coll_args *args, uint64_t elements);
-/** The same for a gather or scatter of blocks of different sizes.
- *  @param sizes  [P] elements of each rank's block */
+/** The same for a gather, scatter or all-to-all of blocks of different sizes.
+ *  @param sizes  [items] elements of each block */
 void nf_coll_prune_sizes(struct nf_schedule *schedule, const uint64_t *sizes);
 #endif

@@ -66,6 +66,11 @@ void nf_schedule_items(struct nf_schedule *s, uint32_t first, uint32_t count)
 
     if (s->skipping || s->failed || count == 0)
         return;
+    s->carried += count;
+    s->too_long = s->carried > NF_COLL_CARRIED_MAX;
+    s->failed = s->too_long;
+    if (s->failed)
+        return;
     message = &s->messages[s->count - 1];
     last = message->nspans > 0 ? &s->spans[s->nspans - 1] : NULL;
     if (last != NULL && last->first + last->count == first) {
@@ -98,6 +103,14 @@ void nf_schedule_car(struct nf_schedule *s, bool keep, bool from_car)
         return;
     s->messages[s->count - 1].keep = keep;
     s->messages[s->count - 1].from_car = from_car;
+}
+
+void nf_schedule_route(struct nf_schedule *s, uint32_t side, int32_t hops)
+{
+    if (s->skipping || s->failed)
+        return;
+    s->messages[s->count - 1].side = side;
+    s->messages[s->count - 1].hops = hops;
 }
 
 void nf_schedule_send(struct nf_schedule *s, uint32_t round, uint32_t src,

@@ -42,7 +42,9 @@ static bool combines(enum nf_coll_op op)
 bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query)
 {
-    const struct nf_coll_args args = { query->ranks, query->root, 1, NULL };
+    const struct nf_coll_args args = { .ranks = query->ranks,
+                                       .root = query->root,
+                                       .segments = 1 };
     /* elsewhere each rank has a block, empty or not */
     bool of_vector = query->op == NF_COLL_BCAST ||
                      query->op == NF_COLL_REDUCE ||
@@ -51,6 +53,8 @@ bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
     if (algorithm->op != query->op)
         return false;
     if (algorithm->power_of_two && (query->ranks & (query->ranks - 1)) != 0)
+        return false;
+    if (algorithm->fits != NULL && algorithm->fits(algorithm, &args, NULL) < 0)
         return false;
     if (combines(query->op) && !query->commutative &&
         (algorithm->order == NF_ORDER_COMMUTATIVE ||

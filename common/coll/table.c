@@ -68,9 +68,33 @@ uint32_t nf_coll_item_count(const struct nf_coll_algorithm *algorithm,
     return 0;
 }
 
-static enum nf_status check_args(const struct nf_coll_algorithm *algorithm,
-                                 const struct nf_coll_args *args,
-                                 struct nf_error *err)
+uint64_t nf_coll_sides_product(const struct nf_coll_sides *sides)
+{
+    uint64_t product = 1;
+
+    for (uint32_t i = 0; i < sides->count; i++) {
+        if (sides->of[i] != 0 && product > UINT64_MAX / sides->of[i])
+            return UINT64_MAX;
+        product *= sides->of[i];
+    }
+    return product;
+}
+
+static enum nf_status check_shape(const struct nf_coll_sides *shape,
+                                  uint32_t ranks, struct nf_error *err)
+{
+    if (shape->count < 1 || shape->count > NF_COLL_SIDES_MAX)
+        return nf_fail(err, NF_ERR_RANGE, "a shape of %u sides: want 1 to %d",
+                       shape->count, NF_COLL_SIDES_MAX);
+    if (nf_coll_sides_product(shape) != ranks)
+        return nf_fail(err, NF_ERR_RANGE, "the shape has %llu ranks, not %u",
+                       (unsigned long long)nf_coll_sides_product(shape), ranks);
+    return NF_OK;
+}
+
+enum nf_status nf_coll_fits(const struct nf_coll_algorithm *algorithm,
+                            const struct nf_coll_args *args,
+                            struct nf_error *err)
 {
     if (args->ranks < 1 || args->ranks > NF_COLL_RANKS_MAX)
         return nf_fail(err, NF_ERR_RANGE, "%u ranks: want 1 to %d", args->ranks,
@@ -85,14 +109,18 @@ static enum nf_status check_args(const struct nf_coll_algorithm *algorithm,
         return nf_fail(err, NF_ERR_INVAL,
                        "%s: wants 2, 4, 8, ... ranks, not %u", algorithm->name,
                        args->ranks);
-    return NF_OK;
+    if (args->shape != NULL &&
+        check_shape(args->shape, args->ranks, err) != NF_OK)
+        return NF_ERR_RANGE;
+    return algorithm->fits != NULL ? algorithm->fits(algorithm, args, err)
+                                   : NF_OK;
 }
 
 enum nf_status nf_coll_make(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args, uint32_t only,
                             struct nf_schedule *schedule, struct nf_error *err)
 {
-    enum nf_status status = check_args(algorithm, args, err);
+    enum nf_status status = nf_coll_fits(algorithm, args, err);
 
     nf_schedule_init(schedule, only);
     if (status != NF_OK)
@@ -100,6 +128,11 @@ enum nf_status nf_coll_make(const struct nf_coll_algorithm *algorithm,
     if (args->ranks > 1)
         algorithm->make(algorithm, args, schedule);
     nf_schedule_sort(schedule);
+    if (schedule->too_long)
+        return nf_fail(err, NF_ERR_RANGE,
+                       "%s: %u ranks send more blocks than can be written "
+                       "down, %d",
+                       algorithm->name, args->ranks, NF_COLL_CARRIED_MAX);
     if (schedule->failed)
         return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", algorithm->name);
     return NF_OK;

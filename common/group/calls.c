@@ -1,5 +1,4 @@
-/* The operations: what each member has and is to have, and their blocking
- * forms. */
+/* The operations: what each member has and is to have. */
 #include "config.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -14,7 +13,9 @@ struct draft {
     struct nf_exec_call exec;
     struct nf_choice_query query;
     bool is_root, in_place;
+    bool sends;     /* alltoallv: there are elements to send */
     uint64_t total; /* elements of all blocks, or of the vector */
+    uint64_t end;   /* with counts: behind the last of them */
 };
 
 static enum nf_status bad(struct nf_group *group, const char *what)
@@ -38,7 +39,8 @@ static bool is_rooted(enum nf_call_kind kind)
 static bool is_of_blocks(enum nf_call_kind kind)
 {
     return kind == NF_CALL_REDUCE_SCATTER || kind == NF_CALL_ALLGATHER ||
-           kind == NF_CALL_GATHER || kind == NF_CALL_SCATTER;
+           kind == NF_CALL_GATHER || kind == NF_CALL_SCATTER ||
+           kind == NF_CALL_ALLTOALL;
 }
 
 /* Kinds are numbered as operations. */
@@ -54,8 +56,7 @@ static enum nf_status check(struct nf_group *group, const struct nf_call *call)
 {
     size_t bytes = nf_elem_bytes(&group->codes, call->type);
 
-    if ((int)call->kind < 0 || call->kind > NF_CALL_BARRIER ||
-        call->kind == NF_CALL_ALLTOALL)
+    if ((int)call->kind < 0 || call->kind > NF_CALL_BARRIER)
         return bad(group, "no such operation");
     if (call->kind == NF_CALL_BARRIER)
         return NF_OK;
@@ -75,36 +76,81 @@ static enum nf_status check(struct nf_group *group, const struct nf_call *call)
     return NF_OK;
 }
 
-/* Sum of counts, and where blocks begin if the user does not say. */
+/* Sum of counts, and where blocks begin if the user does not say.
+ * @param own_p       set to memory for offsets if the user gave none
+ * @param offsets_p   in: the user's, or NULL
+ * @param end_p       behind the last element */
+static enum nf_status add_counts(struct draft *draft, const size_t *counts,
+                                 size_t **own_p, const size_t **offsets_p,
+                                 uint64_t *total_p, uint64_t *end_p)
+{
+    uint32_t ranks = draft->group->ranks;
+    uint64_t most =
+        SIZE_MAX / 2 / nf_elem_bytes(&draft->group->codes, draft->call->type);
+    size_t *own = NULL;
+
+    if (*offsets_p == NULL) {
+        own = nf_calloc(ranks, sizeof(*own));
+        *own_p = own;
+        *offsets_p = own;
+        if (own == NULL)
+            return NF_ERR_NOMEM;
+    }
+    *total_p = *end_p = 0;
+    for (uint32_t i = 0; i < ranks; i++) {
+        if (own != NULL)
+            own[i] = (size_t)*total_p;
+        if (counts[i] > most - *total_p || (*offsets_p)[i] > most ||
+            counts[i] > most - (*offsets_p)[i])
+            return bad(draft->group, "more elements than memory can hold");
+        *total_p += counts[i];
+        if (counts[i] > 0 && (*offsets_p)[i] + counts[i] > *end_p)
+            *end_p = (*offsets_p)[i] + counts[i];
+    }
+    return NF_OK;
+}
+
 static enum nf_status set_counts(struct draft *draft)
+{
+    struct nf_exec_layout *layout = &draft->exec.layout;
+    enum nf_status status;
+
+    layout->counts = draft->call->counts;
+    layout->offsets = draft->call->offsets;
+    status = add_counts(draft, layout->counts, &draft->request->offsets,
+                        &layout->offsets, &draft->total, &draft->end);
+    layout->elements = draft->total;
+    return status;
+}
+
+/* All-to-all: what comes in and, unless it is in place, what goes out. */
+static enum nf_status set_both_counts(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
     struct nf_exec_layout *layout = &draft->exec.layout;
-    uint32_t ranks = draft->group->ranks;
-    size_t bytes = nf_elem_bytes(&draft->group->codes, call->type);
-    size_t *offsets = NULL;
+    uint64_t sent, end;
+    enum nf_status status;
 
-    if (call->offsets == NULL) {
-        offsets = nf_calloc(ranks, sizeof(*offsets));
-        draft->request->offsets = offsets;
-        if (offsets == NULL)
-            return NF_ERR_NOMEM;
-    }
-    draft->total = 0;
-    for (uint32_t i = 0; i < ranks; i++) {
-        if (call->counts[i] > SIZE_MAX / 2 / bytes - draft->total ||
-            (offsets == NULL &&
-             (call->offsets[i] > SIZE_MAX / 2 / bytes ||
-              call->counts[i] > SIZE_MAX / 2 / bytes - call->offsets[i])))
-            return bad(draft->group, "more elements than memory can hold");
-        if (offsets != NULL)
-            offsets[i] = (size_t)draft->total;
-        draft->total += call->counts[i];
-    }
-    layout->counts = call->counts;
-    layout->offsets = offsets != NULL ? offsets : call->offsets;
-    layout->elements = draft->total;
-    return NF_OK;
+    if (call->counts == NULL || (!draft->in_place && call->send_counts == NULL))
+        return bad(draft->group, "alltoallv wants counts");
+    status = set_counts(draft);
+    if (status != NF_OK)
+        return status;
+    layout->send_counts = layout->counts;
+    layout->send_offsets = layout->offsets;
+    draft->sends = draft->total > 0;
+    if (draft->in_place)
+        return NF_OK;
+    layout->send_counts = call->send_counts;
+    layout->send_offsets = call->send_offsets;
+    status =
+        add_counts(draft, layout->send_counts, &draft->request->send_offsets,
+                   &layout->send_offsets, &sent, &end);
+    draft->sends = sent > 0;
+    if (status == NF_OK && call->send_counts[draft->group->rank] !=
+                               call->counts[draft->group->rank])
+        return bad(draft->group, "a member's block for itself has two counts");
+    return status;
 }
 
 static enum nf_status set_layout(struct draft *draft)
@@ -114,11 +160,18 @@ static enum nf_status set_layout(struct draft *draft)
 
     layout->blocks = is_of_blocks(call->kind);
     layout->elements = call->kind == NF_CALL_BARRIER ? 0 : call->count;
+    layout->pairs = call->kind == NF_CALL_ALLTOALL;
     layout->varies = call->varies && (call->kind == NF_CALL_GATHER ||
-                                      call->kind == NF_CALL_SCATTER);
+                                      call->kind == NF_CALL_SCATTER ||
+                                      call->kind == NF_CALL_ALLTOALL);
     draft->total = layout->elements;
     if (layout->blocks)
         draft->total *= draft->group->ranks;
+    draft->end = draft->total;
+    if (layout->pairs && layout->varies)
+        return set_both_counts(draft);
+    if (layout->pairs)
+        return NF_OK;
     if (layout->blocks && call->counts != NULL &&
         (!layout->varies || draft->is_root))
         return set_counts(draft);
@@ -129,6 +182,22 @@ static enum nf_status set_layout(struct draft *draft)
 
 /* ------------------------------------------------------------------- buffers
  */
+
+/* In place, where results may come before the input is sent. */
+static enum nf_status copy_input(struct draft *draft, uint64_t elements)
+{
+    const struct nf_call *call = draft->call;
+    size_t bytes =
+        (size_t)elements * nf_elem_bytes(&draft->group->codes, call->type);
+
+    draft->request->input = nf_malloc(bytes);
+    if (draft->request->input == NULL)
+        return NF_ERR_NOMEM;
+    draft->exec.src = draft->request->input;
+    if (bytes > 0)
+        memcpy(draft->request->input, call->recv, bytes);
+    return NF_OK;
+}
 
 static enum nf_status set_vector_buffers(struct draft *draft)
 {
@@ -149,16 +218,7 @@ static enum nf_status set_vector_buffers(struct draft *draft)
         return NF_OK;
     exec->home = NULL;
     exec->before = call->recv;
-    if (draft->in_place) { /* results may come before the input is sent */
-        size_t bytes =
-            call->count * nf_elem_bytes(&draft->group->codes, call->type);
-
-        draft->request->input = nf_malloc(bytes);
-        if (draft->request->input == NULL)
-            return NF_ERR_NOMEM;
-        exec->src = memcpy(draft->request->input, call->recv, bytes);
-    }
-    return NF_OK;
+    return draft->in_place ? copy_input(draft, call->count) : NF_OK;
 }
 
 static enum nf_status set_block_buffers(struct draft *draft)
@@ -168,6 +228,11 @@ static enum nf_status set_block_buffers(struct draft *draft)
     bool gathers =
         call->kind != NF_CALL_SCATTER && call->kind != NF_CALL_REDUCE_SCATTER;
 
+    if (call->kind == NF_CALL_ALLTOALL) {
+        exec->src = call->send;
+        exec->home = call->recv;
+        return draft->in_place ? copy_input(draft, draft->end) : NF_OK;
+    }
     if (call->kind == NF_CALL_GATHER && draft->in_place && !draft->is_root)
         return bad(draft->group, "only the root may gather in place");
     if (gathers) {
@@ -200,8 +265,7 @@ static void find_uses(const struct draft *draft, bool *send_p, bool *recv_p)
 {
     const struct nf_call *call = draft->call;
     const size_t *counts = draft->exec.layout.counts;
-    bool own =
-        (counts != NULL ? counts[draft->group->rank] : call->count) > 0;
+    bool own = (counts != NULL ? counts[draft->group->rank] : call->count) > 0;
     bool any = draft->total > 0;
 
     *send_p = *recv_p = any;
@@ -225,6 +289,9 @@ static void find_uses(const struct draft *draft, bool *send_p, bool *recv_p)
         break;
     case NF_CALL_REDUCE_SCATTER:
         *recv_p = own || (any && draft->in_place);
+        break;
+    case NF_CALL_ALLTOALL:
+        *send_p = draft->exec.layout.varies ? draft->sends : any;
         break;
     case NF_CALL_BARRIER:
         *send_p = *recv_p = false;
@@ -258,8 +325,9 @@ static void set_query(struct draft *draft)
     size_t bytes = draft->exec.codes == NULL || call->kind == NF_CALL_BARRIER
                        ? 1
                        : nf_elem_bytes(draft->exec.codes, call->type);
-    bool one_block =
-        call->kind == NF_CALL_GATHER || call->kind == NF_CALL_SCATTER;
+    bool one_block = call->kind == NF_CALL_GATHER ||
+                     call->kind == NF_CALL_SCATTER ||
+                     call->kind == NF_CALL_ALLTOALL;
 
     draft->query.varies = draft->exec.layout.varies;
     draft->query.type = combines(call->kind) ? call->type : 0;
@@ -382,162 +450,4 @@ void nf_request_free(struct nf_request *request)
         (void)nf_group_revoke(request->group, NF_ERR_FAILED, NULL, 0,
                               "a call was given up by its member");
     nf_group_drop_request(request);
-}
-
-/* ------------------------------------------------------------- blocking calls
- */
-
-static enum nf_status do_call(struct nf_group *group,
-                              const struct nf_call *call)
-{
-    struct nf_request *request;
-    enum nf_status status = nf_group_start(group, call, &request);
-
-    return status == NF_OK ? nf_request_wait(request) : status;
-}
-
-enum nf_status nf_bcast(struct nf_group *group, void *buffer, size_t count,
-                        int type, uint32_t root)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_BCAST,
-                                             .recv = buffer,
-                                             .count = count,
-                                             .type = type,
-                                             .root = root });
-}
-
-enum nf_status nf_reduce(struct nf_group *group, const void *send, void *recv,
-                         size_t count, int type, int op, uint32_t root)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_REDUCE,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .type = type,
-                                             .op = op,
-                                             .root = root });
-}
-
-enum nf_status nf_allreduce(struct nf_group *group, const void *send,
-                            void *recv, size_t count, int type, int op)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_ALLREDUCE,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .type = type,
-                                             .op = op });
-}
-
-enum nf_status nf_reduce_scatter(struct nf_group *group, const void *send,
-                                 void *recv, const size_t *counts, int type,
-                                 int op)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_REDUCE_SCATTER,
-                                             .send = send,
-                                             .recv = recv,
-                                             .counts = counts,
-                                             .type = type,
-                                             .op = op });
-}
-
-enum nf_status nf_scan(struct nf_group *group, const void *send, void *recv,
-                       size_t count, int type, int op)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_SCAN,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .type = type,
-                                             .op = op });
-}
-
-enum nf_status nf_exscan(struct nf_group *group, const void *send, void *recv,
-                         size_t count, int type, int op)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_EXSCAN,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .type = type,
-                                             .op = op });
-}
-
-enum nf_status nf_allgather(struct nf_group *group, const void *send,
-                            void *recv, size_t count, int type)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_ALLGATHER,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .type = type });
-}
-
-enum nf_status nf_allgatherv(struct nf_group *group, const void *send,
-                             void *recv, const size_t *counts,
-                             const size_t *offsets, int type)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_ALLGATHER,
-                                             .send = send,
-                                             .recv = recv,
-                                             .counts = counts,
-                                             .offsets = offsets,
-                                             .type = type });
-}
-
-enum nf_status nf_gather(struct nf_group *group, const void *send, void *recv,
-                         size_t count, int type, uint32_t root)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_GATHER,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .type = type,
-                                             .root = root });
-}
-
-enum nf_status nf_gatherv(struct nf_group *group, const void *send,
-                          size_t count, void *recv, const size_t *counts,
-                          const size_t *offsets, int type, uint32_t root)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_GATHER,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .counts = counts,
-                                             .offsets = offsets,
-                                             .varies = 1,
-                                             .type = type,
-                                             .root = root });
-}
-
-enum nf_status nf_scatter(struct nf_group *group, const void *send, void *recv,
-                          size_t count, int type, uint32_t root)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_SCATTER,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .type = type,
-                                             .root = root });
-}
-
-enum nf_status nf_scatterv(struct nf_group *group, const void *send,
-                           const size_t *counts, const size_t *offsets,
-                           void *recv, size_t count, int type, uint32_t root)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_SCATTER,
-                                             .send = send,
-                                             .recv = recv,
-                                             .count = count,
-                                             .counts = counts,
-                                             .offsets = offsets,
-                                             .varies = 1,
-                                             .type = type,
-                                             .root = root });
-}
-
-enum nf_status nf_barrier(struct nf_group *group)
-{
-    return do_call(group, &(struct nf_call){ .kind = NF_CALL_BARRIER });
 }

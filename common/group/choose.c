@@ -50,6 +50,8 @@ static struct nf_coll_network network_for(const struct nf_model *model,
  * ones. */
 static const char *for_unknown_sizes(enum nf_coll_op op)
 {
+    if (op == NF_COLL_ALLTOALL)
+        return "alltoall.pairwise_shift";
     return op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
 }
 
@@ -152,7 +154,9 @@ void nf_group_forget_choices(struct nf_group *group)
 
 static bool fits_size(const struct nf_coll_algorithm *algorithm, uint32_t ranks)
 {
-    return !algorithm->power_of_two || (ranks & (ranks - 1)) == 0;
+    const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+
+    return nf_coll_fits(algorithm, &args, NULL) == NF_OK;
 }
 
 void nf_group_force_those_of(struct nf_group *group,

@@ -270,6 +270,11 @@ static enum nf_status run_receive(struct nf_exec *exec, uint32_t self)
         finish_step(exec, self);
         return NF_OK;
     }
+    if (exec->call.layout.pairs) {
+        nf_exec_keep_pairs(exec, self);
+        finish_step(exec, self);
+        return NF_OK;
+    }
     if (step->keep)
         keep_car(exec, self);
     if (step->action == NF_COLL_COPY)
@@ -289,7 +294,8 @@ static void set_up_items(struct nf_exec *exec)
     for (uint32_t i = 0; i < exec->plan->items; i++) {
         uint64_t first, count;
 
-        if (call->src_own && i != exec->plan->rank)
+        if (call->layout.pairs ? i / exec->plan->args.ranks != exec->plan->rank
+                               : call->src_own && i != exec->plan->rank)
             continue;
         nf_exec_item_place(exec, i, &first, &count);
         exec->items[i].value =
@@ -324,17 +330,6 @@ static bool reserve(struct nf_exec *exec)
     return true;
 }
 
-/* The root knows all, another one its own. */
-static void set_up_sizes(struct nf_exec *exec)
-{
-    const struct nf_exec_layout *layout = &exec->call.layout;
-
-    for (uint32_t i = 0; exec->sizes != NULL && i < exec->plan->items; i++)
-        exec->sizes[i] = layout->counts != NULL  ? layout->counts[i]
-                         : i == exec->plan->rank ? layout->elements
-                                                 : NF_SIZE_UNKNOWN;
-}
-
 enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
                             const struct nf_exec_call *call,
                             const struct nf_head *head, struct nf_mesh *mesh)
@@ -351,7 +346,7 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
     };
     if (!reserve(exec))
         return NF_ERR_NOMEM;
-    set_up_sizes(exec);
+    nf_exec_set_up_sizes(exec);
     set_up_items(exec);
     if (plan->rank == plan->args.root)
         exec->window = plan->algorithm->window;
@@ -389,6 +384,8 @@ bool nf_exec_fini(struct nf_exec *exec)
         return true;
     for (uint32_t i = 0; i < exec->nheld && !exec->done; i++)
         safe = own(exec->held[i]) && safe;
+    for (uint32_t i = 0; exec->call.layout.pairs && i < exec->plan->items; i++)
+        nf_blob_unref(exec->items[i].owner);
     /* lent bytes may lie in other messages: only now may those go */
     for (uint32_t i = 0; i < exec->nheld; i++)
         nf_blob_unref(exec->held[i]);

@@ -14,6 +14,12 @@
  *  a member its own.  Messages with blocks that the receiver may not know follow
  *  a message with their sizes; empty ones are not sent.
  *
+ *  Blocks of pairs are moved: a member that has sent one on has it no more, and
+ *  a message lives as long as a block of it is still here.  So a member holds,
+ *  beyond the user's buffers, the blocks of others that rest with it (less than
+ *  3/2 P of them while members are in step, at most V of its schedule if one
+ *  does not read what others send) and 56 bytes for each of the P^2 pairs.
+ *
  *  A root whose algorithm has a window takes up its steps in order, so many at
  *  once; who is to send it a large block that it has not taken up is to be held
  *  back (nf_exec_holds_back). */
@@ -29,6 +35,10 @@ struct nf_exec_layout {
     bool blocks;           /**< items are blocks of ranks, not segments */
     const size_t *counts;  /**< blocks of different sizes: [P] */
     const size_t *offsets; /**< [P] with counts */
+    bool pairs; /**< items are blocks from a rank to a rank; counts and offsets
+                     are of those for this member */
+    const size_t *send_counts;  /**< [P] pairs with counts: of the blocks that */
+    const size_t *send_offsets; /**< [P] are this member's */
     bool varies; /**< the sizes of blocks are not known to all members: counts
                       are given at the root; elsewhere elements is this
                       member's */

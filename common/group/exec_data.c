@@ -7,12 +7,39 @@
 /* Messages below this are copied: cheaper than to watch over their memory. */
 enum { COPY_BYTES = 1024 };
 
+/* A block from a rank to a rank: where it is, if it is this member's, in what
+ * this member sends. */
+static void pair_place(const struct nf_exec *exec, uint32_t item,
+                       uint64_t *first_p, uint64_t *count_p)
+{
+    const struct nf_exec_layout *layout = &exec->call.layout;
+    uint32_t from = item / exec->plan->args.ranks;
+    uint32_t to = item % exec->plan->args.ranks;
+    bool out = from == exec->plan->rank, in = to == exec->plan->rank;
+
+    *first_p = 0;
+    *count_p = layout->elements;
+    if (layout->varies && out) {
+        *first_p = layout->send_offsets[to];
+        *count_p = layout->send_counts[to];
+    } else if (layout->varies && in) {
+        *first_p = layout->offsets[from];
+        *count_p = layout->counts[from];
+    } else if (layout->varies) {
+        *count_p = exec->sizes != NULL ? exec->sizes[item] : 0;
+    } else if (out || in) {
+        *first_p = layout->elements * (out ? to : from);
+    }
+}
+
 void nf_exec_item_place(const struct nf_exec *exec, uint32_t item,
                         uint64_t *first_p, uint64_t *count_p)
 {
     const struct nf_exec_layout *layout = &exec->call.layout;
 
-    if (exec->sizes != NULL) {
+    if (layout->pairs) {
+        pair_place(exec, item, first_p, count_p);
+    } else if (exec->sizes != NULL) {
         *first_p = layout->offsets != NULL ? layout->offsets[item] : 0;
         *count_p = exec->sizes[item];
     } else if (layout->counts != NULL) {
@@ -35,11 +62,25 @@ size_t nf_exec_item_bytes(const struct nf_exec *exec, uint32_t item)
     return (size_t)count * exec->elem_bytes;
 }
 
-/* Where the item is to be in the end, or NULL. */
+static uint8_t *home_of_pair(const struct nf_exec *exec, uint32_t item)
+{
+    const struct nf_exec_layout *layout = &exec->call.layout;
+    uint32_t from = item / exec->plan->args.ranks;
+    uint8_t *home = exec->call.home;
+
+    if (item % exec->plan->args.ranks != exec->plan->rank || home == NULL)
+        return NULL;
+    return home + exec->elem_bytes * (layout->varies ? layout->offsets[from]
+                                                     : layout->elements * from);
+}
+
 uint8_t *nf_exec_home_of(const struct nf_exec *exec, uint32_t item)
 {
     uint8_t *home = exec->call.home;
     uint64_t first, count;
+
+    if (exec->call.layout.pairs)
+        return home_of_pair(exec, item);
 
     if (home == NULL || (exec->call.home_own && item != exec->plan->rank))
         return NULL;
@@ -168,7 +209,8 @@ struct nf_blob *nf_exec_payload(struct nf_exec *exec, uint32_t self,
         region.data == region.owner->data &&
         region.bytes == region.owner->bytes)
         return nf_blob_ref(region.owner);
-    if (!region.whole || region.bytes < COPY_BYTES)
+    if (!region.whole || region.bytes < COPY_BYTES ||
+        (exec->call.layout.pairs && region.owner != NULL))
         return pack(exec, self, region.bytes);
     blob = nf_blob_wrap((void *)(uintptr_t)region.data, (size_t)region.bytes,
                         exec->wire, NULL);
@@ -177,4 +219,60 @@ struct nf_blob *nf_exec_payload(struct nf_exec *exec, uint32_t self,
         lend(exec, self);
     }
     return blob;
+}
+
+void nf_exec_set_up_sizes(struct nf_exec *exec)
+{
+    const struct nf_exec_layout *layout = &exec->call.layout;
+    uint32_t ranks = exec->plan->args.ranks, rank = exec->plan->rank;
+
+    for (uint32_t i = 0; exec->sizes != NULL && i < exec->plan->items; i++) {
+        uint64_t size = NF_SIZE_UNKNOWN;
+
+        if (layout->pairs && i / ranks == rank)
+            size = layout->send_counts[i % ranks];
+        else if (layout->pairs && i % ranks == rank)
+            size = layout->counts[i / ranks];
+        else if (!layout->pairs && layout->counts != NULL)
+            size = layout->counts[i];
+        else if (!layout->pairs && i == rank)
+            size = layout->elements;
+        exec->sizes[i] = size;
+    }
+}
+
+/* ------------------------------------------------------------------- pairs */
+
+void nf_exec_keep_pairs(struct nf_exec *exec, uint32_t self)
+{
+    struct nf_blob *blob = exec->arrived[self];
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
+    const uint8_t *from = blob->data;
+    uint32_t i;
+
+    while (nf_exec_walk_next(&walk, &i)) {
+        struct nf_exec_item *item = &exec->items[i];
+        size_t bytes = nf_exec_item_bytes(exec, i);
+        uint8_t *home = nf_exec_home_of(exec, i);
+
+        if (home != NULL && bytes > 0)
+            memcpy(home, from, bytes);
+        item->value = home != NULL ? home : from;
+        item->owner = home != NULL ? NULL : nf_blob_ref(blob);
+        from += bytes;
+    }
+    nf_blob_unref(blob);
+    exec->arrived[self] = NULL;
+}
+
+void nf_exec_drop_pairs(struct nf_exec *exec, uint32_t self)
+{
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
+    uint32_t i;
+
+    while (nf_exec_walk_next(&walk, &i)) {
+        nf_blob_unref(exec->items[i].owner);
+        exec->items[i].owner = NULL;
+        exec->items[i].value = NULL;
+    }
 }

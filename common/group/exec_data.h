@@ -23,6 +23,14 @@ void nf_exec_item_place(const struct nf_exec *exec, uint32_t item,
 size_t nf_exec_item_bytes(const struct nf_exec *exec, uint32_t item);
 /** Where the item is to be in the end, or NULL. */
 uint8_t *nf_exec_home_of(const struct nf_exec *exec, uint32_t item);
+/** What this member knows of the sizes of blocks at first: the root all, another
+ *  one its own; pairs: those from it and those for it. */
+void nf_exec_set_up_sizes(struct nf_exec *exec);
+/** Pairs: the blocks that have come with step @p self go home, or stay in their
+ *  message until they are sent on. */
+void nf_exec_keep_pairs(struct nf_exec *exec, uint32_t self);
+/** Pairs: what step @p self has sent is here no more. */
+void nf_exec_drop_pairs(struct nf_exec *exec, uint32_t self);
 /** Bytes of the message of @p step; 0: it is not sent. */
 uint64_t nf_exec_step_bytes(const struct nf_exec *exec,
                             const struct nf_plan_step *step);

@@ -78,6 +78,8 @@ enum nf_status nf_exec_send_step(struct nf_exec *exec, uint32_t self)
         return NF_ERR_NOMEM;
     status = send_head(exec, step, step->first_item, payload, bytes);
     nf_blob_unref(payload);
+    if (exec->call.layout.pairs)
+        nf_exec_drop_pairs(exec, self);
     return status;
 }
 

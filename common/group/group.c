@@ -41,8 +41,10 @@ static enum nf_status take_plan(struct nf_group *group,
 {
     uint32_t slot = plan_slot(choice, root);
     struct nf_plan *plan = group->plans[slot];
-    struct nf_coll_args args = { group->ranks, root, choice->segments,
-                                 group->hosts };
+    struct nf_coll_args args = { .ranks = group->ranks,
+                                 .root = root,
+                                 .segments = choice->segments,
+                                 .hosts = group->hosts };
     enum nf_status status;
 
     if (plan == NULL || plan->algorithm != choice->algorithm ||
@@ -110,8 +112,10 @@ static void end_request(struct nf_request *request, enum nf_status status)
     request->plan = NULL;
     nf_free(request->input);
     nf_free(request->offsets);
+    nf_free(request->send_offsets);
     request->input = NULL;
     request->offsets = NULL;
+    request->send_offsets = NULL;
 }
 
 void nf_group_drop_request(struct nf_request *request)
@@ -122,6 +126,7 @@ void nf_group_drop_request(struct nf_request *request)
         end_request(request, NF_ERR_INTERRUPTED);
     nf_free(request->input); /* of a call with nothing to do */
     nf_free(request->offsets);
+    nf_free(request->send_offsets);
     if (group->spare == NULL)
         group->spare = request;
     else

@@ -5,6 +5,7 @@
  *
  *  group.c  calls, messages      watch.c   deaths, silence, giving up
  *  calls.c  the operations       shrink.c  a group of the survivors
+ *  blocking.c  their blocking forms
  *  choose.c which algorithm      open.c    making groups
  *  early.c  messages of calls to come */
 #include "common/coll/rules.h"
@@ -68,6 +69,7 @@ struct nf_request {
     enum nf_status status; /**< NF_WAIT while under way */
     void *input;           /**< a copy of it, or NULL */
     size_t *offsets;       /**< if the user gave none */
+    size_t *send_offsets;  /**< likewise */
 };
 
 struct nf_choice_query {

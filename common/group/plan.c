@@ -22,7 +22,8 @@ void nf_plan_destroy(struct nf_plan *plan)
 
 /* Of blocks of different sizes the root knows all, and each rank its own.  A
  * message of one block between the root and its rank needs no words; of several
- * not even the root should have to believe the sum. */
+ * not even the root should have to believe the sum.  Of an all-to-all each rank
+ * knows its own blocks, and those for it. */
 static bool must_list(const struct nf_plan *plan,
                       const struct nf_coll_message *message)
 {
@@ -30,10 +31,14 @@ static bool must_list(const struct nf_plan *plan,
     const struct nf_coll_span *spans = &plan->spans[message->first_span];
     uint32_t blocks = 0;
 
-    if ((op != NF_COLL_GATHER && op != NF_COLL_SCATTER) || message->nspans == 0)
+    if ((op != NF_COLL_GATHER && op != NF_COLL_SCATTER &&
+         op != NF_COLL_ALLTOALL) ||
+        message->nspans == 0)
         return false;
     for (uint32_t i = 0; i < message->nspans; i++)
         blocks += spans[i].count;
+    if (op == NF_COLL_ALLTOALL)
+        return blocks > 1 || spans[0].first % plan->args.ranks != message->dst;
     if (op == NF_COLL_GATHER)
         return blocks > 1 || message->dst != plan->args.root;
     return blocks > 1 || spans[0].first != message->dst;

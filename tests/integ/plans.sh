@@ -26,7 +26,7 @@ while read -r plan; do
 done < names
 
 # --- the goldens, line by line
-# All-to-all has no algorithms yet.
+# All-to-all is printed in another way, below.
 grep -v '^#\|^alltoall' "$golden" | cut -f 1-4 | uniq > plans
 while IFS=$'\t' read -r plan ranks root k; do
     timeout 10 "$NF" plan "${plan%%.*}" "${plan#*.}" --ranks "$ranks" \
@@ -36,6 +36,56 @@ grep -v '^#\|^alltoall' "$golden" > want
 check "all $(wc -l < plans) plans of the goldens are printed as they are there" \
     cmp got want
 check "and nothing is said of them" cmp err /dev/null
+
+# --- all-to-all: step, source, destination, way, blocks
+grep '^alltoall' "$golden" | cut -f 1-2 | uniq > plans
+while IFS=$'\t' read -r plan ranks; do
+    timeout 10 "$NF" plan alltoall "${plan#*.}" --ranks "$ranks" ||
+        echo "status $?"
+done < plans > got 2> err
+grep '^alltoall' "$golden" | awk -F '\t' '{
+    printf "%d %d %d", $5, $6, $7
+    n = split($8, items, ",")
+    for (i = 1; i <= n; i++)
+        printf " %d>%d", items[i] / $2, items[i] % $2
+    print "" }' > want
+check "all-to-all: all $(wc -l < plans) plans of the goldens" cmp got want
+check "all-to-all: nothing is said of them" cmp err /dev/null
+run plan alltoall mdh --shape 1x3 --check
+cat > want << 'END'
+0 0 2 @1+2 0>2
+0 2 0 @1+1 2>0 2>1
+1 0 1 @1+1 0>1 2>1
+1 1 2 @1+1 1>2
+2 1 0 @1-1 1>0
+# each block is delivered once
+# steps 3, V 5, V_contended 5
+# messages 5, blocks 7; of one rank: messages 2, peers 2, blocks held 4
+# messages on a channel: at most 1 (as it must be)
+# step 0: messages 2, largest 2; on a channel: messages 1, blocks 2
+# step 1: messages 2, largest 2; on a channel: messages 1, blocks 2
+# step 2: messages 1, largest 1; on a channel: messages 1, blocks 1
+END
+check "all-to-all: routes, and what a torus carries" cmp out want
+for plan in naive dh cdh khop bruck_grid pairwise_grid; do
+    run plan alltoall $plan --shape 4x2x6 --check
+    same "$plan on 4 x 2 x 6: exit status" "$rc" 0
+done
+run plan alltoall dh --shape 6x6 --check --json
+same "Double-Hop of 6 x 6: V" "$(json load.volume_blocks)" 108
+same "Double-Hop of 6 x 6: on a channel" "$(json load.channel_messages)" 1
+run plan alltoall pairwise_shift --shape 6x6 --check
+check "pairwise on 6 x 6 meets itself" grep -q \
+    '^# messages on a channel: at most 2 (not promised)$' out
+run plan alltoall mixed --ranks 13 --radices 3x3x2 --check
+check "radices 3 x 3 x 2 of 13" grep -q '^# steps 5, V 19,' out
+run plan alltoall bruck --ranks 27 --radix 3 --check
+check "radix 3 of 27" grep -q '^# steps 6, V 54,' out
+run plan alltoall naive --ranks 6 --count 0 --check
+check "all-to-all of nothing: no messages" \
+    test -z "$(grep -v '^#' "$work/out")"
+run plan alltoall mdh --ranks 1
+check "all-to-all of one: no messages" out_empty
 
 # --- two levels, neighbours sharing hosts
 for op in bcast reduce allreduce barrier; do
@@ -52,8 +102,8 @@ same "no ranks a host: exit status" "$rc" 2
 while read -r plan; do
     for ranks in 1 2 7 16 64; do
         run plan "${plan%%.*}" "${plan#*.}" --ranks $ranks --check --json
-        if [ "$rc" = 2 ] && err_says 'wants 2, 4, 8'; then
-            continue # for P = 2^n only
+        if [ "$rc" = 2 ] && err_says 'wants (2, 4, 8|even|a shape)'; then
+            continue # not for this P
         fi
         if [ "$rc" != 0 ] || [ "$(json checked)" != true ] || [ -s err ]; then
             fail "$plan with $ranks ranks: status $rc"
@@ -124,6 +174,34 @@ done
 refuse "a bad count" "--count -1" plan bcast kseg --ranks 4 --count -1
 refuse "P that is not 2\^n" "wants 2, 4, 8" \
     plan allgather rec_doubling --ranks 6
+refuse "odd sides by Double-Hop" "even sides, not 5" \
+    plan alltoall dh --shape 4x5
+refuse "Split-and-Merge without a shape" "shape of two odd sides" \
+    plan alltoall split_merge --ranks 25
+refuse "Split-and-Merge of an even side" "shape of two odd sides" \
+    plan alltoall split_merge --shape 5x6
+refuse "another number of ranks than the shape's" "has 12 ranks, not 13" \
+    plan alltoall naive --shape 3x4 --ranks 13
+for bad in "" x 3x 3xx4 0x4 4x-1 3,4 5000 1x1x1x1x1x1x1x1x1x1x1x1x2 3x4y; do
+    refuse "a shape of \"$bad\"" "--shape" plan alltoall naive --shape "$bad"
+done
+refuse "a shape of too many ranks" "at most 4096" \
+    plan alltoall naive --shape 100x100
+refuse "a shape of a broadcast" "only for alltoall" \
+    plan bcast flat --shape 3x4
+refuse "radices that are too few" "product is 13" \
+    plan alltoall mixed --ranks 13 --radices 3x3
+refuse "radices that are too many" "none too many" \
+    plan alltoall mixed --ranks 4 --radices 2x2x2
+refuse "radices where there are none" "only for alltoall mixed" \
+    plan alltoall bruck --ranks 4 --radices 2x2
+refuse "a radix where there is none" "has none" \
+    plan alltoall mdh --ranks 4 --radix 2
+for bad in 0 1 4097 x; do
+    refuse "radix $bad" "radix" plan alltoall bruck --ranks 9 --radix $bad
+done
+refuse "more blocks than can be written" "more blocks than" \
+    plan alltoall naive --ranks 1024
 refuse "an argument too many" 'unexpected argument "x"' \
     plan bcast flat x --ranks 4
 refuse "an unknown option" "--rank" plan bcast flat --rank 4

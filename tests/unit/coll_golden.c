@@ -106,6 +106,7 @@ static bool agrees(const struct plan *plan, const char *want)
 
 static bool parse(const char *line, struct plan *plan_p)
 {
+    *plan_p = (struct plan){ .args.ranks = 0 };
     return line[0] != '#' &&
            sscanf(line, "%63s %u %u %u", plan_p->name, &plan_p->args.ranks,
                   &plan_p->args.root, &plan_p->args.segments) == 4;

@@ -51,8 +51,9 @@ struct coll_values_count coll_values_sweep(enum nf_coll_op op)
 
             for (size_t i = 0; can(algorithm, p) && i < nroots * nks; i++)
                 check_one(algorithm,
-                          &(struct nf_coll_args){ p, roots[i / nks],
-                                                  ks[i % nks], NULL },
+                          &(struct nf_coll_args){ .ranks = p,
+                                                  .root = roots[i / nks],
+                                                  .segments = ks[i % nks] },
                           &count);
         }
     }
@@ -189,6 +190,8 @@ struct coll_values_count coll_values_parts(enum nf_coll_op op)
         for (uint32_t p = 7; p <= 8; p++)
             if (nf_coll_table[a]->op == op && can(nf_coll_table[a], p))
                 check_parts(nf_coll_table[a],
-                            &(struct nf_coll_args){ p, 2, 3, NULL }, &count);
+                            &(struct nf_coll_args){
+                                .ranks = p, .root = 2, .segments = 3 },
+                            &count);
     return count;
 }

@@ -238,6 +238,33 @@ static bool is_root(const struct round *round)
     return round->call.root == round->rank;
 }
 
+static bool varies(enum nf_call_kind kind, uint64_t number)
+{
+    return kind == NF_CALL_REDUCE_SCATTER ||
+           ((kind == NF_CALL_GATHER || kind == NF_CALL_SCATTER ||
+             kind == NF_CALL_ALLGATHER || kind == NF_CALL_ALLTOALL) &&
+            number % 3 == 0);
+}
+
+/* All-to-all: elements from one rank to another.  The same both ways, so that
+ * it can be done in place. */
+static size_t pair_count(size_t count, bool differ, uint32_t a, uint32_t b)
+{
+    return differ ? (count + (a + b) * 3) % 11 : count;
+}
+
+/* Where the block of the other rank for this one begins in what that sends. */
+static size_t pair_offset(const struct round *round, size_t count,
+                          uint32_t other)
+{
+    bool differ = varies(round->call.kind, round->number);
+    size_t offset = 0;
+
+    for (uint32_t to = 0; to < round->rank; to++)
+        offset += pair_count(count, differ, other, to);
+    return offset;
+}
+
 /* Elements of the result, and which. */
 static struct matrix result_of(const struct round *round, uint64_t number,
                                size_t i)
@@ -262,6 +289,12 @@ static struct matrix result_of(const struct round *round, uint64_t number,
         while (i >= round->offsets[block] + round->counts[block])
             block++;
         return element(number, block, i - round->offsets[block]);
+    case NF_CALL_ALLTOALL:
+        while (i >= round->offsets[block] + round->counts[block])
+            block++;
+        return element(number, block,
+                       pair_offset(round, round->call.count, block) + i -
+                           round->offsets[block]);
     default:
         return fold(round, number, round->ranks, i);
     }
@@ -282,14 +315,6 @@ static bool has_result(const struct round *round)
     }
 }
 
-static bool varies(enum nf_call_kind kind, uint64_t number)
-{
-    return kind == NF_CALL_REDUCE_SCATTER ||
-           ((kind == NF_CALL_GATHER || kind == NF_CALL_SCATTER ||
-             kind == NF_CALL_ALLGATHER) &&
-            number % 3 == 0);
-}
-
 /* Sizes of send and recv, in elements. */
 static void sizes(const struct round *round, size_t total, size_t *send_p,
                   size_t *recv_p)
@@ -305,6 +330,8 @@ static void sizes(const struct round *round, size_t total, size_t *send_p,
         *send_p = own;
         *recv_p = total;
     }
+    if (kind == NF_CALL_ALLTOALL)
+        *send_p = *recv_p = total;
     if (kind == NF_CALL_BARRIER)
         *send_p = *recv_p = 0;
 }
@@ -321,6 +348,7 @@ static bool may_be_in_place(const struct round *round)
     case NF_CALL_ALLREDUCE:
     case NF_CALL_SCAN:
     case NF_CALL_EXSCAN:
+    case NF_CALL_ALLTOALL:
         return true;
     default:
         return false;
@@ -369,11 +397,21 @@ static void set_call(struct round *round, uint64_t number, size_t count)
 
     for (uint32_t r = 0; r < round->ranks; r++) {
         round->counts[r] = differ ? (count + r * 3) % 11 : count;
+        if (call->kind == NF_CALL_ALLTOALL)
+            round->counts[r] = pair_count(count, differ, r, round->rank);
         round->offsets[r] = total;
         total += round->counts[r];
     }
     call->count = differ ? round->counts[round->rank] : count;
-    if (differ) {
+    if (call->kind == NF_CALL_ALLTOALL) {
+        call->count = count; /* not used if they differ */
+        call->varies = differ;
+        call->counts = call->send_counts = round->counts;
+        if (number % 2 == 0)
+            call->offsets = round->offsets;
+        if (number % 4 == 0)
+            call->send_offsets = round->offsets;
+    } else if (differ) {
         bool all = call->kind == NF_CALL_REDUCE_SCATTER ||
                    call->kind == NF_CALL_ALLGATHER;
 
@@ -395,6 +433,7 @@ void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
     memset(round, 0, sizeof(*round));
     round->rank = rank;
     round->ranks = ranks;
+    round->number = number;
     call->kind = kind;
     call->root = (uint32_t)(number % ranks);
     call->op = uneven ? ROUND_MULTIPLY : NF_SUM;
@@ -434,9 +473,7 @@ void round_make(struct round *round, uint32_t rank, uint32_t ranks,
     enum nf_call_kind kind;
     size_t count;
 
-    do
-        kind = (enum nf_call_kind)nf_rng_below(&rng, NF_CALL_BARRIER + 1);
-    while (kind == NF_CALL_ALLTOALL);
+    kind = (enum nf_call_kind)nf_rng_below(&rng, NF_CALL_BARRIER + 1);
     count = (size_t)nf_rng_below(&rng, nf_rng_below(&rng, 4) == 0 ? 900 : 20);
     round_make_kind(round, rank, ranks, number, kind, count);
 }
@@ -516,8 +553,10 @@ void draw_algorithms(struct nf_rng *rng, uint32_t ranks, char *text,
 
         for (size_t i = 0; nf_coll_table[i] != NULL; i++)
             if ((int)nf_coll_table[i]->op == op &&
-                (!nf_coll_table[i]->power_of_two ||
-                 (ranks & (ranks - 1)) == 0) &&
+                nf_coll_fits(
+                    nf_coll_table[i],
+                    &(struct nf_coll_args){ .ranks = ranks, .segments = 1 },
+                    NULL) == NF_OK &&
                 nf_rng_below(rng, ++seen) == 0)
                 drawn = nf_coll_table[i];
         if (drawn == NULL)

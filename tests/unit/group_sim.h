@@ -41,6 +41,7 @@ struct round {
     void *want;        /* what recv is to be */
     size_t recv_bytes;
     size_t counts[FAKE_MEMBERS_MAX], offsets[FAKE_MEMBERS_MAX];
+    uint64_t number;
 };
 
 /* The operator of 2 x 2 matrices, which does not commute, and its type; to be

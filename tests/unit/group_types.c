@@ -404,6 +404,70 @@ static uint8_t *all_of(int type, uint32_t ranks, size_t count)
     return all;
 }
 
+static unsigned exchange_once(struct nf_group *group, int type, size_t count)
+{
+    uint32_t rank = nf_group_rank(group), ranks = nf_group_size(group);
+    size_t block = count * element_bytes[type];
+    uint8_t *send = malloc(ranks * block + 1),
+            *want = malloc(ranks * block + 1);
+    uint8_t *recv = calloc(ranks * block + 1, 1);
+    struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                            .send = send,
+                            .recv = recv,
+                            .count = count,
+                            .type = type };
+    unsigned bad = 0;
+
+    for (uint32_t r = 0; r < ranks; r++) {
+        fill(type, send + r * block, count, rank * ranks + r);
+        fill(type, want + r * block, count, r * ranks + rank);
+    }
+    if (carry_out(group, &call) != NF_OK)
+        bad += complain(group, "fails", &call);
+    else if (memcmp(recv, want, ranks * block) != 0)
+        bad += complain(group, "wrong result", &call);
+    free(send);
+    free(want);
+    free(recv);
+    return bad;
+}
+
+/* Blocks of different sizes, some of them empty. */
+static unsigned exchange_unequal(struct nf_group *group, int type, size_t count)
+{
+    uint32_t rank = nf_group_rank(group), ranks = nf_group_size(group);
+    size_t most = ranks * (count + 1) * element_bytes[type];
+    uint8_t *send = malloc(most), *want = malloc(most);
+    uint8_t *recv = calloc(most, 1), *out = send, *in = want;
+    size_t *counts = calloc(2 * ranks, sizeof(*counts));
+    struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                            .send = send,
+                            .recv = recv,
+                            .counts = counts,
+                            .send_counts = counts + ranks,
+                            .varies = 1,
+                            .type = type };
+    unsigned bad = 0;
+
+    for (uint32_t r = 0; r < ranks; r++) {
+        counts[r] = (3 * r + 5 * rank) % 4 * count / 3;
+        counts[ranks + r] = (3 * rank + 5 * r) % 4 * count / 3;
+        fill(type, in, counts[r], r * ranks + rank);
+        fill(type, out, counts[ranks + r], rank * ranks + r);
+        in += counts[r] * element_bytes[type];
+        out += counts[ranks + r] * element_bytes[type];
+    }
+    if (carry_out(group, &call) != NF_OK)
+        bad += complain(group, "fails", &call);
+    else if (memcmp(recv, want, (size_t)(in - want)) != 0)
+        bad += complain(group, "wrong result", &call);
+    free(send);
+    free(want);
+    free(recv);
+    free(counts);
+    return bad;
+}
+
 static unsigned move_once(struct nf_group *group, enum nf_call_kind kind,
                           int type, size_t count)
 {
@@ -452,6 +516,10 @@ unsigned group_types_move(struct nf_group *group)
         for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
             for (size_t c = 0; c < 3 && bad == 0; c++)
                 bad += move_once(group, kinds[k], type, counts[c]);
+    for (int type = 0; type < TYPES; type++)
+        for (size_t c = 0; c < 3 && bad == 0; c++)
+            bad += exchange_once(group, type, counts[c]) +
+                   exchange_unequal(group, type, counts[c]);
     return bad;
 }
 
@@ -473,6 +541,9 @@ unsigned group_types_count(struct nf_group *group, enum nf_call_kind kind,
     case NF_CALL_SCATTER:
     case NF_CALL_ALLGATHER:
         return move_once(group, kind, NF_ELEM_UINT8, count);
+    case NF_CALL_ALLTOALL:
+        return exchange_once(group, NF_ELEM_UINT8, count) +
+               exchange_unequal(group, NF_ELEM_UINT8, count);
     case NF_CALL_BARRIER:
         return nf_barrier(group) != NF_OK;
     default:

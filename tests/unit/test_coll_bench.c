@@ -90,6 +90,9 @@ static void move_by_hand(struct hand *h)
                 memcpy(h->recv[r], h->send[0] + r * bytes, bytes);
             else if (op == NF_COLL_GATHER && r == 0)
                 memcpy(h->recv[0] + from * bytes, h->send[from], bytes);
+            else if (op == NF_COLL_ALLTOALL)
+                memcpy(h->recv[r] + from * bytes, h->send[from] + r * bytes,
+                       bytes);
             else if (op == NF_COLL_ALLGATHER) {
                 nf_coll_segment(bytes, h->ranks, from, &first, &count);
                 memcpy(h->recv[r] + first, h->send[from], count);
@@ -112,6 +115,7 @@ static void right_results_are_right_and_others_wrong(void)
         NF_COLL_BCAST,          NF_COLL_REDUCE,    NF_COLL_ALLREDUCE,
         NF_COLL_REDUCE_SCATTER, NF_COLL_ALLGATHER, NF_COLL_SCAN,
         NF_COLL_EXSCAN,         NF_COLL_GATHER,    NF_COLL_SCATTER,
+        NF_COLL_ALLTOALL,
     };
     static const uint64_t sizes[] = { 8, 24, 800, 4096 };
 

@@ -69,7 +69,15 @@ struct run {
 static bool of_blocks(enum nf_coll_op op)
 {
     return op == NF_COLL_REDUCE_SCATTER || op == NF_COLL_ALLGATHER ||
-           op == NF_COLL_GATHER || op == NF_COLL_SCATTER;
+           op == NF_COLL_GATHER || op == NF_COLL_SCATTER ||
+           op == NF_COLL_ALLTOALL;
+}
+
+static bool fits(const struct nf_coll_algorithm *algorithm, uint32_t ranks)
+{
+    const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+
+    return nf_coll_fits(algorithm, &args, NULL) == NF_OK;
 }
 
 static bool combines(enum nf_coll_op op)
@@ -101,6 +109,9 @@ static void set_buffers(struct run *run, uint32_t r, struct nf_exec_call *call)
         call->src = run->send[r];
         call->src_own = true;
         call->home = op == NF_COLL_ALLGATHER || root ? run->recv[r] : NULL;
+    } else if (op == NF_COLL_ALLTOALL) {
+        call->src = run->send[r];
+        call->home = run->recv[r];
     } else if (op != NF_COLL_BARRIER) {
         call->src = run->send[r];
         if (run->in_place) {
@@ -132,7 +143,8 @@ static bool start(struct run *run)
             .type = NF_ELEM_USER,
             .op = combines(run->algorithm->op) ? NF_OPERATOR_USER : -1,
             .layout = { .elements = run->elements,
-                        .blocks = of_blocks(run->algorithm->op) },
+                        .blocks = of_blocks(run->algorithm->op),
+                        .pairs = run->algorithm->op == NF_COLL_ALLTOALL },
         };
 
         if (run->algorithm->order == NF_ORDER_COMMUTATIVE &&
@@ -273,6 +285,10 @@ static bool expected(const struct run *run, uint32_t r, uint64_t i,
     case NF_COLL_SCATTER:
         *m = input(root, run->elements * r + i);
         return i < run->elements;
+    case NF_COLL_ALLTOALL:
+        *m = input((uint32_t)(i / run->elements),
+                   run->elements * r + i % run->elements);
+        return true;
     default:
         return false;
     }
@@ -343,7 +359,9 @@ static unsigned try_sizes(const struct nf_coll_algorithm *algorithm,
 
     for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++)
         for (size_t k = 0; k < sizeof(ks) / sizeof(*ks); k++) {
-            struct nf_coll_args args = { ranks, root, ks[k], NULL };
+            struct nf_coll_args args = { .ranks = ranks,
+                                         .root = root,
+                                         .segments = ks[k] };
 
             if (!has_k(algorithm) && k > 0)
                 break;
@@ -365,7 +383,7 @@ static unsigned try_algorithm(const struct nf_coll_algorithm *algorithm)
     for (size_t p = 0; p < sizeof(ranks) / sizeof(*ranks); p++) {
         uint32_t P = ranks[p];
 
-        if (algorithm->power_of_two && (P & (P - 1)) != 0)
+        if (!fits(algorithm, P))
             continue;
         bad += try_sizes(algorithm, P, 0, &seed);
         if (P > 1)
@@ -395,9 +413,11 @@ static void many_members_get_right_results(void)
         for (size_t p = 0; p < sizeof(ranks) / sizeof(*ranks); p++) {
             uint32_t P = ranks[p];
             const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
-            struct nf_coll_args args = { P, 0, has_k(algorithm) ? 3 : 1, NULL };
+            struct nf_coll_args args = { .ranks = P,
+                                         .segments = has_k(algorithm) ? 3 : 1 };
 
-            if (algorithm->power_of_two && (P & (P - 1)) != 0)
+            if (!fits(algorithm, P) ||
+                (P == 64 && algorithm->op == NF_COLL_ALLTOALL))
                 continue;
             CU_ASSERT(try_it(algorithm, args, 2, ++seed));
             args.root = P - 2;
@@ -414,18 +434,21 @@ static void large_vectors_are_right(void)
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
         const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
         uint64_t elements = of_blocks(algorithm->op) ? 5003 : 25013;
-        struct nf_coll_args args = { 4, 1, 7, NULL };
+        struct nf_coll_args args = { .ranks = 4, .root = 1, .segments = 7 };
 
-        CU_ASSERT(try_it(algorithm, args, elements, ++seed));
-        CU_ASSERT(try_it(algorithm, args, elements, ++seed));
-        args.ranks = 5;
-        if (!algorithm->power_of_two)
+        if (fits(algorithm, 4)) {
             CU_ASSERT(try_it(algorithm, args, elements, ++seed));
-        args = (struct nf_coll_args){ 3, 2, 16, NULL };
-        if (!algorithm->power_of_two && !of_blocks(algorithm->op))
+            CU_ASSERT(try_it(algorithm, args, elements, ++seed));
+        }
+        args.ranks = 5;
+        if (fits(algorithm, 5))
+            CU_ASSERT(try_it(algorithm, args, elements, ++seed));
+        args = (struct nf_coll_args){ .ranks = 3, .root = 2, .segments = 16 };
+        if (fits(algorithm, 3) && !of_blocks(algorithm->op))
             CU_ASSERT(try_it(algorithm, args, 100003, ++seed));
-        args = (struct nf_coll_args){ 16, 15, 12, NULL };
-        CU_ASSERT(try_it(algorithm, args, 1009, ++seed));
+        args = (struct nf_coll_args){ .ranks = 16, .root = 15, .segments = 12 };
+        if (fits(algorithm, 16))
+            CU_ASSERT(try_it(algorithm, args, 1009, ++seed));
     }
 }
 

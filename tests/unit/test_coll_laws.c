@@ -206,9 +206,10 @@ static uint64_t left_over(const struct nf_coll_algorithm *algorithm,
 static bool prunes(const struct nf_coll_algorithm *algorithm, uint32_t ranks,
                    uint64_t elements)
 {
-    const struct nf_coll_args args = { ranks, 0,
-                                       nf_coll_clamp_segments(elements, 3),
-                                       NULL };
+    const struct nf_coll_args args = {
+        .ranks = ranks,
+        .segments = nf_coll_clamp_segments(elements, 3),
+    };
     struct nf_schedule s;
     uint64_t want, got, messages, left;
     struct nf_error err;

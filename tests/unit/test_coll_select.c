@@ -127,7 +127,7 @@ static struct row row_of(const char *op, const char *golden_name,
 /* The k that the goldens print. */
 static uint32_t printed_k(const struct row *row, uint32_t ranks, uint32_t k)
 {
-    const struct nf_coll_args args = { ranks, 0, k, NULL };
+    const struct nf_coll_args args = { .ranks = ranks, .segments = k };
 
     if (row->printed != NULL || row->algorithm->items == NF_ITEMS_WHOLE ||
         row->algorithm->items == NF_ITEMS_NONE)

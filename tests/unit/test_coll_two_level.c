@@ -79,7 +79,10 @@ static void any_hosts_are_right(void)
                     uint32_t hosts[RANKS_MAX];
                     uint32_t count = draw_hosts(&rng, way, ranks, hosts);
                     struct nf_coll_args args = {
-                        ranks, (uint32_t)nf_rng_below(&rng, ranks), ks[k], hosts
+                        .ranks = ranks,
+                        .root = (uint32_t)nf_rng_below(&rng, ranks),
+                        .segments = ks[k],
+                        .hosts = hosts,
                     };
                     const struct nf_coll_algorithm *a = nf_coll_find(names[n]);
 
@@ -93,7 +96,7 @@ static void any_hosts_are_right(void)
 /* As many rounds as one level has, where every rank has a host of its own. */
 static void one_rank_a_host_is_one_level(void)
 {
-    const struct nf_coll_args args = { 13, 4, 6, NULL };
+    const struct nf_coll_args args = { .ranks = 13, .root = 4, .segments = 6 };
     struct nf_schedule two, one;
     struct nf_error err;
 

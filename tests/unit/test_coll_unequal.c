@@ -65,7 +65,9 @@ static void unequal_blocks_arrive_on_symbols(void)
     for (int n = 0; n < NAMES; n++)
         for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks++)
             for (uint32_t root = 0; root < ranks; root++) {
-                const struct nf_coll_args args = { ranks, root, 1, NULL };
+                const struct nf_coll_args args = { .ranks = ranks,
+                                                   .root = root,
+                                                   .segments = 1 };
                 uint64_t sizes[RANKS_MAX];
 
                 draw_sizes(&rng, ranks, sizes);
@@ -78,7 +80,7 @@ static void unequal_blocks_arrive_on_symbols(void)
  * carried. */
 static void wrong_sizes_are_noticed(void)
 {
-    const struct nf_coll_args args = { 5, 2, 1, NULL };
+    const struct nf_coll_args args = { .ranks = 5, .root = 2, .segments = 1 };
     const uint64_t sizes[] = { 3, 0, 1, 2, 4 }, less[] = { 3, 0, 1, 0, 4 };
 
     for (int n = 0; n < NAMES; n++) {
@@ -166,7 +168,9 @@ static void everybody_knows_the_sizes_it_needs(void)
         k.lists = 0;
         for (uint32_t ranks = 2; ranks <= 33; ranks++)
             for (uint32_t root = 0; root < ranks; root += 1 + ranks / 7) {
-                const struct nf_coll_args args = { ranks, root, 1, NULL };
+                const struct nf_coll_args args = { .ranks = ranks,
+                                                   .root = root,
+                                                   .segments = 1 };
 
                 follow(&k, nf_coll_find(names[n]), &args);
             }

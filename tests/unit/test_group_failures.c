@@ -214,10 +214,10 @@ static bool kill_at(struct sweep *sweep,
  * is for so many. */
 static void kill_everywhere(struct sweep *sweep)
 {
-    bool any = (sweep->ranks & (sweep->ranks - 1)) == 0;
+    const struct nf_coll_args args = { .ranks = sweep->ranks, .segments = 1 };
 
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
-        if (nf_coll_table[i]->power_of_two && !any)
+        if (nf_coll_fits(nf_coll_table[i], &args, NULL) != NF_OK)
             continue;
         for (uint32_t victim = 0; victim < sweep->ranks; victim++) {
             int at = sweep->death == AT_A_SEND ? -1 : 0;
@@ -459,8 +459,8 @@ static void lie(struct scene *scene, struct nf_rng *rng, uint32_t liar,
             .kind = (enum nf_control_kind)nf_rng_below(rng, NF_CONTROL_KINDS),
             .nonce = (uint32_t)nf_rng_below(rng, 4),
             .epoch = (uint32_t)nf_rng_below(rng, 4),
-            .state = (enum nf_control_state)nf_rng_below(
-                rng, NF_CONTROL_STATES),
+            .state =
+                (enum nf_control_state)nf_rng_below(rng, NF_CONTROL_STATES),
             .progress = (uint32_t)nf_rng_below(&more, 3),
             .bits = &bits,
             .awaits = (uint32_t)nf_rng_below(rng, 7),

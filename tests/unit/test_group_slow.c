@@ -12,7 +12,8 @@
 
 enum { TIMEOUT_US = 1000000, MS = 1000 };
 
-/* ------------------------------------------------------------ long transfers */
+/* ------------------------------------------------------------ long transfers
+ */
 
 /* Bytes take 40 us each: a vector of COUNT elements takes 2.6 s. */
 enum { RANKS = 5, COUNT = 4096, BYTE_NS = 40000 };
@@ -57,7 +58,9 @@ static void a_transfer_may_last_longer_than_the_time_out(void)
         const struct nf_coll_algorithm *a = nf_coll_table[i];
         bool segments = a->items == NF_ITEMS_SEGMENTS;
 
-        if (a->power_of_two)
+        if (nf_coll_fits(
+                a, &(struct nf_coll_args){ .ranks = RANKS, .segments = 1 },
+                NULL) != NF_OK)
             continue;
         for (int k = 1; k <= (segments ? 16 : 1); k += 15) {
             if (segments)
@@ -69,7 +72,8 @@ static void a_transfer_may_last_longer_than_the_time_out(void)
     }
 }
 
-/* ------------------------------------------------------------ slow operators */
+/* ------------------------------------------------------------ slow operators
+ */
 
 enum { PIECES = 150, PIECE = 1024, PIECE_MS = 10 };
 
@@ -112,10 +116,10 @@ static void *reduce_slowly(void *group_)
 /* Three time-outs of threads, in which each piece is taken in time. */
 static void a_slow_operator_is_no_failure(void)
 {
-    const struct nf_group_options options = {
-        .timeout_us = PIECES * PIECE_MS * MS / 3,
-        .algorithms = "reduce.chain.fd:k=150"
-    };
+    const struct nf_group_options options = { .timeout_us =
+                                                  PIECES * PIECE_MS * MS / 3,
+                                              .algorithms =
+                                                  "reduce.chain.fd:k=150" };
     struct nf_group *groups[2];
     pthread_t threads[2];
     struct nf_error err;
@@ -186,7 +190,8 @@ static void one_look_is_not_longer_than_one_slow_combining(void)
     sim_close(&sim);
 }
 
-/* ------------------------------------------------------------ slow consumers */
+/* ------------------------------------------------------------ slow consumers
+ */
 
 struct stream {
     struct group_sim sim;

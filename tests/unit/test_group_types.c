@@ -62,6 +62,13 @@ static unsigned run(uint32_t ranks, const char *algorithms,
     return bad;
 }
 
+static bool fits(const struct nf_coll_algorithm *algorithm, uint32_t ranks)
+{
+    const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+
+    return nf_coll_fits(algorithm, &args, NULL) == NF_OK;
+}
+
 static void all_types_are_right(void)
 {
     CU_ASSERT_EQUAL(run(4, "", NULL, 0), 0);
@@ -83,8 +90,10 @@ static void counts_that_nothing_divides_are_right(void)
 
         snprintf(forced, sizeof(forced), "%s%s", algorithm->name,
                  algorithm->items == NF_ITEMS_SEGMENTS ? ":k=7" : "");
-        CU_ASSERT_EQUAL(run(algorithm->power_of_two ? 4 : RANKS_MOST, forced,
-                            algorithm, BIG),
+        if (!fits(algorithm, RANKS_MOST) && !fits(algorithm, 4))
+            continue; /* there is no group of such a shape */
+        CU_ASSERT_EQUAL(run(fits(algorithm, RANKS_MOST) ? RANKS_MOST : 4,
+                            forced, algorithm, BIG),
                         0);
     }
     CU_ASSERT(runs > 60);

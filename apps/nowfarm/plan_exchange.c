@@ -1,0 +1,104 @@
+/* The schedules of all-to-all as text, and what they load a torus with. */
+#include "config.h"
+#include "apps/nowfarm/plan_exchange.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "apps/nowfarm/cli.h"
+
+int nf_read_sides(const char *option, const char *text,
+                  struct nf_coll_sides *sides_p)
+{
+    struct nf_coll_sides sides = { .count = 0 };
+    const char *at = text;
+
+    while (*at >= '0' && *at <= '9' && sides.count < NF_COLL_SIDES_MAX) {
+        char *end;
+        unsigned long side = strtoul(at, &end, 10);
+
+        if (side < 1 || side > NF_COLL_RANKS_MAX)
+            break;
+        sides.of[sides.count++] = (uint32_t)side;
+        at = end;
+        if (*at == '\0') {
+            *sides_p = sides;
+            return NF_EXIT_OK;
+        }
+        if (*at++ != 'x')
+            break;
+    }
+    return nf_usage_error("%s %s: want 1 to %d counts from 1 to %d with x "
+                          "between them, as 3x4",
+                          option, text, NF_COLL_SIDES_MAX, NF_COLL_RANKS_MAX);
+}
+
+void nf_print_exchange(uint32_t ranks, const struct nf_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->count; i++) {
+        const struct nf_coll_message *m = &schedule->messages[i];
+
+        printf("%u %u %u", m->round, m->src, m->dst);
+        if (m->hops != 0)
+            printf(" @%u%+d", m->side, m->hops);
+        for (uint32_t s = 0; s < m->nspans; s++) {
+            struct nf_coll_span span = schedule->spans[m->first_span + s];
+
+            for (uint32_t j = span.first; j < span.first + span.count; j++)
+                printf(" %u>%u", j / ranks, j % ranks);
+        }
+        putchar('\n');
+    }
+}
+
+static const char *demand(const struct nf_coll_algorithm *algorithm)
+{
+    return algorithm->one_each ? "as it must be" : "not promised";
+}
+
+void nf_print_load(const struct nf_coll_algorithm *algorithm,
+                   const struct nf_torus_load *load)
+{
+    printf("# each block is delivered once\n");
+    printf("# steps %u, V %" PRIu64 ", V_contended %" PRIu64 "\n", load->rounds,
+           load->volume, load->contended);
+    printf("# messages %" PRIu64 ", blocks %" PRIu64
+           "; of one rank: messages %u, peers %u, blocks held %" PRIu64 "\n",
+           load->messages, load->blocks, load->sends, load->peers, load->held);
+    printf("# messages on a channel: at most %u (%s)\n", load->channel_messages,
+           load->channel_messages == 1 ? demand(algorithm) : "not promised");
+    for (uint32_t i = 0; i < load->rounds; i++) {
+        const struct nf_torus_round *round = &load->each[i];
+
+        printf("# step %u: messages %u, largest %" PRIu64
+               "; on a channel: messages %u, blocks %" PRIu64 "\n",
+               i, round->messages, round->largest, round->channel_messages,
+               round->channel_blocks);
+    }
+}
+
+json_t *nf_load_json(const struct nf_coll_algorithm *algorithm,
+                     const struct nf_torus_load *load)
+{
+    json_t *each = json_array();
+
+    for (uint32_t i = 0; i < load->rounds; i++) {
+        const struct nf_torus_round *round = &load->each[i];
+
+        json_array_append_new(
+            each,
+            json_pack("{s:I, s:I, s:I, s:I}", "messages",
+                      (json_int_t)round->messages, "largest_blocks",
+                      (json_int_t)round->largest, "channel_messages",
+                      (json_int_t)round->channel_messages, "channel_blocks",
+                      (json_int_t)round->channel_blocks));
+    }
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "volume_blocks",
+        (json_int_t)load->volume, "contended_blocks",
+        (json_int_t)load->contended, "messages", (json_int_t)load->messages,
+        "blocks", (json_int_t)load->blocks, "rank_messages",
+        (json_int_t)load->sends, "rank_peers", (json_int_t)load->peers,
+        "rank_blocks", (json_int_t)load->held, "channel_messages",
+        (json_int_t)load->channel_messages, "channel_promised",
+        algorithm->one_each, "steps", each);
+}

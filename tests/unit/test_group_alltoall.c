@@ -1,0 +1,193 @@
+/* All-to-all between members: every algorithm with blocks of one size and of
+ * different ones, in place and not; and what members say of calls that do not
+ * go together. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+
+enum { RANKS = 4 };
+
+static const struct nf_group_options *options_of(const char *algorithm)
+{
+    static struct nf_group_options options;
+
+    options = (struct nf_group_options){ .timeout_us = 1000000,
+                                         .algorithms = algorithm };
+    return &options;
+}
+
+/* Two calls, one behind the other, with nobody waiting in between. */
+static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
+                      size_t count)
+{
+    struct group_sim *sim = calloc(1, sizeof(*sim));
+    struct round *rounds = calloc(ranks, sizeof(*rounds));
+    bool right = sim_open(sim, ranks, number + 1, options_of(algorithm));
+
+    for (uint64_t call = 0; right && call < 2; call++) {
+        for (uint32_t r = 0; r < ranks; r++) {
+            round_make_kind(&rounds[r], r, ranks, number + call,
+                            NF_CALL_ALLTOALL, count);
+            sim_start(sim, r, &rounds[r].call);
+        }
+        right = sim_run(sim);
+        for (uint32_t r = 0; r < ranks; r++) {
+            right = right && sim->statuses[r] == NF_OK &&
+                    round_is_right(&rounds[r]);
+            if (sim->statuses[r] != NF_OK)
+                printf("\n    %s", nf_group_error(sim->groups[r])->text);
+            round_fini(&rounds[r]);
+        }
+    }
+    if (!right)
+        printf("\n    %s, P=%u, call %u, %zu elements", algorithm, ranks,
+               (unsigned)number, count);
+    sim_close(sim);
+    free(rounds);
+    free(sim);
+    return right;
+}
+
+/* The numbers make blocks differ, lie in place, and have offsets, or not. */
+static void every_algorithm_exchanges(void)
+{
+    static const size_t counts[] = { 0, 1, 7, 300 };
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        for (uint32_t ranks = 1; ranks <= 9; ranks++) {
+            const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+
+            if (nf_coll_table[i]->op != NF_COLL_ALLTOALL ||
+                nf_coll_fits(nf_coll_table[i], &args, NULL) != NF_OK)
+                continue;
+            for (uint64_t number = 0; number < 30; number++)
+                CU_ASSERT(exchanges(nf_coll_table[i]->name, ranks, number,
+                                    counts[number % 4]));
+        }
+}
+
+static void the_choice_exchanges(void)
+{
+    for (uint64_t number = 0; number < 30; number++)
+        CU_ASSERT(exchanges("", 1 + (uint32_t)number % 9, number, 40));
+}
+
+/* @return how many members say that calls differ; all must fail */
+static uint32_t clash(const char *algorithm, struct nf_call *calls,
+                      uint32_t *failures_p)
+{
+    struct group_sim *sim = calloc(1, sizeof(*sim));
+    uint32_t mismatches = 0;
+
+    CU_ASSERT_FATAL(sim_open(sim, RANKS, 5, options_of(algorithm)));
+    for (uint32_t r = 0; r < RANKS; r++)
+        sim_start(sim, r, &calls[r]);
+    CU_ASSERT(sim_run(sim));
+    *failures_p = 0;
+    for (uint32_t r = 0; r < RANKS; r++) {
+        mismatches += sim->statuses[r] == NF_ERR_MISMATCH;
+        *failures_p += sim->statuses[r] < 0;
+    }
+    sim_close(sim);
+    free(sim);
+    return mismatches;
+}
+
+/* Rank 1 sends more to rank 2 than that awaits; what it sends in all is as
+ * much as ever.  Told by the sizes that go before, or by the block itself. */
+static void different_counts_are_an_error(void)
+{
+    static const char *const names[] = { "alltoall.pairwise_shift",
+                                         "alltoall.bruck", "alltoall.dh",
+                                         "alltoall.naive", "alltoall.mixed" };
+    const size_t usual[RANKS] = { 2, 2, 2, 2 }, other[RANKS] = { 1, 2, 3, 2 };
+    int64_t send[8] = { 0 }, recv[RANKS][8];
+
+    for (size_t i = 0; i < 5; i++) {
+        struct nf_call calls[RANKS];
+        uint32_t failures;
+
+        for (uint32_t r = 0; r < RANKS; r++)
+            calls[r] = (struct nf_call){
+                .kind = NF_CALL_ALLTOALL,
+                .send = send,
+                .recv = recv[r],
+                .counts = usual,
+                .send_counts = r == 1 ? other : usual,
+                .varies = 1,
+                .type = NF_ELEM_INT64,
+            };
+        CU_ASSERT(clash(names[i], calls, &failures) > 0);
+        CU_ASSERT(failures > 0);
+        for (uint32_t r = 0; r < RANKS; r++)
+            calls[r] = (struct nf_call){ .kind = NF_CALL_ALLTOALL,
+                                         .send = send,
+                                         .recv = recv[r],
+                                         .count = r == 1 ? 1 : 2,
+                                         .type = NF_ELEM_INT64 };
+        CU_ASSERT(clash(names[i], calls, &failures) > 0);
+        CU_ASSERT_EQUAL(failures, RANKS);
+    }
+}
+
+static void bad_calls_are_refused(void)
+{
+    const size_t huge = SIZE_MAX / 4, two = 2, three = 3, none = 0;
+    struct nf_group *group;
+    struct nf_error err;
+    int32_t in[3] = { 4, 5, 6 }, out[3] = { 0, 0, 0 };
+    const int type = NF_ELEM_INT32;
+
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(1, NULL, &group, &err), NF_OK);
+    CU_ASSERT_EQUAL(nf_alltoall(group, in, out, 2, type), NF_OK);
+    CU_ASSERT(out[0] == 4 && out[1] == 5 && out[2] == 0);
+    CU_ASSERT_EQUAL(nf_alltoall(group, NF_IN_PLACE, out, 2, type), NF_OK);
+    CU_ASSERT_EQUAL(nf_alltoall(group, NULL, NULL, 0, type), NF_OK);
+    CU_ASSERT_EQUAL(nf_alltoall(group, NULL, out, 1, type), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_alltoall(group, in, NULL, 1, type), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_alltoall(group, in, NF_IN_PLACE, 1, type), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_alltoall(group, in, out, huge, type), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_alltoall(group, in, out, 1, 99), NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(
+        nf_alltoallv(group, in, &three, NULL, out, &three, NULL, type), NF_OK);
+    CU_ASSERT_EQUAL(out[2], 6);
+    CU_ASSERT_EQUAL(
+        nf_alltoallv(group, NULL, &none, NULL, NULL, &none, NULL, type), NF_OK);
+    CU_ASSERT_EQUAL(
+        nf_alltoallv(group, NF_IN_PLACE, NULL, NULL, out, &three, NULL, type),
+        NF_OK);
+    CU_ASSERT_EQUAL(
+        nf_alltoallv(group, in, &two, NULL, out, &three, NULL, type),
+        NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_alltoallv(group, in, NULL, NULL, out, &two, NULL, type),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_alltoallv(group, in, &two, NULL, out, NULL, NULL, type),
+                    NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(
+        nf_alltoallv(group, in, &huge, NULL, out, &huge, NULL, type),
+        NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_alltoallv(group, in, &two, &huge, out, &two, NULL, type),
+                    NF_ERR_INVAL);
+    nf_group_close(group);
+}
+
+int main(void)
+{
+    CU_TestInfo all[] = {
+        { "every algorithm, blocks of one size and of others",
+          every_algorithm_exchanges },
+        { "what a group takes by itself", the_choice_exchanges },
+        { "counts that differ are an error", different_counts_are_an_error },
+        { "bad calls are refused", bad_calls_are_refused },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "all-to-all", NULL, NULL, NULL, NULL, all },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
