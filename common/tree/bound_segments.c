@@ -6,6 +6,7 @@
 #include "config.h"
 #include <math.h>
 #include "common/base/alloc.h"
+#include "common/tree/crl.h"
 #include "common/tree/hnow.h"
 
 /* What matters of the ways between the nodes. */
@@ -31,6 +32,13 @@ static enum nf_status ways_init(struct ways *ways, const struct nf_hops *hops,
         return NF_ERR_NOMEM;
     for (uint32_t v = 0; v < n; v++)
         ways->port_out_us[v] = INFINITY;
+    if (!hops->is_matrix && n > 1) {
+        for (uint32_t v = 0; v < n; v++)
+            ways->port_out_us[v] = hops->port[0];
+        ways->port_in_us = hops->port[0];
+        ways->latency_us = hops->wire[0] - hops->port[0];
+        return NF_OK;
+    }
     for (uint32_t j = 0; j < n; j++) {
         double in_us = INFINITY;
 
@@ -148,22 +156,21 @@ enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
     enum nf_status status;
     double least_us = INFINITY;
     uint64_t segment = bytes;
+    bool is_last = false;
 
     if (hetero->hosts < 2) {
         *time_us_p = 0;
         return NF_OK;
     }
     status = nf_hops_init(&hops, hetero, (double)bytes);
-    while (status == NF_OK) {
-        uint64_t count =
-            segment > 0 ? bytes / segment + (bytes % segment != 0) : 1;
+    while (status == NF_OK && !is_last) {
         double time_us = 0;
 
-        status = bound_of(&hops, root, (double)count, &time_us);
+        status = bound_of(&hops, root, (double)nf_segment_count(bytes, segment),
+                          &time_us);
         least_us = fmin(least_us, time_us);
-        if (segment / 2 + segment % 2 < least_segment || segment <= 1)
-            break;
-        segment = segment / 2 + segment % 2;
+        segment = nf_segment_next(segment, least_segment);
+        is_last = segment == 0;
         nf_hops_set(&hops, hetero, (double)segment);
     }
     nf_hops_fini(&hops);

@@ -79,6 +79,7 @@ static void try_finer(struct planner *p, struct caps *caps)
 static enum nf_status try_caps(struct planner *p)
 {
     struct caps caps = { .count = 0 };
+    int steps = p->search.is_thin ? CAPS / 2 : CAPS;
     double least_us,
         greatest_us = fmin(p->search.greatest_period_us,
                            fmin(p->search.best_us, p->plan.time_us) /
@@ -91,10 +92,10 @@ static enum nf_status try_caps(struct planner *p)
         try_cap(p, &caps, greatest_us);
         return NF_OK;
     }
-    for (int i = 0; i < CAPS; i++)
+    for (int i = 0; i < steps; i++)
         try_cap(p, &caps,
-                least_us * pow(greatest_us / least_us, i / (CAPS - 1.0)));
-    for (int i = 0; i < FINER / 2; i++)
+                least_us * pow(greatest_us / least_us, i / (steps - 1.0)));
+    for (int i = 0; i < (p->search.is_thin ? 1 : FINER / 2); i++)
         try_finer(p, &caps);
     return NF_OK;
 }
@@ -133,12 +134,15 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
                                   uint64_t segments)
 {
     enum nf_status status = NF_OK;
+    double rival_us[NF_CRL_RIVALS];
 
+    for (unsigned i = 0; i < NF_CRL_RIVALS; i++)
+        rival_us[i] = INFINITY;
     nf_hops_set(&p->hops, p->hetero, (double)segment);
     nf_crl_search_set(&p->search, &p->hops, segments);
     nf_crl_try_cap(&p->search, INFINITY);
     for (unsigned i = 0; nf_crl_rival(&p->search, i); i++)
-        nf_crl_score(&p->search);
+        rival_us[i] = nf_crl_score(&p->search);
     if (segments > 1)
         status = try_caps(p);
     if (status == NF_OK && p->search.best_us < p->plan.time_us) {
@@ -146,9 +150,11 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
         status = keep_best(p, segment);
     }
     /* with ports scores are lower bounds: the plan's may have been too low */
-    for (unsigned i = 0; status == NF_OK && nf_crl_rival(&p->search, i); i++)
-        if (nf_crl_score(&p->search) < p->plan.time_us)
+    for (unsigned i = 0; i < NF_CRL_RIVALS && status == NF_OK; i++)
+        if (rival_us[i] < p->plan.time_us && nf_crl_rival(&p->search, i)) {
+            nf_crl_score(&p->search);
             status = keep_best(p, segment);
+        }
     return status;
 }
 

@@ -17,6 +17,8 @@ static const double weights[NF_CRL_WEIGHTS] = { 0, 0.5, 1, 2, 4, 8, INFINITY };
 /* With many segments there are many sizes and caps, but less to gain. */
 static bool is_used(const struct nf_crl_search *s, unsigned weight)
 {
+    if (s->is_thin)
+        return weights[weight] <= 0 || isinf(weights[weight]);
     return s->segments == 1 || weights[weight] <= 0 ||
            (weights[weight] >= 1 && weights[weight] <= 1) ||
            (weights[weight] >= 4 && weights[weight] <= 4) ||
@@ -108,6 +110,8 @@ void nf_crl_search_set(struct nf_crl_search *search, const struct nf_hops *hops,
 
     search->hops = hops;
     search->segments = segments;
+    search->is_thin =
+        hops->is_matrix && segments > 1 && hops->nodes > NF_CRL_THIN;
     search->best_us = INFINITY;
     search->greatest_period_us = 0;
     set_wires(search);
@@ -196,14 +200,14 @@ static double try_relays(struct nf_crl_search *s, uint32_t relays,
 static double try_base(struct nf_crl_search *s, const uint32_t *base,
                        bool is_first, double cap_us)
 {
-    uint32_t parts = s->segments == 1 ? 8 : 4, most = parts;
+    uint32_t parts = s->segments == 1 ? 8 : s->is_thin ? 2 : 4;
     uint32_t count = 0, last = UINT32_MAX;
     double least_us = INFINITY;
 
     for (uint32_t k = 0; k + 1 < s->hops->nodes; k++)
         if (is_able(s, base[k], cap_us))
             s->able[count++] = base[k];
-    for (uint32_t part = 0; part <= most; part++) {
+    for (uint32_t part = 0; part <= parts; part++) {
         uint32_t relays = relays_of(count, part, parts);
 
         if (relays == last || (relays == 0 && !is_first))
@@ -236,7 +240,7 @@ double nf_crl_try_cap(struct nf_crl_search *search, double cap_us)
             continue;
         least_us =
             fmin(least_us, try_base(search, search->base[w], is_first, cap_us));
-        if (search->hops->is_matrix)
+        if (search->hops->is_matrix && !search->is_thin)
             least_us = fmin(least_us, try_pairs(search, weights[w], cap_us));
         is_first = false;
     }

@@ -4,12 +4,16 @@
  *  one size.  For common/tree/crl*.c.  Pure. */
 #include "common/tree/greedy.h"
 
-enum { NF_CRL_WEIGHTS = 7 };
+/* Above so many nodes trees in segments over links that differ would take
+ * seconds: then few are tried. */
+enum { NF_CRL_THIN = 150 };
+enum { NF_CRL_WEIGHTS = 7, NF_CRL_RIVALS = 10 };
 
 struct nf_crl_search {
     const struct nf_hops *hops;
     uint32_t root;
     uint64_t segments;
+    bool is_thin; /**< few trees are tried */
     struct nf_greedy_room room;
     struct nf_ldt ldt;              /**< the tree that is tried now */
     uint32_t *base[NF_CRL_WEIGHTS]; /**< [nodes - 1], best relays first */
@@ -46,7 +50,7 @@ double nf_crl_score(struct nf_crl_search *search);
 double nf_crl_try_cap(struct nf_crl_search *search, double cap_us);
 
 /** The trees that CRL must not be worse than, one after the other.
- *  @param which  0, 1, ...
+ *  @param which  0, 1, ..., less than NF_CRL_RIVALS
  *  @return false if there are no more; otherwise it is in search->ldt */
 bool nf_crl_rival(struct nf_crl_search *search, unsigned which);
 
