@@ -23,7 +23,9 @@ uint64_t nf_segment_next(uint64_t segment, uint64_t least)
 
 uint64_t nf_segment_count(uint64_t bytes, uint64_t segment)
 {
-    return segment > 0 ? bytes / segment + (bytes % segment != 0) : 1;
+    if (bytes == 0 || segment == 0)
+        return 1;
+    return bytes / segment + (bytes % segment != 0);
 }
 
 struct planner {

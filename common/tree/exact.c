@@ -135,11 +135,12 @@ enum nf_status nf_tree_exact(const struct nf_hops *hops, uint32_t root,
                         .members = hops->nodes - 1,
                         .is_blocking = is_blocking };
     uint32_t sender[NF_TREE_EXACT_MAX], receiver[NF_TREE_EXACT_MAX];
-    uint32_t count = 0, all = (UINT32_C(1) << (hops->nodes - 1)) - 1;
+    uint32_t count = 0, all;
     enum nf_status status = NF_ERR_NOMEM;
 
     if (hops->nodes > NF_TREE_EXACT_MAX)
         return NF_ERR_RANGE;
+    all = (UINT32_C(1) << s.members) - 1;
     s.best_us = nf_calloc((size_t)hops->nodes << s.members, sizeof(double));
     s.tail_us = nf_calloc((size_t)hops->nodes << s.members, sizeof(double));
     if (s.best_us != NULL && s.tail_us != NULL)

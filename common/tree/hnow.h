@@ -4,9 +4,9 @@
  *
  *  The heuristics add one receiver after the other.  A is who has the message,
  *  B who has not, Available(i) when i can send next; blocking, i waits until
- * its receiver has it, otherwise for send[i].  Ports are not looked at.  Equal
- * ones: lower i, then lower j.  O(n log n) if all links are the same, mostly
- * O(n^2) otherwise.
+ *  its receiver has it, otherwise for send[i].  Ports are not looked at.  Equal
+ *  ones: lower i, then lower j.  O(n log n) if all links are the same, FEF and
+ *  mostly the others O(n^2) otherwise.
  *  @param tree_p  nf_tree_fini() it; children in the order of sending
  *  @retval NF_ERR_NOMEM */
 #include <stdbool.h>
@@ -57,7 +57,7 @@ enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
                                     double *period_us_p);
 
 /** No tree in which segments follow each other is faster for @p bytes, of
- *  whatever segments of at least @p least_segment bytes.
+ *  the segments of nf_segment_next() of at least @p least_segment bytes.
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
                                       uint32_t root, uint64_t bytes,

@@ -358,6 +358,8 @@ static void more_nodes_than_the_exact_search_takes_are_refused(void)
     struct nf_tree tree;
     double time_us;
 
+    CU_ASSERT_EQUAL(nf_segment_count(0, 1024), 1);
+    CU_ASSERT_EQUAL(nf_segment_count(1025, 1024), 2);
     alike(NF_TREE_EXACT_MAX + 1, 1, 1, 1, &hetero);
     CU_ASSERT(nf_hops_init(&hops, &hetero, 0) == NF_OK);
     CU_ASSERT(nf_tree_exact(&hops, 0, false, &tree, &time_us) == NF_ERR_RANGE);
