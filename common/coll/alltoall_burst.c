@@ -6,7 +6,7 @@
  * blocks
  *
  * The start-up times of a round overlap; never all of them send to rank 0
- * first. The window bounds what may lie unread at a rank, W blocks. */
+ * first.  In the plan W blocks are under way; groups send as credit allows. */
 #include "config.h"
 #include "common/coll/coll.h"
 

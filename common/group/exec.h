@@ -16,9 +16,9 @@
  *
  *  Blocks of pairs are moved: a member that has sent one on has it no more, and
  *  a message lives as long as a block of it is still here.  So a member holds,
- *  beyond the user's buffers, the blocks of others that rest with it (less than
- *  3/2 P of them while members are in step, at most V of its schedule if one
- *  does not read what others send) and 56 bytes for each of the P^2 pairs.
+ *  beyond the user's buffers, up to all that its schedule brings it, V blocks
+ *  (P - 1 where blocks go straight to their homes, about P^2/4 in the
+ *  Double-Hop), and 56 bytes for each of the P^2 pairs.
  *
  *  A root whose algorithm has a window takes up its steps in order, so many at
  *  once; who is to send it a large block that it has not taken up is to be held
