@@ -3,7 +3,6 @@
 #include "apps/collbench/team.h"
 #include <math.h>
 #include <time.h>
-#include "apps/collbench/probe.h"
 #include "apps/prefix/member.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -94,14 +93,6 @@ enum nf_status bench_agree(struct bench_team *team, uint64_t *number)
 
 /* ---- groups ---- */
 
-enum nf_status bench_subset(struct bench_team *team, const uint32_t *members,
-                            uint32_t count, uint64_t id,
-                            struct nf_mesh **mesh_p)
-{
-    return nf_mesh_subset(team->all->mesh, members, count, id, mesh_p,
-                          team->err);
-}
-
 static enum nf_status subgroup(struct bench_team *team, const uint32_t *members,
                                uint32_t count, uint64_t id,
                                struct nf_group **group_p)
@@ -109,7 +100,8 @@ static enum nf_status subgroup(struct bench_team *team, const uint32_t *members,
     const struct nf_group_options options = { .timeout_us = team->timeout_us,
                                               .algorithms = "" };
     struct nf_mesh *mesh;
-    enum nf_status status = bench_subset(team, members, count, id, &mesh);
+    enum nf_status status =
+        nf_mesh_subset(team->all->mesh, members, count, id, &mesh, team->err);
 
     if (status != NF_OK)
         return status;
@@ -214,8 +206,6 @@ static enum nf_status carry_out(struct bench_team *team,
         return team->work == NULL || nf_group_rank(team->all) == 0
                    ? NF_OK
                    : nf_prefix_follow(team->work, team->err);
-    case BENCH_PROBE:
-        return nf_group_rank(team->all) == 0 ? NF_OK : probe_serve(team);
     }
     return nf_fail(team->err, NF_ERR_PROTOCOL, "a request of unknown kind");
 }

@@ -30,8 +30,6 @@ enum bench_kind {
     BENCH_STREAM,   /**< the same: of one, until all have come */
     BENCH_PREFIX,   /**< prefix statistics in the team, see prefix/member.h;
                          rank 0 does its part after bench_direct() */
-    BENCH_PROBE,  /**< times of messages between any two, see probe.h; likewise
-                   */
 };
 
 /** What is to be done.  Travels as words, so every field is one. */
@@ -93,12 +91,6 @@ enum nf_status bench_serve(struct bench_team *team);
 
 /** Who is to blame for a failure?  @return its rank among all, or UINT32_MAX */
 uint32_t bench_guilty_rank(const struct bench_team *team);
-
-struct nf_mesh;
-/** A mesh of some of all members, as nf_mesh_subset(). */
-enum nf_status bench_subset(struct bench_team *team, const uint32_t *members,
-                            uint32_t count, uint64_t id,
-                            struct nf_mesh **mesh_p);
 
 /* time.c */
 /** One member's part of BENCH_TIME. */
