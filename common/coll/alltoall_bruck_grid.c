@@ -3,18 +3,13 @@
  *
  *     S = sum over sides of ceil(log2 n), radix 2 */
 #include "config.h"
-#include "common/base/error.h"
 #include "common/coll/exchange.h"
 
 static enum nf_status fits(const struct nf_coll_algorithm *self,
                            const struct nf_coll_args *args,
                            struct nf_error *err)
 {
-    if (args->radix != 0 &&
-        (args->radix < 2 || args->radix > NF_COLL_RANKS_MAX))
-        return nf_fail(err, NF_ERR_RANGE, "%s: radix %u: want 2 to %d",
-                       self->name, args->radix, NF_COLL_RANKS_MAX);
-    return NF_OK;
+    return nf_ring_check_radix(self, args, 2, err);
 }
 
 static void make(const struct nf_coll_algorithm *self,

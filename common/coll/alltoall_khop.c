@@ -9,18 +9,13 @@
  * networks without rings: on a torus dh and mdh have the channels for
  * themselves. */
 #include "config.h"
-#include "common/base/error.h"
 #include "common/coll/exchange.h"
 
 static enum nf_status fits(const struct nf_coll_algorithm *self,
                            const struct nf_coll_args *args,
                            struct nf_error *err)
 {
-    if (args->radix != 0 &&
-        (args->radix < 1 || args->radix > NF_COLL_RANKS_MAX))
-        return nf_fail(err, NF_ERR_RANGE, "%s: radix %u: want 1 to %d",
-                       self->name, args->radix, NF_COLL_RANKS_MAX);
-    return NF_OK;
+    return nf_ring_check_radix(self, args, 1, err);
 }
 
 static void make(const struct nf_coll_algorithm *self,

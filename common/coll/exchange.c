@@ -1,6 +1,7 @@
 /* Kernels of a ring, side by side on a grid. */
 #include "config.h"
 #include "common/coll/exchange.h"
+#include "common/base/error.h"
 #include "common/base/alloc.h"
 #include "common/coll/blocks.h"
 
@@ -112,4 +113,15 @@ double nf_kernel_us(const struct nf_ring_kernel *kernel,
         us += nf_blocks_shift_us(price, ranks, move.to, move.count * bytes);
     }
     return us;
+}
+
+enum nf_status nf_ring_check_radix(const struct nf_coll_algorithm *algorithm,
+                                   const struct nf_coll_args *args,
+                                   uint32_t least, struct nf_error *err)
+{
+    if (args->radix == 0 ||
+        (args->radix >= least && args->radix <= NF_COLL_RANKS_MAX))
+        return NF_OK;
+    return nf_fail(err, NF_ERR_RANGE, "%s: radix %u: want %u to %d",
+                   algorithm->name, args->radix, least, NF_COLL_RANKS_MAX);
 }

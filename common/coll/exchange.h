@@ -61,6 +61,12 @@ struct nf_ring_kernel nf_kernel_hops(uint32_t k);
 struct nf_ring_kernel nf_kernel_double_hop(void);
 /** Bruck's exchange, lowest digit first. */
 struct nf_ring_kernel nf_kernel_bruck(uint32_t radix);
+
+/** Is the radix that was asked for, if one was, @p least or more?
+ *  @retval NF_ERR_RANGE  no, or beyond NF_COLL_RANKS_MAX */
+enum nf_status nf_ring_check_radix(const struct nf_coll_algorithm *algorithm,
+                                   const struct nf_coll_args *args,
+                                   uint32_t least, struct nf_error *err);
 /** Mixed radix, highest digit first. @param radices  their product is >= n */
 struct nf_ring_kernel nf_kernel_radices(const struct nf_coll_sides *radices);
 
