@@ -229,14 +229,17 @@ void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
     nf_mesh_space_catch_up(p->space);
 }
 
-static void flush(struct mesh_pvm *p, uint32_t member)
+void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member)
 {
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
     while (m->met && !m->left && !m->exited &&
-           nf_route_next(m->tid, &m->link, &out) == NF_OK)
+           nf_route_next(m->tid, &m->link, &out) == NF_OK) {
+        if (out.frame.kind == KIND_NORMAL && m->link.nnormal <= m->nwaiting)
+            break; /* it is others' turn */
         nf_mesh_pvm_transmit(p, member, &out);
+    }
 }
 
 static void confirm(struct mesh_pvm *p, uint32_t member)
@@ -273,6 +276,7 @@ static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
                           .payload = message->payload };
     struct nf_pvm_guard guard;
     enum nf_status status;
+    size_t bytes;
 
     if (!nf_mesh_may_send(mesh, member, message))
         return NF_ERR_INVAL;
@@ -284,8 +288,11 @@ static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
     status = nf_link_queue(&m->link, &msg);
     if (status != NF_OK)
         return status;
+    bytes = message->payload != NULL ? message->payload->bytes : 0;
+    if (!message->urgent && nf_mesh_turn_waits(p, member, bytes))
+        return NF_OK;
     nf_pvm_enter(p->space->context, false, &guard);
-    flush(p, member);
+    nf_mesh_pvm_flush(p, member);
     nf_pvm_return(&guard);
     return NF_OK;
 }
@@ -301,7 +308,7 @@ void nf_mesh_pvm_serve(struct mesh_pvm *p)
         uint32_t member = nf_mesh_pvm_pop_touched(p);
 
         nf_mesh_pvm_greet(p, member);
-        flush(p, member);
+        nf_mesh_pvm_flush(p, member);
         confirm(p, member);
     }
     nf_pvm_return(&guard);
@@ -450,17 +457,22 @@ bool nf_mesh_pvm_has_news(const struct mesh_pvm *p)
 {
     return p->urgent.head != NULL || p->normal.head != NULL ||
            p->failed != NF_OK || ntouched > 0 || p->nexited > 0 ||
-           nf_route_some_owe() || nf_mesh_space_is_dead(p->space);
+           nf_route_some_owe() || nf_mesh_space_is_dead(p->space) ||
+           nf_mesh_turn_is_due();
 }
 
 static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    int64_t look_us = nf_mesh_turn_look_us();
 
     p->drained = false;
     if (nf_mesh_pvm_has_news(p))
         return NF_OK;
-    return nf_mesh_pvm_sleep(timeout_us) ? NF_OK : NF_WAIT;
+    if (look_us < 0 || (timeout_us >= 0 && timeout_us < look_us))
+        return nf_mesh_pvm_sleep(timeout_us) ? NF_OK : NF_WAIT;
+    (void)nf_mesh_pvm_sleep(look_us);
+    return NF_OK;
 }
 
 static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
@@ -468,6 +480,7 @@ static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
     const int *fds;
     size_t count = 0;
+    int turn_fd;
 
     p->drained = false;
     if (nf_mesh_pvm_has_news(p))
@@ -478,7 +491,7 @@ static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
             nf_mesh_pvm_signal(p); /* so that the others are asked too */
         count = nf_pvm_fds(&fds);
     }
-    if (count + 1 > p->fds_capacity) {
+    if (count + 2 > p->fds_capacity) {
         int *more = nf_realloc(p->fds, (count + 16) * sizeof(*more));
 
         if (more == NULL) {
@@ -491,9 +504,12 @@ static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
     }
     if (count > 0)
         memcpy(p->fds, fds, count * sizeof(*fds));
-    p->fds[count] = p->fd;
+    p->fds[count++] = p->fd;
+    turn_fd = nf_mesh_turn_fd();
+    if (turn_fd >= 0)
+        p->fds[count++] = turn_fd;
     *fds_p = p->fds;
-    return count + 1;
+    return count;
 }
 
 static size_t pvm_backlog_bytes(const struct nf_mesh *mesh, uint32_t member)
@@ -513,6 +529,7 @@ static void pvm_drop(struct nf_mesh *mesh)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
 
+    nf_mesh_turn_drop(p);
     for (uint32_t i = 0; i < mesh->ranks; i++)
         nf_link_purge(&p->members[i].link);
 }
@@ -554,7 +571,7 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
         return;
     /* now, as this task may not come back to the mesh for long */
     nf_pvm_enter(p->space->context, false, &guard);
-    flush(p, member);
+    nf_mesh_pvm_flush(p, member);
     confirm(p, member);
     nf_pvm_return(&guard);
 }

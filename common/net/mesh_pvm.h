@@ -45,6 +45,8 @@ struct mesh_member {
     bool touched;  /**< in mesh_pvm.touched */
     bool paused;
     struct mesh_notes held; /**< of a paused one, before those in normal */
+    uint32_t nwaiting; /**< last messages in the normal lane of the link: their
+                            turn has not come, see mesh_turn.c */
     size_t untaken_bytes;   /**< of notes in held and normal.  Many, or paused:
                                  credit is withheld until all were taken */
     struct mesh_note *leaving; /**< reserved, so that it can't be lost */
@@ -158,6 +160,23 @@ void nf_mesh_pvm_hear(struct mesh_pvm *p, uint32_t member,
 /** Do what that calls for.  In the context of the mesh. */
 void nf_mesh_pvm_greet(struct mesh_pvm *p, uint32_t member);
 
+/* Whose turn it is while the way out of this host is busy: mesh_turn.c. */
+
+/** A normal message of @p bytes has been queued for @p member: is it to wait? */
+bool nf_mesh_turn_waits(struct mesh_pvm *p, uint32_t member, size_t bytes);
+/** Has somebody's turn come? */
+bool nf_mesh_turn_is_due(void);
+/** Send to whose turn has come, of any mesh. */
+void nf_mesh_turn_serve(void);
+/** Somebody waits: look again after so long; else -1. */
+int64_t nf_mesh_turn_look_us(void);
+/** @return a descriptor that will be readable when it is time to look, or -1 */
+int nf_mesh_turn_fd(void);
+/** Nothing of this mesh waits any more. */
+void nf_mesh_turn_drop(struct mesh_pvm *p);
+
+/** Send to @p member what may go.  In the context of the mesh. */
+void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member);
 /** Send one frame.  In the context of the mesh. */
 void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
                           const struct nf_link_out *out);

@@ -61,6 +61,7 @@ enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
 /* What only its user needs. */
 static void drop_all(struct mesh_pvm *p)
 {
+    nf_mesh_turn_drop(p);
     for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++) {
         nf_link_fini(&p->members[i].link);
         free_list(&p->members[i].held);
@@ -144,6 +145,7 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
         nf_pvm_enter(p->space->context, false, &guard);
         (void)nf_pvm_pump(); /* who has gone already need not be told */
         nf_pvm_hush();       /* who closed first may have ended by now */
+        nf_mesh_turn_drop(p);
         for (uint32_t i = 0; i < p->base.ranks; i++)
             if (i != p->base.rank)
                 say_bye(p, i);

@@ -468,6 +468,7 @@ void nf_mesh_pvm_tend(void)
 
     if (nf_mesh_pvm_any_touched())
         serve_all();
+    nf_mesh_turn_serve();
     while (nf_route_some_owe()) /* sending reads, too */
         confirm_routes();
     while (space != NULL)

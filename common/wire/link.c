@@ -135,6 +135,7 @@ void nf_link_purge(struct nf_link *link)
     free_lane(&link->urgent);
     free_lane(&link->normal);
     link->queued_bytes = 0;
+    link->nnormal = begun != NULL;
     if (begun == NULL)
         return;
     begun->next = NULL;
@@ -206,6 +207,7 @@ enum nf_status nf_link_queue(struct nf_link *link, const struct nf_msg *msg)
     else
         lane->head = entry;
     lane->tail = entry;
+    link->nnormal += !urgent;
     link->queued_bytes +=
         entry->body_bytes + (entry->payload ? entry->payload->bytes : 0);
     return NF_OK;
@@ -303,6 +305,7 @@ void nf_link_sent(struct nf_link *link, const struct nf_link_out *out)
         pop(link, &link->urgent);
     } else if (end == f->body_total_bytes + f->payload_total_bytes) {
         pop(link, &link->normal);
+        link->nnormal--;
         link->sent_offset = 0;
     } else {
         link->sent_offset = end;

@@ -76,6 +76,7 @@ struct nf_link {
     uint64_t sent_offset;        /**< of the normal lane's head */
     uint64_t sent_bytes, confirmed_bytes; /**< costs */
     uint64_t queued_bytes;                /**< not sent yet */
+    uint32_t nnormal; /**< messages in the normal lane, one begun too */
     uint32_t asked_round; /**< for the transport: see pvm_route.c */
     /* in */
     uint64_t consumed_bytes, told_bytes;
