@@ -174,6 +174,8 @@ int64_t nf_mesh_turn_look_us(void);
 int nf_mesh_turn_fd(void);
 /** Nothing of this mesh waits any more. */
 void nf_mesh_turn_drop(struct mesh_pvm *p);
+/** For tests: ask @p look whether the way is free; NULL: the kernel. */
+void nf_mesh_turn_look_with(bool (*look)(void));
 
 /** Send to @p member what may go.  In the context of the mesh. */
 void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member);

@@ -24,6 +24,7 @@ struct turn {
 static struct turn *turns;
 static size_t first, nturns, capacity;
 static int last_tid;
+static bool (*look)(void);
 
 static bool grow(void)
 {
@@ -49,6 +50,8 @@ static bool is_free(void)
     const int *fds;
     size_t count;
 
+    if (look != NULL)
+        return look();
     if (nf_pvm_self() < 0)
         return true; /* who has left PVM must not be enrolled by a look */
     count = nf_pvm_fds(&fds);
@@ -124,6 +127,11 @@ int nf_mesh_turn_fd(void)
     if (fd >= 0)
         timerfd_settime(fd, 0, &soon, NULL);
     return fd;
+}
+
+void nf_mesh_turn_look_with(bool (*other)(void))
+{
+    look = other;
 }
 
 void nf_mesh_turn_drop(struct mesh_pvm *p)

@@ -47,4 +47,6 @@ void play_notices(void);
 void play_early(void);
 void play_handler(void);
 void play_no_room(void);
+void play_turns(void);
+void play_turns_given_up(void);
 #endif

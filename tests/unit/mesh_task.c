@@ -559,5 +559,7 @@ const struct scene mesh_scenes[] = {
     { "pause-death", play_pause_death },
     { "handler", play_handler },
     { "dropped", play_dropped },
+    { "turns", play_turns },
+    { "turns-given-up", play_turns_given_up },
     { NULL, NULL },
 };

@@ -62,6 +62,16 @@ static void test_dropped(void)
     run("dropped", 2, -1);
 }
 
+static void test_turns(void)
+{
+    run("turns", 4, -1);
+}
+
+static void test_turns_given_up(void)
+{
+    run("turns-given-up", 3, -1);
+}
+
 static void test_two(void)
 {
     run("two", 2, -1);
@@ -171,6 +181,8 @@ static CU_TestInfo tests[] = {
     { "a stranger does no harm", test_stranger },
     { "the program's own use of PVM is not disturbed", test_foreign },
     { "what has not begun can be dropped", test_dropped },
+    { "long messages go one after the other", test_turns },
+    { "what waits for its turn is given up", test_turns_given_up },
     { "two meshes at once", test_two },
     { "who does not come is named", test_missing },
     { "out of memory", test_no_memory },
