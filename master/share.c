@@ -14,9 +14,10 @@
 #include "common/group/types.h"
 #include "master/engine_internal.h"
 
-/* After the first hello the others may take this long to be in the broadcast.
- */
-static const int64_t GRACE_US = 200 * 1000LL;
+/* After the first hello the others may take this long to be in the broadcast, and
+ * the longer the more it saves: what the data take at 1 Gbit/s. */
+static const int64_t GRACE_US = 200 * 1000LL, GRACE_MOST_US = 2 * 1000000LL;
+enum { FAST_BYTES_US = 125 };
 /* Groups that a slave tries before it gets the data from the master. */
 enum { TRIES_MOST = 2 };
 /* Less is sent sooner than a group is opened. */
@@ -54,10 +55,18 @@ void nf_gather_close_shared(struct engine *e)
     e->gather.sharing = NULL;
 }
 
+static int64_t grace_us(const struct engine *e)
+{
+    uint64_t data_us = e->shared->bytes / FAST_BYTES_US;
+    uint64_t more_us = (uint64_t)(GRACE_MOST_US - GRACE_US);
+
+    return GRACE_US + (int64_t)(data_us < more_us ? data_us : more_us);
+}
+
 /* Is anybody still to come in time? */
 static bool is_time(const struct engine *e, int64_t now_us)
 {
-    if (now_us - e->began_us >= GRACE_US)
+    if (now_us - e->began_us >= grace_us(e))
         return true;
     for (uint32_t i = 0; i < e->nspawns; i++)
         if (e->spawns[i].missing > 0)
