@@ -17,7 +17,7 @@
 #include "tests/unit/own_pvm.h"
 #include "tests/unit/scene.h"
 
-enum { TASKS = 5, KILLS = 66, STOPS = 6, AT_ONCE = 6 };
+enum { TASKS = 5, KILLS = 66, STOPS = 11, AT_ONCE = 6 };
 /* A stopped member is found by its silence, a dead one at once. */
 enum { KILL_TIMEOUT_US = 20000000, STOP_TIMEOUT_US = 1000000 };
 
@@ -85,8 +85,7 @@ static enum nf_status one_call(struct nf_group *group, enum nf_call_kind kind,
 
 static enum nf_call_kind kind_of(uint32_t n)
 {
-    n %= NF_CALL_BARRIER;
-    return n == NF_CALL_ALLTOALL ? NF_CALL_BARRIER : (enum nf_call_kind)n;
+    return (enum nf_call_kind)(n % (NF_CALL_BARRIER + 1));
 }
 
 /* @param status  of the call before: the victim may have died in it */
@@ -111,7 +110,7 @@ static void survive(struct nf_group *group, int64_t timeout_us,
     CHECK(nf_group_size(smaller) == TASKS - 1);
     CHECK(nf_group_rank(smaller) == me - (me > victim));
     nf_group_close(group);
-    for (uint32_t n = 0; n < NF_CALL_BARRIER; n++)
+    for (uint32_t n = 0; n <= NF_CALL_BARRIER; n++)
         CHECK(one_call(smaller, kind_of(n), number + n, 50) == NF_OK);
     CHECK(nf_barrier(smaller) == NF_OK);
     nf_group_close(smaller);
