@@ -33,7 +33,7 @@ static enum nf_status everybody(struct bench_team *team)
 {
     const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
 
-    return bench_do(team, team->sync, &barrier);
+    return bench_aside(team, &barrier);
 }
 
 /* The group server may be just starting. */
@@ -52,7 +52,7 @@ static int join_patiently(struct bench_library *library)
 enum nf_status bench_library_join(struct bench_team *team, uint64_t id,
                                   struct bench_library *library)
 {
-    bool first = nf_group_rank(team->sync) == 0;
+    bool first = nf_group_rank(team->work) == 0;
     uint64_t joined = 1;
     int instance = 0;
     enum nf_status status;

@@ -61,17 +61,13 @@ static enum nf_status hear(struct nf_group *pair, struct word *word)
     return nf_bcast(pair, word->tids, (size_t)word->count, NF_ELEM_INT32, 0);
 }
 
-/* The group of everybody: its members wait for the next request for as long as
- * it takes. */
 static enum nf_status serve_all(const struct word *word, uint64_t id,
                                 struct nf_error *err)
 {
-    const struct nf_group_options patient = { .timeout_us = -1,
-                                              .algorithms = "" };
     struct nf_group *all;
     struct bench_team team;
     enum nf_status status = nf_group_open(word->tids, (uint32_t)word->count, id,
-                                          &patient, &all, err);
+                                          &bench_patient, &all, err);
 
     if (status != NF_OK)
         return status;

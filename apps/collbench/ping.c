@@ -89,7 +89,7 @@ static enum nf_status one_round(struct bench_team *team, enum bench_kind kind,
     double start_us;
 
     if (kind != BENCH_PING)
-        status = bench_do(team, team->sync, &barrier);
+        status = bench_aside(team, &barrier);
     if (status != NF_OK)
         return status;
     if (kind == BENCH_SENDS)

@@ -5,14 +5,21 @@
 #include <time.h>
 #include "apps/prefix/member.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/group/group.h"
 
 enum {
     REQUEST_WORDS = sizeof(struct bench_request) / sizeof(uint64_t),
     HEED_STOP_US = 100000,
+    SHOW_LIFE_US = 250000,
+    /* What rank 0 may do between two calls: fitting models, making data. */
+    BETWEEN_CALLS_US = 5000000,
     RULES_BYTES_MAX = 16 << 20,
 };
+
+const struct nf_group_options bench_patient = { .timeout_us = -1,
+                                                .algorithms = "bcast.flat" };
 
 double bench_now_us(void)
 {
@@ -44,6 +51,17 @@ enum nf_status bench_blame(struct bench_team *team, struct nf_group *group,
                    why->text[0] != '\0' ? why->text : nf_strerror(status));
 }
 
+void bench_show_life(struct bench_team *team)
+{
+    int64_t now_us = nf_now_us();
+
+    if (nf_group_rank(team->all) != 0 || now_us - team->shown_us < SHOW_LIFE_US)
+        return;
+    team->shown_us = now_us;
+    team->all->moves++;
+    (void)nf_group_progress(team->all); /* its failures show in a call */
+}
+
 /* As nf_request_wait(), which no signal ends. */
 static enum nf_status wait_for(struct bench_team *team, struct nf_group *group,
                                struct nf_request *request)
@@ -53,6 +71,8 @@ static enum nf_status wait_for(struct bench_team *team, struct nf_group *group,
     while (nf_request_test(request) == NF_WAIT) {
         int64_t limit_us = nf_group_deadline_us(group);
 
+        if (group != team->all)
+            bench_show_life(team);
         if (team->stop != NULL && *team->stop) {
             nf_request_free(request);
             return nf_fail(team->err, NF_ERR_INTERRUPTED, "interrupted");
@@ -76,19 +96,35 @@ enum nf_status bench_do(struct bench_team *team, struct nf_group *group,
     return wait_for(team, group, request);
 }
 
-static enum nf_status bcast(struct bench_team *team, struct nf_group *group,
-                            void *buffer, size_t count, int type)
+/* To everybody. */
+static enum nf_status bcast(struct bench_team *team, void *buffer, size_t count,
+                            int type)
 {
     const struct nf_call call = {
         .kind = NF_CALL_BCAST, .recv = buffer, .count = count, .type = type
     };
 
-    return bench_do(team, group, &call);
+    return bench_do(team, team->all, &call);
+}
+
+enum nf_status bench_aside(struct bench_team *team, const struct nf_call *call)
+{
+    enum nf_status status;
+
+    team->work->plain = true;
+    status = bench_do(team, team->work, call);
+    team->work->plain = false;
+    return status;
 }
 
 enum nf_status bench_agree(struct bench_team *team, uint64_t *number)
 {
-    return bcast(team, team->sync, number, 1, NF_ELEM_UINT64);
+    const struct nf_call call = { .kind = NF_CALL_BCAST,
+                                  .recv = number,
+                                  .count = 1,
+                                  .type = NF_ELEM_UINT64 };
+
+    return bench_aside(team, &call);
 }
 
 /* ---- groups ---- */
@@ -114,8 +150,7 @@ static enum nf_status subgroup(struct bench_team *team, const uint32_t *members,
 static void disband(struct bench_team *team)
 {
     nf_group_close(team->work);
-    nf_group_close(team->sync);
-    team->work = team->sync = NULL;
+    team->work = NULL;
 }
 
 static enum nf_status apply_rules(struct bench_team *team)
@@ -136,7 +171,7 @@ static enum nf_status form(struct bench_team *team,
     enum nf_status status = NF_OK;
 
     disband(team);
-    team->next_id += 2;
+    team->next_id++;
     team->partner = (uint32_t)request->partner;
     if (team->partner > 0) {
         count = 2;
@@ -151,8 +186,6 @@ static enum nf_status form(struct bench_team *team,
     for (uint32_t i = 0; i < count; i++)
         members[i] = i > 0 && team->partner > 0 ? team->partner : i;
     status = subgroup(team, members, count, id, &team->work);
-    if (status == NF_OK)
-        status = subgroup(team, members, count, id + 1, &team->sync);
     nf_free(members);
     return status == NF_OK ? apply_rules(team) : status;
 }
@@ -173,8 +206,7 @@ static enum nf_status take_rules(struct bench_team *team, uint64_t bytes,
             return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
         for (size_t i = 0; text != NULL && i < bytes; i++)
             team->rules[i] = text[i];
-        status =
-            bcast(team, team->all, team->rules, (size_t)bytes, NF_ELEM_BYTE);
+        status = bcast(team, team->rules, (size_t)bytes, NF_ELEM_BYTE);
         if (status != NF_OK)
             return status;
     }
@@ -215,8 +247,7 @@ enum nf_status bench_direct(struct bench_team *team,
                             const char *text, struct bench_result *result_p)
 {
     struct bench_request copy = *request;
-    enum nf_status status =
-        bcast(team, team->all, &copy, REQUEST_WORDS, NF_ELEM_UINT64);
+    enum nf_status status = bcast(team, &copy, REQUEST_WORDS, NF_ELEM_UINT64);
 
     if (result_p != NULL)
         *result_p = (struct bench_result){ .count = 0 };
@@ -229,8 +260,7 @@ enum nf_status bench_serve(struct bench_team *team)
     enum nf_status status = NF_OK;
 
     while (status == NF_OK && request.kind != BENCH_END) {
-        status =
-            bcast(team, team->all, &request, REQUEST_WORDS, NF_ELEM_UINT64);
+        status = bcast(team, &request, REQUEST_WORDS, NF_ELEM_UINT64);
         if (status == NF_OK)
             status = carry_out(team, &request, NULL, NULL);
     }
@@ -253,6 +283,8 @@ void bench_team_init(struct bench_team *team, struct nf_group *all,
                      int64_t timeout_us, const volatile int *stop,
                      struct nf_error *err)
 {
+    if (all != NULL)
+        all->timeout_us = timeout_us + BETWEEN_CALLS_US;
     *team = (struct bench_team){
         .all = all,
         .next_id = 1000,

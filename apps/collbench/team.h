@@ -4,10 +4,11 @@
  *
  *  Everybody is in one group, by which rank 0, the command itself, tells the
  *  others what to do: a request is a broadcast of a few words.  What is
- *  measured runs in a team, some of the members, with two groups: `work` for
- *  the operation under test, and `sync` for the barriers before it and for
- *  collecting the times, so that choosing the algorithm of the one leaves the
- *  other alone.
+ *  measured runs in a team, some of the members, with a group of its own,
+ *  `work`.  The barriers before each call and collecting the times are calls of
+ *  that group too, by algorithms of their own: who waits in one for a member
+ *  that is still in the call before finds out by the group whom that one waits
+ *  for, and so who is to blame.
  *
  *      rank 0                              others
  *      bench_direct(request) --bcast-->    bench_serve(): carry it out, too
@@ -50,12 +51,12 @@ enum { BENCH_REPEATS_MAX = 1000, BENCH_SENDS_AT_ONCE = 32 };
 struct bench_team {
     struct nf_group *all;  /**< every member; not owned */
     struct nf_group *work; /**< NULL: not in the team */
-    struct nf_group *sync;
     uint32_t ranks, partner; /**< of the team */
     uint64_t next_id;        /**< of groups, equal in all members */
     char *rules;             /**< a table as text, or NULL */
     size_t rules_bytes;
-    int64_t timeout_us;       /**< of the groups */
+    int64_t timeout_us;       /**< of `work` */
+    int64_t shown_us;         /**< when rank 0 last looked after `all` */
     const volatile int *stop; /**< become != 0: fail with INTERRUPTED */
     struct nf_error *err;     /**< why the last call failed */
     struct nf_group *guilty;  /**< the group in which it did, or NULL */
@@ -71,6 +72,10 @@ struct bench_result {
     bool wrong; /**< TIME: some member's result was not what it must be */
 };
 
+/** What the group of everybody is opened with.  Its members wait for the next
+ *  request for as long as rank 0 lives, and for nobody else: if one is lost, all
+ *  others come to the calls in which that is found out. */
+extern const struct nf_group_options bench_patient;
 /** @param all  the group of everybody; borrowed
  *  @param stop  may be NULL   @param err  borrowed */
 void bench_team_init(struct bench_team *team, struct nf_group *all,
@@ -105,9 +110,15 @@ enum nf_status bench_ping(struct bench_team *team,
  *  @return as nf_request_wait(); team->err is set */
 enum nf_status bench_do(struct bench_team *team, struct nf_group *group,
                         const struct nf_call *call);
-/** The same for failures of other calls. */
+/** The same in `work`, by the algorithm that a group takes by itself. */
+enum nf_status bench_aside(struct bench_team *team, const struct nf_call *call);
+/** As bench_do(), for failures of other calls. */
 enum nf_status bench_blame(struct bench_team *team, struct nf_group *group,
                            enum nf_status status);
+/** Who is not in the team waits in `all`, and asks after a while whether rank 0
+ *  is still there and gets on: it is, and does.  To be called now and then by
+ *  who is long in something else than bench_do(). */
+void bench_show_life(struct bench_team *team);
 /** How many calls fit into the budget when one takes @p trial_us.  Pure. */
 uint32_t bench_repeats(const struct bench_request *request, double trial_us);
 /** Rank 0's number becomes everybody's in the team. */

@@ -101,12 +101,13 @@ static enum nf_status timed_call(struct bench_team *team, struct series *s,
     enum nf_status status;
     double start_us;
 
+    bench_show_life(team);
     s->call.seed++;
     bench_fill(&s->call, s->send, s->recv);
     if (s->by_library && s->call.op == NF_COLL_REDUCE)
         memcpy(s->recv, s->send, (size_t)s->call.bytes); /* in place */
     status = s->by_library ? bench_library_barrier(&s->library)
-                           : bench_do(team, team->sync, &barrier);
+                           : bench_aside(team, &barrier);
     start_us = bench_now_us();
     if (status == NF_OK && s->by_library)
         status = bench_library_call(&s->library, &s->call, s->send, s->recv);
@@ -131,7 +132,7 @@ static enum nf_status collect(struct bench_team *team, struct series *s,
         .count = (size_t)count + 1,
         .type = NF_ELEM_FLOAT64,
     };
-    enum nf_status status = bench_do(team, team->sync, &gather);
+    enum nf_status status = bench_aside(team, &gather);
 
     if (status != NF_OK || result_p == NULL)
         return status;

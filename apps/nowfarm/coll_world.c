@@ -59,8 +59,6 @@ static enum nf_status threads_open(const struct coll_world_config *config,
                                    struct nf_group **all_p,
                                    struct nf_error *err)
 {
-    const struct nf_group_options patient = { .timeout_us = -1,
-                                              .algorithms = "" };
     struct nf_group **groups;
     enum nf_status status;
 
@@ -78,7 +76,7 @@ static enum nf_status threads_open(const struct coll_world_config *config,
     }
     for (uint32_t i = 0; i < world->members; i++)
         strcpy(world->names[i], "local");
-    status = nf_group_open_threads(world->members, &patient, groups, err);
+    status = nf_group_open_threads(world->members, &bench_patient, groups, err);
     if (status == NF_OK) {
         *all_p = groups[0];
         status = start_threads(config, world, groups, err);

@@ -354,8 +354,6 @@ static enum nf_status meet(const struct coll_world_config *config,
                            struct coll_world *world, struct nf_group **all_p,
                            struct nf_error *err)
 {
-    const struct nf_group_options patient = { .timeout_us = -1,
-                                              .algorithms = "" };
     struct coll_tasks *tasks = world->tasks;
     enum nf_status status = NF_OK;
 
@@ -366,7 +364,7 @@ static enum nf_status meet(const struct coll_world_config *config,
     }
     if (status == NF_OK)
         status = nf_group_open(tasks->tids, world->members, tasks->id + 1,
-                               &patient, all_p, err);
+                               &bench_patient, all_p, err);
     return status;
 }
 

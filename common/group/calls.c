@@ -330,6 +330,7 @@ static void set_query(struct draft *draft)
                      call->kind == NF_CALL_ALLTOALL;
 
     draft->query.varies = draft->exec.layout.varies;
+    draft->query.plain = draft->group->plain;
     draft->query.type = combines(call->kind) ? call->type : 0;
     draft->query.op = combines(call->kind) ? call->op : 0;
     draft->query.coll = (struct nf_coll_query){

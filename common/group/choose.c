@@ -71,10 +71,11 @@ static enum nf_status choose(const struct nf_group *group,
 {
     bool combined = combines(query->coll.op);
     struct nf_coll_query coll = query->coll;
-    const char *forced = group->sharing ? "" : group->forced[coll.op];
-    const struct nf_model *model =
-        group->has_rules ? &group->rules.model : &builtin;
-    const struct nf_coll_rules *rules = group->has_rules ? &group->rules : NULL;
+    const char *forced =
+        group->sharing || query->plain ? "" : group->forced[coll.op];
+    const struct nf_coll_rules *rules =
+        group->has_rules && !query->plain ? &group->rules : NULL;
+    const struct nf_model *model = rules != NULL ? &rules->model : &builtin;
     struct nf_coll_network network;
 
     *choice_p = (struct nf_coll_choice){ .segments = 1 };
@@ -110,7 +111,8 @@ static uint32_t slot_of(const struct nf_choice_query *query)
 static bool same(const struct nf_choice_query *a,
                  const struct nf_choice_query *b)
 {
-    return a->varies == b->varies && a->type == b->type && a->op == b->op &&
+    return a->varies == b->varies && a->plain == b->plain &&
+           a->type == b->type && a->op == b->op &&
            a->coll.op == b->coll.op && a->coll.root == b->coll.root &&
            a->coll.bytes == b->coll.bytes &&
            a->coll.elements == b->coll.elements &&

@@ -75,6 +75,7 @@ struct nf_request {
 struct nf_choice_query {
     struct nf_coll_query coll;
     bool varies; /**< blocks of sizes that not all members know */
+    bool plain;  /**< as nf_group.plain */
     int type, op; /**< of operations that combine */
 };
 
@@ -108,6 +109,8 @@ struct nf_group {
     struct nf_coll_rules rules;
     bool has_rules; /**< the model is theirs */
     bool sharing;   /**< the table is handed out: nothing is forced yet */
+    bool plain;     /**< calls that begin now go by the built-in model,
+                         whatever is forced or measured */
     struct nf_user_codes codes;
 
     uint32_t epoch;              /**< of the next call */

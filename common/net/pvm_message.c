@@ -22,10 +22,14 @@ static int tuned_fds[1024];
 static int ntuned_fds = -1;
 static uint32_t window_bytes = NF_LINK_WINDOW_BYTES;
 
-/* Called before every send: the set of sockets changes in any call of PVM. */
+/* Called before every send: the set of sockets changes in any call of PVM.
+ * libpvm also has a socket's close() wait until all has been read; pvm_exit()
+ * hangs in that for minutes if the other host is lost.  The kernel goes on
+ * sending without it. */
 static void tune_sockets(void)
 {
     const int bytes = SOCKET_BUFFER_BYTES;
+    const struct linger no_wait = { 0, 0 };
     int *fds, count = pvm_getfds(&fds);
     size_t known = (size_t)(count < 1024 ? count : 1024) * sizeof(*fds);
 
@@ -37,6 +41,8 @@ static void tune_sockets(void)
         int got = 0;
         socklen_t size = sizeof(got);
 
+        (void)setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &no_wait,
+                         sizeof(no_wait));
         (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
         if (getsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &got, &size) == 0 &&
             (uint32_t)got / 8 < window_bytes)

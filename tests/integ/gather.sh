@@ -43,10 +43,11 @@ run run synth --units 500 --slaves 3 --gather tree --out "$work/tree" --json
 check "the same file" cmp "$work/stream" "$work/tree"
 
 # ----------------------------------------------------------- before the gather
+export NOWFARM_LOG=debug
 begin run synth --units 300 --cost 10ms --slaves 4 --slots 1 --result 1KiB \
     --gather tree --verify --json
 check "four slaves are there" list_slaves 4
-sleep 0.4
+check "all of them have results" wait_until 20 had_leases 4 10
 kill -9 "${slaves[0]}"
 await 60
 job_verified "killed before the gather"
@@ -56,7 +57,7 @@ at_least "killed before the gather: done again" "$(json gather.recomputed)" 1
 begin run synth --units 300 --cost 10ms --slaves 4 --slots 1 --result 1KiB \
     --policy auto:replicate=1 --gather tree --verify --json
 check "four slaves are there" list_slaves 4
-sleep 0.4
+check "all of them have results" wait_until 20 had_leases 4 10
 kill -9 "${slaves[0]}" "${slaves[1]}"
 await 60
 job_verified "two of four killed, copies"
@@ -67,10 +68,10 @@ same "two of four killed, copies: lost slaves" "$(json lost_slaves)" 2
 begin run synth --units 600 --cost 10ms --slaves 3 --slots 1 --result 1KiB \
     --heartbeat-timeout 500ms --gather tree --verify --json
 check "three slaves are there" list_slaves 3
-sleep 0.4
+check "all of them have results" wait_until 20 had_leases 3 10
 away=${slaves[0]}
 kill -STOP "$away"
-sleep 1
+check "away: lost" wait_until 20 err_says 'lost slave'
 kill -CONT "$away"
 await 60
 job_verified "away and back"
@@ -78,17 +79,11 @@ same "away and back: lost slaves" "$(json lost_slaves)" 1
 check "away and back: told" err_says 'is back'
 
 # the product of two matrices, whose second one comes by a broadcast
-export NOWFARM_LOG=debug
-all_compute() { [ "$(grep -o 'lease .* of slave [0-9]*' "$work/err" |
-    grep -o '[0-9]*$' | sort -u | wc -l)" = 4 ]; }
 begin run matmul --n 2000 --slaves 4 --slots 1 --gather tree --verify --json
 check "four slaves are there" list_slaves 4
-check "all of them have units" wait_until 20 all_compute
-kill -STOP "${slaves[1]}" # so that there is no gather before it dies
-sleep 0.3
+check "all of them have units" wait_until 20 had_leases 4 1
 kill -9 "${slaves[1]}"
 await 60
-unset NOWFARM_LOG
 job_verified "matmul, killed before the gather"
 same "matmul, killed before the gather: lost slaves" "$(json lost_slaves)" 1
 
@@ -96,9 +91,10 @@ same "matmul, killed before the gather: lost slaves" "$(json lost_slaves)" 1
 begin run synth --units 400 --cost 10ms --slaves 3 --slots 3 --result 1KiB \
     --gather tree --verify --json
 check "three slaves are there" list_slaves 3
-sleep 0.3
+check "all of them have results" wait_until 20 had_leases 3 20
 kill -9 "${slaves[0]}"
 await 60
+unset NOWFARM_LOG
 job_verified "three slots, killed"
 same "three slots, killed: lost slaves" "$(json lost_slaves)" 1
 at_least "three slots, killed: done again" "$(json gather.recomputed)" 1

@@ -55,9 +55,9 @@ taken_over "all slaves but one killed" 30
 same "all slaves but one killed: lost slaves" "$(json lost_slaves)" 3
 
 # then there is nobody left to take over: new ones must be started
-start run synth --units 200 --cost 20ms --slaves 2 --slots 1 --verify --json
-check "two slaves are there" wait_until 10 some_slaves 2
-sleep 0.3
+NOWFARM_LOG=debug start run synth --units 200 --cost 20ms --slaves 2 --slots 1 \
+    --verify --json
+check "two slaves are at work" wait_until 10 had_leases 2 6
 # shellcheck disable=SC2046
 kill -9 $(slave_pids)
 await 30

@@ -235,6 +235,14 @@ refused() {
     check "$2: nothing on stdout" out_empty
 }
 
+# had_leases SLAVES N: so many slaves have had N leases each, or more; wants a log
+# of level debug.  No slot has more than a few in hand, so with N above that they
+# have computed some.
+had_leases() {
+    [ "$(sed -n 's/.*debug: lease .* of slave \([0-9]*\) .*/\1/p' "$work/err" |
+        sort | uniq -c | awk -v n="$2" '$1 >= n' | wc -l)" -ge "$1" ]
+}
+
 # hellos FROM_MS TO_MS: how many lines of --chatty units arrived in that time.
 hellos() {
     awk -v a="$1" -v b="$2" \

@@ -40,10 +40,10 @@ for gather in tree reduce; do
     integrate "gather $gather" --chunk 4000 --slaves 3 --gather $gather
 done
 
-start run montecarlo --integrand gaussian --dims 3 --samples 40000000 \
-    --seed 5 --chunk 20000 --slaves 4 --slots 1 --out killed.txt --verify --json
-check "four slaves are there" wait_until 10 some_slaves 4
-sleep 0.3
+NOWFARM_LOG=debug start run montecarlo --integrand gaussian --dims 3 \
+    --samples 40000000 --seed 5 --chunk 20000 --slaves 4 --slots 1 \
+    --out killed.txt --verify --json
+check "four slaves have results" wait_until 20 had_leases 4 10
 kill -9 "$(slave_pids | head -n 1)"
 await 60
 job_verified "a slave killed"
@@ -53,11 +53,10 @@ run run montecarlo --integrand gaussian --dims 3 --samples 40000000 --seed 5 \
 job_verified "the same without"
 check "a slave killed: the same bits" cmp -s killed.txt whole.txt
 
-start run montecarlo --integrand gaussian --dims 3 --samples 40000000 \
-    --seed 5 --chunk 20000 --slaves 4 --slots 1 --gather reduce \
-    --out reduced.txt --verify --json
-check "four slaves are there" wait_until 10 some_slaves 4
-sleep 0.3
+NOWFARM_LOG=debug start run montecarlo --integrand gaussian --dims 3 \
+    --samples 40000000 --seed 5 --chunk 20000 --slaves 4 --slots 1 \
+    --gather reduce --out reduced.txt --verify --json
+check "four slaves have results" wait_until 20 had_leases 4 10
 kill -9 "$(slave_pids | head -n 1)"
 await 60
 job_verified "a slave killed before its sums are combined"

@@ -64,6 +64,37 @@ static double cost_of(struct nf_group *group, int type, int op)
     return choice.cost_us;
 }
 
+static const char *name_of(struct nf_group *group, bool plain)
+{
+    const struct nf_choice_query query = { .coll = { .op = NF_COLL_BCAST,
+                                                     .ranks = RANKS,
+                                                     .bytes = 80000,
+                                                     .elements = 10000 },
+                                           .plain = plain };
+    struct nf_coll_choice choice;
+
+    if (nf_group_choose(group, &query, &choice, NULL) != NF_OK)
+        return "none";
+    return choice.algorithm->name;
+}
+
+/* Whatever is forced or measured, and whichever was asked for first. */
+static void plain_calls_go_by_the_built_in_model(void)
+{
+    struct group_sim sim;
+    char before[64];
+    struct nf_error err;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, NULL));
+    snprintf(before, sizeof(before), "%s", name_of(sim.groups[0], false));
+    CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], "bcast.flat", &err), NF_OK);
+    CU_ASSERT_STRING_EQUAL(name_of(sim.groups[0], false), "bcast.flat");
+    CU_ASSERT_STRING_EQUAL(name_of(sim.groups[0], true), before);
+    CU_ASSERT_STRING_EQUAL(name_of(sim.groups[0], false), "bcast.flat");
+    CU_ASSERT_STRING_NOT_EQUAL(before, "bcast.flat");
+    sim_close(&sim);
+}
+
 static void combining_is_priced_by_type_and_operator(void)
 {
     struct group_sim sim;
@@ -446,6 +477,8 @@ int main(void)
     CU_TestInfo tests[] = {
         { "combining is priced by type and operator",
           combining_is_priced_by_type_and_operator },
+        { "plain calls go by the built-in model",
+          plain_calls_go_by_the_built_in_model },
         { "what has no formula has segments too",
           what_has_no_formula_has_segments_too },
         { "calls ask for their type and operator",
