@@ -151,6 +151,8 @@ static enum nf_status form(struct bench_team *team,
     for (uint32_t i = 0; i < count; i++)
         members[i] = i > 0 && team->partner > 0 ? team->partner : i;
     status = subgroup(team, members, count, id, &team->work);
+    if (status == NF_OK && bench_define(team->work) != NF_OK)
+        status = bench_blame(team, team->work, NF_ERR_RANGE);
     if (status == NF_OK)
         status = subgroup(team, members, count, id + 1, &team->sync);
     nf_free(members);
