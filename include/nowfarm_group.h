@@ -68,7 +68,8 @@ enum nf_elem {
     NF_ELEM_COMPLEX128,   /**< two double */
     NF_ELEM_LOC_INT64,    /**< struct nf_loc_int64, for MINLOC and MAXLOC */
     NF_ELEM_LOC_FLOAT64,  /**< struct nf_loc_float64 */
-    NF_ELEM_USER = 64     /**< this and more: nf_group_define_type() */
+    NF_ELEM_USER = 64     /**< this and more: nf_group_define_type() and
+                               nf_group_define_struct() */
 };
 
 /** A value and where it was. */
@@ -198,6 +199,50 @@ enum nf_status nf_group_shrink(struct nf_group *group,
  *  @retval NF_ERR_RANGE  @retval NF_ERR_NOMEM */
 enum nf_status nf_group_define_type(struct nf_group *group, uint32_t units,
                                     uint32_t unit_bytes, int *type_p);
+/** How the elements of a structure travel to a machine of another data format:
+ *  as @p packed_bytes bytes each, which mean the same on all machines.
+ *
+ *  pack() puts @p count >= 1 elements, one behind the other, into
+ *  packed[count * packed_bytes]; unpack() is its inverse.  Both are called by
+ *  the thread that uses the group, inside of its calls on it; a message may
+ *  take several calls of pack(), each for elements that lie together.  Elements
+ *  lie as in your buffers; packed bytes have any alignment.  What is to be
+ *  written is all zero before.  Neither may call functions of this header, and
+ *  one call should take much less than the time-out, as of an operator.
+ *  @return 0; anything else is an error, which ends the call in every member
+ *  (see nf_group_define_struct()) */
+struct nf_packing {
+    size_t packed_bytes; /**< of an element, 1..2^29 - 1; the same in all
+                              members */
+    int (*pack)(const void *elements, size_t count, void *packed, void *user);
+    int (*unpack)(const void *packed, size_t count, void *elements,
+                  void *user);
+    void *user; /**< handed to both; yours, and to stay as long as the group
+                     and those that shrink makes of it */
+};
+
+/** A type of your own, a structure of @p bytes bytes, sizeof(it).  Between
+ *  machines of one data format, and between threads, elements go as they are.
+ *  Between others they are packed, unpacked where they arrive, and combined
+ *  only as elements; whether two members' machines differ is found out, as for
+ *  other types.  Members define the same types in the same order; @p bytes may
+ *  differ between machines of different formats, as compilers leave different
+ *  holes.  A group made by shrink keeps them.
+ *
+ *  Where pack() or unpack() fails the call ends with NF_ERR_FAILED there and in
+ *  every member that still needs it, and the group is given up as for other
+ *  failures; nf_group_error() says in which member, and there what was returned.
+ *  Nobody is held for lost.  A message that is packed takes memory for its
+ *  packed form at both ends.
+ *  @param bytes    1..2^29 - 1
+ *  @param packing  copied; NULL: elements are opaque, and go as they are to any
+ *                  machine, as bytes do
+ *  @param type_p   to be used as type, with operators of your own
+ *  @retval NF_ERR_RANGE  @p bytes or packed_bytes, or there are 64 types
+ *  @retval NF_ERR_INVAL  pack() or unpack() is missing */
+enum nf_status nf_group_define_struct(struct nf_group *group, size_t bytes,
+                                      const struct nf_packing *packing,
+                                      int *type_p);
 /** An operator of your own.  All members define the same ones in the same
  *  order; a group made by shrink keeps them.
  *  @param commutative  0: operands are combined in the order of ranks
@@ -218,6 +263,7 @@ size_t nf_group_type_bytes(const struct nf_group *group, int type);
  *                   the algorithm that was asked for: nothing was sent, the call does not count as made
  *   NF_ERR_NOMEM    the group is given up
  *   NF_ERR_MISMATCH, NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED  see above
+ *   NF_ERR_FAILED   pack() or unpack() of a type did: see nf_group_define_struct()
  *   NF_ERR_UNREACHABLE  the transport itself broke
  * count is in elements, buffers hold count elements of type unless it says
  * otherwise.  A buffer of which this member uses no element may be NULL. */

@@ -186,6 +186,8 @@ static enum nf_status form(struct bench_team *team,
     for (uint32_t i = 0; i < count; i++)
         members[i] = i > 0 && team->partner > 0 ? team->partner : i;
     status = subgroup(team, members, count, id, &team->work);
+    if (status == NF_OK && bench_define(team->work) != NF_OK)
+        status = bench_blame(team, team->work, NF_ERR_RANGE);
     nf_free(members);
     return status == NF_OK ? apply_rules(team) : status;
 }

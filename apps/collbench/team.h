@@ -16,6 +16,7 @@
  *  A member that fails has its groups say so to everybody; all functions then
  *  fail, and the team is of no use any more. */
 #include "apps/collbench/values.h"
+#include "common/group/group.h"
 #include "nowfarm_group.h"
 
 enum bench_kind {
@@ -42,6 +43,7 @@ struct bench_request {
     uint64_t op;      /**< TIME: enum nf_coll_op */
     uint64_t algorithm; /**< TIME: 1 + its number in nf_coll_table; 0: auto */
     uint64_t segments;  /**< TIME: 0: the model's */
+    uint64_t ordered;   /**< TIME: != 0: by an operator that does not commute */
     uint64_t bytes;
     /** Timed calls: as many as fit into budget_us, but least..most. */
     uint64_t least, most, budget_us;
@@ -94,10 +96,17 @@ enum nf_status bench_direct(struct bench_team *team,
 /** Carry out requests until BENCH_END (NF_OK) or a failure. */
 enum nf_status bench_serve(struct bench_team *team);
 
+/** What a group is asked for a bench_query(): its type and operator are those
+ *  that TIME combines with. */
+struct nf_choice_query bench_choice(const struct nf_coll_query *query);
+
 /** Who is to blame for a failure?  @return its rank among all, or UINT32_MAX */
 uint32_t bench_guilty_rank(const struct bench_team *team);
 
 /* time.c */
+/** A new group gets the operator that does not commute; it is the only one of
+ *  the group, and so the same everywhere. */
+enum nf_status bench_define(struct nf_group *group);
 /** One member's part of BENCH_TIME. */
 enum nf_status bench_time(struct bench_team *team,
                           const struct bench_request *request,

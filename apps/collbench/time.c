@@ -40,6 +40,24 @@ static enum nf_status force(struct bench_team *team,
     return nf_group_force(team->work, text, team->err);
 }
 
+enum nf_status bench_define(struct nf_group *group)
+{
+    int op = NF_OPERATOR_USER;
+    enum nf_status status =
+        nf_group_define_operator(group, bench_compose, 0, NULL, &op);
+
+    return op == NF_OPERATOR_USER ? status : NF_ERR_RANGE;
+}
+
+struct nf_choice_query bench_choice(const struct nf_coll_query *query)
+{
+    return (struct nf_choice_query){
+        .coll = *query,
+        .type = query->commutative ? NF_ELEM_FLOAT64 : NF_ELEM_UINT64,
+        .op = query->commutative ? (int)NF_SUM : (int)NF_OPERATOR_USER,
+    };
+}
+
 static enum nf_status set_up(struct bench_team *team,
                              const struct bench_request *request,
                              struct series *s)
@@ -49,6 +67,7 @@ static enum nf_status set_up(struct bench_team *team,
         .ranks = team->ranks,
         .rank = nf_group_rank(team->work),
         .bytes = request->bytes,
+        .ordered = request->ordered != 0,
     };
     s->send = nf_calloc(1, (size_t)bench_send_bytes(&s->call) + 1);
     /* PVM's library reduces in place */
@@ -72,8 +91,13 @@ static enum nf_status set_up(struct bench_team *team,
         .op = NF_SUM,
     };
     if (bench_combines(s->call.op)) {
-        s->made.type = NF_ELEM_FLOAT64;
-        s->made.count = (size_t)s->call.bytes / sizeof(double);
+        struct nf_coll_query query = bench_query(
+            s->call.op, team->ranks, request->bytes, s->call.ordered);
+        struct nf_choice_query choice = bench_choice(&query);
+
+        s->made.type = choice.type;
+        s->made.op = choice.op;
+        s->made.count = (size_t)query.elements;
     }
     if (s->call.op == NF_COLL_ALLGATHER ||
         s->call.op == NF_COLL_REDUCE_SCATTER) {
@@ -151,15 +175,13 @@ static void name_algorithm(struct bench_team *team,
                            const struct bench_request *request,
                            struct bench_result *result_p)
 {
-    struct nf_choice_query query = {
-        .coll = bench_query((enum nf_coll_op)request->op, team->ranks,
-                            request->bytes),
-        .type = NF_ELEM_FLOAT64, /* of those that combine, as values.c has it */
-        .op = NF_SUM,
-    };
+    const struct nf_coll_query query =
+        bench_query((enum nf_coll_op)request->op, team->ranks, request->bytes,
+                    request->ordered != 0);
+    const struct nf_choice_query asked = bench_choice(&query);
     struct nf_coll_choice choice;
 
-    if (nf_group_choose(team->work, &query, &choice, NULL) == NF_OK) {
+    if (nf_group_choose(team->work, &asked, &choice, NULL) == NF_OK) {
         result_p->algorithm = choice.algorithm;
         result_p->segments = choice.segments;
     }

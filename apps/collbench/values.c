@@ -3,7 +3,11 @@
  * A byte that goes from rank f to rank t, at place i of its block, is
  * 31 f + 17 t + 5 seed + i + floor(i / 256) mod 256: blocks that are mixed up,
  * shifted or old are wrong.  A double of rank f at place i is (f + 1) w,
- * w = (i + seed) mod 17 + 1, so the sum over ranks a..b needs no loop. */
+ * w = (i + seed) mod 17 + 1, so the sum over ranks a..b needs no loop.
+ *
+ * The map of rank f at place i is x -> (4 f + 3) x + (f + 1) w.  Composed over
+ * the ranks 0..l it is A x + C w, with A and C of l only.  Two ranks that
+ * change places change C: for f < g by 2 (g - f) times odd numbers. */
 #include "config.h"
 #include "apps/collbench/values.h"
 #include <string.h>
@@ -146,26 +150,90 @@ static bool are_sums(const struct bench_call *call, const double *at,
     return right;
 }
 
-static bool is_sum_right(const struct bench_call *call, const double *recv)
+/* ---- maps ---- */
+
+static uint64_t map_of(uint32_t a, uint32_t b)
+{
+    return (uint64_t)a << 32 | b;
+}
+
+/* First x, then y. */
+static uint64_t compose(uint64_t x, uint64_t y)
+{
+    uint32_t xa = (uint32_t)(x >> 32), xb = (uint32_t)x;
+    uint32_t ya = (uint32_t)(y >> 32), yb = (uint32_t)y;
+
+    return map_of(xa * ya, xb * ya + yb);
+}
+
+void bench_compose(const void *in_, void *inout_, size_t count, int type,
+                   void *user)
+{
+    const uint64_t *in = in_;
+    uint64_t *inout = inout_;
+
+    (void)type;
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        inout[i] = compose(in[i], inout[i]);
+}
+
+static uint64_t rank_map(uint32_t rank, uint32_t weight)
+{
+    return map_of(4 * rank + 3, (rank + 1) * weight);
+}
+
+static void put_maps(const struct bench_call *call, uint64_t *at)
+{
+    for (uint64_t i = 0; i < call->bytes / 8; i++)
+        at[i] = rank_map(call->rank, (uint32_t)weight(call, i));
+}
+
+/* As are_sums(), for ranks 0..last. */
+static bool are_maps(const struct bench_call *call, const uint64_t *at,
+                     uint64_t first, uint64_t count, uint32_t last)
+{
+    uint64_t all = rank_map(0, 1);
+    bool right = true;
+
+    for (uint32_t r = 1; r <= last; r++)
+        all = compose(all, rank_map(r, 1));
+    for (uint64_t i = 0; i < count; i++)
+        right &=
+            at[i] == map_of((uint32_t)(all >> 32),
+                            (uint32_t)all * (uint32_t)weight(call, first + i));
+    return right;
+}
+
+/* ---- what is combined ---- */
+
+/* Over ranks 0..last. */
+static bool are_combined(const struct bench_call *call, const void *at,
+                         uint64_t first, uint64_t count, uint32_t last)
+{
+    return call->ordered ? are_maps(call, at, first, count, last)
+                         : are_sums(call, at, first, count, rank_sum(last));
+}
+
+static bool is_combined_right(const struct bench_call *call, const void *recv)
 {
     uint64_t items = call->bytes / 8, first, count;
 
     switch (call->op) {
     case NF_COLL_REDUCE:
         return call->rank != 0 ||
-               are_sums(call, recv, 0, items, rank_sum(call->ranks - 1));
+               are_combined(call, recv, 0, items, call->ranks - 1);
     case NF_COLL_SCAN:
-        return are_sums(call, recv, 0, items, rank_sum(call->rank));
+        return are_combined(call, recv, 0, items, call->rank);
     case NF_COLL_EXSCAN: /* rank 0 keeps what it had */
         return call->rank == 0
-                   ? are_bytes((const uint8_t *)recv, call->bytes,
-                               base_of(call, call->rank, 99))
-                   : are_sums(call, recv, 0, items, rank_sum(call->rank - 1));
+                   ? are_bytes(recv, call->bytes, base_of(call, call->rank, 99))
+                   : are_combined(call, recv, 0, items, call->rank - 1);
     case NF_COLL_REDUCE_SCATTER:
         first = block_first(call, items, call->rank, &count);
-        return are_sums(call, recv, first, count, rank_sum(call->ranks - 1));
+        return are_combined(call, recv, first, count, call->ranks - 1);
     default:
-        return are_sums(call, recv, 0, items, rank_sum(call->ranks - 1));
+        return are_combined(call, recv, 0, items, call->ranks - 1);
     }
 }
 
@@ -178,6 +246,8 @@ void bench_fill(const struct bench_call *call, void *send, void *recv)
     put_bytes(recv, bench_recv_bytes(call), base_of(call, call->rank, 99));
     if (call->op == NF_COLL_BCAST && call->rank == 0)
         put_bytes(recv, call->bytes, base_of(call, 0, 0));
+    else if (bench_combines(call->op) && call->ordered)
+        put_maps(call, send);
     else if (bench_combines(call->op))
         put_doubles(call, send);
     else if (call->op == NF_COLL_ALLTOALL ||
@@ -196,7 +266,7 @@ bool bench_is_right(const struct bench_call *call, const void *recv)
     bool right = true;
 
     if (bench_combines(call->op))
-        return is_sum_right(call, recv);
+        return is_combined_right(call, recv);
     switch (call->op) {
     case NF_COLL_BCAST:
         return are_bytes(bytes, count, base_of(call, 0, 0));
@@ -225,13 +295,13 @@ bool bench_is_right(const struct bench_call *call, const void *recv)
 }
 
 struct nf_coll_query bench_query(enum nf_coll_op op, uint32_t ranks,
-                                 uint64_t bytes)
+                                 uint64_t bytes, bool ordered)
 {
     return (struct nf_coll_query){
         .op = op,
         .ranks = ranks,
         .bytes = bytes,
         .elements = bench_combines(op) ? bytes / sizeof(double) : bytes,
-        .commutative = true,
+        .commutative = !ordered || !bench_combines(op),
     };
 }

@@ -4,7 +4,8 @@
  *  and what must come out.  Pure.
  *
  *  Operations that combine add doubles, small whole numbers, so that every
- *  order of adding gives the same; the others move bytes.  Every repeat has
+ *  order of adding gives the same, or compose maps, which no two ranks may do in
+ *  another order; the others move bytes.  Every repeat has
  *  values of its own: what an earlier one left behind is not right. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +20,14 @@ struct bench_call {
      *  of 8 if the operation combines. */
     uint64_t bytes;
     uint32_t seed; /**< of the repeat */
+    bool ordered;  /**< combine by bench_compose(); else add */
 };
+
+/** An operator that does not commute, of nf_operator_function: x -> a x + b modulo
+ *  2^32, a 64-bit number with a in its upper half, composed; that of the lower
+ *  ranks comes first.  In 64-bit numbers, so that they may be converted. */
+void bench_compose(const void *in, void *inout, size_t count, int type,
+                   void *user);
 
 /** Does @p op add, or only move? */
 bool bench_combines(enum nf_coll_op op);
@@ -40,7 +48,8 @@ void bench_fill(const struct bench_call *call, void *send, void *recv);
 /** @return whether @p recv is what it must be after the call */
 bool bench_is_right(const struct bench_call *call, const void *recv);
 
-/** What a group is asked when this call is made, root 0. */
+/** What a group is asked when this call is made, root 0.
+ *  @param ordered  if it combines, by bench_compose() */
 struct nf_coll_query bench_query(enum nf_coll_op op, uint32_t ranks,
-                                 uint64_t bytes);
+                                 uint64_t bytes, bool ordered);
 #endif

@@ -11,6 +11,7 @@ enum { COLL_SIZES_MAX = 32, COLL_PARTIES_MAX = 16 };
 
 struct coll_options {
     bool ops[NF_COLL_OPS];
+    bool ordered; /**< by an operator that does not commute */
     bool all_algorithms;
     const struct nf_coll_algorithm *algorithm; /**< NULL: auto, or all */
     uint32_t segments;                         /**< 0: the model's */
@@ -63,6 +64,7 @@ struct coll_row {
                      NULL if nothing was run */
     struct stats_summary summary; /**< of us */
     double predicted_us;          /**< NaN: no formula */
+    bool ordered;    /**< the operator does not commute */
     double group_us; /**< the median of PVM's group library; NaN: has it not */
 };
 
@@ -79,10 +81,15 @@ enum nf_status coll_results_add(struct coll_results *results,
                                 const struct coll_row *row);
 void coll_results_fini(struct coll_results *results);
 
-/** The cost by @p model of a call; the operations that combine add doubles. */
+/** The network by @p model, with what combining costs in @p query, a
+ *  bench_query(): as a group has it that is asked for such a call. */
+struct nf_coll_network coll_network(const struct nf_model *model,
+                                    const struct nf_coll_query *query);
+/** The cost by @p model of that call by @p algorithm; NaN: no formula. */
 double coll_predict(const struct nf_model *model,
-                    const struct nf_coll_algorithm *algorithm, uint32_t ranks,
-                    uint64_t bytes, uint32_t segments);
+                    const struct nf_coll_query *query,
+                    const struct nf_coll_algorithm *algorithm,
+                    uint32_t segments);
 
 /* coll_report.c */
 void coll_report_print(const struct coll_results *results, FILE *to);

@@ -170,6 +170,22 @@ enum nf_status coll_read_options_op(const char *name, bool ops[NF_COLL_OPS],
                          name);
 }
 
+/* Those that combine nothing have no operator. */
+static enum nf_status keep_ordered(const char *name, bool ops[NF_COLL_OPS],
+                                   struct nf_error *err)
+{
+    bool any = false;
+
+    for (int op = 0; op < NF_COLL_OPS; op++) {
+        ops[op] = ops[op] && bench_combines((enum nf_coll_op)op);
+        any = any || ops[op];
+    }
+    return any ? NF_OK
+               : nf_fail(err, NF_ERR_INVAL,
+                         "--ordered: %s combines nothing, so there is no order",
+                         name);
+}
+
 /* The only operation asked for.  @return false: there are several */
 static bool only_op(const struct coll_options *o, enum nf_coll_op *op_p)
 {
@@ -237,8 +253,8 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
             if (op != NF_COLL_BARRIER &&
                 !bench_size_fits((enum nf_coll_op)op, o->sizes[i]))
                 return nf_fail(err, NF_ERR_INVAL,
-                               "--sizes: %s adds doubles, so %llu is not a "
-                               "multiple of 8",
+                               "--sizes: %s combines numbers of 8 bytes, and "
+                               "%llu is not a multiple",
                                nf_coll_op_names[op],
                                (unsigned long long)o->sizes[i]);
     if (o->transport != NULL && strcmp(o->transport, "pvm") != 0 &&
@@ -256,6 +272,9 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
             err, NF_ERR_INVAL,
             "--group-library measures PVM tasks: not with --tune, --model "
             "or --transport local");
+    if (o->beside && o->ordered)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--group-library adds: not with --ordered");
     if (o->out != NULL && !o->tune)
         return nf_fail(err, NF_ERR_INVAL, "--out goes with --tune only");
     if (o->tune && (o->model != NULL || o->table != NULL ||
@@ -314,7 +333,8 @@ static const char about[] =
 enum nf_status coll_options_parse(int argc, const char **argv,
                                   struct coll_options *o, struct nf_error *err)
 {
-    int json = 0, tune = 0, beside = 0, rc;
+    int json = 0, tune = 0, beside = 0, ordered = 0, rc;
+    const char *name;
     /* clang-format off */
     const struct poptOption table[] = {
         { "algorithm", 'a', POPT_ARG_STRING, &texts.algorithm, 0, "one of `nowfarm plans`; auto (default): what a group would take; all", "A" },
@@ -327,6 +347,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
         { "timeout", '\0', POPT_ARG_STRING, &texts.timeout, 0, "give up when a member is silent for; default 60s", "TIME" },
         { "table", '\0', POPT_ARG_STRING, &texts.table, 0, "let auto go by a table of --tune; default: by the model measured at the start", "FILE" },
         { "model", '\0', POPT_ARG_STRING, &texts.model, 0, "predict only: sp2, t3e, cluster or a=us,b=us/byte[,delta=1..2][,g=us/byte]", "MODEL" },
+        { "ordered", '\0', POPT_ARG_NONE, &ordered, 0, "combine by an operator that does not commute: reduce, allreduce, reduce_scatter, scan, exscan", NULL },
         { "tune", '\0', POPT_ARG_NONE, &tune, 0, "find the best algorithms and write a table", NULL },
         { "out", 'o', POPT_ARG_STRING, &texts.out, 0, "the table; default nowfarm-collectives.table", "TABLE" },
         { "group-library", '\0', POPT_ARG_NONE, &beside, 0, "PVM's own group library beside it: bcast, reduce, gather, scatter, barrier", NULL },
@@ -349,8 +370,12 @@ enum nf_status coll_options_parse(int argc, const char **argv,
     o->json = json != 0;
     o->tune = tune != 0;
     o->beside = beside != 0;
+    o->ordered = ordered != 0;
+    name = status == NF_OK ? poptGetArg(context) : NULL;
     if (status == NF_OK)
-        status = coll_read_options_op(poptGetArg(context), o->ops, err);
+        status = coll_read_options_op(name, o->ops, err);
+    if (status == NF_OK && o->ordered)
+        status = keep_ordered(name, o->ops, err);
     if (status == NF_OK && poptPeekArg(context) != NULL)
         status =
             nf_fail(err, NF_ERR_INVAL, "coll-bench: unexpected argument \"%s\"",

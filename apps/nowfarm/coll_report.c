@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include "apps/collbench/team.h"
 #include "apps/nowfarm/coll_bench.h"
 #include "apps/nowfarm/plot.h"
 #include "apps/nowfarm/table.h"
@@ -38,13 +39,25 @@ void coll_results_fini(struct coll_results *results)
     results->count = 0;
 }
 
-double coll_predict(const struct nf_model *model,
-                    const struct nf_coll_algorithm *algorithm, uint32_t ranks,
-                    uint64_t bytes, uint32_t segments)
+struct nf_coll_network coll_network(const struct nf_model *model,
+                                    const struct nf_coll_query *query)
 {
-    struct nf_coll_network network = nf_coll_network_of(model, "double", "sum");
-    double cost_us =
-        nf_coll_cost_us(algorithm, &network, ranks, (double)bytes, segments);
+    struct nf_choice_query choice = bench_choice(query);
+    char type[NF_CODE_NAME_BYTES], op[NF_CODE_NAME_BYTES];
+
+    nf_elem_name(choice.type, type);
+    nf_operator_name(choice.op, op);
+    return nf_coll_network_of(model, type, op);
+}
+
+double coll_predict(const struct nf_model *model,
+                    const struct nf_coll_query *query,
+                    const struct nf_coll_algorithm *algorithm,
+                    uint32_t segments)
+{
+    struct nf_coll_network network = coll_network(model, query);
+    double cost_us = nf_coll_cost_us(algorithm, &network, query->ranks,
+                                     (double)query->bytes, segments);
 
     return isfinite(cost_us) ? cost_us : NAN;
 }
@@ -97,6 +110,20 @@ static void put_row(struct table *t, const struct coll_row *row, bool beside)
         put_us(t, column++, row->group_us);
 }
 
+static bool is_ordered(const struct coll_results *results)
+{
+    return results->count > 0 && results->rows[0].ordered;
+}
+
+/* By the operator that was gone by. */
+static double combine_byte_us(const struct coll_results *results)
+{
+    struct nf_coll_query query =
+        bench_query(NF_COLL_REDUCE, 2, 8, is_ordered(results));
+
+    return coll_network(&results->model, &query).price.combine_byte_us;
+}
+
 static void print_model(const struct coll_results *results, FILE *to)
 {
     const struct nf_model *model = &results->model;
@@ -110,8 +137,7 @@ static void print_model(const struct coll_results *results, FILE *to)
         fprintf(to, "%s %.0f", i == 1 ? " us; from" : ",",
                 model->pieces[i].from_bytes);
     fprintf(to, "; delta %.3g; combining a byte %.3g us; %s\n", model->delta,
-            nf_model_combine_byte_us(model, "double", "sum"),
-            results->model_source);
+            combine_byte_us(results), results->model_source);
 }
 
 void coll_report_print(const struct coll_results *results, FILE *to)
@@ -125,6 +151,8 @@ void coll_report_print(const struct coll_results *results, FILE *to)
     struct table table;
 
     print_model(results, to);
+    if (is_ordered(results))
+        fprintf(to, "# by an operator that does not commute\n");
     table_init(&table, columns, false);
     if (table_add_row(&table, "algorithm") == NF_OK)
         for (unsigned i = 1; i < columns; i++)
@@ -159,13 +187,14 @@ static json_t *row_json(const struct coll_row *row)
     for (unsigned i = 0; has && i < row->count; i++)
         json_array_append_new(samples, real_or_null(row->us[i]));
     return json_pack(
-        "{s:s, s:I, s:I, s:s?, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:s, s:I, s:I, s:b, s:s?, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",
         "op", nf_coll_op_names[row->op], "slaves", (json_int_t)row->ranks,
-        "bytes", (json_int_t)row->bytes, "algorithm",
-        row->algorithm != NULL ? row->algorithm->name : NULL, "segments",
-        (json_int_t)row->segments, "auto", (int)row->chosen, "median_us",
-        has ? real_or_null(row->summary.median) : json_null(), "q1_us",
-        has ? real_or_null(row->summary.q1) : json_null(), "q3_us",
+        "bytes", (json_int_t)row->bytes, "ordered", (int)row->ordered,
+        "algorithm", row->algorithm != NULL ? row->algorithm->name : NULL,
+        "segments", (json_int_t)row->segments, "auto", (int)row->chosen,
+        "median_us", has ? real_or_null(row->summary.median) : json_null(),
+        "q1_us", has ? real_or_null(row->summary.q1) : json_null(), "q3_us",
         has ? real_or_null(row->summary.q3) : json_null(), "predicted_us",
         real_or_null(row->predicted_us), "bandwidth_mbyte_s",
         has && row->bytes > 0
@@ -185,10 +214,10 @@ static json_t *model_json(const struct coll_results *results)
                                         model->pieces[i].from_bytes, "start_us",
                                         model->pieces[i].start_us, "byte_us",
                                         model->pieces[i].byte_us));
-    return json_pack(
-        "{s:s, s:o, s:f, s:f, s:f}", "source", results->model_source, "pieces",
-        pieces, "delta", model->delta, "occupancy_us", model->occupancy_us,
-        "combine_byte_us", nf_model_combine_byte_us(model, "double", "sum"));
+    return json_pack("{s:s, s:o, s:f, s:f, s:f}", "source",
+                     results->model_source, "pieces", pieces, "delta",
+                     model->delta, "occupancy_us", model->occupancy_us,
+                     "combine_byte_us", combine_byte_us(results));
 }
 
 json_t *coll_report_json(const struct coll_results *results)
@@ -221,7 +250,7 @@ enum nf_status coll_report_csv(const struct coll_results *results,
     if (to == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     fputs("op,slaves,bytes,algorithm,segments,auto,repeats,min_us,q1_us,"
-          "median_us,q3_us,max_us,predicted_us,libgpvm3_us\n",
+          "median_us,q3_us,max_us,predicted_us,libgpvm3_us,ordered\n",
           to);
     for (size_t i = 0; i < results->count; i++) {
         const struct coll_row *row = &results->rows[i];
@@ -239,7 +268,7 @@ enum nf_status coll_report_csv(const struct coll_results *results,
         put_field(to, row->us != NULL ? s->max : none);
         put_field(to, row->predicted_us);
         put_field(to, row->group_us);
-        fputc('\n', to);
+        fprintf(to, ",%d\n", row->ordered);
     }
     if (fclose(to) != 0) {
         free(text);

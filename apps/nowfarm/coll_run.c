@@ -53,8 +53,10 @@ static enum nf_status not_served(const struct nf_coll_algorithm *algorithm,
                                  struct nf_error *err)
 {
     return nf_fail(
-        err, NF_ERR_INVAL, "--algorithm %s: not for %u members and %llu bytes",
-        algorithm->name, query->ranks, (unsigned long long)query->bytes);
+        err, NF_ERR_INVAL,
+        "--algorithm %s: not for %u members and %llu bytes%s", algorithm->name,
+        query->ranks, (unsigned long long)query->bytes,
+        query->commutative ? "" : " by an operator that does not commute");
 }
 
 /* ---- predicting ---- */
@@ -76,11 +78,11 @@ static enum nf_status predict(const struct coll_options *o,
                               struct coll_results *results,
                               struct nf_error *err)
 {
-    struct nf_coll_network network =
-        nf_coll_network_of(&results->model, "double", "sum");
+    struct nf_coll_network network = coll_network(&results->model, query);
     struct coll_row row = { .op = query->op,
                             .ranks = query->ranks,
                             .bytes = query->bytes,
+                            .ordered = !query->commutative,
                             .group_us = NAN };
     struct nf_coll_choice best;
     enum nf_status status = NF_OK;
@@ -101,8 +103,7 @@ static enum nf_status predict(const struct coll_options *o,
             continue;
         row.segments = segments_for(o, row.algorithm, query, &network);
         row.predicted_us =
-            coll_predict(&results->model, row.algorithm, query->ranks,
-                         query->bytes, row.segments);
+            coll_predict(&results->model, query, row.algorithm, row.segments);
         any = true;
         if (isfinite(row.predicted_us) || o->algorithm != NULL)
             status = add(results, &row, err);
@@ -126,7 +127,7 @@ enum nf_status coll_predict_all(const struct coll_options *o,
                  i++) {
                 struct nf_coll_query query =
                     bench_query((enum nf_coll_op)op, o->slaves[p],
-                                size_of(o, (enum nf_coll_op)op, i));
+                                size_of(o, (enum nf_coll_op)op, i), o->ordered);
 
                 status = predict(o, &query, results, err);
             }
@@ -264,6 +265,7 @@ enum nf_status coll_measure(const struct coll_options *o,
         .op = query->op,
         .algorithm = number_of(algorithm),
         .segments = segments,
+        .ordered = !query->commutative,
         .bytes = query->bytes,
         .least = o->repeat > 0 ? o->repeat : least,
         .most = o->repeat > 0 ? o->repeat : MOST_REPEATS,
@@ -278,6 +280,7 @@ enum nf_status coll_measure(const struct coll_options *o,
         .op = query->op,
         .ranks = query->ranks,
         .bytes = query->bytes,
+        .ordered = !query->commutative,
         .algorithm = result.algorithm,
         .chosen = algorithm == NULL,
         .segments = result.segments,
@@ -287,8 +290,7 @@ enum nf_status coll_measure(const struct coll_options *o,
     };
     if (result.algorithm != NULL)
         row_p->predicted_us =
-            coll_predict(model, result.algorithm, query->ranks, query->bytes,
-                         result.segments);
+            coll_predict(model, query, result.algorithm, result.segments);
     if (result.wrong)
         return nf_fail(world->team.err, NF_ERR_VERIFY,
                        "%s of %llu bytes over %u members: the result is wrong",
@@ -387,8 +389,9 @@ static enum nf_status measure_party(const struct coll_options *o,
         for (unsigned i = 0; o->ops[op] && status == NF_OK &&
                              i < size_count(o, (enum nf_coll_op)op);
              i++) {
-            struct nf_coll_query query = bench_query(
-                (enum nf_coll_op)op, ranks, size_of(o, (enum nf_coll_op)op, i));
+            struct nf_coll_query query =
+                bench_query((enum nf_coll_op)op, ranks,
+                            size_of(o, (enum nf_coll_op)op, i), o->ordered);
 
             status = measure_query(o, world, &query, results);
         }

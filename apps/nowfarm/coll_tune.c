@@ -198,13 +198,16 @@ void coll_merge_rules(struct nf_coll_rules *rules)
     rules->count = kept;
 }
 
-void coll_drop_rules(struct nf_coll_rules *rules, enum nf_coll_op op)
+void coll_drop_rules(struct nf_coll_rules *rules,
+                     const struct nf_coll_query *query)
 {
+    enum nf_coll_class operators = nf_coll_class_of(query);
     size_t kept = 0;
 
     for (size_t i = 0; i < rules->count; i++)
-        if (rules->rules[i].op != op)
+        if (rules->rules[i].op != query->op ||
+            rules->rules[i].operators != operators)
             rules->rules[kept++] = rules->rules[i];
     rules->count = kept;
-    nf_coll_rules_forget_unknown(rules, nf_coll_op_names[op]);
+    nf_coll_rules_forget_unknown(rules, nf_coll_op_names[query->op], operators);
 }

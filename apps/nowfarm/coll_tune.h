@@ -55,6 +55,8 @@ uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i);
  *  class and P. */
 void coll_merge_rules(struct nf_coll_rules *rules);
 
-/** Take out the rules for @p op, unknown ones too. */
-void coll_drop_rules(struct nf_coll_rules *rules, enum nf_coll_op op);
+/** Take out the rules for the operation of @p query and operators like its own,
+ *  unknown ones too; those for others stay. */
+void coll_drop_rules(struct nf_coll_rules *rules,
+                     const struct nf_coll_query *query);
 #endif

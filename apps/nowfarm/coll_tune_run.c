@@ -56,9 +56,7 @@ static enum nf_status time_them(struct tuning *t,
 static void find_usual(struct tuning *t, const struct nf_coll_query *query,
                        struct nf_coll_choice *choice_p)
 {
-    struct nf_choice_query asked = { .coll = *query,
-                                     .type = NF_ELEM_FLOAT64,
-                                     .op = NF_SUM };
+    struct nf_choice_query asked = bench_choice(query);
 
     nf_group_unforce(t->world->team.work);
     if (nf_group_choose(t->world->team.work, &asked, choice_p, NULL) != NF_OK)
@@ -69,8 +67,7 @@ static enum nf_status tune_size(struct tuning *t,
                                 const struct nf_coll_query *query,
                                 uint64_t max_bytes)
 {
-    struct nf_coll_network network =
-        nf_coll_network_of(&t->results->model, "double", "sum");
+    struct nf_coll_network network = coll_network(&t->results->model, query);
     struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     struct nf_coll_choice usual = { .algorithm = NULL };
     struct nf_coll_rule rule;
@@ -106,8 +103,9 @@ static enum nf_status tune_party(struct tuning *t, uint32_t ranks)
         for (unsigned i = 0; t->options->ops[op] && status == NF_OK &&
                              i < (sizes ? t->nsizes : 1);
              i++) {
-            struct nf_coll_query query = bench_query((enum nf_coll_op)op, ranks,
-                                                     sizes ? t->sizes[i] : 0);
+            struct nf_coll_query query =
+                bench_query((enum nf_coll_op)op, ranks, sizes ? t->sizes[i] : 0,
+                            t->options->ordered);
 
             status = tune_size(t, &query,
                                sizes ? coll_reach(t->sizes, t->nsizes, i)
@@ -133,7 +131,8 @@ static void sort_sizes(struct tuning *t)
             t->sizes[t->nsizes++] = t->sizes[i];
 }
 
-/* Rules of other operations, measured between the same hosts, stay. */
+/* Rules of other operations and other operators, measured between the same
+ * hosts, stay. */
 static void keep_old(struct tuning *t, const char *path)
 {
     struct nf_error warning = { .status = NF_OK }, why;
@@ -146,11 +145,15 @@ static void keep_old(struct tuning *t, const char *path)
     nf_free(text);
     if (t->rules.model.hosts_hash != t->world->place.hosts_hash) {
         t->rules.count = 0;
-        nf_coll_rules_forget_unknown(&t->rules, NULL);
+        nf_coll_rules_forget_unknown(&t->rules, NULL, NF_CLASS_ANY);
     }
     for (int op = 0; op < NF_COLL_OPS; op++)
-        if (t->options->ops[op])
-            coll_drop_rules(&t->rules, (enum nf_coll_op)op);
+        if (t->options->ops[op]) {
+            struct nf_coll_query query =
+                bench_query((enum nf_coll_op)op, 2, 0, t->options->ordered);
+
+            coll_drop_rules(&t->rules, &query);
+        }
     if (t->rules.unknown_bytes > 0)
         fprintf(stderr, "nowfarm: %s: %s; kept\n", path, warning.text);
 }

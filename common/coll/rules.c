@@ -17,17 +17,28 @@ void nf_coll_rules_fini(struct nf_coll_rules *rules)
     nf_coll_rules_init(rules);
 }
 
+const char *const nf_coll_class_names[NF_COLL_CLASSES] = {
+    [NF_CLASS_ANY] = "any",
+    [NF_CLASS_COMMUTATIVE] = "commutative",
+    [NF_CLASS_ORDERED] = "ordered",
+};
+
 /* Lines are "rule bcast any 8 ...". */
-void nf_coll_rules_forget_unknown(struct nf_coll_rules *rules, const char *op)
+void nf_coll_rules_forget_unknown(struct nf_coll_rules *rules, const char *op,
+                                  enum nf_coll_class operators)
 {
-    size_t kept = 0, length = op != NULL ? strlen(op) : 0;
+    char begin[64] = "";
+    size_t kept = 0;
+
+    if (op != NULL)
+        snprintf(begin, sizeof(begin), "rule %s %s ", op,
+                 nf_coll_class_names[operators]);
 
     for (size_t at = 0, next; at < rules->unknown_bytes; at = next) {
         const char *line = rules->unknown + at;
 
         next = at + strcspn(line, "\n") + 1;
-        if (op == NULL ||
-            (strncmp(line + 5, op, length) == 0 && line[5 + length] == ' '))
+        if (strncmp(line, begin, strlen(begin)) == 0)
             continue;
         memmove(rules->unknown + kept, line, next - at);
         kept += next - at;

@@ -15,16 +15,22 @@
  *      combine double sum 0.001      type operation us a byte
  *      rule bcast any 8 12288 bcast.binomial 1
  *      rule bcast any 8 max bcast.circulant 8192B
+ *      rule scan ordered 8 max scan.rec_doubling 1
  *      end 1c291ca3
  *
  *  A rule is: operation, operators it is for (any: nothing is combined;
- *  commutative; ordered), P, the greatest size in bytes, algorithm, and k: a
+ *  commutative; ordered: those that do not commute, for which only algorithms
+ *  serve that keep the order of ranks), P, the greatest size in bytes, algorithm, and k: a
  *  number, the size of a segment, or `model`.  Rules of one operation,
  *  operators and P stand together, sizes ascending.  The last line has the
  *  CRC-32 of all before it, which is also the table's id. */
 #include "common/coll/select.h"
 
 enum nf_coll_class { NF_CLASS_ANY, NF_CLASS_COMMUTATIVE, NF_CLASS_ORDERED };
+
+/** Their names in tables. */
+enum { NF_COLL_CLASSES = 3 };
+extern const char *const nf_coll_class_names[NF_COLL_CLASSES];
 
 enum nf_coll_k_rule {
     NF_K_FIXED,   /**< value is k */
@@ -87,8 +93,10 @@ const struct nf_coll_rule *
 nf_coll_rules_find(const struct nf_coll_rules *rules,
                    const struct nf_coll_query *query);
 
-/** Forget unknown rules for an operation of that name; NULL: all. */
-void nf_coll_rules_forget_unknown(struct nf_coll_rules *rules, const char *op);
+/** Forget unknown rules for an operation of that name and operators of that
+ *  class; @p op NULL: all. */
+void nf_coll_rules_forget_unknown(struct nf_coll_rules *rules, const char *op,
+                                  enum nf_coll_class operators);
 
 /** Where a group lives that is to go by a table. */
 struct nf_coll_place {

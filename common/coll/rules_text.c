@@ -14,7 +14,6 @@
 
 enum { FORMAT = 1, WORDS_MAX = 7, LINE_BYTES = 200 };
 
-static const char *const class_names[] = { "any", "commutative", "ordered" };
 static const char *const route_names[] = { "daemon", "direct" };
 static const char *const encoding_names[] = { "raw", "xdr" };
 
@@ -107,7 +106,7 @@ static void put_model(struct writer *writer, const struct nf_model *model)
 static void put_rule(struct writer *writer, const struct nf_coll_rule *rule)
 {
     put(writer, "rule %s %s %" PRIu32 " ", nf_coll_op_names[rule->op],
-        class_names[rule->operators], rule->ranks);
+        nf_coll_class_names[rule->operators], rule->ranks);
     if (rule->max_bytes == UINT64_MAX)
         put(writer, "max %s ", rule->algorithm->name);
     else
@@ -284,7 +283,7 @@ static bool read_rule(struct reader *reader, char **words)
     uint32_t op, operators;
     uint64_t ranks;
 
-    if (!find_name(class_names, 3, words[2], &operators) ||
+    if (!find_name(nf_coll_class_names, NF_COLL_CLASSES, words[2], &operators) ||
         nf_parse_count(words[3], 2, NF_COLL_RANKS_MAX, &ranks) != NF_OK ||
         !read_k(words[6], &rule))
         return false;

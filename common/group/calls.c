@@ -54,7 +54,7 @@ static enum nf_coll_op op_of(enum nf_call_kind kind)
 
 static enum nf_status check(struct nf_group *group, const struct nf_call *call)
 {
-    size_t bytes = nf_elem_bytes(&group->codes, call->type);
+    size_t bytes = nf_elem_most_bytes(&group->codes, call->type);
 
     if ((int)call->kind < 0 || call->kind > NF_CALL_BARRIER)
         return bad(group, "no such operation");
@@ -85,8 +85,8 @@ static enum nf_status add_counts(struct draft *draft, const size_t *counts,
                                  uint64_t *total_p, uint64_t *end_p)
 {
     uint32_t ranks = draft->group->ranks;
-    uint64_t most =
-        SIZE_MAX / 2 / nf_elem_bytes(&draft->group->codes, draft->call->type);
+    uint64_t most = SIZE_MAX / 2 /
+                    nf_elem_most_bytes(&draft->group->codes, draft->call->type);
     size_t *own = NULL;
 
     if (*offsets_p == NULL) {
@@ -324,7 +324,7 @@ static void set_query(struct draft *draft)
     const struct nf_call *call = draft->call;
     size_t bytes = draft->exec.codes == NULL || call->kind == NF_CALL_BARRIER
                        ? 1
-                       : nf_elem_bytes(draft->exec.codes, call->type);
+                       : nf_elem_equal_bytes(draft->exec.codes, call->type);
     bool one_block = call->kind == NF_CALL_GATHER ||
                      call->kind == NF_CALL_SCATTER ||
                      call->kind == NF_CALL_ALLTOALL;

@@ -8,31 +8,17 @@
 #include "common/base/error.h"
 #include "common/group/exec_data.h"
 
-enum { STATE_WAITS, STATE_READY, STATE_DONE };
-
 /* --------------------------------------------------------------- readiness */
-
-/* Does no data come with this step, or go? */
-static bool is_void(const struct nf_exec *exec, uint32_t self)
-{
-    const struct nf_plan_step *step = &exec->plan->steps[self];
-
-    if (exec->plan->items == 0)
-        return false;
-    if (nf_exec_lists(exec, step) && (step->sends || !exec->listed[self]))
-        return false; /* the sizes do */
-    return nf_exec_step_bytes(exec, step) == 0;
-}
 
 /* A receive joins the queue when its turn has come and the message too. */
 static void push(struct nf_exec *exec, uint32_t self)
 {
     const struct nf_plan_step *step = &exec->plan->steps[self];
 
-    exec->states[self] = STATE_READY;
+    exec->states[self] = NF_EXEC_READY;
     if (step->sends)
         exec->sends[exec->sends_tail++] = self;
-    else if (exec->arrived[self] != NULL || is_void(exec, self))
+    else if (exec->arrived[self] != NULL || nf_exec_is_void(exec, self))
         exec->queue[exec->queue_tail++] = self;
 }
 
@@ -78,9 +64,9 @@ static void finish_step(struct nf_exec *exec, uint32_t self)
 
     /* who is to get nothing need not be there */
     if (step->sends && exec->gone != NULL && exec->gone[step->peer] &&
-        !is_void(exec, self))
+        !nf_exec_is_void(exec, self))
         exec->lost_peer = step->peer;
-    exec->states[self] = STATE_DONE;
+    exec->states[self] = NF_EXEC_DONE;
     exec->ndone++;
     exec->moves++;
     for (uint32_t i = 0; i < step->nnext; i++) {
@@ -341,6 +327,7 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
         .mesh = mesh,
         .elem_bytes = nf_elem_bytes(call->codes, call->type),
         .wire = nf_elem_wire(call->codes, call->type),
+        .packing = nf_elem_packing(call->codes, call->type),
         .lost_peer = NF_PLAN_NONE,
         .moves = 1,
     };
@@ -452,82 +439,12 @@ enum nf_status nf_exec_run(struct nf_exec *exec)
     return NF_OK;
 }
 
-/* What the two calls disagree in, or NULL. */
-static const char *difference(const struct nf_head *a, const struct nf_head *b)
-{
-    if (a->op != b->op)
-        return "operation";
-    if (a->root != b->root)
-        return "root";
-    if (a->code != b->code)
-        return "type or operator";
-    if (a->table != b->table)
-        return "table of algorithms";
-    if (a->flags != b->flags)
-        return "count";
-    if (a->algorithm != b->algorithm)
-        return "algorithm";
-    return NULL;
-}
-
-/* A barrier's message has no payload; its arrival must be seen all the same. */
-static char no_payload;
-
-static bool awaits_list(const struct nf_exec *exec, uint32_t self)
-{
-    return nf_exec_lists(exec, &exec->plan->steps[self]) && !exec->listed[self];
-}
-
-enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
-                            const struct nf_head *head, struct nf_blob *payload,
-                            struct nf_error *err)
-{
-    const char *what = difference(head, &exec->head);
-    uint64_t bytes = payload != NULL ? payload->bytes : 0;
-    bool is_list = (head->segment & NF_HEAD_SIZES) != 0;
-    uint32_t self = NF_PLAN_NONE;
-
-    if (what == NULL)
-        self = nf_plan_find(exec->plan, from, head->step,
-                            head->segment & ~NF_HEAD_SIZES);
-    if (what == NULL && (self == NF_PLAN_NONE || exec->arrived[self] != NULL ||
-                         exec->states[self] == STATE_DONE))
-        what = "number of segments";
-    if (what == NULL && (is_list || awaits_list(exec, self))) {
-        if (is_list && awaits_list(exec, self) &&
-            nf_exec_take_list(exec, self, payload)) {
-            nf_blob_unref(payload);
-            exec->moves++;
-            if (exec->states[self] == STATE_READY && is_void(exec, self))
-                exec->queue[exec->queue_tail++] = self;
-            return NF_OK;
-        }
-        what = "count";
-    }
-    if (what == NULL &&
-        (bytes != nf_exec_step_bytes(exec, &exec->plan->steps[self]) ||
-         bytes != head->bytes || (payload == NULL && exec->plan->items > 0)))
-        what = "count";
-    if (what != NULL) {
-        nf_blob_unref(payload);
-        return nf_fail(err, NF_ERR_MISMATCH,
-                       "member %u made a different call: not the same %s", from,
-                       what);
-    }
-    exec->arrived[self] =
-        payload != NULL ? payload : (struct nf_blob *)(void *)&no_payload;
-    exec->moves++;
-    if (exec->states[self] == STATE_READY)
-        exec->queue[exec->queue_tail++] = self;
-    return NF_OK;
-}
-
 bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p)
 {
     const struct nf_plan *plan = exec->plan;
 
     for (uint32_t i = 0; i < plan->nsteps; i++)
-        if (exec->states[i] == STATE_READY && exec->arrived[i] == NULL &&
+        if (exec->states[i] == NF_EXEC_READY && exec->arrived[i] == NULL &&
             !plan->steps[i].sends) {
             *member_p = plan->steps[i].peer;
             return true;
@@ -551,13 +468,13 @@ static bool lacks(const struct nf_exec *exec, uint32_t member, bool sends_too)
     for (uint32_t i = 0; i < exec->plan->nsteps; i++) {
         const struct nf_plan_step *step = &exec->plan->steps[i];
 
-        if (step->peer != member || exec->states[i] == STATE_DONE)
+        if (step->peer != member || exec->states[i] == NF_EXEC_DONE)
             continue;
         if (step->sends ? !sends_too : exec->arrived[i] != NULL)
             continue;
         if (!sends_too && !has_begun(exec, i))
             continue;
-        if (!is_void(exec, i))
+        if (!nf_exec_is_void(exec, i))
             return true;
     }
     return false;

@@ -76,6 +76,9 @@ struct nf_exec {
     struct nf_mesh *mesh;
     size_t elem_bytes;
     enum nf_type wire;
+    const struct nf_packing *packing; /**< NULL: elements are not packed */
+    const char *refused; /**< "pack" or "unpack" of the type, if it failed: */
+    int refused_code;    /**< what it returned */
     struct nf_exec_item *items;
     uint64_t *sizes; /**< [items] elements of blocks, as far as told; NULL: all
                           that is needed is known from the layout */
@@ -115,13 +118,16 @@ bool nf_exec_fini(struct nf_exec *exec);
 /** Do what can be done; but after each combining by an operator of the user,
  *  which may take long, return, so that others get an answer.
  *  @retval NF_OK done  @retval NF_WAIT
+ *  @retval NF_ERR_FAILED  a type's pack() failed: exec->refused
  *  @retval NF_ERR_NOMEM, NF_ERR_UNREACHABLE  as nf_mesh_send() */
 enum nf_status nf_exec_run(struct nf_exec *exec);
 /** Is there more to do at once? */
 bool nf_exec_is_ready(const struct nf_exec *exec);
 /** Take a message of this epoch; run afterwards.
  *  @param payload  taken over, also on errors; may be NULL
- *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why */
+ *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why
+ *  @retval NF_ERR_FAILED  a type's unpack() failed: exec->refused
+ *  @retval NF_ERR_NOMEM */
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                             const struct nf_head *head, struct nf_blob *payload,
                             struct nf_error *err);

@@ -105,6 +105,17 @@ uint64_t nf_exec_step_bytes(const struct nf_exec *exec,
     return bytes;
 }
 
+bool nf_exec_is_void(const struct nf_exec *exec, uint32_t self)
+{
+    const struct nf_plan_step *step = &exec->plan->steps[self];
+
+    if (exec->plan->items == 0)
+        return false;
+    if (nf_exec_lists(exec, step) && (step->sends || !exec->listed[self]))
+        return false; /* the sizes do */
+    return nf_exec_step_bytes(exec, step) == 0;
+}
+
 struct nf_exec_walk nf_exec_walk(const struct nf_exec *exec, uint32_t self)
 {
     return (struct nf_exec_walk){ exec->plan, &exec->plan->steps[self], 0, 0 };

@@ -9,7 +9,13 @@
 /** Does a message with the sizes go before that of @p step? */
 bool nf_exec_lists(const struct nf_exec *exec, const struct nf_plan_step *step);
 
-/** Send what step @p self sends.  @retval NF_ERR_NOMEM */
+/** In nf_exec.states. */
+enum { NF_EXEC_WAITS, NF_EXEC_READY, NF_EXEC_DONE };
+
+/** Does no data come with step @p self, or go? */
+bool nf_exec_is_void(const struct nf_exec *exec, uint32_t self);
+/** Send what step @p self sends.
+ *  @retval NF_ERR_NOMEM  @retval NF_ERR_FAILED  exec->refused */
 enum nf_status nf_exec_send_step(struct nf_exec *exec, uint32_t self);
 /** Take the sizes of the blocks that step @p self receives.
  *  @return false: they are not those that are known here, or of no vector */
@@ -44,6 +50,19 @@ struct nf_exec_walk {
 struct nf_exec_walk nf_exec_walk(const struct nf_exec *exec, uint32_t self);
 /** @return false: that was all */
 bool nf_exec_walk_next(struct nf_exec_walk *walk, uint32_t *item_p);
+
+/** Are the elements of step @p self, which sends, to be packed? */
+bool nf_exec_packs(const struct nf_exec *exec, uint32_t self);
+/** What step @p self sends, packed.
+ *  @param payload_p  set with NF_OK: one reference
+ *  @retval NF_ERR_NOMEM  @retval NF_ERR_FAILED  pack() of the type failed */
+enum nf_status nf_exec_pack(struct nf_exec *exec, uint32_t self,
+                            struct nf_blob **payload_p);
+/** Whole packed elements become elements in a message of their own.
+ *  @param payload  in: one reference, taken over; out: one reference, NULL on
+ *  errors
+ *  @retval NF_ERR_NOMEM  @retval NF_ERR_FAILED  unpack() of the type failed */
+enum nf_status nf_exec_unpack(struct nf_exec *exec, struct nf_blob **payload);
 
 /** What step @p self sends, one reference; NULL if out of memory. */
 struct nf_blob *nf_exec_payload(struct nf_exec *exec, uint32_t self,

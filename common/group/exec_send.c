@@ -60,23 +60,40 @@ static enum nf_status send_list(struct nf_exec *exec, uint32_t self)
     return status;
 }
 
+/* The payload of step @p self, in the form for its peer.
+ * @param segment_p  in: its first item; out: with the mark of packed elements
+ */
+static enum nf_status make_payload(struct nf_exec *exec, uint32_t self,
+                                   struct nf_blob **payload_p,
+                                   uint32_t *segment_p)
+{
+    uint64_t bytes;
+
+    if (nf_exec_packs(exec, self)) {
+        *segment_p |= NF_HEAD_PACKED;
+        return nf_exec_pack(exec, self, payload_p);
+    }
+    *payload_p = nf_exec_payload(exec, self, &bytes);
+    return *payload_p != NULL ? NF_OK : NF_ERR_NOMEM;
+}
+
 enum nf_status nf_exec_send_step(struct nf_exec *exec, uint32_t self)
 {
     const struct nf_plan_step *step = &exec->plan->steps[self];
     struct nf_blob *payload;
     enum nf_status status = NF_OK;
-    uint64_t bytes;
+    uint32_t segment = step->first_item;
 
     if (exec->plan->items == 0)
-        return send_head(exec, step, step->first_item, NULL, 0);
+        return send_head(exec, step, segment, NULL, 0);
     if (nf_exec_lists(exec, step))
         status = send_list(exec, self);
     if (status != NF_OK || nf_exec_step_bytes(exec, step) == 0)
         return status; /* the receiver knows that nothing comes */
-    payload = nf_exec_payload(exec, self, &bytes);
-    if (payload == NULL)
-        return NF_ERR_NOMEM;
-    status = send_head(exec, step, step->first_item, payload, bytes);
+    status = make_payload(exec, self, &payload, &segment);
+    if (status != NF_OK)
+        return status;
+    status = send_head(exec, step, segment, payload, payload->bytes);
     nf_blob_unref(payload);
     if (exec->call.layout.pairs)
         nf_exec_drop_pairs(exec, self);
@@ -88,7 +105,8 @@ bool nf_exec_take_list(struct nf_exec *exec, uint32_t self,
                        const struct nf_blob *payload)
 {
     const struct nf_plan_step *step = &exec->plan->steps[self];
-    uint64_t left = SIZE_MAX / 2 / exec->elem_bytes;
+    uint64_t left =
+        SIZE_MAX / 2 / nf_elem_most_bytes(exec->call.codes, exec->call.type);
     struct nf_exec_walk walk = nf_exec_walk(exec, self);
     const uint8_t *from;
     uint64_t size;

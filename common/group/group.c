@@ -184,6 +184,19 @@ static enum nf_status fail_text(struct nf_group *group, enum nf_status reason,
     return nf_group_revoke(group, reason, &culprit, 1, err->text);
 }
 
+/* A function of the user's type gave up, of this member; nobody is lost. */
+static enum nf_status fail_packing(struct nf_group *group,
+                                   const struct nf_exec *exec)
+{
+    char type[NF_CODE_NAME_BYTES];
+    struct nf_error err;
+
+    nf_elem_name(exec->call.type, type);
+    nf_fail(&err, NF_ERR_FAILED, "member %u, this one: %s() of %s returned %d",
+            group->rank, exec->refused, type, exec->refused_code);
+    return fail_text(group, NF_ERR_FAILED, group->rank, &err);
+}
+
 static bool is_slow(const struct nf_request *request)
 {
     return request->exec.call.op >= NF_OPERATOR_USER;
@@ -207,6 +220,8 @@ static enum nf_status run(struct nf_group *group, struct nf_request *request)
     }
     if (status == NF_WAIT)
         return NF_OK;
+    if (status == NF_ERR_FAILED)
+        return fail_packing(group, &request->exec);
     if (status != NF_OK)
         return nf_group_broke(group, status);
     end_request(request, NF_OK);
@@ -222,6 +237,10 @@ static enum nf_status give(struct nf_group *group, struct nf_request *request,
     enum nf_status status =
         nf_exec_take(&request->exec, from, head, payload, &err);
 
+    if (status == NF_ERR_FAILED)
+        return fail_packing(group, &request->exec);
+    if (status == NF_ERR_NOMEM)
+        return nf_group_broke(group, status);
     return status == NF_OK ? NF_OK : fail_text(group, status, from, &err);
 }
 

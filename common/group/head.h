@@ -19,6 +19,9 @@ enum {
  *  its blocks, in elements, 64 bits each; the data, if any, come next. */
 #define NF_HEAD_SIZES (UINT32_C(1) << 31)
 
+/** Set in segment: the elements are packed, as their type says. */
+#define NF_HEAD_PACKED (UINT32_C(1) << 30)
+
 /** Data of one step of a call.  All but step, segment and bytes must be equal
  *  in all members. */
 struct nf_head {

@@ -218,9 +218,8 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
         return nf_fail(err, NF_ERR_INVAL, "%u members: want 1 to %d", count,
                        NF_COLL_RANKS_MAX);
     if (options != NULL && options->timeout_us > 0)
-        timeout_us = options->timeout_us < TIMEOUT_MOST_US
-                         ? options->timeout_us
-                         : TIMEOUT_MOST_US;
+        timeout_us = options->timeout_us < TIMEOUT_MOST_US ? options->timeout_us
+                                                           : TIMEOUT_MOST_US;
     status = nf_mesh_open_pvm(tids, count, id, timeout_us, &mesh, err);
     if (status != NF_OK)
         return status;
@@ -317,25 +316,56 @@ size_t nf_group_fds(struct nf_group *group, const int **fds_p)
     return group->mesh == NULL ? 0 : nf_mesh_fds(group->mesh, fds_p);
 }
 
-enum nf_status nf_group_define_type(struct nf_group *group, uint32_t units,
-                                    uint32_t unit_bytes, int *type_p)
+/* Of all types alike: the units of one, and the bytes of a structure. */
+enum { UNITS_MOST = UINT32_MAX / 8 };
+
+static enum nf_status add_type(struct nf_group *group, uint32_t units,
+                               uint32_t unit_bytes,
+                               const struct nf_packing *packing, int *type_p)
 {
     struct nf_user_codes *codes = &group->codes;
 
-    if (units == 0 || units > UINT32_MAX / 8 ||
+    if (codes->ntypes == NF_USER_CODES_MAX)
+        return nf_fail(&group->error, NF_ERR_RANGE, "more than %d types",
+                       NF_USER_CODES_MAX);
+    codes->types[codes->ntypes].units = units;
+    codes->types[codes->ntypes].unit_bytes = unit_bytes;
+    codes->types[codes->ntypes].packing =
+        packing != NULL ? *packing : (struct nf_packing){ .pack = NULL };
+    *type_p = NF_ELEM_USER + (int)codes->ntypes++;
+    return NF_OK;
+}
+
+enum nf_status nf_group_define_struct(struct nf_group *group, size_t bytes,
+                                      const struct nf_packing *packing,
+                                      int *type_p)
+{
+    if (bytes == 0 || bytes > UNITS_MOST)
+        return nf_fail(&group->error, NF_ERR_RANGE,
+                       "a structure of %zu bytes: want 1 to %u", bytes,
+                       (unsigned)UNITS_MOST);
+    if (packing != NULL && (packing->pack == NULL || packing->unpack == NULL))
+        return nf_fail(&group->error, NF_ERR_INVAL,
+                       "want both pack() and unpack()");
+    if (packing != NULL &&
+        (packing->packed_bytes == 0 || packing->packed_bytes > UNITS_MOST))
+        return nf_fail(&group->error, NF_ERR_RANGE,
+                       "a structure of %zu packed bytes: want 1 to %u",
+                       packing->packed_bytes, (unsigned)UNITS_MOST);
+    return add_type(group, (uint32_t)bytes, 1, packing, type_p);
+}
+
+enum nf_status nf_group_define_type(struct nf_group *group, uint32_t units,
+                                    uint32_t unit_bytes, int *type_p)
+{
+    if (units == 0 || units > UNITS_MOST ||
         (unit_bytes != 1 && unit_bytes != 2 && unit_bytes != 4 &&
          unit_bytes != 8))
         return nf_fail(&group->error, NF_ERR_RANGE,
                        "a type of %u units of %u bytes: want 1 or more of 1, "
                        "2, 4 or 8",
                        units, unit_bytes);
-    if (codes->ntypes == NF_USER_CODES_MAX)
-        return nf_fail(&group->error, NF_ERR_RANGE, "more than %d types",
-                       NF_USER_CODES_MAX);
-    codes->types[codes->ntypes].units = units;
-    codes->types[codes->ntypes].unit_bytes = unit_bytes;
-    *type_p = NF_ELEM_USER + (int)codes->ntypes++;
-    return NF_OK;
+    return add_type(group, units, unit_bytes, NULL, type_p);
 }
 
 enum nf_status nf_group_define_operator(struct nf_group *group,

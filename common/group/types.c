@@ -96,6 +96,31 @@ size_t nf_elem_bytes(const struct nf_user_codes *codes, int type)
     return (size_t)codes->types[i].units * codes->types[i].unit_bytes;
 }
 
+const struct nf_packing *nf_elem_packing(const struct nf_user_codes *codes,
+                                         int type)
+{
+    int i = type - NF_ELEM_USER;
+
+    return is_user_type(codes, type) && codes->types[i].packing.pack != NULL
+               ? &codes->types[i].packing
+               : NULL;
+}
+
+size_t nf_elem_equal_bytes(const struct nf_user_codes *codes, int type)
+{
+    const struct nf_packing *packing = nf_elem_packing(codes, type);
+
+    return packing != NULL ? packing->packed_bytes : nf_elem_bytes(codes, type);
+}
+
+size_t nf_elem_most_bytes(const struct nf_user_codes *codes, int type)
+{
+    size_t bytes = nf_elem_bytes(codes, type);
+    size_t packed = nf_elem_equal_bytes(codes, type);
+
+    return packed > bytes ? packed : bytes;
+}
+
 enum nf_type nf_elem_wire(const struct nf_user_codes *codes, int type)
 {
     if (type >= 0 && type < ELEMS)

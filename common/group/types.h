@@ -12,6 +12,7 @@ struct nf_user_codes {
     uint32_t ntypes, noperators;
     struct {
         uint32_t units, unit_bytes;
+        struct nf_packing packing; /**< pack NULL: there is none */
     } types[NF_USER_CODES_MAX];
     struct {
         nf_operator_function *function;
@@ -22,6 +23,15 @@ struct nf_user_codes {
 
 /** @return bytes of an element of @p type, 0: no such type */
 size_t nf_elem_bytes(const struct nf_user_codes *codes, int type);
+/** @return how elements of @p type are packed, NULL: they are not */
+const struct nf_packing *nf_elem_packing(const struct nf_user_codes *codes,
+                                         int type);
+/** @return bytes of an element of @p type that are equal in all members: of
+ *  types that are packed the packed ones, as a structure may have other holes
+ *  elsewhere */
+size_t nf_elem_equal_bytes(const struct nf_user_codes *codes, int type);
+/** @return the most bytes that an element takes, packed or not */
+size_t nf_elem_most_bytes(const struct nf_user_codes *codes, int type);
 /** @return as what its bytes travel between machines of different formats.
  *  All formats are IEEE, so numbers of one size differ in byte order only. */
 enum nf_type nf_elem_wire(const struct nf_user_codes *codes, int type);

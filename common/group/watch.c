@@ -109,9 +109,13 @@ enum nf_status nf_group_broke(struct nf_group *group, enum nf_status status)
                                : nf_strerror(status));
 }
 
-static const char *said(enum nf_status reason)
+/* @param named  members were */
+static const char *said(enum nf_status reason, bool named)
 {
     switch ((int)reason) {
+    case NF_ERR_FAILED:
+        return named ? "could not pack or unpack elements"
+                     : nf_strerror(reason);
     case NF_ERR_DEAD:
         return "has ended";
     case NF_ERR_TIMEDOUT:
@@ -140,8 +144,8 @@ static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
         used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%" PRIu32,
                          i == 0 ? "member " : ", ", control->ranks[i]);
     snprintf(text + used, sizeof(text) - (size_t)used,
-             "%s%s, says member %" PRIu32, used > 0 ? " " : "", said(reason),
-             from);
+             "%s%s, says member %" PRIu32, used > 0 ? " " : "",
+             said(reason, used > 0), from);
     drop_data(group, control->epoch);
     give_up(group, control->epoch, reason, text);
     return nf_group_ends(group, nf_group_first_epoch(group)) ? reason : NF_OK;

@@ -70,6 +70,7 @@ struct nf_mesh_ops {
     bool (*has_urgent)(const struct nf_mesh *mesh, uint32_t member);
     void (*place)(const struct nf_mesh *mesh, struct nf_mesh_place *place_p);
     uint32_t (*host_of)(const struct nf_mesh *mesh, uint32_t member);
+    bool (*converts)(const struct nf_mesh *mesh, uint32_t member);
 };
 
 /** A mesh's object starts with this. */
@@ -178,6 +179,14 @@ static inline uint32_t nf_mesh_host_of(const struct nf_mesh *mesh,
 {
     return mesh->ops->host_of == NULL ? member
                                       : mesh->ops->host_of(mesh, member);
+}
+
+/** Is @p member on a machine of another data format, so that numbers in what is
+ *  sent to it are converted on the way, by the type of the payload?  Bytes are
+ *  not: who sends structures packs them. */
+static inline bool nf_mesh_converts(const struct nf_mesh *mesh, uint32_t member)
+{
+    return mesh->ops->converts != NULL && mesh->ops->converts(mesh, member);
 }
 
 /** A mesh of some members, with queues and a context of its own.  All of them

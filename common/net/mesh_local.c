@@ -9,6 +9,7 @@
 #include "config.h"
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -32,6 +33,7 @@ struct world {
     pthread_mutex_t lock;
     struct group *groups;
     uint32_t meshes; /* that are open */
+    bool converts;   /* NOWFARM_ENCODING=xdr, for tests */
     uint32_t open[]; /* [ranks] meshes of each member */
 };
 
@@ -386,6 +388,14 @@ static uint32_t local_host_of(const struct nf_mesh *mesh, uint32_t member)
     return 0;
 }
 
+/* There is one data format in a process, and numbers stay as they are; but who
+ * packs structures can be tried with threads. */
+static bool local_converts(const struct nf_mesh *mesh, uint32_t member)
+{
+    (void)member;
+    return ((const struct mesh_local *)mesh)->group->world->converts;
+}
+
 static const struct nf_mesh_ops local_ops = {
     .name = "local",
     .send = local_send,
@@ -399,6 +409,7 @@ static const struct nf_mesh_ops local_ops = {
     .moved_bytes = local_moved_bytes,
     .place = local_place,
     .host_of = local_host_of,
+    .converts = local_converts,
 };
 
 static enum nf_status make_world(uint32_t count, struct world **world_p,
@@ -407,6 +418,7 @@ static enum nf_status make_world(uint32_t count, struct world **world_p,
     struct world *world =
         nf_calloc(1, sizeof(*world) + count * sizeof(world->open[0]));
     uint32_t *all = nf_calloc(count, sizeof(*all));
+    const char *encoding = getenv("NOWFARM_ENCODING");
     struct group *group;
     enum nf_status status;
 
@@ -416,6 +428,7 @@ static enum nf_status make_world(uint32_t count, struct world **world_p,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
     pthread_mutex_init(&world->lock, NULL);
+    world->converts = encoding != NULL && strcmp(encoding, "xdr") == 0;
     for (uint32_t i = 0; i < count; i++)
         all[i] = i;
     status = make_group(world, all, count, 0, &group, err);

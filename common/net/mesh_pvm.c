@@ -583,6 +583,11 @@ static uint32_t pvm_host_of(const struct nf_mesh *mesh, uint32_t member)
     return (uint32_t)nf_pvm_host_of(p->members[member].tid);
 }
 
+static bool pvm_converts(const struct nf_mesh *mesh, uint32_t member)
+{
+    return ((const struct mesh_pvm *)mesh)->members[member].convert;
+}
+
 const struct nf_mesh_ops nf_mesh_pvm = {
     .name = "pvm",
     .send = pvm_send_to,
@@ -598,4 +603,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .has_urgent = pvm_has_urgent,
     .place = nf_mesh_pvm_place,
     .host_of = pvm_host_of,
+    .converts = pvm_converts,
 };

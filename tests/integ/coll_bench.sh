@@ -62,6 +62,29 @@ run coll-bench bcast --algorithm bcast.pipeline.fd --segments 5 --sizes 1000B \
 same "segments as asked for" "$(rows segments | sort -u)" 5
 same "for each number of members" "$(rows slaves | tr '\n' ' ')" "2 3 "
 
+# in_order TEXT: what the last run, of all operations and algorithms, has
+in_order() {
+    same "$1: exit status" "$rc" 0
+    same "$1: every operation that combines" \
+        "$(rows op | sort -u | tr '\n' ' ')" \
+        "allreduce exscan reduce reduce_scatter scan "
+    same "$1: is told" "$(rows ordered | sort -u)" true
+    same "$1: nothing that wants to commute" "$(rows algorithm |
+        grep -cx 'reduce.rabenseifner\|reduce.circulant\|allreduce.ring')" 0
+}
+run coll-bench all --ordered --algorithm all --transport local --slaves 5 \
+    --sizes 8B,40000B --repeat 2 --json
+in_order "ordered, local"
+run coll-bench reduce --ordered --algorithm binomial_ordered --transport local \
+    --slaves 3 --repeat 1 --csv ordered.csv
+same "ordered, for people: exit status" "$rc" 0
+check "ordered, for people: is told" grep -q '^# .*does not commute' out
+same "ordered: the last column of the spreadsheet" \
+    "$(sed 's/.*,//' ordered.csv | tr '\n' ' ')" "ordered 1 1 1 1 1 "
+run coll-bench scan --ordered --model sp2 --slaves 8 --sizes 64KiB --json
+same "ordered, by the model: exit status" "$rc" 0
+same "ordered, by the model: is told" "$(rows ordered)" true
+
 # --- bad input
 bad() { # TEXT ARGS...
     local text=$1
@@ -97,6 +120,10 @@ bad "a picture of two kinds" bcast --slaves 2,3 --plot x.svg
 bad "no folder for the results" bcast --csv none/x.csv --slaves 2
 bad "no folder for the table" bcast --tune -o none/x --slaves 2
 bad "the group library of threads" bcast --group-library --transport local
+bad "the order of a broadcast" bcast --ordered
+bad "an algorithm that does not keep the order" reduce --ordered \
+    --algorithm reduce.rabenseifner --model sp2 --slaves 4
+bad "the group library in order" reduce --ordered --group-library
 bad "no option" bcast --fast
 check "nothing was started for these" no_pvmd
 
@@ -117,6 +144,31 @@ same "tuning more keeps the other rules" "$(grep '^rule bcast' table)" \
     "$(grep '^rule bcast' before)"
 check "tuning more adds some" grep -q '^rule barrier any 4 ' table
 check "nothing between threads is converted" grep -q '^encoding raw' table
+cp table before
+run -t 120 coll-bench scan --tune -o table --transport local --slaves 4 --repeat 3 \
+    --sizes 8B,4KiB
+same "tuning a scan: exit status" "$rc" 0
+check "tuning a scan: for operators that commute" \
+    grep -q '^rule scan commutative 4 ' table
+check "tuning a scan: for no others" [ "$(grep -c ordered table)" = 0 ]
+run -t 120 coll-bench all --tune --ordered -o table --transport local --slaves 4 \
+    --repeat 3 --sizes 8B,4KiB
+same "tuning in order: exit status" "$rc" 0
+for op in reduce allreduce reduce_scatter scan exscan; do
+    check "tuning in order: the table has rules for $op" \
+        grep -q "^rule $op ordered 4 " table
+done
+check "tuning in order keeps rules for operators that commute" \
+    grep -q '^rule scan commutative 4 ' table
+same "tuning in order keeps the other rules" "$(grep '^rule bcast' table)" \
+    "$(grep '^rule bcast' before)"
+run coll-bench scan --ordered --table table --transport local --slaves 4 \
+    --sizes 8B,4KiB --repeat 1 --json
+same "with that table, in order: its algorithms" "$(rows algorithm | tr '\n' ' ')" \
+    "$(for bytes in 8 4096; do
+        awk -v m=$bytes '$1 == "rule" && $2 == "scan" && $3 == "ordered" &&
+            $4 == 4 && ($5 == "max" || m <= $5) {print $6; exit}' table
+    done | tr '\n' ' ')"
 run coll-bench bcast --table table --transport local --slaves 4 \
     --sizes 8B,4KiB,256KiB --repeat 1 --json
 same "with the table: exit status" "$rc" 0
@@ -155,6 +207,9 @@ same "pvm: exit status" "$rc" 0
 check "pvm: stdout is one JSON object" only_json
 has_all "pvm"
 same "pvm: transport" "$(json transport)" pvm
+run -t 120 coll-bench all --ordered --algorithm all --slaves 5 --sizes 8B,40000B \
+    --repeat 2 --json
+in_order "ordered, pvm"
 check "pvm: nothing is left of the members" wait_until 5 no_slaves
 check "pvm: nor of the virtual machine" wait_until 5 no_pvmd
 for op in $ops; do

@@ -387,6 +387,15 @@ static uint32_t fake_host_of(const struct nf_mesh *base, uint32_t member)
     return member % ((base->ranks + 2) / 3);
 }
 
+static bool fake_converts(const struct nf_mesh *base, uint32_t member)
+{
+    const struct fake_mesh *mesh = (const struct fake_mesh *)base;
+    const uint32_t *members = mesh->context->members;
+
+    return mesh->world->formats[members[base->rank]] !=
+           mesh->world->formats[members[member]];
+}
+
 static const struct nf_mesh_ops fake_ops = {
     .name = "fake",
     .send = fake_send,
@@ -400,6 +409,7 @@ static const struct nf_mesh_ops fake_ops = {
     .moved_bytes = fake_moved_bytes,
     .drop = fake_drop,
     .host_of = fake_host_of,
+    .converts = fake_converts,
 };
 
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed)

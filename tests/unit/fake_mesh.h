@@ -34,6 +34,7 @@ struct fake_world {
      * message after the other */
     int64_t byte_ns;
     int64_t wire_us[FAKE_MEMBERS_MAX]; /* when it is free */
+    uint8_t formats[FAKE_MEMBERS_MAX]; /* of the data on its machine */
 };
 
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed);

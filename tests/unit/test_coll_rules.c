@@ -432,10 +432,12 @@ static void test_unknown(void)
     CU_ASSERT_EQUAL(nf_coll_rules_write(&got, &again, &bytes, &err), NF_OK);
     CU_ASSERT_STRING_EQUAL(again, whole);
     nf_free(again);
-    nf_coll_rules_forget_unknown(&got, "bcast");
+    nf_coll_rules_forget_unknown(&got, "bcast", NF_CLASS_ORDERED);
+    CU_ASSERT(got.unknown_bytes > 60);
+    nf_coll_rules_forget_unknown(&got, "bcast", NF_CLASS_ANY);
     CU_ASSERT_STRING_EQUAL(got.unknown,
                            "rule bcaster any 8 max bcaster.best model\n");
-    nf_coll_rules_forget_unknown(&got, NULL);
+    nf_coll_rules_forget_unknown(&got, NULL, NF_CLASS_ANY);
     CU_ASSERT_EQUAL(got.unknown_bytes, 0);
     nf_coll_rules_fini(&got);
     free(whole);

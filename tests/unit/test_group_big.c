@@ -10,7 +10,7 @@
 #include "tests/unit/nf_unit.h"
 
 #define BIG_BYTES ((size_t)(UINT64_C(1) << 31) + 4096 + 24)
-/* the buffers of both, and a copy on the way */
+/* the buffers of both, and a copy on the way; packed: two in turn */
 #define WANTED_KIB (4 * (BIG_BYTES >> 10))
 
 static struct nf_group *groups[2];
@@ -44,29 +44,49 @@ static bool is_filled(const uint64_t *words)
     return true;
 }
 
+/* Structures of 8 bytes, which need as many packed. */
+static int flip(const void *from_, size_t count, void *to_, void *user)
+{
+    const uint64_t *from = from_;
+    uint64_t *to = to_;
+
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        to[i] = ~from[i];
+    return 0;
+}
+
+static bool packs; /* elements are structures, else bytes */
+
 static void *run_member(void *user)
 {
+    static const struct nf_packing packing = { 8, flip, flip, NULL };
     struct nf_group *group = user;
     uint32_t rank = nf_group_rank(group);
-    const size_t counts[2] = { 0, BIG_BYTES };
+    const size_t count = packs ? BIG_BYTES / 8 : BIG_BYTES;
+    const size_t counts[2] = { 0, count };
     uint64_t *words = calloc(1, BIG_BYTES);
     unsigned bad = words == NULL;
+    int type = NF_ELEM_BYTE;
+
+    if (packs)
+        bad += nf_group_define_struct(group, 8, &packing, &type) != NF_OK;
 
     if (bad == 0 && rank == 0)
         fill(words);
-    bad += nf_bcast(group, words, BIG_BYTES, NF_ELEM_BYTE, 0) != NF_OK;
+    bad += nf_bcast(group, words, count, type, 0) != NF_OK;
     bad += rank == 1 && !is_filled(words);
     if (rank == 0 && bad == 0)
         memset(words, 0, BIG_BYTES);
-    bad += nf_gatherv(group, words, counts[rank], words, counts, NULL,
-                      NF_ELEM_BYTE, 0) != NF_OK;
+    bad += nf_gatherv(group, words, counts[rank], words, counts, NULL, type,
+                      0) != NF_OK;
     bad += rank == 0 && !is_filled(words);
     nf_group_close(group);
     free(words);
     return bad == 0 ? NULL : user;
 }
 
-static void more_than_2_gib_arrive(void)
+static void run(void)
 {
     static const struct nf_group_options options = { .algorithms =
                                                          "bcast.flat" };
@@ -85,10 +105,25 @@ static void more_than_2_gib_arrive(void)
     }
 }
 
+static void more_than_2_gib_arrive(void)
+{
+    run();
+}
+
+static void more_than_2_gib_arrive_packed(void)
+{
+    packs = true;
+    setenv("NOWFARM_ENCODING", "xdr", 1);
+    run();
+    unsetenv("NOWFARM_ENCODING");
+    packs = false;
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "more than 2 GiB arrive", more_than_2_gib_arrive },
+        { "more than 2 GiB arrive packed", more_than_2_gib_arrive_packed },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

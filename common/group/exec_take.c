@@ -1,0 +1,102 @@
+/* What the executor takes: whether a message is of this call and as long as it
+ * must be, and elements that come packed. */
+#include "config.h"
+#include "common/base/error.h"
+#include "common/group/exec_data.h"
+
+/* What the two calls disagree in, or NULL. */
+static const char *difference(const struct nf_head *a, const struct nf_head *b)
+{
+    if (a->op != b->op)
+        return "operation";
+    if (a->root != b->root)
+        return "root";
+    if (a->code != b->code)
+        return "type or operator";
+    if (a->table != b->table)
+        return "table of algorithms";
+    if (a->flags != b->flags)
+        return "count";
+    if (a->algorithm != b->algorithm)
+        return "algorithm";
+    return NULL;
+}
+
+/* A barrier's message has no payload; its arrival must be seen all the same. */
+static char no_payload;
+
+static bool awaits_list(const struct nf_exec *exec, uint32_t self)
+{
+    return nf_exec_lists(exec, &exec->plan->steps[self]) && !exec->listed[self];
+}
+
+/* The sizes that come before step @p self. */
+static enum nf_status take_list(struct nf_exec *exec, uint32_t self,
+                                struct nf_blob *payload)
+{
+    if (!awaits_list(exec, self) || !nf_exec_take_list(exec, self, payload))
+        return NF_ERR_MISMATCH;
+    nf_blob_unref(payload);
+    exec->moves++;
+    if (exec->states[self] == NF_EXEC_READY && nf_exec_is_void(exec, self))
+        exec->queue[exec->queue_tail++] = self;
+    return NF_OK;
+}
+
+/* @return whether the payload is as long as that of step @p self must be */
+static bool is_whole(const struct nf_exec *exec, uint32_t self,
+                     const struct nf_head *head, const struct nf_blob *payload)
+{
+    uint64_t bytes = payload != NULL ? payload->bytes : 0;
+    uint64_t want = nf_exec_step_bytes(exec, &exec->plan->steps[self]);
+
+    if ((head->segment & NF_HEAD_PACKED) != 0)
+        want = want / exec->elem_bytes * exec->packing->packed_bytes;
+    return bytes == want && bytes == head->bytes &&
+           (payload != NULL || exec->plan->items == 0);
+}
+
+enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
+                            const struct nf_head *head, struct nf_blob *payload,
+                            struct nf_error *err)
+{
+    const char *what = difference(head, &exec->head);
+    bool is_list = (head->segment & NF_HEAD_SIZES) != 0;
+    bool is_packed = (head->segment & NF_HEAD_PACKED) != 0;
+    uint32_t self = NF_PLAN_NONE;
+
+    if (what == NULL && is_packed && (is_list || exec->packing == NULL))
+        what = "type";
+    if (what == NULL)
+        self = nf_plan_find(exec->plan, from, head->step,
+                            head->segment & ~(NF_HEAD_SIZES | NF_HEAD_PACKED));
+    if (what == NULL && (self == NF_PLAN_NONE || exec->arrived[self] != NULL ||
+                         exec->states[self] == NF_EXEC_DONE))
+        what = "number of segments";
+    if (what == NULL && is_list) {
+        if (take_list(exec, self, payload) == NF_OK)
+            return NF_OK;
+        what = "count";
+    }
+    if (what == NULL &&
+        (awaits_list(exec, self) || !is_whole(exec, self, head, payload)))
+        what = "count";
+    if (what != NULL) {
+        nf_blob_unref(payload);
+        return nf_fail(err, NF_ERR_MISMATCH,
+                       "member %u made a different call: not the same %s", from,
+                       what);
+    }
+    if (is_packed) {
+        enum nf_status status = nf_exec_unpack(exec, &payload);
+
+        if (status != NF_OK)
+            return status;
+    }
+    exec->arrived[self] =
+        payload != NULL ? payload : (struct nf_blob *)(void *)&no_payload;
+    exec->moves++;
+    if (exec->states[self] == NF_EXEC_READY)
+        exec->queue[exec->queue_tail++] = self;
+    return NF_OK;
+}

@@ -1,0 +1,389 @@
+/* What coll-bench --tune tries, what it concludes, and the table that comes of
+ * it. */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "apps/collbench/team.h"
+#include "apps/nowfarm/coll_bench.h"
+#include "apps/nowfarm/coll_tune.h"
+#include "common/base/alloc.h"
+#include "tests/unit/nf_tmpdir.h"
+#include "tests/unit/nf_unit.h"
+
+static struct nf_coll_network sp2(void)
+{
+    struct nf_model model;
+    struct nf_error err;
+
+    CU_ASSERT_EQUAL(coll_parse_model("sp2", &model, &err), NF_OK);
+    return nf_coll_network_of(&model, NULL, NULL);
+}
+
+static void candidates_are_the_best_and_the_usual(void)
+{
+    struct nf_coll_network network = sp2();
+    struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 65536, false);
+    struct nf_coll_choice usual = { nf_coll_find("bcast.flat"), 1, 0 }, best;
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    unsigned count = coll_candidates(&query, &network, &usual, 16, list);
+
+    CU_ASSERT_EQUAL(count, COLL_BEST + 1);
+    CU_ASSERT_TRUE(nf_coll_select_by_model(&query, &network, &best));
+    CU_ASSERT_PTR_EQUAL(list[0].algorithm, best.algorithm);
+    CU_ASSERT_EQUAL(list[0].segments, best.segments);
+    CU_ASSERT_TRUE(list[0].predicted_us <= list[1].predicted_us);
+    CU_ASSERT_TRUE(list[1].predicted_us <= list[2].predicted_us);
+    CU_ASSERT_PTR_EQUAL(list[3].algorithm, usual.algorithm);
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        struct nf_coll_choice other = { nf_coll_table[i], 1, INFINITY };
+        bool listed = false;
+
+        if (!nf_coll_serves(other.algorithm, &query))
+            continue;
+        nf_coll_best_segments(other.algorithm, &network, 16, 65536, 1024,
+                              &other.cost_us);
+        for (unsigned c = 0; c < COLL_BEST; c++)
+            listed |= list[c].algorithm == other.algorithm;
+        CU_ASSERT_TRUE(listed || other.cost_us >= list[2].predicted_us);
+    }
+    usual = best; /* nothing to add */
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, &usual, 16, list),
+                    COLL_BEST);
+}
+
+static void where_hosts_are_shared_two_levels_are_tried(void)
+{
+    struct nf_coll_network network = sp2();
+    struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 1 << 20, false);
+    struct nf_coll_choice usual = { nf_coll_find("bcast.flat"), 1, 0 };
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    const unsigned others = COLL_BEST + 1;
+
+    for (uint32_t hosts = 1; hosts <= 16; hosts++) {
+        unsigned count = coll_candidates(&query, &network, &usual, hosts, list);
+
+        if (hosts == 1 || hosts == 16) {
+            CU_ASSERT_EQUAL(count, others);
+            continue;
+        }
+        CU_ASSERT_EQUAL(count, others + 1);
+        CU_ASSERT_STRING_EQUAL(list[others].algorithm->name, "bcast.two_level");
+        CU_ASSERT(list[others].segments > 1);
+        CU_ASSERT_EQUAL(list[others].segments,
+                        nf_coll_best_segments(nf_coll_find("bcast.circulant"),
+                                              &network, 16, 1 << 20,
+                                              NF_COLL_SEGMENTS_MAX, NULL));
+        CU_ASSERT(coll_refine(&query, &network, list, count, others) <=
+                  COLL_CANDIDATES_MAX);
+    }
+    query = bench_query(NF_COLL_SCAN, 16, 1 << 20, false); /* which has none */
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, NULL, 4, list),
+                    COLL_BEST);
+}
+
+static void refining_halves_and_doubles(void)
+{
+    struct nf_coll_network network = sp2();
+    struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 65536, false);
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = {
+        { .algorithm = nf_coll_find("bcast.circulant"), .segments = 8 },
+        { .algorithm = nf_coll_find("bcast.binomial"), .segments = 1 },
+    };
+
+    CU_ASSERT_EQUAL(coll_refine(&query, &network, list, 2, 0), 4);
+    CU_ASSERT_EQUAL(list[2].segments, 4);
+    CU_ASSERT_EQUAL(list[3].segments, 16);
+    CU_ASSERT_PTR_EQUAL(list[3].algorithm, list[0].algorithm);
+    CU_ASSERT_EQUAL(coll_refine(&query, &network, list, 2, 1), 2);
+    list[0].segments = 1; /* half of it is nothing else */
+    CU_ASSERT_EQUAL(coll_refine(&query, &network, list, 2, 0), 3);
+    CU_ASSERT_EQUAL(list[2].segments, 2);
+    query = bench_query(NF_COLL_BCAST, 16, 1,
+                        false); /* no more segments than bytes */
+    CU_ASSERT_EQUAL(coll_refine(&query, &network, list, 2, 0), 2);
+}
+
+static struct coll_candidate timed(double q1, double median, double q3)
+{
+    return (struct coll_candidate){ .us = { .n = 10,
+                                            .min = q1,
+                                            .q1 = q1,
+                                            .median = median,
+                                            .q3 = q3,
+                                            .max = q3 } };
+}
+
+static void the_model_is_believed_unless_it_is_clearly_wrong(void)
+{
+    struct coll_candidate list[4] = { timed(98, 100, 102),
+                                      timed(95, 98, 101),
+                                      timed(90, 96, 99),
+                                      { .segments = 1 } };
+
+    /* 2 %: too little; 4 %, but the middle halves overlap; not measured */
+    CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 0);
+    list[1] = timed(94, 97, 97.9); /* 3 %, apart */
+    CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 1);
+    list[2] = timed(70, 75, 80);
+    CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 2);
+    CU_ASSERT_EQUAL(coll_winner(list, 4, 2), 2);
+}
+
+static void rules_say_what_was_found(void)
+{
+    struct nf_coll_query query = bench_query(NF_COLL_REDUCE, 6, 1000, false);
+    struct coll_candidate c = { .algorithm = nf_coll_find("reduce.circulant"),
+                                .segments = 3 };
+    struct nf_coll_rule rule = coll_rule(&query, &c, true, 2000);
+
+    CU_ASSERT_EQUAL(rule.op, NF_COLL_REDUCE);
+    CU_ASSERT_EQUAL(rule.operators, NF_CLASS_COMMUTATIVE);
+    CU_ASSERT_EQUAL(rule.ranks, 6);
+    CU_ASSERT_EQUAL(rule.max_bytes, 2000);
+    CU_ASSERT_EQUAL(rule.k_rule, NF_K_MODEL);
+    rule = coll_rule(&query, &c, false, 2000);
+    CU_ASSERT_EQUAL(rule.k_rule, NF_K_SEGMENT);
+    CU_ASSERT_EQUAL(rule.value, 334); /* gives 3 again */
+    c.algorithm = nf_coll_find("reduce.linear");
+    rule = coll_rule(&query, &c, true, 2000);
+    CU_ASSERT_EQUAL(rule.k_rule, NF_K_FIXED);
+    CU_ASSERT_EQUAL(rule.value, 1);
+}
+
+static void rules_reach_half_way_to_the_next_size(void)
+{
+    static const uint64_t sizes[] = { 8, 32, 128 };
+
+    CU_ASSERT_EQUAL(coll_reach(sizes, 3, 0), 16);
+    CU_ASSERT_EQUAL(coll_reach(sizes, 3, 1), 64);
+    CU_ASSERT_EQUAL(coll_reach(sizes, 3, 2), UINT64_MAX);
+}
+
+static void equal_neighbours_become_one_rule(void)
+{
+    static const char *const names[] = { "bcast.binomial", "bcast.binomial",
+                                         "bcast.flat", "bcast.flat" };
+    const struct nf_coll_query scan = bench_query(NF_COLL_SCAN, 2, 0, false);
+    const struct nf_coll_query bcast = bench_query(NF_COLL_BCAST, 2, 0, false);
+    struct nf_coll_rules rules;
+
+    nf_coll_rules_init(&rules);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct nf_coll_rule rule = { .op = NF_COLL_BCAST,
+                                     .ranks = i < 3 ? 8 : 9,
+                                     .max_bytes = 10 + i,
+                                     .algorithm = nf_coll_find(names[i]),
+                                     .value = 1 };
+
+        CU_ASSERT_EQUAL(nf_coll_rules_add(&rules, &rule), NF_OK);
+    }
+    coll_merge_rules(&rules);
+    CU_ASSERT_EQUAL(rules.count, 3); /* another P is another rule */
+    CU_ASSERT_EQUAL(rules.rules[0].max_bytes, 11);
+    coll_drop_rules(&rules, &scan);
+    CU_ASSERT_EQUAL(rules.count, 3);
+    coll_drop_rules(&rules, &bcast);
+    CU_ASSERT_EQUAL(rules.count, 0);
+    coll_merge_rules(&rules);
+    CU_ASSERT_EQUAL(rules.count, 0);
+    nf_coll_rules_fini(&rules);
+}
+
+static struct nf_coll_rule rule_for(const char *name,
+                                    enum nf_coll_class operators)
+{
+    return (struct nf_coll_rule){ .op = nf_coll_find(name)->op,
+                                  .operators = operators,
+                                  .ranks = 3,
+                                  .max_bytes = UINT64_MAX,
+                                  .algorithm = nf_coll_find(name),
+                                  .value = 1 };
+}
+
+static void rules_for_other_operators_stay(void)
+{
+    static const char unknown[] = "rule scan ordered 8 max scan.later 1\n"
+                                  "rule scan commutative 8 max scan.later 1\n";
+    const struct nf_coll_rule all[] = {
+        rule_for("allreduce.ring", NF_CLASS_COMMUTATIVE),
+        rule_for("scan.linear", NF_CLASS_COMMUTATIVE),
+        rule_for("scan.rec_doubling", NF_CLASS_ORDERED),
+        rule_for("bcast.flat", NF_CLASS_ANY),
+    };
+    const struct nf_coll_query ordered = bench_query(NF_COLL_SCAN, 2, 0, true);
+    const struct nf_coll_query usual = bench_query(NF_COLL_SCAN, 2, 0, false);
+    struct nf_coll_rules rules;
+
+    nf_coll_rules_init(&rules);
+    for (size_t i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(nf_coll_rules_add(&rules, &all[i]), NF_OK);
+    rules.unknown = nf_strdup(unknown);
+    rules.unknown_bytes = sizeof(unknown) - 1;
+    coll_drop_rules(&rules, &ordered);
+    CU_ASSERT_EQUAL(rules.count, 3);
+    CU_ASSERT_STRING_EQUAL(rules.unknown,
+                           "rule scan commutative 8 max scan.later 1\n");
+    coll_drop_rules(&rules, &usual);
+    CU_ASSERT_EQUAL(rules.count, 2);
+    CU_ASSERT_EQUAL(rules.unknown_bytes, 0);
+    nf_coll_rules_fini(&rules);
+}
+
+static void what_is_tried_keeps_the_order(void)
+{
+    struct nf_coll_network network = sp2();
+
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        for (uint32_t ranks = 2; ranks < 18; ranks += 3) {
+            struct nf_coll_query query =
+                bench_query((enum nf_coll_op)op, ranks, 65536, true);
+            struct coll_candidate list[COLL_CANDIDATES_MAX];
+            unsigned count;
+
+            CU_ASSERT_EQUAL(query.commutative,
+                            !bench_combines((enum nf_coll_op)op));
+            if (query.commutative)
+                continue;
+            count = coll_candidates(&query, &network, NULL, 2, list);
+            CU_ASSERT(count > 0);
+            for (unsigned i = 0; i < count; i++) {
+                struct nf_coll_rule rule =
+                    coll_rule(&query, &list[i], false, 9);
+
+                CU_ASSERT(nf_coll_serves(list[i].algorithm, &query));
+                CU_ASSERT(list[i].algorithm->order != NF_ORDER_COMMUTATIVE);
+                CU_ASSERT_EQUAL(rule.operators, NF_CLASS_ORDERED);
+            }
+        }
+}
+
+/* ---- a table as tuning makes it, in a group ---- */
+
+/* An allreduce of 1 MiB in a group of 3 with these rules. */
+static const char *combined_with(const struct nf_coll_rule *all, size_t count,
+                                 bool ordered)
+{
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_ALLREDUCE, 3, 1 << 20, ordered);
+    const struct nf_choice_query asked = bench_choice(&query);
+    struct nf_group_options options = { .algorithms = "" };
+    struct nf_coll_choice choice = { .algorithm = NULL };
+    struct nf_group *groups[3];
+    struct nf_coll_rules rules;
+    struct nf_error err;
+    char *text = NULL;
+    size_t bytes = 0;
+
+    nf_coll_rules_init(&rules);
+    CU_ASSERT_EQUAL(coll_parse_model("cluster,delta=1", &rules.model, &err),
+                    NF_OK);
+    for (size_t i = 0; i < count; i++)
+        CU_ASSERT_EQUAL(nf_coll_rules_add(&rules, &all[i]), NF_OK);
+    CU_ASSERT_EQUAL(nf_coll_rules_write(&rules, &text, &bytes, &err), NF_OK);
+    options.table_file = nf_tmp_write("table", text);
+    CU_ASSERT_EQUAL(nf_group_open_threads(3, &options, groups, &err), NF_OK);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(bench_define(groups[i]), NF_OK);
+        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &asked, &choice, &err),
+                        NF_OK);
+        nf_group_close(groups[i]);
+    }
+    nf_free(text);
+    nf_coll_rules_fini(&rules);
+    return choice.algorithm->name;
+}
+
+static void groups_go_by_rules_for_their_operator(void)
+{
+    const struct nf_coll_rule both[] = {
+        rule_for("allreduce.ring", NF_CLASS_COMMUTATIVE),
+        rule_for("allreduce.reduce_bcast", NF_CLASS_ORDERED),
+    };
+    const char *by_model = combined_with(NULL, 0, true);
+
+    CU_ASSERT_STRING_NOT_EQUAL(by_model, both[1].algorithm->name);
+    CU_ASSERT_STRING_EQUAL(combined_with(both, 2, false), "allreduce.ring");
+    CU_ASSERT_STRING_EQUAL(combined_with(both, 2, true),
+                           "allreduce.reduce_bcast");
+    /* a table that was tuned before there were such rules */
+    CU_ASSERT_STRING_EQUAL(combined_with(both, 1, true), by_model);
+    CU_ASSERT_STRING_EQUAL(combined_with(both, 1, false), "allreduce.ring");
+}
+
+/* What a group of 3 with this table takes for 1 MiB; "" if it did not open. */
+static const char *chosen_with(const char *path)
+{
+    const struct nf_group_options options = { .table_file = path };
+    const struct nf_choice_query query = {
+        .coll = bench_query(NF_COLL_BCAST, 3, 1 << 20, false)
+    };
+    struct nf_coll_choice choice = { .algorithm = NULL };
+    struct nf_group *groups[3];
+    struct nf_error err;
+
+    if (nf_group_open_threads(3, &options, groups, &err) != NF_OK)
+        return "";
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
+                        NF_OK);
+        nf_group_close(groups[i]);
+    }
+    return choice.algorithm != NULL ? choice.algorithm->name : "";
+}
+
+static void groups_go_by_the_table(void)
+{
+    struct nf_coll_query query = bench_query(NF_COLL_BCAST, 3, 1 << 20, false);
+    struct coll_candidate flat = { .algorithm = nf_coll_find("bcast.flat"),
+                                   .segments = 1 };
+    struct nf_coll_rule rule = coll_rule(&query, &flat, false, UINT64_MAX);
+    struct nf_coll_rules rules;
+    const char *path;
+    char *text = NULL;
+    size_t bytes = 0;
+    struct nf_error err;
+
+    nf_coll_rules_init(&rules);
+    CU_ASSERT_EQUAL(coll_parse_model("cluster,delta=1", &rules.model, &err),
+                    NF_OK);
+    CU_ASSERT_EQUAL(nf_coll_rules_add(&rules, &rule), NF_OK);
+    CU_ASSERT_EQUAL(nf_coll_rules_write(&rules, &text, &bytes, &err), NF_OK);
+    CU_ASSERT_STRING_NOT_EQUAL(chosen_with(NULL), "bcast.flat");
+    path = nf_tmp_write("table", text);
+    CU_ASSERT_STRING_EQUAL(chosen_with(path), "bcast.flat");
+    text[bytes / 2] ^= 1;
+    path = nf_tmp_write("table", text);
+    CU_ASSERT_STRING_EQUAL(chosen_with(path), chosen_with(NULL));
+    nf_free(text);
+    nf_coll_rules_fini(&rules);
+}
+
+int main(void)
+{
+    CU_TestInfo tuning[] = {
+        { "candidates are the best and the usual",
+          candidates_are_the_best_and_the_usual },
+        { "where hosts are shared two levels are tried",
+          where_hosts_are_shared_two_levels_are_tried },
+        { "refining halves and doubles", refining_halves_and_doubles },
+        { "the model is believed unless it is clearly wrong",
+          the_model_is_believed_unless_it_is_clearly_wrong },
+        { "rules say what was found", rules_say_what_was_found },
+        { "rules reach half way to the next size",
+          rules_reach_half_way_to_the_next_size },
+        { "equal neighbours become one rule",
+          equal_neighbours_become_one_rule },
+        { "rules for other operators stay", rules_for_other_operators_stay },
+        { "what is tried keeps the order", what_is_tried_keeps_the_order },
+        { "groups go by the table", groups_go_by_the_table },
+        { "groups go by rules for their operator",
+          groups_go_by_rules_for_their_operator },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "tuning", nf_tmpdir_make, nf_tmpdir_remove, NULL, NULL, tuning },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
