@@ -99,8 +99,9 @@ static void print_error(const struct replay *replay,
 
     if (!replay->error_known) {
         printf("model       its error is not known: %s\n",
-               m->measured_us < 0 ? "the job did not end well"
-                                  : "the policy that was used can't be run");
+               m->measured_us < 0    ? "the job did not end well"
+               : m->measured_us == 0 ? "the job took no time"
+                                     : "the policy that was used can't be run");
         return;
     }
     for (uint32_t i = 0; i < replay->count; i++)
