@@ -96,7 +96,8 @@ static bool have_equal_speeds(const struct replay_model *m)
     return true;
 }
 
-/* A list for the parameter, of numbers as coarse as there is no room for.
+/* A list for the parameter, of numbers as coarse as there is no room for: the
+ * fewer are above 9 or 99, the shorter it is.
  * @return false: too many seats */
 static bool speeds_text(const struct replay_model *m, char *text, size_t bytes)
 {
@@ -106,7 +107,7 @@ static bool speeds_text(const struct replay_model *m, char *text, size_t bytes)
         fastest = fmax(fastest, m->seats.list[i].speed);
     if (m->seats.count > NF_PARAM_LIST_MAX)
         return false;
-    for (double most = 999; most > 8; most = floor(most / 10)) {
+    for (double most = 999; most > 8; most = floor(most * 3 / 4)) {
         size_t used = 0;
 
         for (uint32_t i = 0; i < m->seats.count && used < bytes; i++)
@@ -121,6 +122,7 @@ static bool speeds_text(const struct replay_model *m, char *text, size_t bytes)
 
 /* Parameters that describe the job, as the trace has them; in milliseconds,
  * where only their ratio counts.  text[0]: '\0' if there are none
+ * @param bytes  that a policy has room for
  * @return false: those that it needs do not fit into a policy */
 static bool params_text(const struct replay_model *m,
                         const struct nf_param *params, char *text, size_t bytes)
@@ -129,7 +131,8 @@ static bool params_text(const struct replay_model *m,
 
     text[0] = '\0';
     for (; params != NULL && params->name != NULL; params++) {
-        char value[NF_POLICY_SPEC_BYTES - 32] = ""; /* beside names */
+        char value[NF_POLICY_SPEC_BYTES] = "";
+        size_t name = used + strlen(params->name) + 2; /* with : and = */
 
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "mu") == 0)
             snprintf(value, sizeof(value), "%.4f",
@@ -137,11 +140,12 @@ static bool params_text(const struct replay_model *m,
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "sigma") == 0)
             snprintf(value, sizeof(value), "%.4f", m->deviation_us / 1e3);
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "h") == 0)
-            snprintf(value, sizeof(value), "%.4f",
-                     (m->way_us + m->send_us + m->recv_us) / 1e3);
+            snprintf(
+                value, sizeof(value), "%.4f",
+                (m->way_us + m->send_us + m->recv_us) / 1e3);
         if (params->kind == NF_PARAM_LIST &&
             strcmp(params->name, "speeds") == 0 && !have_equal_speeds(m) &&
-            !speeds_text(m, value, sizeof(value)))
+            (name >= bytes || !speeds_text(m, value, bytes - name)))
             return false;
         if (value[0] != '\0' && used < bytes)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s=%s",
@@ -163,7 +167,9 @@ enum nf_status replay_add_all(struct replay *replay,
 
         if (strcmp(sizer->name, "rand") == 0)
             continue; /* nobody wants to hear that it was luck */
-        fits = params_text(model, sizer->params, params, sizeof(params));
+        fits = params_text(model, sizer->params, params,
+                           sizeof(params) - strlen(sizer->name) -
+                               sizeof("+pull") + 1);
         for (size_t k = 0; k < sizeof(pacers) / sizeof(pacers[0]); k++) {
             const struct nf_pacer_ops *pacer = nf_pacer_find(pacers[k]);
             const char *alias = alias_of(sizer, pacer);
