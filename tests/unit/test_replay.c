@@ -10,6 +10,7 @@
 #include "common/base/rng.h"
 #include "tests/unit/nf_tmpdir.h"
 #include "tests/unit/nf_unit.h"
+#include "tests/unit/replay_fixture.h"
 #include "tests/unit/sim_trace.h"
 
 static const char unequal[] =
@@ -29,39 +30,6 @@ static const char crawling[] =
     "{\"units\":160, \"cost\":10000, \"slaves\":4,"
     " \"speed\":[1, 1, \"1/2\", \"1/50\"], \"o_send\":300, \"o_recv\":300}";
 
-struct fixture {
-    struct nf_history h;
-    struct replay_model m;
-    struct nf_world world;
-};
-
-static void open_trace(struct fixture *f, const char *path)
-{
-    struct nf_error err = { .text = "" };
-
-    if (nf_history_read(path, &f->h, &err) != NF_OK ||
-        model_fit(&f->h, &f->m, &err) != NF_OK ||
-        model_world(&f->m, &f->world, &err) != NF_OK) {
-        fprintf(stderr, "%s\n", err.text);
-        abort();
-    }
-}
-
-static void close_trace(struct fixture *f)
-{
-    nf_world_fini(&f->world);
-    model_fini(&f->m);
-    nf_history_fini(&f->h);
-}
-
-static bool near(double got, double want, double share)
-{
-    if (fabs(got - want) <= share * fabs(want))
-        return true;
-    fprintf(stderr, "%g is not within %g %% of %g\n", got, 100 * share, want);
-    return false;
-}
-
 static void the_world_is_found_again(void)
 {
     static const double speeds[] = { 1, 1, 0.5, 0.25 };
@@ -79,8 +47,9 @@ static void the_world_is_found_again(void)
     }
     CU_ASSERT_TRUE(near(f.m.send_us, 150, 0.01));
     /* the simulator's results are merged after the master's work for them */
-    CU_ASSERT_TRUE(near(f.m.way_us + f.m.recv_us, 2 * 700 + 200 + 40, 0.01));
-    CU_ASSERT_EQUAL(f.m.way_unit_us, 0);
+    CU_ASSERT_TRUE(near(f.m.messages[0].way_us + f.m.messages[0].recv_us,
+                        2 * 700 + 200 + 40, 0.01));
+    CU_ASSERT_EQUAL(f.m.messages[0].way_unit_us, 0);
     CU_ASSERT_EQUAL(f.m.known_units, 400);
     close_trace(&f);
 }
@@ -109,8 +78,14 @@ static void the_makespans_of_other_policies_are_foretold(void)
 {
     static const char *const platforms[] = { unequal, equal, slow_messages };
     static const char *const specs[] = {
-        "send", "auto", "presend-round:td=5ms", "presend-round:td=20ms",
-        "presend:td=20ms", "gss", "window:w=2", "send:g=5",
+        "send",
+        "auto",
+        "presend-round:td=5ms",
+        "presend-round:td=20ms",
+        "presend:td=20ms",
+        "gss",
+        "window:w=2",
+        "send:g=5",
     };
     enum { N = sizeof(specs) / sizeof(specs[0]) };
 
@@ -420,6 +395,34 @@ static void small_differences_are_not_told_of_an_unknown_error(void)
     close_trace(&f);
 }
 
+/* A simulation that took a quarter of the time may have done so for the best
+ * policy alone. */
+static void errors_count_either_way(void)
+{
+    static const char *const specs[] = { "send", "auto", "static" };
+
+    for (int way = 0; way < 3; way++) {
+        struct replay replay = { .runs = 5, .seed = 1 };
+        struct nf_error err = { .text = "" };
+        struct fixture f;
+
+        sim_trace_write(unequal, "send", nf_tmp("short"));
+        open_trace(&f, nf_tmp("short"));
+        f.m.measured_us = way == 0   ? f.m.measured_us * 4
+                          : way == 1 ? f.m.measured_us / 4
+                                     : f.m.measured_us * 2;
+        for (int i = 0; i < 3; i++)
+            CU_ASSERT_EQUAL(replay_add(&replay, specs[i], i == 0, &err), NF_OK);
+        CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+        CU_ASSERT_TRUE(replay.list[2].ratio > 2.2);
+        CU_ASSERT_TRUE(replay.list[2].ratio < 4);
+        CU_ASSERT_EQUAL(replay.list[2].verdict,
+                        way == 2 ? VERDICT_WORSE : VERDICT_SAME);
+        replay_fini(&replay);
+        close_trace(&f);
+    }
+}
+
 /* ---- seats ---- */
 
 #define HEAD                                                                   \
@@ -533,11 +536,11 @@ static CU_TestInfo tests[] = {
     { "the same seed gives the same runs", the_same_seed_gives_the_same_runs },
     { "every sizer is tried with pull and with auto",
       every_sizer_is_tried_with_pull_and_with_auto },
-    { "wf knows the speeds of many slots",
-      wf_knows_the_speeds_of_many_slots },
+    { "wf knows the speeds of many slots", wf_knows_the_speeds_of_many_slots },
     { "speeds use the room there is", speeds_use_the_room_there_is },
     { "small differences are not told of an unknown error",
       small_differences_are_not_told_of_an_unknown_error },
+    { "errors count either way", errors_count_either_way },
     { "one that takes the place of another gets its seat",
       one_that_takes_the_place_of_another_gets_its_seat },
     { "losses are replayed if they can be",
