@@ -107,7 +107,7 @@ static void print_messages(const struct replay_model *m,
     if (m->recv_known)
         printf("%s to receive\n", seconds(likely->recv_us, a, sizeof(a)));
     else
-        printf("not known, at most %s to receive\n",
+        printf("to receive not known, at most %s\n",
                seconds(most_recv_us(m), a, sizeof(a)));
 }
 
