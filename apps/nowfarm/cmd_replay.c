@@ -1,6 +1,7 @@
 /* nowfarm replay: which policy would have been best for a recorded run. */
 #include "config.h"
 #include <inttypes.h>
+#include <math.h>
 #include <popt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,9 +72,49 @@ static int by_median(const void *a, const void *b)
                                            : one->median_us > two->median_us;
 }
 
-static void print_model(const struct replay_model *m)
+/* The most of it in any world that the trace allows. */
+static double most_way_us(const struct replay_model *m)
 {
-    char a[32], b[32], c[32], d[32];
+    double most_us = 0;
+
+    for (uint32_t k = 0; k < m->nmessages; k++)
+        most_us = fmax(most_us, m->messages[k].way_us);
+    return most_us;
+}
+
+static double most_recv_us(const struct replay_model *m)
+{
+    double most_us = 0;
+
+    for (uint32_t k = 0; k < m->nmessages; k++)
+        most_us = fmax(most_us, m->messages[k].recv_us);
+    return most_us;
+}
+
+static void print_messages(const struct replay_model *m,
+                           const struct messages *likely)
+{
+    char a[32], b[32];
+
+    if (m->ways_known)
+        printf("messages    %s there and back, + %s a unit",
+               seconds(likely->way_us, a, sizeof(a)),
+               seconds(likely->way_unit_us, b, sizeof(b)));
+    else
+        printf("messages    not known, at most %s there and back",
+               seconds(most_way_us(m), a, sizeof(a)));
+    printf("; the master: %s to send, ", seconds(m->send_us, a, sizeof(a)));
+    if (m->recv_known)
+        printf("%s to receive\n", seconds(likely->recv_us, a, sizeof(a)));
+    else
+        printf("to receive not known, at most %s\n",
+               seconds(most_recv_us(m), a, sizeof(a)));
+}
+
+static void print_model(const struct replay_model *m,
+                        const struct messages *likely)
+{
+    char a[32], b[32];
 
     printf("%s: %" PRIu64 " units on %u slots, policy %s\n", m->h->app,
            m->h->units, m->seats.count, m->h->policy);
@@ -85,11 +126,7 @@ static void print_model(const struct replay_model *m)
            " measured\n",
            seconds(m->mean_us, a, sizeof(a)),
            seconds(m->deviation_us, b, sizeof(b)), m->known_units, m->h->units);
-    printf(
-        "messages    %s there and back, + %s a unit; the master: %s to send, "
-        "%s to receive\n",
-        seconds(m->way_us, a, sizeof(a)), seconds(m->way_unit_us, b, sizeof(b)),
-        seconds(m->send_us, c, sizeof(c)), seconds(m->recv_us, d, sizeof(d)));
+    print_messages(m, likely);
 }
 
 static void print_error(const struct replay *replay,
@@ -99,8 +136,9 @@ static void print_error(const struct replay *replay,
 
     if (!replay->error_known) {
         printf("model       its error is not known: %s\n",
-               m->measured_us < 0 ? "the job did not end well"
-                                  : "the policy that was used can't be run");
+               m->measured_us < 0    ? "the job did not end well"
+               : m->measured_us == 0 ? "the job took no time"
+                                     : "the policy that was used can't be run");
         return;
     }
     for (uint32_t i = 0; i < replay->count; i++)
@@ -148,7 +186,7 @@ static int print_text(struct replay *replay, const struct replay_model *m)
         if (length > width)
             width = length < 40 ? length : 40;
     }
-    print_model(m);
+    print_model(m, &m->messages[replay->worlds[0]]);
     print_error(replay, m);
     printf("\n%-*s %10s %10s  %s\n", width, "policy", "as it was", "median",
            "[90 % of the runs]  ratio to the best [90 %]");
@@ -177,19 +215,28 @@ static json_t *candidate_json(const struct candidate *c)
                      c->ratio_high);
 }
 
-static json_t *model_json(const struct replay_model *m)
+static json_t *seconds_json(double us, bool known)
+{
+    return known ? json_real(us * 1e-6) : json_null();
+}
+
+static json_t *model_json(const struct replay_model *m,
+                          const struct messages *likely)
 {
     json_t *speeds = json_array();
 
     for (uint32_t i = 0; i < m->seats.count; i++)
         json_array_append_new(speeds, json_real(m->seats.list[i].speed));
     return json_pack(
-        "{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:o}",
+        "{s:I, s:f, s:f, s:o, s:f, s:o, s:f, s:f, s:o, s:f, s:i, s:b, s:o}",
         "measured_units", (json_int_t)m->known_units, "unit_mean_s",
         m->mean_us * 1e-6, "unit_deviation_s", m->deviation_us * 1e-6, "way_s",
-        m->way_us * 1e-6, "way_unit_s", m->way_unit_us * 1e-6, "send_s",
+        seconds_json(likely->way_us, m->ways_known), "way_most_s",
+        most_way_us(m) * 1e-6, "way_unit_s",
+        seconds_json(likely->way_unit_us, m->ways_known), "send_s",
         m->send_us * 1e-6, "send_unit_s", m->send_unit_us * 1e-6, "receive_s",
-        m->recv_us * 1e-6, "absences", (int)m->seats.nabsences,
+        seconds_json(likely->recv_us, m->recv_known), "receive_most_s",
+        most_recv_us(m) * 1e-6, "absences", (int)m->seats.nabsences,
         "losses_replayed", (int)!m->losses_ignored, "speeds", speeds);
 }
 
@@ -217,7 +264,8 @@ static int print_json(struct replay *replay, const struct replay_model *m)
                   replay->error_known ? json_real(replay->error) : json_null(),
                   "runs", (int)replay->runs, "best",
                   replay->none ? "" : replay->list[0].policy.spec, "policies",
-                  list, "model", model_json(m));
+                  list, "model",
+                  model_json(m, &m->messages[replay->worlds[0]]));
     return nf_print_json(o);
 }
 

@@ -5,7 +5,9 @@
  *
  *  replay_seats.c  which slots there were, and when
  *  replay_speeds.c how fast they were
- *  replay_model.c  what the trace says of units, speeds, messages, the master
+ *  replay_messages.c  what messages take and cost the master, as far as the
+ *                     trace shows that
+ *  replay_model.c  what the trace says in all
  *  replay_run.c    policies in that world, with the uncertainty
  *  cmd_replay.c    the command */
 #include "common/base/rng.h"
@@ -24,7 +26,6 @@ struct seat {
     double shortest_us, longest_us; /**< units, about */
     bool differs, will_differ; /**< from the others, in speed; while fitting */
     double speed;              /**< 1: as the others */
-    double extra_us; /**< of a message's way, above the least */
 };
 
 /** From being there to being lost. */
@@ -55,6 +56,16 @@ void seats_fini(struct seats *seats);
  *  @return how many units were measured; 0: all speeds are 1 */
 double speeds_fit(const struct nf_history *h, struct seats *seats);
 
+/** What messages take, in a world that the trace allows. */
+struct messages {
+    double way_us, way_unit_us; /**< of a chunk there and back */
+    double recv_us;             /**< the master's work for a result */
+    double *extra_us;           /**< [seats] of a way, above way_us */
+};
+
+/** Ways by four readings, with the least and the most work for a result. */
+enum { MESSAGES_MOST = 8 };
+
 /** What the trace says of the job and the network. */
 struct replay_model {
     const struct nf_history *h;
@@ -67,11 +78,19 @@ struct replay_model {
     double *unit_us;      /**< [h->units]: at speed 1 */
     double mean_us, deviation_us; /**< of the known ones */
     double send_us, send_unit_us; /**< the master's work for a lease */
-    double recv_us;               /**< ... and for a result */
-    double way_us, way_unit_us;   /**< of a chunk there and back */
-    double out_share;             /**< of that, on the way there */
-    bool losses_ignored;          /**< the simulator can't have them */
+    double out_share;             /**< of a way, on the way there */
+    bool by_clock; /**< the master sends by the clock, or who knows how */
+    bool ways_known, recv_known;             /**< the trace shows them */
+    uint32_t nmessages;                      /**< >= 1; 1 if all is known */
+    struct messages messages[MESSAGES_MOST]; /**< the likely one first */
+    bool losses_ignored; /**< the simulator can't have them */
 };
+
+/** Fill send_us to messages of @p m, whose seats have speeds.  What a trace
+ *  does not show differs between messages[].
+ *  @retval NF_ERR_NOMEM */
+enum nf_status messages_fit(struct replay_model *m);
+void messages_fini(struct replay_model *m);
 
 /** Fit.  *err is without the name of the file.
  *  @param model_p  set on NF_OK; release with model_fini(); borrows @p h
@@ -80,11 +99,15 @@ struct replay_model {
 enum nf_status model_fit(const struct nf_history *h,
                          struct replay_model *model_p, struct nf_error *err);
 void model_fini(struct replay_model *model);
-/** The world of the model, with the costs that were measured.
+/** The world of the model, with its first messages and the costs that were
+ *  measured.
  *  @param world_p  set on NF_OK; release with nf_world_fini()
  *  @retval NF_ERR_INVAL  the simulator can't have it (times too long) */
 enum nf_status model_world(struct replay_model *model, struct nf_world *world_p,
                            struct nf_error *err);
+/** Give @p world messages[which]. */
+void model_set_messages(const struct replay_model *model, uint32_t which,
+                        struct nf_world *world);
 /** Give @p world other costs: those that were measured if @p rng is NULL, else
  *  each unit that of a random unit nearby, so that trends along the units stay
  *  (moving-block bootstrap with blocks of one). */
@@ -103,9 +126,12 @@ struct candidate {
     struct nf_policy policy;
     bool used;       /**< it is the one of the trace */
     double point_us; /**< with the costs that were measured */
-    double *runs_us; /**< [runs]: with resampled costs, alike for all */
+    double
+        *runs_us; /**< [nworlds][runs]: with resampled costs, alike for all */
     double median_us, low_us, high_us;   /**< 90 % of the runs */
-    double ratio, ratio_low, ratio_high; /**< to the best, run by run */
+    double ratio, ratio_low, ratio_high; /**< to the best, run by run; from the
+                                            lowest to the highest world */
+    double ratio_least;                  /**< the least median of the worlds */
     enum verdict verdict;
     char why[NF_ERROR_TEXT_BYTES];
 };
@@ -115,9 +141,14 @@ struct replay {
     uint64_t seed;
     uint32_t count, best; /**< best: index; meaningless if `none` */
     bool none;            /**< no policy ran */
-    double error;         /**< simulated / measured - 1 of the policy used;
-                               0 if not known */
     bool error_known;
+    double error; /**< simulated / measured - 1 of the policy used; 0 and of
+                       no meaning unless error_known */
+    double least_factor; /**< by which a policy must be worse to be told so */
+    uint32_t nworlds;    /**< that agree with what was measured */
+    uint32_t worlds[MESSAGES_MOST]; /**< which messages of the model; the one
+                                         that agrees best first: all but
+                                         the interval of ratios are from it */
     struct candidate *list;
 };
 

@@ -5,12 +5,7 @@
  *            the spread that the slave reported
  *   speeds   of a seat: mean of the others / mean of the seat, if they differ
  *            by more than the units can explain (replay_speeds.c)
- *   master   for a lease: median, with a slope over the units of chunks of
- *            different sizes; for a result: first quartile of the times from a
- *            result to the lease that was sent next, which only a master that
- *            had nothing else to do shows
- *   way      what is left of a chunk's time after computing, waiting and the
- *            master, likewise; half of it, or as the bytes are, goes there */
+ *   messages what they take, and cost the master (replay_messages.c) */
 #include "config.h"
 #include <jansson.h>
 #include <math.h>
@@ -22,7 +17,6 @@
 #include "common/base/error.h"
 
 enum {
-    BYTES_A_MESSAGE = 200, /* beside its payload, about */
     SPEED_DEN = 1000,
     UNITS_MOST = 50000000, /* with a cost of each in memory */
     SEATS_MOST = 100000,
@@ -30,15 +24,6 @@ enum {
 
 /* Of a whole job, whatever is drawn; leaves room for speeds. */
 static const double COST_MOST_US = 4e15;
-
-/* The value of list[0..n) nearest to that quantile; 0 if n is 0.  Sorts. */
-static double quantile(double *list, size_t n, double share)
-{
-    if (n == 0)
-        return 0;
-    stats_sort(list, n);
-    return list[(size_t)(share * (double)(n - 1) + 0.5)];
-}
 
 /* ---- units ---- */
 
@@ -111,178 +96,6 @@ static enum nf_status fit_units(struct replay_model *m, struct nf_error *err)
     return NF_OK;
 }
 
-/* ---- master and way ---- */
-
-/* Median of y, with a slope over x where chunks have different sizes: least
- * squares, which a line that falls is not. */
-static void fit_line(const double *x, const double *y, size_t n, double *room,
-                     double *fixed_p, double *slope_p)
-{
-    double mx = 0, my = 0, sxx = 0, sxy = 0;
-
-    *fixed_p = *slope_p = 0;
-    if (n == 0)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        mx += x[i] / (double)n;
-        my += y[i] / (double)n;
-    }
-    for (size_t i = 0; i < n; i++) {
-        sxx += (x[i] - mx) * (x[i] - mx);
-        sxy += (x[i] - mx) * (y[i] - my);
-    }
-    if (sxx > 1e-6 * mx * mx * (double)n && sxy > 0) /* not by rounding */
-        *slope_p = sxy / sxx;
-    for (size_t i = 0; i < n; i++)
-        room[i] = y[i] - *slope_p * x[i];
-    *fixed_p = fmax(quantile(room, n, 0.5), 0);
-}
-
-/* Does the master wait before it sends?  Then the lease that follows a result
- * tells nothing of what that took. */
-static bool waits(const struct replay_model *m)
-{
-    return m->pacer != NULL && (strcmp(m->pacer->name, "timer") == 0 ||
-                                strcmp(m->pacer->name, "round") == 0);
-}
-
-/* Do results wait for the master, too?  Then only the shortest ways are those of
- * messages, and no slot's can be told from another's. */
-static bool sleeps(const struct replay_model *m)
-{
-    return m->pacer != NULL && strcmp(m->pacer->name, "round") == 0;
-}
-
-/* Was it answered in time, with times? */
-static bool timed(const struct nf_history_chunk *chunk)
-{
-    return chunk->measured && chunk->fate == NF_FATE_ANSWERED;
-}
-
-/* The first lease that was sent then or later; they are in order. */
-static uint32_t sent_after(const struct nf_history *h, int64_t at_us)
-{
-    uint32_t low = 0, high = h->nchunks;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (h->chunks[middle].sent_us < at_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* From a result to the lease that is sent next, where that is at once; no more
- * than the least of all ways there and back. */
-static double fit_recv(const struct replay_model *m, double *room)
-{
-    const struct nf_history *h = m->h;
-    double least_us = INFINITY;
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < h->nchunks; i++) {
-        const struct nf_history_chunk *chunk = &h->chunks[i];
-        uint32_t next;
-
-        if (!timed(chunk))
-            continue;
-        least_us = fmin(least_us, (double)(chunk->elapsed_us -
-                                           chunk->compute_us - chunk->wait_us));
-        next = sent_after(h, chunk->ended_us);
-        if (next < h->nchunks)
-            room[n++] = (double)(h->chunks[next].sent_us - chunk->ended_us);
-    }
-    return fmin(quantile(room, n, 0.25), isfinite(least_us) ? least_us : 0);
-}
-
-static double way_of(const struct replay_model *m,
-                     const struct nf_history_chunk *chunk)
-{
-    return (double)(chunk->elapsed_us - chunk->compute_us - chunk->wait_us) -
-           m->send_us - m->send_unit_us * (double)chunk->count - m->recv_us;
-}
-
-/* How much longer than the least way that of each seat is.  @p begins[seats +
- * 1] and @p room are scratch. */
-static void fit_extras(struct replay_model *m, size_t *begins, double *room)
-{
-    double least_us = INFINITY;
-    uint32_t count = m->seats.count;
-
-    /* begins[s + 1]: where the next way of seat s goes */
-    memset(begins, 0, (count + 2) * sizeof(*begins));
-    for (uint32_t i = 0; i < m->h->nchunks; i++)
-        if (timed(&m->h->chunks[i]))
-            begins[m->seats.of_chunk[i] + 2]++;
-    for (uint32_t s = 0; s < count; s++)
-        begins[s + 2] += begins[s + 1];
-    for (uint32_t i = 0; i < m->h->nchunks; i++)
-        if (timed(&m->h->chunks[i]))
-            room[begins[m->seats.of_chunk[i] + 1]++] =
-                way_of(m, &m->h->chunks[i]) -
-                m->way_unit_us * (double)m->h->chunks[i].count;
-    for (uint32_t s = 0; s < count; s++) {
-        size_t n = begins[s + 1] - begins[s];
-
-        m->seats.list[s].extra_us =
-            n > 0 ? fmax(quantile(room + begins[s], n, sleeps(m) ? 0 : 0.5), 0)
-                  : -1;
-        if (n > 0)
-            least_us = fmin(least_us, m->seats.list[s].extra_us);
-    }
-    for (uint32_t s = 0; s < count; s++) {
-        struct seat *seat = &m->seats.list[s];
-
-        seat->extra_us = seat->extra_us < 0 || sleeps(m)
-                             ? 0
-                             : seat->extra_us - least_us;
-    }
-    m->way_us = isfinite(least_us) ? least_us : 0;
-}
-
-static enum nf_status fit_messages(struct replay_model *m)
-{
-    const struct nf_history *h = m->h;
-    size_t *begins = nf_malloc((m->seats.count + 2) * sizeof(*begins));
-    double *x = nf_malloc(3 * (size_t)h->nchunks * sizeof(*x));
-    double *y, *room;
-    double out = 0, in = 0, fixed_us;
-    size_t n = 0;
-
-    if (begins == NULL || x == NULL) {
-        nf_free(begins);
-        nf_free(x);
-        return NF_ERR_NOMEM;
-    }
-    y = x + h->nchunks;
-    room = y + h->nchunks;
-    for (uint32_t i = 0; i < h->nchunks; i++) {
-        x[i] = (double)h->chunks[i].count;
-        y[i] = (double)h->chunks[i].master_us;
-    }
-    fit_line(x, y, h->nchunks, room, &m->send_us, &m->send_unit_us);
-    m->recv_us = waits(m) ? 0 : fit_recv(m, room);
-    for (uint32_t i = 0; i < h->nchunks; i++) {
-        const struct nf_history_chunk *chunk = &h->chunks[i];
-
-        if (!timed(chunk))
-            continue;
-        x[n] = (double)chunk->count;
-        y[n++] = way_of(m, chunk);
-        out += (double)chunk->bytes_out + BYTES_A_MESSAGE;
-        in += (double)chunk->bytes_in + BYTES_A_MESSAGE;
-    }
-    fit_line(x, y, n, room, &fixed_us, &m->way_unit_us);
-    fit_extras(m, begins, room);
-    m->out_share = out + in > 0 ? out / (out + in) : 0.5;
-    nf_free(begins);
-    nf_free(x);
-    return NF_OK;
-}
-
 /* ---- all of it ---- */
 
 static void find_span(struct replay_model *m)
@@ -320,7 +133,7 @@ enum nf_status model_fit(const struct nf_history *h,
     if (nf_policy_parse(h->policy, &policy, NULL) == NF_OK)
         m.pacer = policy.pacer;
     status = fit_units(&m, err);
-    if (status == NF_OK && fit_messages(&m) != NF_OK)
+    if (status == NF_OK && messages_fit(&m) != NF_OK)
         status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
     if (status != NF_OK)
         model_fini(&m);
@@ -332,6 +145,7 @@ enum nf_status model_fit(const struct nf_history *h,
 void model_fini(struct replay_model *m)
 {
     seats_fini(&m->seats);
+    messages_fini(m);
     nf_free(m->unit_us);
     memset(m, 0, sizeof(*m));
 }
@@ -344,16 +158,37 @@ static json_int_t rounded(double us)
     return (json_int_t)llround(fmin(fmax(us, 0), 9e11));
 }
 
+/* The most of all worlds that are allowed, so that the simulator is asked for
+ * each number whether it is too big; seats have what they have in theirs. */
+static struct messages most_messages(const struct replay_model *m)
+{
+    struct messages most = { .way_us = 0 };
+
+    for (uint32_t k = 0; k < m->nmessages; k++) {
+        const struct messages *one = &m->messages[k];
+
+        most.way_us = fmax(most.way_us, one->way_us);
+        most.way_unit_us = fmax(most.way_unit_us, one->way_unit_us);
+        most.recv_us = fmax(most.recv_us, one->recv_us);
+    }
+    return most;
+}
+
 /* [c, u] of each seat's messages that way. */
-static json_t *ways_json(const struct replay_model *m, double share)
+static json_t *ways_json(const struct replay_model *m, double unit_us,
+                         double share)
 {
     json_t *list = json_array();
 
-    for (uint32_t i = 0; i < m->seats.count; i++)
-        json_array_append_new(
-            list,
-            json_pack("[I, I]", rounded(m->seats.list[i].extra_us * share),
-                      rounded(m->way_unit_us * share)));
+    for (uint32_t i = 0; i < m->seats.count; i++) {
+        double extra_us = 0;
+
+        for (uint32_t k = 0; k < m->nmessages; k++)
+            extra_us = fmax(extra_us, m->messages[k].extra_us[i]);
+        json_array_append_new(list,
+                              json_pack("[I, I]", rounded(extra_us * share),
+                                        rounded(unit_us * share)));
+    }
     return list;
 }
 
@@ -404,13 +239,15 @@ static json_t *failures_json(const struct replay_model *m)
 
 static json_t *world_json(const struct replay_model *m)
 {
+    struct messages most = most_messages(m);
     json_t *world = json_pack(
         "{s:I, s:i, s:i, s:o, s:o, s:o, s:s, s:I, s:[I, I], s:I}", "units",
         (json_int_t)m->h->units, "slaves", (int)m->seats.count, "cost", 0,
-        "speed", speeds_json(m), "ts", ways_json(m, m->out_share), "tr",
-        ways_json(m, 1 - m->out_share), "net", "links", "prop",
-        rounded(m->way_us / 2), "o_send", rounded(m->send_us),
-        rounded(m->send_unit_us), "o_recv", rounded(m->recv_us));
+        "speed", speeds_json(m), "ts",
+        ways_json(m, most.way_unit_us, m->out_share), "tr",
+        ways_json(m, most.way_unit_us, 1 - m->out_share), "net", "links",
+        "prop", rounded(most.way_us / 2), "o_send", rounded(m->send_us),
+        rounded(m->send_unit_us), "o_recv", rounded(most.recv_us));
 
     if (m->seats.nabsences > 0)
         json_object_set_new(world, "failures", failures_json(m));
@@ -441,9 +278,31 @@ enum nf_status model_world(struct replay_model *m, struct nf_world *world_p,
         nf_world_fini(&world);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
+    model_set_messages(m, 0, &world);
     model_set_costs(m, NULL, &world);
     *world_p = world;
     return NF_OK;
+}
+
+static struct nf_line line_of(double fixed_us, double unit_us)
+{
+    return (struct nf_line){ rounded(fixed_us), rounded(unit_us) };
+}
+
+void model_set_messages(const struct replay_model *m, uint32_t which,
+                        struct nf_world *world)
+{
+    const struct messages *one = &m->messages[which];
+    double out = m->out_share, in = 1 - out;
+
+    world->prop_us = rounded(one->way_us / 2);
+    world->recv_overhead = line_of(one->recv_us, 0);
+    for (uint32_t i = 0; i < m->seats.count; i++) {
+        double extra_us = one->extra_us[i];
+
+        world->slave[i].data = line_of(extra_us * out, one->way_unit_us * out);
+        world->slave[i].result = line_of(extra_us * in, one->way_unit_us * in);
+    }
 }
 
 void model_set_costs(const struct replay_model *m, struct nf_rng *rng,

@@ -4,8 +4,17 @@
  * policy runs with the costs that were measured, and then again and again with
  * resampled ones, in each run all policies with the same.  Policies are
  * compared run by run: that a run is long as a whole is no difference between
- * them.  And since the simulated world is not the real one, no difference is
- * told that is smaller than the error for the policy that was really used. */
+ * them.
+ *
+ * Uncertain is also what the trace does not show (replay_messages.c).  So all
+ * this is done in each of the worlds that it allows, but for those in which the
+ * policy that was used takes another time than it did; a policy is worse only
+ * if it is in all of them.
+ *
+ * And since no simulated world is the real one, no difference is told that is
+ * smaller than the error for the policy that was really used.  A simulation
+ * that is too short by a half may be so for the best policy alone, which then
+ * takes twice as long: errors are factors, either way. */
 #include "config.h"
 #include "apps/nowfarm/replay.h"
 #include "apps/nowfarm/stats.h"
@@ -16,8 +25,12 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
-/* Simulated over measured, where that can't be compared: most are better. */
-static const double ERROR_UNKNOWN = 0.1;
+/* Between simulated and measured, where that can't be compared: most are
+ * better.  Also how far off a world may be that agrees with the trace. */
+static const double FACTOR_UNKNOWN = 1.1;
+/* The least where the master sends by the clock: then that, and not what the
+ * world is like, makes the simulated time right. */
+static const double FACTOR_BY_CLOCK = 1.05;
 /* The interval holds nine runs of ten. */
 static const double LOW = 0.05, HIGH = 0.95;
 
@@ -96,7 +109,8 @@ static bool have_equal_speeds(const struct replay_model *m)
     return true;
 }
 
-/* A list for the parameter, of numbers as coarse as there is no room for.
+/* A list for the parameter, of numbers as coarse as there is no room for: the
+ * fewer are above 9 or 99, the shorter it is.
  * @return false: too many seats */
 static bool speeds_text(const struct replay_model *m, char *text, size_t bytes)
 {
@@ -106,7 +120,7 @@ static bool speeds_text(const struct replay_model *m, char *text, size_t bytes)
         fastest = fmax(fastest, m->seats.list[i].speed);
     if (m->seats.count > NF_PARAM_LIST_MAX)
         return false;
-    for (double most = 999; most > 8; most = floor(most / 10)) {
+    for (double most = 999; most > 8; most = floor(most * 3 / 4)) {
         size_t used = 0;
 
         for (uint32_t i = 0; i < m->seats.count && used < bytes; i++)
@@ -121,6 +135,7 @@ static bool speeds_text(const struct replay_model *m, char *text, size_t bytes)
 
 /* Parameters that describe the job, as the trace has them; in milliseconds,
  * where only their ratio counts.  text[0]: '\0' if there are none
+ * @param bytes  that a policy has room for
  * @return false: those that it needs do not fit into a policy */
 static bool params_text(const struct replay_model *m,
                         const struct nf_param *params, char *text, size_t bytes)
@@ -129,7 +144,8 @@ static bool params_text(const struct replay_model *m,
 
     text[0] = '\0';
     for (; params != NULL && params->name != NULL; params++) {
-        char value[NF_POLICY_SPEC_BYTES - 32] = ""; /* beside names */
+        char value[NF_POLICY_SPEC_BYTES] = "";
+        size_t name = used + strlen(params->name) + 2; /* with : and = */
 
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "mu") == 0)
             snprintf(value, sizeof(value), "%.4f",
@@ -137,11 +153,13 @@ static bool params_text(const struct replay_model *m,
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "sigma") == 0)
             snprintf(value, sizeof(value), "%.4f", m->deviation_us / 1e3);
         if (params->kind == NF_PARAM_REAL && strcmp(params->name, "h") == 0)
-            snprintf(value, sizeof(value), "%.4f",
-                     (m->way_us + m->send_us + m->recv_us) / 1e3);
+            snprintf(
+                value, sizeof(value), "%.4f",
+                (m->messages[0].way_us + m->send_us + m->messages[0].recv_us) /
+                    1e3);
         if (params->kind == NF_PARAM_LIST &&
             strcmp(params->name, "speeds") == 0 && !have_equal_speeds(m) &&
-            !speeds_text(m, value, sizeof(value)))
+            (name >= bytes || !speeds_text(m, value, bytes - name)))
             return false;
         if (value[0] != '\0' && used < bytes)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s=%s",
@@ -163,7 +181,9 @@ enum nf_status replay_add_all(struct replay *replay,
 
         if (strcmp(sizer->name, "rand") == 0)
             continue; /* nobody wants to hear that it was luck */
-        fits = params_text(model, sizer->params, params, sizeof(params));
+        fits = params_text(model, sizer->params, params,
+                           sizeof(params) - strlen(sizer->name) -
+                               sizeof("+pull") + 1);
         for (size_t k = 0; k < sizeof(pacers) / sizeof(pacers[0]); k++) {
             const struct nf_pacer_ops *pacer = nf_pacer_find(pacers[k]);
             const char *alias = alias_of(sizer, pacer);
@@ -212,22 +232,85 @@ static enum nf_status run_one(const struct replay *replay,
     return NF_OK;
 }
 
+static bool is_used(const struct candidate *c)
+{
+    return c->used && c->verdict != VERDICT_NONE;
+}
+
+/* How far a simulated time is from the measured one, whichever is longer. */
+static double factor_of(double us, const struct replay_model *model)
+{
+    double ratio = us / (double)model->measured_us;
+
+    return fmax(ratio, 1 / ratio);
+}
+
+/* Put the world that agrees best with the trace first, and drop the others that
+ * do not agree. */
+static void choose_worlds(struct replay *replay,
+                          const struct replay_model *model,
+                          const double *factors)
+{
+    uint32_t likely = 0;
+    double most;
+
+    for (uint32_t k = 1; k < model->nmessages; k++)
+        if (factors[k] < factors[likely])
+            likely = k;
+    most = fmax(factors[likely], FACTOR_UNKNOWN);
+    replay->nworlds = 0;
+    replay->worlds[replay->nworlds++] = likely;
+    for (uint32_t k = 0; k < model->nmessages; k++)
+        if (k != likely && factors[k] <= most)
+            replay->worlds[replay->nworlds++] = k;
+}
+
+/* Run the policy that was used in each world that the trace allows. */
+static enum nf_status find_worlds(struct replay *replay,
+                                  const struct replay_model *model,
+                                  struct nf_world *world, struct nf_error *err)
+{
+    double factors[MESSAGES_MOST] = { 0 };
+    enum nf_status status = NF_OK;
+
+    for (uint32_t i = 0; i < replay->count; i++)
+        for (uint32_t k = 0;
+             k < model->nmessages && status == NF_OK && model->measured_us > 0;
+             k++) {
+            struct candidate *c = &replay->list[i];
+            double us = 0;
+
+            if (!is_used(c))
+                break;
+            model_set_messages(model, k, world);
+            status = run_one(replay, world, c, &us, err);
+            factors[k] = us > 0 ? factor_of(us, model) : INFINITY;
+        }
+    choose_worlds(replay, model, factors);
+    return status;
+}
+
+/* All policies in one world. */
 static enum nf_status run_all(struct replay *replay,
-                              const struct replay_model *model,
+                              const struct replay_model *model, uint32_t k,
                               struct nf_world *world, struct nf_error *err)
 {
     struct nf_rng rng = { .state = replay->seed ^ 0x7265706c61790000 };
+    size_t from = (size_t)k * replay->runs;
     enum nf_status status = NF_OK;
 
+    model_set_messages(model, replay->worlds[k], world);
     for (uint32_t run = 0; run <= replay->runs && status == NF_OK; run++) {
+        if (run == 0 && k > 0)
+            continue;
         model_set_costs(model, run == 0 ? NULL : &rng, world);
         for (uint32_t i = 0; i < replay->count && status == NF_OK; i++) {
             struct candidate *c = &replay->list[i];
 
             if (c->verdict != VERDICT_NONE)
-                status = run_one(replay, world, c,
-                                 run == 0 ? &c->point_us : &c->runs_us[run - 1],
-                                 err);
+                status = run_one(
+                    replay, world, c,
+                    run == 0 ? &c->point_us : &c->runs_us[from + run - 1], err);
         }
     }
     return status;
@@ -260,18 +343,29 @@ static void find_best(struct replay *replay)
     }
 }
 
+/* In each world. */
 static void compare(struct replay *replay, struct candidate *c,
                     const struct candidate *best, double *room)
 {
-    double error = replay->error_known ? fabs(replay->error) : ERROR_UNKNOWN;
+    for (uint32_t k = 0; k < replay->nworlds; k++) {
+        size_t from = (size_t)k * replay->runs;
+        double ratio, low, high;
 
-    for (uint32_t run = 0; run < replay->runs; run++)
-        room[run] =
-            best->runs_us[run] > 0 ? c->runs_us[run] / best->runs_us[run] : 1;
-    summarize(room, replay->runs, &c->ratio, &c->ratio_low, &c->ratio_high);
+        for (uint32_t run = 0; run < replay->runs; run++) {
+            double best_us = best->runs_us[from + run];
+
+            room[run] = best_us > 0 ? c->runs_us[from + run] / best_us : 1;
+        }
+        summarize(room, replay->runs, &ratio, &low, &high);
+        if (k == 0)
+            c->ratio = ratio;
+        c->ratio_least = k == 0 ? ratio : fmin(c->ratio_least, ratio);
+        c->ratio_low = k == 0 ? low : fmin(c->ratio_low, low);
+        c->ratio_high = k == 0 ? high : fmax(c->ratio_high, high);
+    }
     if (c == best)
         c->verdict = VERDICT_BEST;
-    else if (c->ratio_low > 1 && c->ratio - 1 > error)
+    else if (c->ratio_low > 1 && c->ratio_least > replay->least_factor)
         c->verdict = VERDICT_WORSE;
     else
         c->verdict = VERDICT_SAME;
@@ -279,37 +373,23 @@ static void compare(struct replay *replay, struct candidate *c,
 
 static void find_error(struct replay *replay, const struct replay_model *model)
 {
+    replay->least_factor = FACTOR_UNKNOWN;
     for (uint32_t i = 0; i < replay->count; i++) {
         const struct candidate *c = &replay->list[i];
 
-        if (c->used && c->verdict != VERDICT_NONE && model->measured_us > 0) {
-            replay->error = c->point_us / (double)model->measured_us - 1;
-            replay->error_known = true;
-        }
+        if (!is_used(c) || model->measured_us <= 0)
+            continue;
+        replay->error = c->point_us / (double)model->measured_us - 1;
+        replay->error_known = true;
+        replay->least_factor = fmax(factor_of(c->point_us, model),
+                                    model->by_clock ? FACTOR_BY_CLOCK : 1);
     }
 }
 
-enum nf_status replay_run(struct replay *replay,
-                          const struct replay_model *model,
-                          struct nf_world *world, struct nf_error *err)
+static void judge(struct replay *replay, const struct replay_model *model,
+                  double *room)
 {
-    double *room = nf_malloc(replay->runs * sizeof(*room));
-    enum nf_status status = NF_OK;
-
-    for (uint32_t i = 0; i < replay->count && room != NULL; i++) {
-        struct candidate *c = &replay->list[i];
-
-        c->verdict = c->why[0] != '\0' ? VERDICT_NONE : VERDICT_SAME; /* yet */
-        c->runs_us = nf_calloc(replay->runs, sizeof(*c->runs_us));
-        if (c->runs_us == NULL)
-            status = NF_ERR_NOMEM;
-    }
-    if (room == NULL || status != NF_OK) {
-        nf_free(room);
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    }
-    status = run_all(replay, model, world, err);
-    for (uint32_t i = 0; i < replay->count && status == NF_OK; i++) {
+    for (uint32_t i = 0; i < replay->count; i++) {
         struct candidate *c = &replay->list[i];
 
         memcpy(room, c->runs_us, replay->runs * sizeof(*room));
@@ -317,10 +397,44 @@ enum nf_status replay_run(struct replay *replay,
     }
     find_best(replay);
     find_error(replay, model);
-    for (uint32_t i = 0; i < replay->count && status == NF_OK; i++)
+    for (uint32_t i = 0; i < replay->count; i++)
         if (replay->list[i].verdict != VERDICT_NONE)
             compare(replay, &replay->list[i], &replay->list[replay->best],
                     room);
+}
+
+/* Room for the runs in all worlds. */
+static enum nf_status get_room(struct replay *replay)
+{
+    for (uint32_t i = 0; i < replay->count; i++) {
+        struct candidate *c = &replay->list[i];
+
+        c->runs_us = nf_calloc((size_t)replay->nworlds * replay->runs,
+                               sizeof(*c->runs_us));
+        if (c->runs_us == NULL)
+            return NF_ERR_NOMEM;
+    }
+    return NF_OK;
+}
+
+enum nf_status replay_run(struct replay *replay,
+                          const struct replay_model *model,
+                          struct nf_world *world, struct nf_error *err)
+{
+    double *room = nf_malloc(replay->runs * sizeof(*room));
+    enum nf_status status;
+
+    for (uint32_t i = 0; i < replay->count; i++)
+        replay->list[i].verdict = replay->list[i].why[0] != '\0'
+                                      ? VERDICT_NONE
+                                      : VERDICT_SAME; /* yet */
+    status = find_worlds(replay, model, world, err);
+    if (status == NF_OK && (room == NULL || get_room(replay) != NF_OK))
+        status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t k = 0; k < replay->nworlds && status == NF_OK; k++)
+        status = run_all(replay, model, k, world, err);
+    if (status == NF_OK)
+        judge(replay, model, room);
     nf_free(room);
     return status;
 }

@@ -68,7 +68,7 @@ static void write_event(struct nf_trace *trace, const struct nf_world *world,
             });
         return;
     }
-    nf_trace_result(trace, c->merged_us,
+    nf_trace_result(trace, event->at_us,
                     &(struct nf_trace_result){
                         .lease = c->lease,
                         .units = c->count,
@@ -76,18 +76,21 @@ static void write_event(struct nf_trace *trace, const struct nf_world *world,
                         .compute_us = c->computed_us - c->started_us,
                         .wait_us = c->started_us - c->arrived_us,
                         .idle_us = c->idle_us,
-                        .elapsed_us = c->merged_us - c->sent_us,
+                        .elapsed_us = event->at_us - c->sent_us,
                     });
 }
 
-int64_t sim_trace_write(const char *platform, const char *spec,
-                        const char *path)
+static int64_t write_trace(const char *platform, const char *spec, bool live,
+                           const char *path)
 {
     struct nf_world world;
     struct nf_policy policy;
     struct nf_farm_sim_result result;
     struct nf_trace_header header = {
-        .app = "sim", .policy = spec, .transport = "sim", .virtual_time = true
+        .app = "sim",
+        .policy = spec,
+        .transport = live ? "pvm" : "sim",
+        .virtual_time = !live,
     };
     struct nf_report report = { .slots = 1 };
     struct nf_trace *trace;
@@ -113,7 +116,11 @@ int64_t sim_trace_write(const char *platform, const char *spec,
 
         events[nevents++] = (struct event){ c->sent_us, c, false };
         if (c->merged_us >= 0) /* else a copy was faster */
-            events[nevents++] = (struct event){ c->merged_us, c, true };
+            events[nevents++] = (struct event){
+                c->merged_us -
+                    (live ? nf_line_us(&world.recv_overhead, c->count) : 0),
+                c, true
+            };
     }
     qsort(events, nevents, sizeof(*events), by_time);
     for (uint64_t i = 0; i < nevents; i++)
@@ -126,4 +133,16 @@ int64_t sim_trace_write(const char *platform, const char *spec,
     nf_farm_sim_fini(&result);
     nf_world_fini(&world);
     return makespan_us;
+}
+
+int64_t sim_trace_write(const char *platform, const char *spec,
+                        const char *path)
+{
+    return write_trace(platform, spec, false, path);
+}
+
+int64_t sim_trace_write_live(const char *platform, const char *spec,
+                             const char *path)
+{
+    return write_trace(platform, spec, true, path);
 }

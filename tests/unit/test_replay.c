@@ -10,6 +10,7 @@
 #include "common/base/rng.h"
 #include "tests/unit/nf_tmpdir.h"
 #include "tests/unit/nf_unit.h"
+#include "tests/unit/replay_fixture.h"
 #include "tests/unit/sim_trace.h"
 
 static const char unequal[] =
@@ -29,39 +30,6 @@ static const char crawling[] =
     "{\"units\":160, \"cost\":10000, \"slaves\":4,"
     " \"speed\":[1, 1, \"1/2\", \"1/50\"], \"o_send\":300, \"o_recv\":300}";
 
-struct fixture {
-    struct nf_history h;
-    struct replay_model m;
-    struct nf_world world;
-};
-
-static void open_trace(struct fixture *f, const char *path)
-{
-    struct nf_error err = { .text = "" };
-
-    if (nf_history_read(path, &f->h, &err) != NF_OK ||
-        model_fit(&f->h, &f->m, &err) != NF_OK ||
-        model_world(&f->m, &f->world, &err) != NF_OK) {
-        fprintf(stderr, "%s\n", err.text);
-        abort();
-    }
-}
-
-static void close_trace(struct fixture *f)
-{
-    nf_world_fini(&f->world);
-    model_fini(&f->m);
-    nf_history_fini(&f->h);
-}
-
-static bool near(double got, double want, double share)
-{
-    if (fabs(got - want) <= share * fabs(want))
-        return true;
-    fprintf(stderr, "%g is not within %g %% of %g\n", got, 100 * share, want);
-    return false;
-}
-
 static void the_world_is_found_again(void)
 {
     static const double speeds[] = { 1, 1, 0.5, 0.25 };
@@ -79,8 +47,9 @@ static void the_world_is_found_again(void)
     }
     CU_ASSERT_TRUE(near(f.m.send_us, 150, 0.01));
     /* the simulator's results are merged after the master's work for them */
-    CU_ASSERT_TRUE(near(f.m.way_us + f.m.recv_us, 2 * 700 + 200 + 40, 0.01));
-    CU_ASSERT_EQUAL(f.m.way_unit_us, 0);
+    CU_ASSERT_TRUE(near(f.m.messages[0].way_us + f.m.messages[0].recv_us,
+                        2 * 700 + 200 + 40, 0.01));
+    CU_ASSERT_EQUAL(f.m.messages[0].way_unit_us, 0);
     CU_ASSERT_EQUAL(f.m.known_units, 400);
     close_trace(&f);
 }
@@ -109,8 +78,14 @@ static void the_makespans_of_other_policies_are_foretold(void)
 {
     static const char *const platforms[] = { unequal, equal, slow_messages };
     static const char *const specs[] = {
-        "send", "auto", "presend-round:td=5ms", "presend-round:td=20ms",
-        "presend:td=20ms", "gss", "window:w=2", "send:g=5",
+        "send",
+        "auto",
+        "presend-round:td=5ms",
+        "presend-round:td=20ms",
+        "presend:td=20ms",
+        "gss",
+        "window:w=2",
+        "send:g=5",
     };
     enum { N = sizeof(specs) / sizeof(specs[0]) };
 
@@ -305,46 +280,62 @@ static void every_sizer_is_tried_with_pull_and_with_auto(void)
     close_trace(&f);
 }
 
-/* The speeds of many slots, as coarse as a policy has room for. */
+/* Every @p nth slot is slow. */
+static void make_many_slots(char *platform, size_t bytes, uint32_t slots,
+                            uint32_t nth, const char *slow, const char *fast)
+{
+    size_t used = (size_t)snprintf(platform, bytes,
+                                   "{\"units\":20000, \"cost\":5000,"
+                                   " \"prop\":100, \"net\":\"links\","
+                                   " \"slaves\":%u, \"speed\":[",
+                                   slots);
+
+    for (uint32_t s = 0; s < slots; s++)
+        used += (size_t)snprintf(platform + used, bytes - used, "%s%s",
+                                 s > 0 ? ", " : "", s % nth == 0 ? slow : fast);
+    snprintf(platform + used, bytes - used, "]}");
+}
+
+static const struct candidate *find_wf(const struct replay *replay)
+{
+    for (uint32_t c = 0; c < replay->count; c++) {
+        const char *spec = replay->list[c].policy.spec;
+
+        if (strncmp(spec, "wf", 2) == 0 && strstr(spec, "pull") != NULL)
+            return &replay->list[c];
+    }
+    return NULL;
+}
+
+/* The speeds of many slots, as coarse as a policy has room for, are those with
+ * which wf does best. */
 static void wf_knows_the_speeds_of_many_slots(void)
 {
-    static const uint32_t slots[] = { 8, 40, 100, 130 };
+    static const uint32_t slots[] = { 8, 40, 100, 120, 130 };
 
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
         struct replay replay = { .runs = 2, .seed = 1 };
         struct nf_error err = { .text = "" };
-        char platform[4096];
-        const struct candidate *wf = NULL, *gss = NULL;
-        size_t used;
+        char platform[4096], spec[NF_POLICY_SPEC_BYTES] = "wf:speeds=1";
+        const struct candidate *wf;
         struct fixture f;
 
-        used = (size_t)snprintf(
-            platform, sizeof(platform),
-            "{\"units\":20000, \"cost\":5000, \"slaves\":%u, \"speed\":[",
-            slots[i]);
-        for (uint32_t s = 0; s < slots[i]; s++)
-            used += (size_t)snprintf(platform + used, sizeof(platform) - used,
-                                     "%s%s", s > 0 ? ", " : "",
-                                     s % 4 == 0 ? "\"1/8\"" : "1");
-        snprintf(platform + used, sizeof(platform) - used,
-                 "], \"prop\":100, \"net\":\"links\"}");
+        make_many_slots(platform, sizeof(platform), slots[i], 4, "\"1/8\"",
+                        "1");
         sim_trace_write(platform, "send", nf_tmp("many"));
         open_trace(&f, nf_tmp("many"));
         CU_ASSERT_EQUAL(replay_add_all(&replay, &f.m, &err), NF_OK);
         CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
-        for (uint32_t c = 0; c < replay.count; c++) {
-            const char *spec = replay.list[c].policy.spec;
-
-            if (strncmp(spec, "wf", 2) == 0 && strstr(spec, "pull") != NULL)
-                wf = &replay.list[c];
-            if (strcmp(spec, "gss") == 0)
-                gss = &replay.list[c];
-        }
+        wf = find_wf(&replay);
         CU_ASSERT_PTR_NOT_NULL_FATAL(wf);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(gss);
-        if (slots[i] <= 100) {
+        for (uint32_t s = 1; s < slots[i] && strlen(spec) < 250; s++)
+            strcat(spec, s % 4 == 0 ? "/1" : "/8");
+        if (slots[i] <= 120) {
             CU_ASSERT_TRUE(wf->verdict != VERDICT_NONE);
-            CU_ASSERT_TRUE(wf->point_us < gss->point_us);
+            CU_ASSERT_TRUE(near(wf->point_us,
+                                (double)sim_makespan_us(platform, spec), 0.02));
+            CU_ASSERT_TRUE(wf->point_us <
+                           0.8 * (double)sim_makespan_us(platform, "gss"));
         } else {
             CU_ASSERT_EQUAL(wf->verdict, VERDICT_NONE);
             CU_ASSERT_PTR_NOT_NULL(strstr(wf->why, "130 slots"));
@@ -352,6 +343,29 @@ static void wf_knows_the_speeds_of_many_slots(void)
         replay_fini(&replay);
         close_trace(&f);
     }
+}
+
+/* Slow ones need a digit less: there is room for two digits of theirs. */
+static void speeds_use_the_room_there_is(void)
+{
+    struct replay replay = { .runs = 2, .seed = 1 };
+    struct nf_error err = { .text = "" };
+    char platform[4096];
+    const struct candidate *wf;
+    unsigned fast = 0, slow = 0;
+    struct fixture f;
+
+    make_many_slots(platform, sizeof(platform), 70, 4, "1", "\"1/8\"");
+    sim_trace_write(platform, "send", nf_tmp("room"));
+    open_trace(&f, nf_tmp("room"));
+    CU_ASSERT_EQUAL(replay_add_all(&replay, &f.m, &err), NF_OK);
+    wf = find_wf(&replay);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(wf);
+    CU_ASSERT_EQUAL(sscanf(wf->policy.spec, "wf:speeds=%u/%u", &fast, &slow),
+                    2);
+    CU_ASSERT_TRUE(near(fast, 8 * slow, 0.01));
+    replay_fini(&replay);
+    close_trace(&f);
 }
 
 /* Of a job that did not end nobody knows how right the simulation is. */
@@ -379,6 +393,34 @@ static void small_differences_are_not_told_of_an_unknown_error(void)
     CU_ASSERT_EQUAL(replay.list[2].verdict, VERDICT_WORSE);
     replay_fini(&replay);
     close_trace(&f);
+}
+
+/* A simulation that took a quarter of the time may have done so for the best
+ * policy alone. */
+static void errors_count_either_way(void)
+{
+    static const char *const specs[] = { "send", "auto", "static" };
+
+    for (int way = 0; way < 3; way++) {
+        struct replay replay = { .runs = 5, .seed = 1 };
+        struct nf_error err = { .text = "" };
+        struct fixture f;
+
+        sim_trace_write(unequal, "send", nf_tmp("short"));
+        open_trace(&f, nf_tmp("short"));
+        f.m.measured_us = way == 0   ? f.m.measured_us * 4
+                          : way == 1 ? f.m.measured_us / 4
+                                     : f.m.measured_us * 2;
+        for (int i = 0; i < 3; i++)
+            CU_ASSERT_EQUAL(replay_add(&replay, specs[i], i == 0, &err), NF_OK);
+        CU_ASSERT_EQUAL(replay_run(&replay, &f.m, &f.world, &err), NF_OK);
+        CU_ASSERT_TRUE(replay.list[2].ratio > 2.2);
+        CU_ASSERT_TRUE(replay.list[2].ratio < 4);
+        CU_ASSERT_EQUAL(replay.list[2].verdict,
+                        way == 2 ? VERDICT_WORSE : VERDICT_SAME);
+        replay_fini(&replay);
+        close_trace(&f);
+    }
 }
 
 /* ---- seats ---- */
@@ -494,10 +536,11 @@ static CU_TestInfo tests[] = {
     { "the same seed gives the same runs", the_same_seed_gives_the_same_runs },
     { "every sizer is tried with pull and with auto",
       every_sizer_is_tried_with_pull_and_with_auto },
-    { "wf knows the speeds of many slots",
-      wf_knows_the_speeds_of_many_slots },
+    { "wf knows the speeds of many slots", wf_knows_the_speeds_of_many_slots },
+    { "speeds use the room there is", speeds_use_the_room_there_is },
     { "small differences are not told of an unknown error",
       small_differences_are_not_told_of_an_unknown_error },
+    { "errors count either way", errors_count_either_way },
     { "one that takes the place of another gets its seat",
       one_that_takes_the_place_of_another_gets_its_seat },
     { "losses are replayed if they can be",
