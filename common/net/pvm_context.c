@@ -224,6 +224,27 @@ void nf_pvm_notify_tasks(const int *tids, size_t count, bool back)
     }
 }
 
+void nf_pvm_notify_ends(const int *tids, size_t count, bool back)
+{
+    if (count > 0) /* libpvm's prototypes lack const; it only reads */
+        pvm_notify(PvmTaskExit | (back ? PvmNotifyCancel : 0), NF_PVM_TAG_EXIT,
+                   (int)count, (int *)(uintptr_t)tids);
+}
+
+bool nf_pvm_hear_end(int *tid_p)
+{
+    int buffer = pvm_nrecv(-1, NF_PVM_TAG_EXIT);
+    struct nf_pvm_message message;
+
+    *tid_p = 0;
+    if (buffer <= 0)
+        return false;
+    nf_pvm_classify(buffer, &message);
+    if (message.kind == NF_PVM_EXIT)
+        *tid_p = message.tid;
+    return true;
+}
+
 void nf_pvm_await_pvmd(void)
 {
     struct pvmhostinfo *info;

@@ -47,4 +47,7 @@ void play_notices(void);
 void play_early(void);
 void play_handler(void);
 void play_no_room(void);
+void play_interrupted(void);
+void play_ended_early(void);
+void play_first_ended_early(void);
 #endif
