@@ -245,6 +245,15 @@ bool nf_pvm_hear_end(int *tid_p)
     return true;
 }
 
+void nf_pvm_notify_route_end(int tid)
+{
+    struct nf_pvm_guard guard;
+
+    nf_pvm_enter(NF_PVM_ROUTES_CONTEXT, false, &guard);
+    pvm_notify(PvmRouteDelete, NF_PVM_TAG_ROUTE_ENDED, 1, &tid);
+    nf_pvm_return(&guard);
+}
+
 void nf_pvm_await_pvmd(void)
 {
     struct pvmhostinfo *info;

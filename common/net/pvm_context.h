@@ -55,6 +55,10 @@ void nf_pvm_notify_tasks(const int *tids, size_t count, bool back);
 void nf_pvm_notify_ends(const int *tids, size_t count, bool back);
 /** Has such word come?  @param tid_p  of whom */
 bool nf_pvm_hear_end(int *tid_p);
+/** Ask to be told, in that context, as soon as the direct route to task @p tid
+ *  has been read to its end: at once if there is none. */
+enum { NF_PVM_ROUTES_CONTEXT = 0x24e48 };
+void nf_pvm_notify_route_end(int tid);
 /** Read what the local pvmd has said to this process before now. */
 void nf_pvm_await_pvmd(void);
 /** In a watched context: read sockets, without waiting.

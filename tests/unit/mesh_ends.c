@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "common/base/clock.h"
+#include "tests/unit/link_pipe.h"
 #include "tests/unit/mesh_play.h"
 
 enum {
@@ -102,4 +103,92 @@ void play_first_ended_early(void)
     snprintf(text, sizeof(text), "member 0 of 3, task t%x, has ended",
              (unsigned)tids[0]);
     expect_failure(1, NF_ERR_UNREACHABLE, text);
+}
+
+/* ---------------------------------------------------- in unbroken traffic */
+
+enum {
+    /* Of the one that ends: so few that nobody confirms them.  What is sent to
+     * a task that has ended makes libpvm throw away what it has not read of it.
+     */
+    WORDS = 100,
+    TALK = 5000,           /* a word of those that talk, and ... */
+    ENOUGH = 5001,         /* ... their last */
+    TAKES_US = 2000,       /* longer than to send one */
+    AHEAD_BYTES = 1 << 20, /* so there is always one more */
+    TOLD_US = 1000000,
+    TALK_BYTES = 2000,
+};
+
+static void spin(int64_t us)
+{
+    int64_t until_us = nf_now_us() + us;
+
+    while (nf_now_us() < until_us)
+        continue;
+}
+
+/* Until what was sent has gone, whatever comes. */
+static void flush(struct nf_mesh *mesh, uint32_t to)
+{
+    struct nf_mesh_event event;
+
+    while (nf_mesh_backlog_bytes(mesh, to) > 0)
+        if (nf_mesh_next(mesh, &event) != NF_OK)
+            CHECK(nf_mesh_wait(mesh, PATIENCE_US) == NF_OK);
+        else if (event.kind == NF_MESH_MESSAGE)
+            nf_blob_unref(event.message.payload);
+}
+
+/* Say all, so that it is on its way, and end. */
+static void say_and_end(struct nf_mesh *mesh)
+{
+    for (uint32_t i = 0; i < WORDS; i++)
+        for (uint32_t to = 0; to < 2; to++)
+            say(mesh, to, i, NULL);
+    drain(mesh, 0);
+    drain(mesh, 1);
+    raise(SIGKILL);
+}
+
+/* Tasks 0 and 1 have always something from each other to take.  That task 2 has
+ * ended is told all the same, and behind all that it has said. */
+void play_busy_death(void)
+{
+    struct nf_mesh *mesh = open_mesh(1);
+    struct nf_blob *payload = pipe_payload(1, TALK_BYTES, NF_BYTES);
+    uint32_t heard = 0;
+    int64_t last_us = 0, told_us = 0;
+    bool enough = false;
+
+    if (me == 2)
+        say_and_end(mesh);
+    while (told_us == 0 || !enough) {
+        struct nf_mesh_event event;
+
+        while (told_us == 0 &&
+               nf_mesh_backlog_bytes(mesh, 1 - me) < AHEAD_BYTES)
+            say(mesh, 1 - me, TALK, payload);
+        event = next(mesh);
+        if (event.kind == NF_MESH_LEFT) {
+            CHECK(event.member == 2 && heard == WORDS && told_us == 0);
+            told_us = nf_now_us();
+            say(mesh, 1 - me, ENOUGH, NULL);
+            continue;
+        }
+        if (event.member == 2) {
+            CHECK(word_of(&event) == heard++);
+            last_us = nf_now_us();
+            continue;
+        }
+        enough = enough || word_of(&event) == ENOUGH;
+        nf_blob_unref(event.message.payload);
+        spin(TAKES_US);
+        CHECK(told_us > 0 || last_us == 0 ||
+              nf_now_us() < last_us + 5 * TOLD_US);
+    }
+    CHECK(told_us - last_us < TOLD_US);
+    flush(mesh, 1 - me);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
 }

@@ -50,4 +50,5 @@ void play_no_room(void);
 void play_interrupted(void);
 void play_ended_early(void);
 void play_first_ended_early(void);
+void play_busy_death(void);
 #endif

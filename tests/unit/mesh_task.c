@@ -564,5 +564,6 @@ const struct scene mesh_scenes[] = {
     { "interrupted", play_interrupted },
     { "ended-early", play_ended_early },
     { "first-ended-early", play_first_ended_early },
+    { "busy-death", play_busy_death },
     { NULL, NULL },
 };

@@ -177,6 +177,11 @@ static void test_first_ended_early(void)
     run("first-ended-early", 3, 0);
 }
 
+static void test_busy_death(void)
+{
+    run("busy-death", 3, 2);
+}
+
 static CU_TestInfo tests[] = {
     { "all exchange messages of all sizes and types", test_exchange },
     { "the same in XDR", test_exchange_xdr },
@@ -212,6 +217,8 @@ static CU_TestInfo tests[] = {
     { "a stop ends the opening of a mesh, for all", test_interrupted },
     { "nobody waits for a member that ends before it comes", test_ended_early },
     { "nor for the first one", test_first_ended_early },
+    { "a death is told in unbroken traffic, behind what was said",
+      test_busy_death },
     { "a program that handles all messages is told", test_handler },
     CU_TEST_INFO_NULL,
 };
