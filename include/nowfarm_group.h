@@ -138,6 +138,13 @@ struct nf_group_options {
      *  known, is used, with a line in the log.  Default: a built-in model, of
      *  a switched 100 Mbit/s network. */
     const char *table_file;
+    /** Becomes != 0, for example in a signal handler of yours: a call that waits
+     *  for others then fails within about 0.1 s with NF_ERR_INTERRUPTED.  That
+     *  is nf_group_open(), which gives up for the others too, the blocking calls
+     *  and nf_request_wait(), after which the group is given up everywhere, and
+     *  nf_group_shrink().  Each member's own matter; may be NULL.  The library
+     *  installs no signal handlers, and a signal alone ends no call. */
+    const volatile int *stop;
 };
 
 /** A group of PVM tasks, which need not have been spawned by nowfarm.  All of
@@ -149,7 +156,10 @@ struct nf_group_options {
  *                apart that live at the same time
  *  @param options  may be NULL    @param err  may be NULL
  *  @retval NF_ERR_INVAL  not a member, a task twice, unknown algorithm
- *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time
+ *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time, or it
+ *          ended, which is known within a second: @p err names it
+ *  @retval NF_ERR_INTERRUPTED  *options->stop became != 0, here or at another
+ *          member
  *  @retval NF_ERR_NOMEM
  *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_MISMATCH  a member ended, fell
  *          silent, or did something else while rank 0 handed out its table:
@@ -264,6 +274,7 @@ size_t nf_group_type_bytes(const struct nf_group *group, int type);
  *   NF_ERR_NOMEM    the group is given up
  *   NF_ERR_MISMATCH, NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED  see above
  *   NF_ERR_FAILED   pack() or unpack() of a type did: see nf_group_define_struct()
+ *   NF_ERR_INTERRUPTED  nf_group_options.stop, here or at another member
  *   NF_ERR_UNREACHABLE  the transport itself broke
  * count is in elements, buffers hold count elements of type unless it says
  * otherwise.  A buffer of which this member uses no element may be NULL. */

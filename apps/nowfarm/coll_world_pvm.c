@@ -250,22 +250,26 @@ static enum nf_status spawn_all(struct coll_world *world, int tid,
 }
 
 /* Tell one member who the others are, if it is of our version. */
-static enum nf_status greet(struct coll_world *world, uint32_t rank,
-                            int64_t timeout_us, struct nf_error *err)
+static enum nf_status greet(const struct coll_world_config *config,
+                            struct coll_world *world, uint32_t rank,
+                            struct nf_error *err)
 {
     const struct nf_group_options options = { .timeout_us = BENCH_MEET_US,
-                                              .algorithms = "" };
+                                              .algorithms = "",
+                                              .stop = config->stop };
     struct coll_tasks *tasks = world->tasks;
     const int pair[2] = { tasks->tids[0], tasks->tids[rank] };
     char version[BENCH_VERSION_BYTES] = "";
-    uint64_t words[2] = { world->members, (uint64_t)timeout_us };
+    uint64_t words[2] = { world->members, (uint64_t)config->timeout_us };
     struct nf_group **group_p = &tasks->pairs[rank];
     enum nf_status status =
         nf_group_open(pair, 2, tasks->id, &options, group_p, err);
 
-    if (status != NF_OK)
-        return nf_fail(err, status, "rank %u on %s did not come in time", rank,
-                       world->names[rank]);
+    if (status != NF_OK) {
+        if (status != NF_ERR_INTERRUPTED)
+            nf_fail_prefix(err, "rank %u on %s", rank, world->names[rank]);
+        return status;
+    }
     status = nf_bcast(*group_p, version, sizeof(version), NF_ELEM_BYTE, 1);
     version[sizeof(version) - 1] = '\0';
     if (status == NF_OK && !bench_same_version(version))
@@ -278,7 +282,9 @@ static enum nf_status greet(struct coll_world *world, uint32_t rank,
     if (status == NF_OK)
         status =
             nf_bcast(*group_p, tasks->tids, world->members, NF_ELEM_INT32, 0);
-    if (status != NF_OK)
+    if (status == NF_ERR_INTERRUPTED)
+        nf_fail(err, status, "%s", nf_strerror(status));
+    else if (status != NF_OK)
         nf_fail(err, status, "rank %u on %s: %s", rank, world->names[rank],
                 nf_group_error(*group_p)->text);
     return status;
@@ -354,17 +360,16 @@ static enum nf_status meet(const struct coll_world_config *config,
                            struct coll_world *world, struct nf_group **all_p,
                            struct nf_error *err)
 {
+    struct nf_group_options patient = bench_patient;
     struct coll_tasks *tasks = world->tasks;
     enum nf_status status = NF_OK;
 
-    for (uint32_t i = 1; i < world->members && status == NF_OK; i++) {
-        if (config->stop != NULL && *config->stop)
-            return nf_fail(err, NF_ERR_INTERRUPTED, "interrupted");
-        status = greet(world, i, config->timeout_us, err);
-    }
+    patient.stop = config->stop;
+    for (uint32_t i = 1; i < world->members && status == NF_OK; i++)
+        status = greet(config, world, i, err);
     if (status == NF_OK)
         status = nf_group_open(tasks->tids, world->members, tasks->id + 1,
-                               &bench_patient, all_p, err);
+                               &patient, all_p, err);
     return status;
 }
 

@@ -437,7 +437,11 @@ enum nf_status nf_request_wait(struct nf_request *request)
     enum nf_status status;
 
     while (nf_request_test(request) == NF_WAIT)
-        (void)nf_mesh_wait(group->mesh, nf_group_deadline_us(group));
+        if (nf_group_is_stopped(group))
+            (void)nf_group_revoke(group, NF_ERR_INTERRUPTED, NULL, 0,
+                                  nf_strerror(NF_ERR_INTERRUPTED));
+        else
+            nf_group_sleep(group, nf_group_deadline_us(group));
     status = request->status;
     nf_group_drop_request(request);
     return status;

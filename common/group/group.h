@@ -104,6 +104,7 @@ struct nf_group {
     uint64_t id; /**< of the mesh; that of a shrunken one comes from it */
     struct nf_group_clock clock;
     int64_t timeout_us; /**< < 0: none */
+    const volatile int *stop; /**< of the user, or NULL */
     bool deterministic;
     char forced[NF_COLL_OPS][64]; /**< "bcast.pipeline.fd:k=16"; "": none */
     struct nf_coll_rules rules;
@@ -163,6 +164,11 @@ struct nf_request *nf_group_new_request(struct nf_group *group);
  *  operators of the user have taken long.
  *  @retval < 0  the group failed */
 enum nf_status nf_group_pump(struct nf_group *group);
+/** Has the user said stop? */
+bool nf_group_is_stopped(const struct nf_group *group);
+/** Sleep until something may have happened, @p timeout_us (< 0: for ever) has
+ *  passed, or it is time to see whether the user has said stop. */
+void nf_group_sleep(struct nf_group *group, int64_t timeout_us);
 /** A call is to begin: hear of deaths and the like, unless that was done just
  *  now; who only sends, as the root of broadcasts, would never else.
  *  @retval < 0  the group failed */

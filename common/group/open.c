@@ -69,6 +69,7 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                 ? options->timeout_us
                                 : TIMEOUT_MOST_US;
     group->deterministic = options != NULL && options->deterministic != 0;
+    group->stop = options != NULL ? options->stop : NULL;
     group->lost = nf_calloc(4, group->ranks);
     group->left_us = nf_calloc(group->ranks, 2 * sizeof(*group->left_us));
     group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
@@ -209,18 +210,21 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
                              const struct nf_group_options *options,
                              struct nf_group **group_p, struct nf_error *err)
 {
+    struct nf_mesh_terms terms = { .id = id, .timeout_us = TIMEOUT_US };
     struct nf_mesh *mesh;
     struct nf_group *group;
-    int64_t timeout_us = TIMEOUT_US;
     enum nf_status status;
 
     if (count < 1 || count > NF_COLL_RANKS_MAX)
         return nf_fail(err, NF_ERR_INVAL, "%u members: want 1 to %d", count,
                        NF_COLL_RANKS_MAX);
+    if (options != NULL)
+        terms.stop = options->stop;
     if (options != NULL && options->timeout_us > 0)
-        timeout_us = options->timeout_us < TIMEOUT_MOST_US ? options->timeout_us
-                                                           : TIMEOUT_MOST_US;
-    status = nf_mesh_open_pvm(tids, count, id, timeout_us, &mesh, err);
+        terms.timeout_us = options->timeout_us < TIMEOUT_MOST_US
+                               ? options->timeout_us
+                               : TIMEOUT_MOST_US;
+    status = nf_mesh_open_pvm(tids, count, &terms, &mesh, err);
     if (status != NF_OK)
         return status;
     status = nf_group_create(mesh, id, NULL, options, &group, err);

@@ -272,6 +272,7 @@ static enum nf_status copy_setup(const struct nf_group *from,
     struct nf_coll_rules rules = from->rules;
 
     to->timeout_us = from->timeout_us;
+    to->stop = from->stop;
     to->early_most_bytes = from->early_most_bytes;
     to->deterministic = from->deterministic;
     to->codes = from->codes;
@@ -399,8 +400,11 @@ enum nf_status nf_group_shrink(struct nf_group *group,
 
     if (status != NF_OK)
         return status;
-    while ((status = nf_shrink_run(shrink, group_p, err)) == NF_WAIT)
-        (void)nf_mesh_wait(group->mesh, nf_shrink_deadline_us(shrink));
+    while ((status = nf_shrink_run(shrink, group_p, err)) == NF_WAIT &&
+           !nf_group_is_stopped(group))
+        nf_group_sleep(group, nf_shrink_deadline_us(shrink));
     nf_shrink_destroy(shrink);
+    if (status == NF_WAIT)
+        return nf_fail(err, NF_ERR_INTERRUPTED, "interrupted");
     return status;
 }

@@ -211,20 +211,27 @@ static inline void nf_mesh_close(struct nf_mesh *mesh)
 }
 
 /** A mesh of @p count PVM tasks.  All of them call it with the same @p tids, in
- *  the same order, and the same @p id; this process is one of them.  They need
+ *  the same order, and the same id; this process is one of them.  They need
  *  not have been spawned by nowfarm.  Enrols in PVM if this process has not,
  * and never leaves it.  Other use of libpvm in the same thread goes on
  * undisturbed: context, buffers and options are as they were after each call;
  * SIGPIPE is blocked in each thread that uses it, as a task that dies makes
  * libpvm raise it there.  Who sleeps on pvm_getfds() itself must look by
  * pvm_probe() before, since a mesh may have made libpvm read more than its own.
- *  @param timeout_us  to wait for the first to hand out the context
- *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time: named
+ *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time, or has
+ *  ended: named
+ *  @retval NF_ERR_INTERRUPTED  *terms->stop became != 0
  *  @retval NF_ERR_INVAL  this task is not among them, or one is twice; or the
  *  program has a message handler of its own for all contexts */
-enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
-                                int64_t timeout_us, struct nf_mesh **mesh_p,
-                                struct nf_error *err);
+struct nf_mesh_terms {
+    uint64_t id;
+    int64_t timeout_us;       /**< to wait for the others; < 0: for ever */
+    const volatile int *stop; /**< become != 0, by a signal handler perhaps: wait
+                                   no longer than 0.1 s more; may be NULL */
+};
+enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count,
+                                const struct nf_mesh_terms *terms,
+                                struct nf_mesh **mesh_p, struct nf_error *err);
 
 /** The same when somebody has told all of them where: this waits for nobody.  A
  *  member is sent nothing before it has spoken to those before it; and with

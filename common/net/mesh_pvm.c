@@ -64,11 +64,13 @@ static size_t note_bytes(const struct mesh_note *note)
            (note->payload != NULL ? note->payload->bytes : 0);
 }
 
-static void post(struct mesh_pvm *p, struct mesh_note *note)
+void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note)
 {
     struct mesh_member *m = &p->members[note->member];
+    bool first = note->kind == NF_MESH_LEFT && m->untaken_bytes == 0;
 
-    push(note->urgent ? &p->urgent : &p->normal, note);
+    /* a member that has left stands behind what it said, not behind others */
+    push(note->urgent || first ? &p->urgent : &p->normal, note);
     if (!note->urgent) {
         m->untaken_bytes += note_bytes(note);
         if (m->untaken_bytes > UNTAKEN_MOST_BYTES)
@@ -76,6 +78,11 @@ static void post(struct mesh_pvm *p, struct mesh_note *note)
     }
     if (!p->awake)
         nf_mesh_pvm_signal(p);
+}
+
+bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p)
+{
+    return p->urgent.head != NULL || p->normal.head != NULL;
 }
 
 bool nf_mesh_pvm_sleep(int64_t timeout_us)
@@ -127,19 +134,6 @@ bool nf_mesh_pvm_any_touched(void)
     return ntouched > 0;
 }
 
-static void leave(struct mesh_pvm *p, uint32_t member)
-{
-    struct mesh_member *m = &p->members[member];
-
-    if (m->left)
-        return;
-    m->left = true;
-    nf_route_doubt(m->tid);
-    p->nexited -= m->exited;
-    post(p, m->leaving);
-    m->leaving = NULL;
-}
-
 static void take_message(struct mesh_pvm *p, uint32_t member,
                          const struct nf_msg *msg)
 {
@@ -147,7 +141,7 @@ static void take_message(struct mesh_pvm *p, uint32_t member,
 
     if (msg->kind == KIND_BYE) {
         p->members[member].owes_bye = true;
-        leave(p, member);
+        nf_mesh_pvm_leave(p, member);
         return;
     }
     if (msg->body_bytes < 1 || msg->body_bytes > NF_MESH_HEAD_BYTES ||
@@ -167,7 +161,7 @@ static void take_message(struct mesh_pvm *p, uint32_t member,
     note->payload = msg->payload;
     note->head_bytes = msg->body_bytes;
     memcpy(note->head, msg->body, msg->body_bytes);
-    post(p, note);
+    nf_mesh_pvm_post(p, note);
 }
 
 static enum nf_status copy_bytes(const struct nf_link_in *in,
@@ -329,22 +323,6 @@ enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p)
     return status;
 }
 
-/* Word of an end comes through the pvmds and may overtake what the task sent
- * before: it counts when libpvm has nothing more. */
-static bool declare_ends(struct mesh_pvm *p)
-{
-    if (p->nexited == 0)
-        return false;
-    if (nf_mesh_pvm_sleep(0))
-        return true; /* libpvm reads a message in pieces */
-    for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (p->members[i].exited && i != p->base.rank) {
-            nf_route_end(p->members[i].tid);
-            leave(p, i);
-        }
-    return p->normal.head != NULL;
-}
-
 static void forget(struct mesh_pvm *p, uint32_t member)
 {
     struct nf_pvm_guard guard;
@@ -438,14 +416,16 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
     p->awake = true;
     if (p->signalled && read(p->fd, &count, sizeof(count)) == sizeof(count))
         p->signalled = false;
+    nf_mesh_pvm_see_ends(p);
     for (int turn = 0; turn < TURNS_MOST; turn++) {
         if (take_event(p, event_p)) {
             status = NF_OK;
             break;
         }
         status = p->failed != NF_OK ? p->failed : look(p);
-        if (status < NF_OK || (status == NF_WAIT && p->normal.head == NULL &&
-                               p->urgent.head == NULL && !declare_ends(p)))
+        if (status < NF_OK ||
+            (status == NF_WAIT && !nf_mesh_pvm_holds_notes(p) &&
+             !nf_mesh_pvm_declare_ends(p)))
             break;
         status = NF_WAIT;
     }
@@ -455,10 +435,9 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
 
 bool nf_mesh_pvm_has_news(const struct mesh_pvm *p)
 {
-    return p->urgent.head != NULL || p->normal.head != NULL ||
-           p->failed != NF_OK || ntouched > 0 || p->nexited > 0 ||
-           nf_route_some_owe() || nf_mesh_space_is_dead(p->space) ||
-           nf_mesh_turn_is_due();
+    return nf_mesh_pvm_holds_notes(p) || p->failed != NF_OK || ntouched > 0 ||
+           p->nexited > 0 || nf_route_some_owe() ||
+           nf_mesh_space_is_dead(p->space) || nf_mesh_turn_is_due();
 }
 
 static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)

@@ -40,6 +40,8 @@ struct mesh_member {
     bool answered;    /**< that it is, to what we asked at: */
     int64_t asked_us;
     bool exited;   /**< its task has ended: what it sent may still come */
+    bool asked_end; /**< to be told when nothing of it can come any more */
+    int64_t exited_us;
     bool left;     /**< nothing comes any more; its note is in the queue */
     bool owes_bye; /**< it waits for word that its goodbye was read */
     bool touched;  /**< in mesh_pvm.touched */
@@ -148,6 +150,23 @@ void nf_mesh_pvm_serve(struct mesh_pvm *p);
 bool nf_mesh_pvm_has_news(const struct mesh_pvm *p);
 /** Let who sleeps on the descriptors of @p wake up. */
 void nf_mesh_pvm_signal(struct mesh_pvm *p);
+
+void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note);
+/** Has it events that wait to be taken? */
+bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p);
+
+/* When a member has left: mesh_pvm_ends.c. */
+
+/** Nothing comes of @p member any more. */
+void nf_mesh_pvm_leave(struct mesh_pvm *p, uint32_t member);
+/** Its task has ended, or its host was lost. */
+void nf_mesh_pvm_note_end(struct mesh_pvm *p, uint32_t member);
+/** There is no route to its task, or none any more. */
+void nf_mesh_pvm_note_silence(struct mesh_pvm *p, uint32_t member);
+/** Look after those whose end was noted.  Not from within libpvm. */
+void nf_mesh_pvm_see_ends(struct mesh_pvm *p);
+/** There is nothing to read.  @return whether it is worth another look */
+bool nf_mesh_pvm_declare_ends(struct mesh_pvm *p);
 
 /* How members that do not wait for each other come to talk: mesh_pvm_meet.c. */
 

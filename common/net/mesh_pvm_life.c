@@ -227,6 +227,7 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
 
         sub->members[i].convert = old->convert;
         sub->members[i].exited = old->exited;
+        sub->members[i].exited_us = old->exited_us;
         sub->nexited += old->exited;
         sub->members[i].heard = old->heard;
         sub->members[i].met = old->met;

@@ -26,6 +26,9 @@ enum {
     HERE,
     START,
     FAIL,
+    STOP, /* I do not come after all */
+    /* How long a stop may stay unheard, and that a member has ended. */
+    LOOK_US = 100000,
     /* Word of a failure comes after the time is up. */
     GRACE_US = 500000,
     /* Members with which direct routes are asked for: a socket each. */
@@ -36,6 +39,9 @@ enum {
 #define MAGIC       (UINT64_C(0x4e464d53) << 32) /* "NFMS" */
 
 enum word { KIND, ID, TIDS, ATTEMPT, NONCE, CONTEXT, COOKIE, MISSING };
+/* In a FAIL there is no context, but: */
+enum { WHY = CONTEXT };
+enum why { TOO_LATE, HAS_ENDED, STOPPED };
 
 struct meeting {
     const int *tids;
@@ -43,6 +49,9 @@ struct meeting {
     uint64_t id, hash;
     int tag;
     int64_t until_us;
+    const volatile int *stop;
+    uint32_t guilty; /* why it comes to nothing; count: it is not known to */
+    enum why why;
     uint64_t nonce;
     struct guest {
         uint64_t attempt;
@@ -74,14 +83,38 @@ static enum nf_status no_pvmd(struct nf_error *err)
     return nf_fail(err, NF_ERR_UNREACHABLE, "the local pvmd does not answer");
 }
 
-static enum nf_status is_missing(const struct meeting *m, uint32_t rank,
+static enum nf_status is_missing(struct meeting *m, uint32_t rank, enum why why,
                                  struct nf_error *err)
 {
-    if (rank >= m->count)
-        rank = 0;
-    return nf_fail(err, NF_ERR_UNREACHABLE,
-                   "member %u of %u, task t%x, did not come in time", rank,
-                   m->count, (unsigned)m->tids[rank]);
+    static const char *const texts[] = { "did not come in time", "has ended",
+                                         "was interrupted" };
+
+    m->guilty = rank < m->count ? rank : 0;
+    m->why = why;
+    if (why == STOPPED && m->guilty == m->rank)
+        return nf_fail(err, NF_ERR_INTERRUPTED, "interrupted");
+    return nf_fail(err,
+                   why == STOPPED ? NF_ERR_INTERRUPTED : NF_ERR_UNREACHABLE,
+                   "member %u of %u, task t%x, %s", m->guilty, m->count,
+                   (unsigned)m->tids[m->guilty], texts[why]);
+}
+
+static bool is_stopped(const struct meeting *m)
+{
+    return m->stop != NULL && *m->stop;
+}
+
+/* Notices of ends are true whoever has asked for them. */
+static void hear_ends(struct meeting *m)
+{
+    int tid;
+
+    while (nf_pvm_hear_end(&tid))
+        for (uint32_t i = 0; i < m->count; i++)
+            if (m->tids[i] == tid && i != m->rank) {
+                m->guilty = i;
+                m->why = HAS_ENDED;
+            }
 }
 
 /* Say something to a member.  That it may be gone is known by its silence. */
@@ -99,17 +132,24 @@ static void say(struct meeting *m, uint32_t to, int kind, uint64_t attempt)
 }
 
 /* What a member says of this meeting; anything else is let pass.
- *  @retval NF_WAIT  time is up */
-static enum nf_status hear(const struct meeting *m, uint32_t *from_p,
+ *  @retval NF_WAIT  time is up, or m->guilty
+ *  @retval NF_ERR_INTERRUPTED  we are to stop */
+static enum nf_status hear(struct meeting *m, uint32_t *from_p,
                            uint64_t words_p[NF_PVM_WORDS])
 {
     for (;;) {
         int64_t left_us = m->until_us - nf_now_us();
+        int64_t slice_us = left_us < LOOK_US ? left_us : LOOK_US;
         int tid = 0;
         enum nf_status status =
-            nf_pvm_hear(m->tag, left_us > 0 ? left_us : 0, &tid, words_p);
+            nf_pvm_hear(m->tag, slice_us > 0 ? slice_us : 0, &tid, words_p);
 
-        if (status != NF_OK && (status != NF_WAIT || left_us <= 0))
+        if (is_stopped(m))
+            return NF_ERR_INTERRUPTED;
+        if (status == NF_WAIT)
+            hear_ends(m);
+        if (status != NF_OK && (status != NF_WAIT || left_us <= 0 ||
+                                m->guilty < m->count))
             return status;
         if (status != NF_OK || words_p[ID] != m->id ||
             words_p[TIDS] != m->hash || (words_p[KIND] & ~7ULL) != MAGIC)
@@ -157,10 +197,16 @@ static enum nf_status gather(struct meeting *m, struct nf_error *err)
             call_all(m);
         }
         status = hear(m, &from, words);
+        if (status == NF_ERR_INTERRUPTED)
+            return is_missing(m, m->rank, STOPPED, err);
         if (status == NF_ERR_UNREACHABLE)
             return no_pvmd(err);
+        if (status == NF_WAIT && m->guilty < m->count)
+            return is_missing(m, m->guilty, m->why, err);
         if (status == NF_WAIT)
-            return is_missing(m, first_missing(m, called), err);
+            return is_missing(m, first_missing(m, called), TOO_LATE, err);
+        if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt)
+            return is_missing(m, from, STOPPED, err);
         if (words[KIND] == JOIN) {
             m->guests[from] = (struct guest){ words[ATTEMPT], true, false };
             if (called)
@@ -186,10 +232,8 @@ static enum nf_status host_meeting(struct meeting *m, struct nf_error *err)
     context = status == NF_OK ? nf_pvm_context_create() : -1;
     if (status == NF_OK && context < 0)
         status = no_pvmd(err);
-    m->said[MISSING] = status == NF_OK ? 0 : first_missing(m, false);
-    if (m->said[MISSING] == m->count)
-        m->said[MISSING] = first_missing(m, true);
-    m->said[CONTEXT] = (uint64_t)context;
+    m->said[MISSING] = m->guilty;
+    m->said[CONTEXT] = status == NF_OK ? (uint64_t)context : (uint64_t)m->why;
     m->said[COOKIE] = draw();
     for (uint32_t i = 1; i < m->count; i++)
         if (m->guests[i].joined)
@@ -210,17 +254,24 @@ static enum nf_status attend_meeting(struct meeting *m, struct nf_error *err)
     for (;;) {
         enum nf_status status = hear(m, &from, words);
 
+        if (status == NF_ERR_INTERRUPTED) {
+            say(m, 0, STOP, attempt);
+            return is_missing(m, m->rank, STOPPED, err);
+        }
         if (status == NF_ERR_UNREACHABLE)
             return no_pvmd(err);
         if (status == NF_WAIT)
-            return is_missing(m, 0, err);
+            return is_missing(m, 0, m->why, err);
         if (from != 0 || words[ATTEMPT] != attempt)
             continue;
         if (words[KIND] == CALL) {
             m->nonce = words[NONCE];
             say(m, 0, HERE, attempt);
         } else if (words[KIND] == FAIL) {
-            return is_missing(m, (uint32_t)words[MISSING], err);
+            return is_missing(m, (uint32_t)words[MISSING],
+                              words[WHY] <= STOPPED ? (enum why)words[WHY]
+                                                    : TOO_LATE,
+                              err);
         } else if (words[KIND] == START && words[NONCE] == m->nonce) {
             memcpy(m->said, words, sizeof(words));
             return NF_OK;
@@ -263,11 +314,11 @@ static bool is_awaited(const struct mesh_pvm *p)
     return false;
 }
 
-/* @param all  until all have met; else: until nobody waits for us */
-static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us, bool all,
-                                 struct nf_error *err)
+/* @param m  until all have met; NULL: until nobody waits for us */
+static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us,
+                                 struct meeting *m, struct nf_error *err)
 {
-    while (all ? first_unmet(p) < p->base.ranks : is_awaited(p)) {
+    while (m != NULL ? first_unmet(p) < p->base.ranks : is_awaited(p)) {
         enum nf_status status = nf_mesh_pvm_move(p);
 
         if (status < NF_OK)
@@ -276,6 +327,8 @@ static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us, bool all,
             return nf_fail(err, p->failed, "out of memory");
         if (status != NF_WAIT)
             continue;
+        if (m != NULL && is_stopped(m))
+            return is_missing(m, m->rank, STOPPED, err);
         if (nf_now_us() >= until_us)
             return NF_WAIT;
         (void)nf_mesh_pvm_sleep(10000);
@@ -286,12 +339,12 @@ static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us, bool all,
 static enum nf_status await_all(struct mesh_pvm *p, struct meeting *m,
                                 struct nf_error *err)
 {
-    enum nf_status status = pump_until(p, m->until_us, true, err);
+    enum nf_status status = pump_until(p, m->until_us, m, err);
 
     if (status != NF_WAIT)
         return status;
-    status = is_missing(m, first_unmet(p), err);
-    (void)pump_until(p, nf_now_us() + GRACE_US, false, NULL);
+    status = is_missing(m, first_unmet(p), TOO_LATE, err);
+    (void)pump_until(p, nf_now_us() + GRACE_US, NULL, NULL);
     return status;
 }
 
@@ -343,13 +396,31 @@ void nf_mesh_pvm_place(const struct nf_mesh *mesh,
 
 /* ----------------------------------------------------------------- open */
 
+/* Member 0 waits for all, they for it.  What is taken back is said now. */
+static void watch_ends(const struct meeting *m, bool back)
+{
+    int tid;
+
+    if (m->rank == 0)
+        nf_pvm_notify_ends(m->tids + 1, m->count - 1, back);
+    else
+        nf_pvm_notify_ends(m->tids, 1, back);
+    if (!back || m->count == 1)
+        return;
+    nf_pvm_await_pvmd();
+    while (nf_pvm_hear_end(&tid))
+        continue;
+}
+
 static enum nf_status meet(struct meeting *m, struct nf_error *err)
 {
     struct nf_pvm_guard guard;
     enum nf_status status;
 
     nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
+    watch_ends(m, false);
     status = m->rank == 0 ? host_meeting(m, err) : attend_meeting(m, err);
+    watch_ends(m, true);
     nf_pvm_return(&guard);
     return status;
 }
@@ -417,11 +488,15 @@ static enum nf_status check_tids(const int *tids, uint32_t count, int tid,
                            (unsigned)tid);
 }
 
-enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
-                                int64_t timeout_us, struct nf_mesh **mesh_p,
-                                struct nf_error *err)
+enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count,
+                                const struct nf_mesh_terms *terms,
+                                struct nf_mesh **mesh_p, struct nf_error *err)
 {
-    struct meeting m = { .tids = tids, .count = count, .id = id };
+    struct meeting m = { .tids = tids,
+                         .count = count,
+                         .guilty = count,
+                         .id = terms->id,
+                         .stop = terms->stop };
     struct mesh_pvm *p;
     enum nf_status status;
     int tid;
@@ -435,12 +510,12 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count, uint64_t id,
         status = nf_mesh_pvm_create(tids, count, m.rank, &p, err);
     if (status != NF_OK)
         return status;
-    p->id = id;
-    m.hash = hash_of(tids, count, id);
+    p->id = terms->id;
+    m.hash = hash_of(tids, count, terms->id);
     m.tag = (int)(m.hash & 0xffffff);
-    m.until_us = timeout_us < 0 || timeout_us > FOR_EVER_US
+    m.until_us = terms->timeout_us < 0 || terms->timeout_us > FOR_EVER_US
                      ? FOR_EVER_US
-                     : nf_now_us() + timeout_us;
+                     : nf_now_us() + terms->timeout_us;
     status = meet(&m, err);
     if (status != NF_OK) {
         nf_mesh_pvm_free(p);

@@ -157,20 +157,6 @@ void nf_mesh_space_catch_up(struct mesh_space *space)
     }
 }
 
-static void note_end(struct mesh_pvm *p, uint32_t member)
-{
-    struct mesh_member *m = &p->members[member];
-
-    if (m->exited)
-        return;
-    m->exited = true;
-    p->nexited += !m->left;
-    if (p->closed)
-        nf_mesh_pvm_touch(p, member);
-    else if (!p->awake)
-        nf_mesh_pvm_signal(p); /* another user of PVM may have read this */
-}
-
 static void take_end(struct mesh_space *space, const struct nf_pvm_message *m)
 {
     for (struct mesh_pvm *p = space->meshes; p != NULL; p = p->next)
@@ -179,13 +165,27 @@ static void take_end(struct mesh_space *space, const struct nf_pvm_message *m)
                 (m->kind == NF_PVM_EXIT
                      ? p->members[i].tid == m->tid
                      : nf_pvm_host_of(p->members[i].tid) == m->tid))
-                note_end(p, i);
+                nf_mesh_pvm_note_end(p, i);
+}
+
+/* That is one context for all spaces. */
+static void take_route_end(int tid)
+{
+    for (struct mesh_space *s = spaces; s != NULL; s = s->next)
+        for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next) {
+            uint32_t member = number_of(p, tid);
+
+            if (member != UINT32_MAX && !nf_mesh_space_is_dead(s))
+                nf_mesh_pvm_note_silence(p, member);
+        }
 }
 
 static void on_message(int context, const struct nf_pvm_message *message)
 {
     struct mesh_space *space = spaces;
 
+    if (message->kind == NF_PVM_ROUTE_ENDED && context == NF_PVM_ROUTES_CONTEXT)
+        take_route_end(message->tid);
     while (space != NULL &&
            (space->context != context || nf_mesh_space_is_dead(space)))
         space = space->next;
@@ -246,6 +246,17 @@ static void confirm_routes(void)
 
 /* ---------------------------------------------------------------- life */
 
+/* Until this task leaves PVM. */
+static void watch_routes(void)
+{
+    static int watched_by = -1;
+    int watch;
+
+    if (watched_by != nf_pvm_self() &&
+        nf_pvm_watch(NF_PVM_ROUTES_CONTEXT, on_message, &watch) == NF_OK)
+        watched_by = nf_pvm_self();
+}
+
 bool nf_mesh_space_is_dead(const struct mesh_space *space)
 {
     return space->tid != nf_pvm_self();
@@ -262,6 +273,7 @@ struct mesh_space *nf_mesh_space_open(int context)
         return space;
     nf_mesh_pvm_tend();
     nf_route_on_room(on_room);
+    watch_routes();
     space = nf_calloc(1, sizeof(*space));
     if (space == NULL)
         return NULL;

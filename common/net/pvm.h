@@ -17,6 +17,7 @@ enum nf_pvm_tag {
     NF_PVM_TAG_HOST_ADDED,
     NF_PVM_TAG_HOST_LOST,
     NF_PVM_TAG_OUTPUT,
+    NF_PVM_TAG_ROUTE_ENDED,
 };
 
 /** Does anything listen at the address in PVM's file?  Answers at once. */
@@ -95,6 +96,7 @@ enum nf_pvm_kind {
     NF_PVM_EXIT,       /**< tid */
     NF_PVM_HOST_ADDED, /**< */
     NF_PVM_HOST_LOST,  /**< tid (of its pvmd) */
+    NF_PVM_ROUTE_ENDED, /**< tid: all that it sent directly was read */
     NF_PVM_OUTPUT,     /**< tid, text, text_bytes; 0 bytes: it has ended */
     NF_PVM_OTHER,      /**< not for us: ignored */
 };

@@ -224,6 +224,36 @@ void nf_pvm_notify_tasks(const int *tids, size_t count, bool back)
     }
 }
 
+void nf_pvm_notify_ends(const int *tids, size_t count, bool back)
+{
+    if (count > 0) /* libpvm's prototypes lack const; it only reads */
+        pvm_notify(PvmTaskExit | (back ? PvmNotifyCancel : 0), NF_PVM_TAG_EXIT,
+                   (int)count, (int *)(uintptr_t)tids);
+}
+
+bool nf_pvm_hear_end(int *tid_p)
+{
+    int buffer = pvm_nrecv(-1, NF_PVM_TAG_EXIT);
+    struct nf_pvm_message message;
+
+    *tid_p = 0;
+    if (buffer <= 0)
+        return false;
+    nf_pvm_classify(buffer, &message);
+    if (message.kind == NF_PVM_EXIT)
+        *tid_p = message.tid;
+    return true;
+}
+
+void nf_pvm_notify_route_end(int tid)
+{
+    struct nf_pvm_guard guard;
+
+    nf_pvm_enter(NF_PVM_ROUTES_CONTEXT, false, &guard);
+    pvm_notify(PvmRouteDelete, NF_PVM_TAG_ROUTE_ENDED, 1, &tid);
+    nf_pvm_return(&guard);
+}
+
 void nf_pvm_await_pvmd(void)
 {
     struct pvmhostinfo *info;

@@ -50,6 +50,15 @@ void nf_pvm_unwatch(int watch, int context);
  *  @param back  take back what was asked for: what has not been said is said
  *  now, see nf_pvm_await_pvmd() */
 void nf_pvm_notify_tasks(const int *tids, size_t count, bool back);
+/** In the context of meetings: ask for word of the ends of these tasks, or take
+ *  that back. */
+void nf_pvm_notify_ends(const int *tids, size_t count, bool back);
+/** Has such word come?  @param tid_p  of whom */
+bool nf_pvm_hear_end(int *tid_p);
+/** Ask to be told, in that context, as soon as the direct route to task @p tid
+ *  has been read to its end: at once if there is none. */
+enum { NF_PVM_ROUTES_CONTEXT = 0x24e48 };
+void nf_pvm_notify_route_end(int tid);
 /** Read what the local pvmd has said to this process before now. */
 void nf_pvm_await_pvmd(void);
 /** In a watched context: read sockets, without waiting.

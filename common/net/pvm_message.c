@@ -139,6 +139,13 @@ enum nf_status nf_pvm_classify(int buffer, struct nf_pvm_message *m)
     m->tid = 0;
     if (pvm_bufinfo(buffer, &bytes, &tag, &m->tid) < 0)
         return NF_OK;
+    /* libpvm says this itself, in our name */
+    if (tag == NF_PVM_TAG_ROUTE_ENDED && m->tid == pvm_mytid()) {
+        ntuned_fds = -1;
+        if (pvm_upkint(&m->tid, 1, 1) >= 0)
+            m->kind = NF_PVM_ROUTE_ENDED;
+        return NF_OK;
+    }
     /* any task may send any tag, but only a pvmd knows who is gone */
     if (tag != NF_PVM_TAG_FRAME && !is_pvmd(m->tid))
         return NF_OK;

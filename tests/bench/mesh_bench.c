@@ -181,13 +181,14 @@ static void measure(int rounds)
 
 static void enter(int first, int second, uint32_t rank)
 {
+    const struct nf_mesh_terms terms = { .id = 1, .timeout_us = 10000000 };
     const int tids[2] = { first, second };
     struct nf_error err = { NF_OK, "" };
 
     other = tids[1 - rank];
     pvm_setopt(PvmRoute, PvmRouteDirect);
     pvm_setopt(PvmFragSize, 64 * 1024);
-    if (nf_mesh_open_pvm(tids, 2, 1, 10000000, &mesh, &err) != NF_OK)
+    if (nf_mesh_open_pvm(tids, 2, &terms, &mesh, &err) != NF_OK)
         fail(err.text);
 }
 

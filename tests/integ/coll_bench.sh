@@ -269,6 +269,28 @@ for signal in INT TERM; do
     check "$signal: so does the virtual machine" wait_until 10 no_pvmd
 done
 
+# --- a signal, the first one, while a member has not come
+printf '#!/bin/sh\nexec sleep 60\n' > sleeper
+chmod +x sleeper
+some_sleep() { [ -n "$(our_pids sleep)" ]; }
+seq 100 > numbers
+for signal in INT TERM; do
+    for command in "coll-bench bcast" "prefix numbers"; do
+        # shellcheck disable=SC2086
+        NOWFARM_SLAVE_PROGRAM=$work/sleeper start $command --slaves 3
+        check "$command waits for members" wait_until 20 some_sleep
+        sleep 1
+        kill -$signal "$pid"
+        from_ms=$(now_ms)
+        await 20
+        at_most "$command, $signal: in time" $(($(now_ms) - from_ms)) \
+            $((2000 * slow)) ms
+        same "$command, $signal: exit status" "$rc" 130
+        same "$command, $signal: one line" "$(cat err)" "nowfarm: interrupted"
+        check "$command, $signal: the virtual machine ends" wait_until 10 no_pvmd
+    done
+done
+
 # --- the command itself is killed
 start coll-bench bcast --slaves 4 --sizes 1MiB --repeat 1000
 check "to be killed: all run" wait_until 20 some_slaves 3

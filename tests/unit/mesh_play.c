@@ -11,10 +11,11 @@ uint32_t ahead[OWN_TASKS_MOST];
 
 struct nf_mesh *open_mesh(uint64_t id)
 {
+    const struct nf_mesh_terms terms = { .id = id, .timeout_us = PATIENCE_US };
     struct nf_error err = { NF_OK, "" };
     struct nf_mesh *mesh = NULL;
 
-    if (nf_mesh_open_pvm(tids, ntasks, id, PATIENCE_US, &mesh, &err) != NF_OK)
+    if (nf_mesh_open_pvm(tids, ntasks, &terms, &mesh, &err) != NF_OK)
         fprintf(stderr, "task %u: %s\n", me, err.text);
     CHECK(mesh != NULL && mesh->rank == me && mesh->ranks == ntasks);
     return mesh;

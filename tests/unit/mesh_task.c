@@ -404,10 +404,11 @@ static void play_two(void)
 static void expect_refusal(const int *list, uint32_t count, int64_t timeout_us,
                            enum nf_status status, const char *text)
 {
+    const struct nf_mesh_terms terms = { .id = 9, .timeout_us = timeout_us };
     struct nf_error err = { NF_OK, "" };
     struct nf_mesh *mesh = NULL;
 
-    CHECK(nf_mesh_open_pvm(list, count, 9, timeout_us, &mesh, &err) == status);
+    CHECK(nf_mesh_open_pvm(list, count, &terms, &mesh, &err) == status);
     if (strstr(err.text, text) == NULL)
         fprintf(stderr, "said: %s\n", err.text);
     CHECK(strstr(err.text, text) != NULL && mesh == NULL);
@@ -453,6 +454,7 @@ static void play_missing(void)
 static void play_no_memory(void)
 {
     const int strange[] = { tids[0], tids[1], 0x3ffff };
+    const struct nf_mesh_terms terms = { .id = 3, .timeout_us = 100 };
     const uint32_t both[] = { 0, 1 };
     struct nf_mesh *mesh = NULL, *sub = NULL;
     struct nf_blob *payload = pipe_payload(1, 3000, NF_BYTES);
@@ -462,7 +464,7 @@ static void play_no_memory(void)
 
     for (n = 0; n < 8; n++) { /* the third is nobody */
         nf_alloc_fail_after(n);
-        status = nf_mesh_open_pvm(strange, 3, 3, 100, &mesh, NULL);
+        status = nf_mesh_open_pvm(strange, 3, &terms, &mesh, NULL);
         nf_alloc_fail_after(-1);
         CHECK(status == (n < 5 ? NF_ERR_NOMEM : status) && status != NF_OK);
     }
@@ -561,5 +563,9 @@ const struct scene mesh_scenes[] = {
     { "dropped", play_dropped },
     { "turns", play_turns },
     { "turns-given-up", play_turns_given_up },
+    { "interrupted", play_interrupted },
+    { "ended-early", play_ended_early },
+    { "first-ended-early", play_first_ended_early },
+    { "busy-death", play_busy_death },
     { NULL, NULL },
 };

@@ -199,6 +199,7 @@ static void say_here_and_no_more(uint64_t id)
  */
 void play_here_and_gone(void)
 {
+    const struct nf_mesh_terms terms = { .id = 1, .timeout_us = 1000000 };
     struct nf_error err = { NF_OK, "" };
     struct nf_mesh *mesh = NULL;
 
@@ -208,7 +209,7 @@ void play_here_and_gone(void)
         for (;;)
             pause(); /* until it is killed */
     }
-    CHECK(nf_mesh_open_pvm(tids, ntasks, 1, 1000000, &mesh, &err) ==
+    CHECK(nf_mesh_open_pvm(tids, ntasks, &terms, &mesh, &err) ==
           NF_ERR_UNREACHABLE);
     CHECK(mesh == NULL && strstr(err.text, "member 1 of 4") != NULL);
     if (me > 0) {
@@ -559,12 +560,13 @@ static int handle_some(int buffer)
  */
 void play_handler(void)
 {
+    const struct nf_mesh_terms terms = { .id = 1,
+                                         .timeout_us = INT64_MAX - 1 };
     struct nf_error err = { NF_OK, "" };
     struct nf_mesh *mesh = NULL;
     int handler = pvm_addmhf(-1, 5, -1, handle_some);
 
     CHECK(handler >= 0);
-    CHECK(nf_mesh_open_pvm(tids, ntasks, 1, INT64_MAX - 1, &mesh, &err) ==
-          NF_ERR_INVAL);
+    CHECK(nf_mesh_open_pvm(tids, ntasks, &terms, &mesh, &err) == NF_ERR_INVAL);
     CHECK(mesh == NULL && strstr(err.text, "pvm_addmhf") != NULL);
 }

@@ -505,6 +505,29 @@ static void groups_go_by_a_table_and_damage_is_left_aside(void)
     unlink(path);
 }
 
+static void a_stop_ends_a_call_for_all(void)
+{
+    volatile int stop = 0;
+    const struct nf_group_options options = { .timeout_us = -1, .stop = &stop };
+    struct nf_group *groups[2], *less;
+    struct nf_error err;
+
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(2, &options, groups, &err),
+                          NF_OK);
+    stop = 1;
+    CU_ASSERT_EQUAL(nf_barrier(groups[0]), NF_ERR_INTERRUPTED);
+    CU_ASSERT_STRING_EQUAL(nf_group_error(groups[0])->text, "interrupted");
+    CU_ASSERT_EQUAL(nf_barrier(groups[0]), NF_ERR_REVOKED);
+    CU_ASSERT_EQUAL(nf_group_shrink(groups[0], &less, &err),
+                    NF_ERR_INTERRUPTED);
+    stop = 0;
+    CU_ASSERT_EQUAL(nf_barrier(groups[1]), NF_ERR_INTERRUPTED);
+    CU_ASSERT(strstr(nf_group_error(groups[1])->text, "says member 0") != NULL);
+    CU_ASSERT(!nf_group_is_lost(groups[1], 0));
+    nf_group_close(groups[0]);
+    nf_group_close(groups[1]);
+}
+
 int main(void)
 {
     CU_TestInfo alive[] = {
@@ -522,6 +545,7 @@ int main(void)
         { "huge counts are refused", huge_counts_are_refused },
         { "places in huge vectors are right",
           places_in_huge_vectors_are_right },
+        { "a stop ends a call for all", a_stop_ends_a_call_for_all },
         { "operators compute what they say", operators_compute_what_they_say },
         CU_TEST_INFO_NULL,
     };

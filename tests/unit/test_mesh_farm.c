@@ -32,11 +32,11 @@ static void must(bool right, int line)
 
 static struct nf_mesh *open_mesh(const int *tids)
 {
+    const struct nf_mesh_terms terms = { .id = 5, .timeout_us = PATIENCE_US };
     struct nf_error err = { NF_OK, "" };
     struct nf_mesh *mesh = NULL;
 
-    if (nf_mesh_open_pvm(tids, SLAVES + 1, 5, PATIENCE_US, &mesh, &err) !=
-        NF_OK)
+    if (nf_mesh_open_pvm(tids, SLAVES + 1, &terms, &mesh, &err) != NF_OK)
         fprintf(stderr, "%s\n", err.text);
     MUST(mesh != NULL);
     return mesh;

@@ -172,6 +172,26 @@ static void test_handler(void)
     run("handler", 1, -1);
 }
 
+static void test_interrupted(void)
+{
+    run("interrupted", 3, -1);
+}
+
+static void test_ended_early(void)
+{
+    run("ended-early", 3, 2);
+}
+
+static void test_first_ended_early(void)
+{
+    run("first-ended-early", 3, 0);
+}
+
+static void test_busy_death(void)
+{
+    run("busy-death", 3, 2);
+}
+
 static CU_TestInfo tests[] = {
     { "all exchange messages of all sizes and types", test_exchange },
     { "the same in XDR", test_exchange_xdr },
@@ -206,6 +226,11 @@ static CU_TestInfo tests[] = {
     { "a thread that was there before", test_thread },
     { "a paused member, and what is urgent", test_pause },
     { "a paused member that ends", test_pause_death },
+    { "a stop ends the opening of a mesh, for all", test_interrupted },
+    { "nobody waits for a member that ends before it comes", test_ended_early },
+    { "nor for the first one", test_first_ended_early },
+    { "a death is told in unbroken traffic, behind what was said",
+      test_busy_death },
     { "a program that handles all messages is told", test_handler },
     CU_TEST_INFO_NULL,
 };

@@ -1,0 +1,194 @@
+/* Scenes of test_mesh_pvm in which members end, or give up, while others wait
+ * for them to come or talk without a pause. */
+#include "config.h"
+#include <pvm3.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include "common/base/clock.h"
+#include "tests/unit/link_pipe.h"
+#include "tests/unit/mesh_play.h"
+
+enum {
+    LONG_US = 60000000, /* what nobody may wait for */
+    SOON_US = 10000000,
+    STOP_AFTER_US = 300000,
+};
+
+/* ------------------------------------------------------ while a mesh opens */
+
+static volatile int stop;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+/* Opening fails, long before time is up. */
+static void expect_failure(uint64_t id, enum nf_status status, const char *text)
+{
+    const struct nf_mesh_terms terms = { .id = id,
+                                         .timeout_us = LONG_US,
+                                         .stop = &stop };
+    struct nf_error err = { NF_OK, "" };
+    struct nf_mesh *mesh = NULL;
+    int64_t start_us = nf_now_us();
+    enum nf_status got = nf_mesh_open_pvm(tids, ntasks, &terms, &mesh, &err);
+
+    if (got != status || strstr(err.text, text) == NULL)
+        fprintf(stderr, "task %u: status %d, %s\n", me, (int)got, err.text);
+    CHECK(got == status && mesh == NULL && strstr(err.text, text) != NULL);
+    CHECK(nf_now_us() - start_us < SOON_US);
+}
+
+/* Task 2 stays away.  A signal handler ends the wait of one task, and so that
+ * of all, whether it is the first one or not. */
+void play_interrupted(void)
+{
+    struct sigaction action = { .sa_handler = on_alarm,
+                                .sa_flags = SA_RESTART };
+    struct itimerval once = { .it_value = { .tv_usec = STOP_AFTER_US } };
+    struct nf_mesh *mesh;
+
+    sigaction(SIGALRM, &action, NULL);
+    for (uint32_t who = 0; who < 2 && me < 2; who++) {
+        char text[64];
+
+        stop = 0;
+        snprintf(text, sizeof(text), "member %u of 3, task t%x, was", who,
+                 (unsigned)tids[who]);
+        if (who == me)
+            setitimer(ITIMER_REAL, &once, NULL);
+        expect_failure(who + 1, NF_ERR_INTERRUPTED,
+                       who == me ? "interrupted" : text);
+    }
+    stop = 0;
+    mesh = open_mesh(9);
+    meet(mesh, 1);
+    nf_mesh_close(mesh);
+}
+
+/* A task that ends before it has come is not waited for, whoever it is. */
+void play_ended_early(void)
+{
+    char text[64];
+
+    if (me == 2) {
+        await_word(0);
+        await_word(1);
+        usleep(STOP_AFTER_US);
+        raise(SIGKILL);
+    }
+    tell(2);
+    snprintf(text, sizeof(text), "member 2 of 3, task t%x, has ended",
+             (unsigned)tids[2]);
+    expect_failure(1, NF_ERR_UNREACHABLE, text);
+    expect_failure(2, NF_ERR_UNREACHABLE, text); /* nor one that has */
+}
+
+void play_first_ended_early(void)
+{
+    char text[64];
+
+    if (me == 0) {
+        await_word(1);
+        await_word(2);
+        usleep(STOP_AFTER_US);
+        raise(SIGKILL);
+    }
+    tell(0);
+    snprintf(text, sizeof(text), "member 0 of 3, task t%x, has ended",
+             (unsigned)tids[0]);
+    expect_failure(1, NF_ERR_UNREACHABLE, text);
+}
+
+/* ---------------------------------------------------- in unbroken traffic */
+
+enum {
+    /* Of the one that ends: so few that nobody confirms them.  What is sent to
+     * a task that has ended makes libpvm throw away what it has not read of it.
+     */
+    WORDS = 100,
+    TALK = 5000,           /* a word of those that talk, and ... */
+    ENOUGH = 5001,         /* ... their last */
+    TAKES_US = 2000,       /* longer than to send one */
+    AHEAD_BYTES = 1 << 20, /* so there is always one more */
+    TOLD_US = 1000000,
+    TALK_BYTES = 2000,
+};
+
+static void spin(int64_t us)
+{
+    int64_t until_us = nf_now_us() + us;
+
+    while (nf_now_us() < until_us)
+        continue;
+}
+
+/* Until what was sent has gone, whatever comes. */
+static void flush(struct nf_mesh *mesh, uint32_t to)
+{
+    struct nf_mesh_event event;
+
+    while (nf_mesh_backlog_bytes(mesh, to) > 0)
+        if (nf_mesh_next(mesh, &event) != NF_OK)
+            CHECK(nf_mesh_wait(mesh, PATIENCE_US) == NF_OK);
+        else if (event.kind == NF_MESH_MESSAGE)
+            nf_blob_unref(event.message.payload);
+}
+
+/* Say all, so that it is on its way, and end. */
+static void say_and_end(struct nf_mesh *mesh)
+{
+    for (uint32_t i = 0; i < WORDS; i++)
+        for (uint32_t to = 0; to < 2; to++)
+            say(mesh, to, i, NULL);
+    drain(mesh, 0);
+    drain(mesh, 1);
+    raise(SIGKILL);
+}
+
+/* Tasks 0 and 1 have always something from each other to take.  That task 2 has
+ * ended is told all the same, and behind all that it has said. */
+void play_busy_death(void)
+{
+    struct nf_mesh *mesh = open_mesh(1);
+    struct nf_blob *payload = pipe_payload(1, TALK_BYTES, NF_BYTES);
+    uint32_t heard = 0;
+    int64_t last_us = 0, told_us = 0;
+    bool enough = false;
+
+    if (me == 2)
+        say_and_end(mesh);
+    while (told_us == 0 || !enough) {
+        struct nf_mesh_event event;
+
+        while (told_us == 0 &&
+               nf_mesh_backlog_bytes(mesh, 1 - me) < AHEAD_BYTES)
+            say(mesh, 1 - me, TALK, payload);
+        event = next(mesh);
+        if (event.kind == NF_MESH_LEFT) {
+            CHECK(event.member == 2 && heard == WORDS && told_us == 0);
+            told_us = nf_now_us();
+            say(mesh, 1 - me, ENOUGH, NULL);
+            continue;
+        }
+        if (event.member == 2) {
+            CHECK(word_of(&event) == heard++);
+            last_us = nf_now_us();
+            continue;
+        }
+        enough = enough || word_of(&event) == ENOUGH;
+        nf_blob_unref(event.message.payload);
+        spin(TAKES_US);
+        CHECK(told_us > 0 || last_us == 0 ||
+              nf_now_us() < last_us + 5 * TOLD_US);
+    }
+    CHECK(told_us - last_us < TOLD_US);
+    flush(mesh, 1 - me);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
