@@ -144,7 +144,8 @@ struct replay {
     bool error_known;
     double error; /**< simulated / measured - 1 of the policy used; 0 and of
                        no meaning unless error_known */
-    double least_factor; /**< by which a policy must be worse to be told so */
+    double least_factor; /**< by which a policy must be worse to be told so;
+                              INFINITY: nothing can be told */
     uint32_t nworlds;    /**< that agree with what was measured */
     uint32_t worlds[MESSAGES_MOST]; /**< which messages of the model; the one
                                          that agrees best first: all but

@@ -33,6 +33,8 @@ static const double FACTOR_UNKNOWN = 1.1;
 static const double FACTOR_BY_CLOCK = 1.05;
 /* The interval holds nine runs of ten. */
 static const double LOW = 0.05, HIGH = 0.95;
+/* Of fewer that were measured nothing is told. */
+enum { KNOWN_LEAST_UNITS = 10 };
 
 /* ---- candidates ---- */
 
@@ -265,6 +267,29 @@ static void choose_worlds(struct replay *replay,
             replay->worlds[replay->nworlds++] = k;
 }
 
+/* How far policy @p c is from what was measured, in each world; all 0 if it can't
+ * be run. */
+static enum nf_status find_factors(struct replay *replay, struct candidate *c,
+                                   const struct replay_model *model,
+                                   struct nf_world *world, double *factors,
+                                   struct nf_error *err)
+{
+    enum nf_status status = NF_OK;
+
+    for (uint32_t k = 0; k < model->nmessages && status == NF_OK; k++) {
+        double us = 0;
+
+        model_set_messages(model, k, world);
+        status = run_one(replay, world, c, &us, err);
+        if (c->verdict == VERDICT_NONE) { /* no world is more likely for it */
+            memset(factors, 0, MESSAGES_MOST * sizeof(*factors));
+            break;
+        }
+        factors[k] = us > 0 ? factor_of(us, model) : INFINITY;
+    }
+    return status;
+}
+
 /* Run the policy that was used in each world that the trace allows. */
 static enum nf_status find_worlds(struct replay *replay,
                                   const struct replay_model *model,
@@ -273,19 +298,10 @@ static enum nf_status find_worlds(struct replay *replay,
     double factors[MESSAGES_MOST] = { 0 };
     enum nf_status status = NF_OK;
 
-    for (uint32_t i = 0; i < replay->count; i++)
-        for (uint32_t k = 0;
-             k < model->nmessages && status == NF_OK && model->measured_us > 0;
-             k++) {
-            struct candidate *c = &replay->list[i];
-            double us = 0;
-
-            if (!is_used(c))
-                break;
-            model_set_messages(model, k, world);
-            status = run_one(replay, world, c, &us, err);
-            factors[k] = us > 0 ? factor_of(us, model) : INFINITY;
-        }
+    for (uint32_t i = 0; i < replay->count && status == NF_OK; i++)
+        if (is_used(&replay->list[i]) && model->measured_us > 0)
+            status = find_factors(replay, &replay->list[i], model, world,
+                                  factors, err);
     choose_worlds(replay, model, factors);
     return status;
 }
@@ -371,9 +387,27 @@ static void compare(struct replay *replay, struct candidate *c,
         c->verdict = VERDICT_SAME;
 }
 
+/* What units that were not measured may change, by how many were, how different
+ * these are, and how many are missing: three times the standard error of a mean,
+ * of units that differ more than those seen, as the first to be ready are the
+ * short ones. */
+static double factor_of_missing(const struct replay_model *model)
+{
+    double known = (double)model->known_units;
+    double missing = 1 - known / (double)model->h->units;
+    double spread =
+        model->mean_us > 0 ? model->deviation_us / model->mean_us : 0;
+
+    if (missing <= 0)
+        return 1;
+    if (model->known_units < KNOWN_LEAST_UNITS)
+        return INFINITY;
+    return 1 + missing * 3 * (1 + spread) / sqrt(known);
+}
+
 static void find_error(struct replay *replay, const struct replay_model *model)
 {
-    replay->least_factor = FACTOR_UNKNOWN;
+    replay->least_factor = fmax(FACTOR_UNKNOWN, factor_of_missing(model));
     for (uint32_t i = 0; i < replay->count; i++) {
         const struct candidate *c = &replay->list[i];
 
@@ -383,6 +417,8 @@ static void find_error(struct replay *replay, const struct replay_model *model)
         replay->error_known = true;
         replay->least_factor = fmax(factor_of(c->point_us, model),
                                     model->by_clock ? FACTOR_BY_CLOCK : 1);
+        replay->least_factor =
+            fmax(replay->least_factor, factor_of_missing(model));
     }
 }
 

@@ -314,7 +314,54 @@ static void of_an_unknown_policy_nothing_is_known(void)
     close_trace(&f);
 }
 
+/* All that it allows stays. */
+static void a_policy_that_cannot_run_rules_no_world_out(void)
+{
+    struct fixture f;
+    struct outcome o;
+
+    sim_trace_write(loaded, "presend:td=3ms", nf_tmp("unrunnable"));
+    open_trace(&f, nf_tmp("unrunnable"));
+    CU_ASSERT_TRUE(f.m.nmessages > 1);
+    o = judge(&f, loaded, "wf:speeds=1/2/3+timer:td=3ms", OTHERS);
+    CU_ASSERT_EQUAL(o.replay.list[0].verdict, VERDICT_NONE);
+    CU_ASSERT_EQUAL(o.replay.nworlds, f.m.nmessages);
+    CU_ASSERT_EQUAL(o.replay.worlds[0], 0);
+    CU_ASSERT_EQUAL(o.wrong, 0);
+    replay_fini(&o.replay);
+    close_trace(&f);
+}
+
+/* The first answers are of units that are alike by chance, or short. */
+static void few_units_tell_nothing_of_the_others(void)
+{
+    double last = INFINITY;
+
+    for (long percent = 2; percent <= 80; percent += percent < 20 ? 2 : 20) {
+        struct fixture f;
+        struct outcome o;
+
+        sim_trace_write(unequal, "send", nf_tmp("few"));
+        cut_trace(nf_tmp("few"), percent);
+        open_trace(&f, nf_tmp("few"));
+        o = judge(&f, unequal, "send", OTHERS);
+        CU_ASSERT_EQUAL(o.wrong, 0);
+        CU_ASSERT_EQUAL(isinf(o.replay.least_factor) != 0,
+                        f.m.known_units < 10);
+        CU_ASSERT_TRUE(f.m.known_units >= 10 || o.right == 0);
+        CU_ASSERT_TRUE(isinf(last) || o.replay.least_factor <= last);
+        last = o.replay.least_factor;
+        replay_fini(&o.replay);
+        close_trace(&f);
+    }
+    CU_ASSERT_TRUE(last < 1.15);
+}
+
 static CU_TestInfo tests[] = {
+    { "a policy that cannot run rules no world out",
+      a_policy_that_cannot_run_rules_no_world_out },
+    { "few units tell nothing of the others",
+      few_units_tell_nothing_of_the_others },
     { "a sleep is no cost of units", a_sleep_is_no_cost_of_units },
     { "a killed trace of a master that slept does not show ways",
       a_killed_trace_of_a_master_that_slept_does_not_show_ways },
