@@ -37,6 +37,14 @@ enum nf_status nf_mesh_check_subset(const struct nf_mesh *mesh,
                            mesh->rank);
 }
 
+struct timespec nf_mesh_timespec(int64_t timeout_us)
+{
+    if (timeout_us <= 0)
+        return (struct timespec){ 0 };
+    return (struct timespec){ .tv_sec = (time_t)(timeout_us / 1000000),
+                              .tv_nsec = (long)(timeout_us % 1000000) * 1000 };
+}
+
 int nf_mesh_poll_ms(int64_t timeout_us)
 {
     if (timeout_us <= 0)

@@ -15,6 +15,7 @@
  *  Two meshes: PVM tasks, in a message context of their own (mesh_pvm.c), and
  *  threads of one process (mesh_local.c). */
 #include <stdbool.h>
+#include <time.h>
 #include "common/base/blob.h"
 
 struct nf_mesh;
@@ -265,4 +266,6 @@ enum nf_status nf_mesh_check_subset(const struct nf_mesh *mesh,
                                     uint32_t *rank_p, struct nf_error *err);
 /** A time for poll(), rounded up; of what is below 0 nothing is left. */
 int nf_mesh_poll_ms(int64_t timeout_us);
+/** The same for ppoll(). */
+struct timespec nf_mesh_timespec(int64_t timeout_us);
 #endif

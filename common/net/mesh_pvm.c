@@ -98,10 +98,11 @@ bool nf_mesh_pvm_sleep(int64_t timeout_us)
     for (size_t i = 0; i < count; i++)
         watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
     do {
-        int64_t left_us = timeout_us > 0 ? until_us - nf_now_us() : 0;
+        struct timespec left = nf_mesh_timespec(
+            timeout_us > 0 ? until_us - nf_now_us() : 0);
 
-        code = poll(watch, (nfds_t)count,
-                    timeout_us < 0 ? -1 : nf_mesh_poll_ms(left_us));
+        code =
+            ppoll(watch, (nfds_t)count, timeout_us < 0 ? NULL : &left, NULL);
     } while (code < 0 && errno == EINTR);
     return code > 0;
 }
@@ -487,6 +488,8 @@ static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
     turn_fd = nf_mesh_turn_fd();
     if (turn_fd >= 0)
         p->fds[count++] = turn_fd;
+    else if (nf_mesh_turn_look_us() >= 0)
+        nf_mesh_pvm_signal(p); /* there is no descriptor left */
     *fds_p = p->fds;
     return count;
 }

@@ -41,6 +41,7 @@ struct mesh_member {
     int64_t asked_us;
     bool exited;   /**< its task has ended: what it sent may still come */
     bool asked_end; /**< to be told when nothing of it can come any more */
+    bool silent;    /**< it was told, within a send */
     int64_t exited_us;
     bool left;     /**< nothing comes any more; its note is in the queue */
     bool owes_bye; /**< it waits for word that its goodbye was read */

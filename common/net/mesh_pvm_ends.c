@@ -48,7 +48,11 @@ void nf_mesh_pvm_note_end(struct mesh_pvm *p, uint32_t member)
 
 void nf_mesh_pvm_note_silence(struct mesh_pvm *p, uint32_t member)
 {
-    if (p->members[member].exited && !p->closed)
+    if (!p->members[member].exited || p->closed)
+        return;
+    if (p->space->sending) /* its last words may have come in this send, too */
+        p->members[member].silent = true;
+    else
         end(p, member);
 }
 
@@ -63,7 +67,9 @@ void nf_mesh_pvm_see_ends(struct mesh_pvm *p)
         if (!m->exited || m->left || i == p->base.rank ||
             nf_mesh_space_is_dead(p->space))
             continue;
-        if (!m->asked_end) {
+        if (m->silent) {
+            end(p, i);
+        } else if (!m->asked_end) {
             m->asked_end = true;
             nf_pvm_notify_route_end(m->tid); /* may be told at once */
         } else if (now_us - m->exited_us > PATIENCE_US) {

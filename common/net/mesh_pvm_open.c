@@ -144,7 +144,8 @@ static enum nf_status hear(struct meeting *m, uint32_t *from_p,
         enum nf_status status =
             nf_pvm_hear(m->tag, slice_us > 0 ? slice_us : 0, &tid, words_p);
 
-        if (is_stopped(m))
+        /* what has been heard is done first: it is not said again */
+        if (status != NF_OK && is_stopped(m))
             return NF_ERR_INTERRUPTED;
         if (status == NF_WAIT)
             hear_ends(m);

@@ -138,8 +138,11 @@ static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
     struct pollfd watch[FDS_MOST + 1];
     const int *fds;
     size_t count;
-    int timeout_ms = timeout_us < 0 ? -1 : (int)((timeout_us + 999) / 1000);
+    int64_t look_us = nf_mesh_turn_look_us();
+    bool looks = look_us >= 0 && (timeout_us < 0 || timeout_us > look_us);
+    struct timespec most = nf_mesh_timespec(looks ? look_us : timeout_us);
     uint64_t told;
+    int ready;
 
     if (p->stashed)
         return NF_OK;
@@ -159,8 +162,10 @@ static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
     for (size_t i = 0; i < count; i++)
         watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
     watch[count] = (struct pollfd){ .fd = p->wake_fd, .events = POLLIN };
-    if (poll(watch, (nfds_t)count + 1, timeout_ms) <= 0)
-        return NF_WAIT;
+    ready = ppoll(watch, (nfds_t)count + 1,
+                  looks || timeout_us >= 0 ? &most : NULL, NULL);
+    if (ready <= 0)
+        return looks ? NF_OK : NF_WAIT;
     if (watch[count].revents != 0 &&
         read(p->wake_fd, &told, sizeof(told)) < 0 && errno != EAGAIN)
         return NF_WAIT;

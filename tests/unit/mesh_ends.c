@@ -111,7 +111,7 @@ enum {
     /* Of the one that ends: so few that nobody confirms them.  What is sent to
      * a task that has ended makes libpvm throw away what it has not read of it.
      */
-    WORDS = 100,
+    WORDS = 15,
     TALK = 5000,           /* a word of those that talk, and ... */
     ENOUGH = 5001,         /* ... their last */
     TAKES_US = 2000,       /* longer than to send one */
