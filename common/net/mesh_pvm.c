@@ -199,6 +199,8 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
         return;
     }
     nf_mesh_pvm_hear(p, member, frame->kind);
+    if (m->exited)
+        m->exited_us = nf_now_us(); /* it has not been read to its end */
     status = nf_link_finish(&m->link, &in, &msg);
     if (status == NF_WAIT) /* more of it is to come */
         p->moved_bytes += frame->body_bytes + frame->payload_bytes;

@@ -42,7 +42,7 @@ struct mesh_member {
     bool exited;   /**< its task has ended: what it sent may still come */
     bool asked_end; /**< to be told when nothing of it can come any more */
     bool silent;    /**< it was told, within a send */
-    int64_t exited_us;
+    int64_t exited_us; /**< or when the last of it was read since */
     bool left;     /**< nothing comes any more; its note is in the queue */
     bool owes_bye; /**< it waits for word that its goodbye was read */
     bool touched;  /**< in mesh_pvm.touched */

@@ -4,7 +4,8 @@
  * sent before on its direct route.  So it counts when libpvm has read that to
  * its end, which it tells when asked; or when there is nothing to read at all,
  * for a task whose children keep its sockets open has a route without an end;
- * or, should others talk without a pause meanwhile, after a second. */
+ * or, should others talk without a pause meanwhile, after a second in which
+ * nothing of it was read. */
 #include "config.h"
 #include "common/base/clock.h"
 #include "common/net/mesh_pvm.h"
