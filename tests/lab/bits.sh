@@ -85,7 +85,7 @@ done
 rm -f got.rows
 lab down
 lab up 2 100mbit
-start_in ws0 "${scan[@]}" --every 1 --slaves 3 --hosts "$work/hosts" \
+start_in ws0 prefix numbers.txt --every 1 --slaves 3 --hosts "$work/hosts" \
     --timeout 2s --out got.rows
 check "prefix: rows come from ws2" wait_until 30 sent ws2 4000000
 lab cut ws2
