@@ -122,13 +122,13 @@ static bool speeds_text(const struct replay_model *m, char *text, size_t bytes)
         fastest = fmax(fastest, m->seats.list[i].speed);
     if (m->seats.count > NF_PARAM_LIST_MAX)
         return false;
-    for (double most = 999; most > 8; most = floor(most * 3 / 4)) {
+    for (uint32_t most = 999; most > 8; most = most * 3 / 4) {
         size_t used = 0;
 
         for (uint32_t i = 0; i < m->seats.count && used < bytes; i++)
             used += (size_t)snprintf(
                 text + used, bytes - used, "%s%.0f", i > 0 ? "/" : "",
-                fmax(most * m->seats.list[i].speed / fastest, 1));
+                fmax((double)most * m->seats.list[i].speed / fastest, 1));
         if (used < bytes)
             return true;
     }
