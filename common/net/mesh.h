@@ -34,10 +34,14 @@ struct nf_mesh_message {
 /** As much as an urgent message of a link takes. */
 enum { NF_MESH_HEAD_BYTES = 1024 };
 
+/** Members with which direct routes are asked for: a socket each. */
+enum { NF_MESH_ROUTES_MOST = 256 };
+
 /** Where a mesh is and how its data travel. */
 struct nf_mesh_place {
     uint32_t hosts_hash; /**< of its hosts, nf_model_hosts_hash(); 0: not known */
-    bool direct;         /**< not by the pvmds */
+    bool direct;         /**< not by the pvmds, as far as this member knows: it
+                              does of those before it */
     bool converts;       /**< some data go in XDR */
 };
 
@@ -70,6 +74,7 @@ struct nf_mesh_ops {
     void (*drop)(struct nf_mesh *mesh);
     bool (*has_urgent)(const struct nf_mesh *mesh, uint32_t member);
     void (*place)(const struct nf_mesh *mesh, struct nf_mesh_place *place_p);
+    bool (*is_direct)(const struct nf_mesh *mesh, uint32_t member);
     uint32_t (*host_of)(const struct nf_mesh *mesh, uint32_t member);
     bool (*converts)(const struct nf_mesh *mesh, uint32_t member);
 };
@@ -172,6 +177,14 @@ static inline bool nf_mesh_place(const struct nf_mesh *mesh,
         return false;
     mesh->ops->place(mesh, place_p);
     return true;
+}
+
+/** Does what this member and @p member, one before it, send each other go
+ *  without the pvmds? */
+static inline bool nf_mesh_is_direct(const struct nf_mesh *mesh,
+                                     uint32_t member)
+{
+    return mesh->ops->is_direct == NULL || mesh->ops->is_direct(mesh, member);
 }
 
 /** @return a number for the host of @p member, the same in all members */

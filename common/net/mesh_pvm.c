@@ -572,6 +572,13 @@ static bool pvm_converts(const struct nf_mesh *mesh, uint32_t member)
     return ((const struct mesh_pvm *)mesh)->members[member].convert;
 }
 
+static bool pvm_is_direct(const struct nf_mesh *mesh, uint32_t member)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+
+    return p->routes && !p->members[member].detour;
+}
+
 const struct nf_mesh_ops nf_mesh_pvm = {
     .name = "pvm",
     .send = pvm_send_to,
@@ -586,6 +593,7 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .drop = pvm_drop,
     .has_urgent = pvm_has_urgent,
     .place = nf_mesh_pvm_place,
+    .is_direct = pvm_is_direct,
     .host_of = pvm_host_of,
     .converts = pvm_converts,
 };

@@ -37,6 +37,7 @@ struct mesh_member {
     bool heard;       /**< of this mesh */
     bool met;         /**< it may be sent to, see mesh_pvm_meet.c */
     bool owes_answer; /**< it has asked whether we are there */
+    bool detour;      /**< we have asked it for a direct route in vain */
     bool answered;    /**< that it is, to what we asked at: */
     int64_t asked_us;
     bool exited;   /**< its task has ended: what it sent may still come */

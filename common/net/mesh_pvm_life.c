@@ -231,6 +231,7 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         sub->nexited += old->exited;
         sub->members[i].heard = old->heard;
         sub->members[i].met = old->met;
+        sub->members[i].detour = old->detour;
         nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
     }
     status = nf_mesh_pvm_enter(sub, p->space, cookie, err);

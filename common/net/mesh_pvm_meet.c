@@ -16,7 +16,9 @@
  * in it. */
 #include "config.h"
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/net/mesh_pvm.h"
+#include "common/net/pvm_route.h"
 
 /* An answer says no more of the other one if we were stopped in between. */
 enum { ANSWER_FRESH_US = 500000 };
@@ -97,6 +99,10 @@ void nf_mesh_pvm_greet(struct mesh_pvm *p, uint32_t member)
     nf_pvm_ask_direct_routes(true);
     begin(p, member);
     nf_pvm_ask_direct_routes(false);
+    m->detour = !nf_route_is_direct(m->tid);
+    if (m->detour)
+        nf_log(NF_LOG_INFO, "no direct route to task %x: by the pvmds",
+               (unsigned)m->tid);
     if (p->shy)
         nf_link_set_window(&m->link, nf_pvm_window_bytes());
 }

@@ -31,8 +31,6 @@ enum {
     LOOK_US = 100000,
     /* Word of a failure comes after the time is up. */
     GRACE_US = 500000,
-    /* Members with which direct routes are asked for: a socket each. */
-    ROUTES_MOST = 256,
 };
 /* So long that nothing that is added makes it overflow. */
 #define FOR_EVER_US (INT64_MAX / 2)
@@ -384,6 +382,7 @@ void nf_mesh_pvm_place(const struct nf_mesh *mesh,
         count = 0;
     for (uint32_t i = 0; i < p->base.ranks && count > 0; i++) {
         place_p->converts = place_p->converts || p->members[i].convert;
+        place_p->direct = place_p->direct && !p->members[i].detour;
         for (size_t h = 0; h < count; h++)
             if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
                 memcpy(names[i], hosts[h].name, sizeof(names[i]));
@@ -437,7 +436,8 @@ static enum nf_status enter(struct mesh_pvm *p, int context, bool owned,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     space->owned = space->owned || owned;
     space->once = space->once || owned || !p->shy;
-    p->routes = routes && p->base.ranks <= ROUTES_MOST;
+    p->routes = routes && p->base.ranks <= NF_MESH_ROUTES_MOST &&
+                nf_pvm_wants_direct_routes();
     compare_formats(p); /* before anything is sent */
     status = nf_mesh_pvm_enter(p, space, cookie, err);
     if (status != NF_OK)

@@ -186,6 +186,9 @@ static void on_message(int context, const struct nf_pvm_message *message)
 
     if (message->kind == NF_PVM_ROUTE_ENDED && context == NF_PVM_ROUTES_CONTEXT)
         take_route_end(message->tid);
+    if (message->kind == NF_PVM_ROUTE_OPENED &&
+        context == NF_PVM_ROUTES_CONTEXT)
+        nf_route_opened(message->tid);
     while (space != NULL &&
            (space->context != context || nf_mesh_space_is_dead(space)))
         space = space->next;
@@ -252,9 +255,12 @@ static void watch_routes(void)
     static int watched_by = -1;
     int watch;
 
-    if (watched_by != nf_pvm_self() &&
-        nf_pvm_watch(NF_PVM_ROUTES_CONTEXT, on_message, &watch) == NF_OK)
-        watched_by = nf_pvm_self();
+    if (watched_by == nf_pvm_self() ||
+        nf_pvm_watch(NF_PVM_ROUTES_CONTEXT, on_message, &watch) != NF_OK)
+        return;
+    watched_by = nf_pvm_self();
+    if (nf_pvm_notify_routes())
+        nf_route_opened(0);
 }
 
 bool nf_mesh_space_is_dead(const struct mesh_space *space)

@@ -237,7 +237,8 @@ static enum nf_status take_pvm(struct net_pvm *n,
         nf_net_pvm_forget_host(n, m->tid);
         return NF_WAIT;
     case NF_PVM_OUTPUT:
-    case NF_PVM_ROUTE_ENDED: /* is for meshes */
+    case NF_PVM_ROUTE_OPENED: /* these are for meshes */
+    case NF_PVM_ROUTE_ENDED:
     case NF_PVM_OTHER:
         break;
     }

@@ -258,7 +258,7 @@ enum nf_status nf_port_pvm_open(const char *address, struct nf_port **port_p,
     p->convert = (encoding != NULL && strcmp(encoding, "xdr") == 0) ||
                  formats_differ(tid, p->master);
     nf_link_init(&p->link, cookie, nf_message_limit_bytes());
-    nf_pvm_ask_direct_routes(true);
+    nf_pvm_ask_direct_routes(nf_pvm_wants_direct_routes());
     nf_pvm_notify_exit(p->master);
     *port_p = &p->base;
     return NF_OK;

@@ -172,6 +172,13 @@ void nf_pvm_ask_direct_routes(bool ask)
     pvm_setopt(PvmRoute, ask ? PvmRouteDirect : PvmAllowDirect);
 }
 
+bool nf_pvm_wants_direct_routes(void)
+{
+    const char *route = getenv("NOWFARM_ROUTE");
+
+    return route == NULL || strcmp(route, "daemon") != 0;
+}
+
 enum nf_status nf_pvm_hosts(struct nf_pvm_host **hosts_p, size_t *count_p)
 {
     struct pvmhostinfo *info;

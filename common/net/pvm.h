@@ -18,6 +18,7 @@ enum nf_pvm_tag {
     NF_PVM_TAG_HOST_LOST,
     NF_PVM_TAG_OUTPUT,
     NF_PVM_TAG_ROUTE_ENDED,
+    NF_PVM_TAG_ROUTE_OPENED,
 };
 
 /** Does anything listen at the address in PVM's file?  Answers at once. */
@@ -47,6 +48,8 @@ enum nf_status nf_pvm_start(struct nf_error *err);
 /** Send route of this process: ask for direct sockets (slaves), or only accept
  *  them (the master, which must never wait for a slave to answer). */
 void nf_pvm_ask_direct_routes(bool ask);
+/** Are direct routes to be used at all?  Not if NOWFARM_ROUTE is "daemon". */
+bool nf_pvm_wants_direct_routes(void);
 
 struct nf_pvm_host {
     char name[64], arch[16];
@@ -92,13 +95,14 @@ void nf_pvm_notify_exit(int tid);
 void nf_pvm_notify_hosts(void);
 
 enum nf_pvm_kind {
-    NF_PVM_FRAME,      /**< tid, frame; take its bytes by nf_pvm_take */
-    NF_PVM_EXIT,       /**< tid */
-    NF_PVM_HOST_ADDED, /**< */
-    NF_PVM_HOST_LOST,  /**< tid (of its pvmd) */
-    NF_PVM_ROUTE_ENDED, /**< tid: all that it sent directly was read */
-    NF_PVM_OUTPUT,     /**< tid, text, text_bytes; 0 bytes: it has ended */
-    NF_PVM_OTHER,      /**< not for us: ignored */
+    NF_PVM_FRAME,        /**< tid, frame; take its bytes by nf_pvm_take */
+    NF_PVM_EXIT,         /**< tid */
+    NF_PVM_HOST_ADDED,   /**< */
+    NF_PVM_HOST_LOST,    /**< tid (of its pvmd) */
+    NF_PVM_ROUTE_OPENED, /**< tid: what we send to it goes directly */
+    NF_PVM_ROUTE_ENDED,  /**< tid: all that it sent directly was read */
+    NF_PVM_OUTPUT,       /**< tid, text, text_bytes; 0 bytes: it has ended */
+    NF_PVM_OTHER,        /**< not for us: ignored */
 };
 struct nf_pvm_message {
     enum nf_pvm_kind kind;

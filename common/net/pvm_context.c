@@ -254,6 +254,17 @@ void nf_pvm_notify_route_end(int tid)
     nf_pvm_return(&guard);
 }
 
+bool nf_pvm_notify_routes(void)
+{
+    struct nf_pvm_guard guard;
+    int *fds;
+
+    nf_pvm_enter(NF_PVM_ROUTES_CONTEXT, false, &guard);
+    pvm_notify(PvmRouteAdd, NF_PVM_TAG_ROUTE_OPENED, -1, NULL);
+    nf_pvm_return(&guard);
+    return pvm_getfds(&fds) > 1; /* one is that to the pvmd */
+}
+
 void nf_pvm_await_pvmd(void)
 {
     struct pvmhostinfo *info;

@@ -59,6 +59,9 @@ bool nf_pvm_hear_end(int *tid_p);
  *  has been read to its end: at once if there is none. */
 enum { NF_PVM_ROUTES_CONTEXT = 0x24e48 };
 void nf_pvm_notify_route_end(int tid);
+/** Ask to be told, in that context, of each direct route that is opened.
+ *  @return whether there are any already */
+bool nf_pvm_notify_routes(void);
 /** Read what the local pvmd has said to this process before now. */
 void nf_pvm_await_pvmd(void);
 /** In a watched context: read sockets, without waiting.

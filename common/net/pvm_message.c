@@ -140,10 +140,12 @@ enum nf_status nf_pvm_classify(int buffer, struct nf_pvm_message *m)
     if (pvm_bufinfo(buffer, &bytes, &tag, &m->tid) < 0)
         return NF_OK;
     /* libpvm says this itself, in our name */
-    if (tag == NF_PVM_TAG_ROUTE_ENDED && m->tid == pvm_mytid()) {
+    if ((tag == NF_PVM_TAG_ROUTE_ENDED || tag == NF_PVM_TAG_ROUTE_OPENED) &&
+        m->tid == pvm_mytid()) {
         ntuned_fds = -1;
         if (pvm_upkint(&m->tid, 1, 1) >= 0)
-            m->kind = NF_PVM_ROUTE_ENDED;
+            m->kind = tag == NF_PVM_TAG_ROUTE_ENDED ? NF_PVM_ROUTE_ENDED
+                                                    : NF_PVM_ROUTE_OPENED;
         return NF_OK;
     }
     /* any task may send any tag, but only a pvmd knows who is gone */

@@ -14,13 +14,14 @@ struct route {
     bool starved;               /* somebody has found no room in this round */
     bool doubtful; /* may all that was sent up to this not be confirmed? */
     uint32_t doubt;
+    bool direct;
 };
 
 /* Open addressing; NULL is free.  Routes go only all at once, or when their
  * task has ended: those stay as places that can be used again. */
 static struct route **table;
 static uint32_t capacity, used;
-static bool some_owe;
+static bool some_owe, some_are_older;
 static void (*on_room)(int tid);
 
 static struct route **place_of(struct route **in, uint32_t size, int tid)
@@ -208,6 +209,23 @@ void nf_route_doubt(int tid)
         on_room(tid); /* they may ask now */
 }
 
+void nf_route_opened(int tid)
+{
+    struct route *route = tid != 0 ? find(tid) : NULL;
+
+    if (tid == 0)
+        some_are_older = true;
+    else if (route != NULL)
+        route->direct = true;
+}
+
+bool nf_route_is_direct(int tid)
+{
+    const struct route *route = known(tid);
+
+    return some_are_older || (route != NULL && route->direct);
+}
+
 void nf_route_end(int tid)
 {
     struct route *route = known(tid);
@@ -228,7 +246,7 @@ void nf_route_begin(int self)
     nf_free(table);
     table = NULL;
     capacity = used = 0;
-    some_owe = false;
+    some_owe = some_are_older = false;
 }
 
 void nf_route_on_room(void (*freed)(int tid))

@@ -43,6 +43,12 @@ bool nf_route_owes(int tid);
 /** Has any route come to owe since nf_route_all_told()? */
 bool nf_route_some_owe(void);
 void nf_route_all_told(void);
+/** What we send to @p tid goes directly; 0: so it may be with tasks of which
+ *  nothing is known. */
+void nf_route_opened(int tid);
+/** Does it?  Who has asked for a route knows; who was asked may be told so too
+ *  early. */
+bool nf_route_is_direct(int tid);
 /** A link to @p tid ends: what it has on the way may never be confirmed. */
 void nf_route_doubt(int tid);
 /** Forget all about a task that has ended. */

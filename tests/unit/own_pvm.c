@@ -22,6 +22,7 @@ static int begin(void)
         setenv("PVM_ROOT", "/usr/lib/pvm3", 1);
     unsetenv("PVM_VMID");
     unsetenv("NOWFARM_ENCODING");
+    unsetenv("NOWFARM_ROUTE");
     if (nf_vm_hold(&err) == NF_OK)
         return 0;
     fprintf(stderr, "skipped: %s\n", err.text);

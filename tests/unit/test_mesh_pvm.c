@@ -192,6 +192,17 @@ static void test_busy_death(void)
     run("busy-death", 3, 2);
 }
 
+static void test_by_daemon(void)
+{
+    run("by-daemon", 2, -1);
+}
+
+static void test_no_route(void)
+{
+    run("no-route", 2, -1);
+    run("no-route-granted", 2, -1);
+}
+
 static CU_TestInfo tests[] = {
     { "all exchange messages of all sizes and types", test_exchange },
     { "the same in XDR", test_exchange_xdr },
@@ -231,6 +242,8 @@ static CU_TestInfo tests[] = {
     { "nor for the first one", test_first_ended_early },
     { "a death is told in unbroken traffic, behind what was said",
       test_busy_death },
+    { "messages go by the pvmds if that is wanted", test_by_daemon },
+    { "or if no direct route can be had, and that is known", test_no_route },
     { "a program that handles all messages is told", test_handler },
     CU_TEST_INFO_NULL,
 };
