@@ -72,7 +72,9 @@ static enum nf_status serve_all(const struct word *word, uint64_t id,
     if (status != NF_OK)
         return status;
     bench_team_init(&team, all, (int64_t)word->timeout_us, NULL, err);
-    status = bench_serve(&team);
+    status = bench_tell_routes(all, NULL);
+    if (status == NF_OK)
+        status = bench_serve(&team);
     bench_team_fini(&team);
     nf_group_close(all);
     return status;

@@ -281,6 +281,21 @@ uint32_t bench_guilty_rank(const struct bench_team *team)
     return UINT32_MAX;
 }
 
+enum nf_status bench_tell_routes(struct nf_group *all,
+                                 struct bench_routes *routes_p)
+{
+    struct bench_routes mine = { 0, 0 };
+
+    for (uint32_t i = 0; i < nf_group_rank(all); i++) {
+        bool by_daemon = !nf_mesh_is_direct(all->mesh, i);
+
+        mine.by_daemon += by_daemon;
+        mine.first_by_daemon |= by_daemon && i == 0;
+    }
+    return nf_gather(all, &mine, routes_p, sizeof(mine) / sizeof(uint64_t),
+                     NF_ELEM_UINT64, 0);
+}
+
 void bench_team_init(struct bench_team *team, struct nf_group *all,
                      int64_t timeout_us, const volatile int *stop,
                      struct nf_error *err)

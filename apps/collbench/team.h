@@ -100,6 +100,16 @@ enum nf_status bench_serve(struct bench_team *team);
  *  that TIME combines with. */
 struct nf_choice_query bench_choice(const struct nf_coll_query *query);
 
+/** How a member's messages go to those before it. */
+struct bench_routes {
+    uint64_t first_by_daemon; /**< to rank 0: by the pvmds? */
+    uint64_t by_daemon;       /**< to how many of them so */
+};
+/** All members of @p all call it, and rank 0 gets to know of each.
+ *  @param routes_p  [members] at rank 0; else not used */
+enum nf_status bench_tell_routes(struct nf_group *all,
+                                 struct bench_routes *routes_p);
+
 /** Who is to blame for a failure?  @return its rank among all, or UINT32_MAX */
 uint32_t bench_guilty_rank(const struct bench_team *team);
 

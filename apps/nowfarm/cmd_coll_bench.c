@@ -80,6 +80,7 @@ static enum nf_status measure(const struct coll_options *o,
         .members = most_members(o),
         .hosts_file = o->hosts_file,
         .timeout_us = o->timeout_us,
+        .route = o->route,
         .group_server = o->beside,
         .stop = &stop_asked,
     };
@@ -90,6 +91,7 @@ static enum nf_status measure(const struct coll_options *o,
     status = coll_world_open(&config, &world, err);
     if (status == NF_OK) {
         results->transport = config.local ? "local" : "pvm";
+        results->has_routes = !config.local;
         status = o->tune ? coll_tune_all(o, &world, results)
                          : coll_measure_all(o, &world, results);
         if (status != NF_OK)

@@ -19,7 +19,7 @@ struct coll_options {
     unsigned nsizes;
     uint32_t slaves[COLL_PARTIES_MAX]; /**< P; none: one a host */
     unsigned nslaves;
-    const char *hosts_file, *transport;
+    const char *hosts_file, *transport, *route;
     uint32_t repeat;    /**< 0: as many as fit */
     int64_t timeout_us; /**< of calls */
     const char *table;  /**< to go by */
@@ -73,6 +73,7 @@ struct coll_results {
     size_t count, capacity;
     struct nf_model model;
     const char *model_source; /**< "measured", "table", or the user's */
+    bool has_routes;          /**< model.route says something */
     const char *transport;    /**< NULL: nothing was run */
 };
 

@@ -16,17 +16,17 @@
 
 /* Texts that popt has allocated. */
 static struct texts {
-    char *algorithm, *segments, *sizes, *slaves, *hosts, *transport, *repeat,
-        *timeout, *table, *model, *out, *csv, *plot;
+    char *algorithm, *segments, *sizes, *slaves, *hosts, *transport, *route,
+        *repeat, *timeout, *table, *model, *out, *csv, *plot;
 } texts;
 
 void coll_options_fini(void)
 {
     char **all[] = { &texts.algorithm, &texts.segments, &texts.sizes,
                      &texts.slaves,    &texts.hosts,    &texts.transport,
-                     &texts.repeat,    &texts.timeout,  &texts.table,
-                     &texts.model,     &texts.out,      &texts.csv,
-                     &texts.plot };
+                     &texts.route,     &texts.repeat,   &texts.timeout,
+                     &texts.table,     &texts.model,    &texts.out,
+                     &texts.csv,       &texts.plot };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         free(*all[i]);
@@ -243,6 +243,11 @@ static enum nf_status parse_number(const char *option, const char *text,
     return NF_OK;
 }
 
+static bool is_local(const struct coll_options *o)
+{
+    return o->transport != NULL && strcmp(o->transport, "local") == 0;
+}
+
 /* Sizes that do not suit an operation, and options that do not go together. */
 static enum nf_status check(const struct coll_options *o, struct nf_error *err)
 {
@@ -261,13 +266,18 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
         strcmp(o->transport, "local") != 0)
         return nf_fail(err, NF_ERR_INVAL, "--transport %s: want pvm or local",
                        o->transport);
-    if (o->hosts_file != NULL && o->transport != NULL &&
-        strcmp(o->transport, "local") == 0)
+    if (o->hosts_file != NULL && is_local(o))
         return nf_fail(err, NF_ERR_INVAL,
                        "--hosts goes with --transport pvm only");
-    if (o->beside &&
-        (o->tune || o->model != NULL ||
-         (o->transport != NULL && strcmp(o->transport, "local") == 0)))
+    if (o->route != NULL && strcmp(o->route, "direct") != 0 &&
+        strcmp(o->route, "daemon") != 0)
+        return nf_fail(err, NF_ERR_INVAL, "--route %s: want direct or daemon",
+                       o->route);
+    if (o->route != NULL && (o->model != NULL || is_local(o)))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--route is a matter of PVM tasks: not with --model or "
+                       "--transport local");
+    if (o->beside && (o->tune || o->model != NULL || is_local(o)))
         return nf_fail(
             err, NF_ERR_INVAL,
             "--group-library measures PVM tasks: not with --tune, --model "
@@ -317,6 +327,7 @@ static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
                          texts.timeout);
     o->hosts_file = texts.hosts;
     o->transport = texts.transport;
+    o->route = texts.route;
     o->table = texts.table;
     o->model = texts.model;
     o->out = texts.out;
@@ -343,6 +354,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
         { "slaves", 's', POPT_ARG_STRING, &texts.slaves, 0, "members, this command being the first; several: each in turn; default one a host", "P[,P...]" },
         { "hosts", '\0', POPT_ARG_STRING, &texts.hosts, 0, "hosts to use, one a line; default those of the virtual machine", "FILE" },
         { "transport", '\0', POPT_ARG_STRING, &texts.transport, 0, "pvm (default) or local (threads of this process)", "NAME" },
+        { "route", '\0', POPT_ARG_STRING, &texts.route, 0, "how tasks send: direct (default) or daemon, by the pvmds", "NAME" },
         { "repeat", '\0', POPT_ARG_STRING, &texts.repeat, 0, "calls that are timed; default 5 to 200 in 0.3 s", "N" },
         { "timeout", '\0', POPT_ARG_STRING, &texts.timeout, 0, "give up when a member is silent for; default 60s", "TIME" },
         { "table", '\0', POPT_ARG_STRING, &texts.table, 0, "let auto go by a table of --tune; default: by the model measured at the start", "FILE" },

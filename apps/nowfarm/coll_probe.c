@@ -138,11 +138,15 @@ static enum nf_status measure_route(struct coll_world *world, uint32_t partner,
     return status;
 }
 
-/* The first member on this host (@p same) or on another; 0: there is none. */
-static uint32_t find_partner(const struct coll_world *world, bool same)
+/* The first member on this host (@p same) or on another, whose messages go by
+ * the pvmds or not; 0: there is none. */
+static uint32_t find_partner(const struct coll_world *world, bool same,
+                             bool by_daemon)
 {
     for (uint32_t i = 1; i < world->members; i++)
-        if ((strcmp(world->names[i], world->names[0]) == 0) == same)
+        if ((strcmp(world->names[i], world->names[0]) == 0) == same &&
+            (world->routes != NULL && world->routes[i].first_by_daemon) ==
+                by_daemon)
             return i;
     return 0;
 }
@@ -211,7 +215,7 @@ static void sign(const struct coll_world *world, struct nf_model *model)
 enum nf_status coll_probe(struct coll_world *world, bool thorough,
                           uint64_t largest_bytes, struct nf_model *model_p)
 {
-    struct nf_model routes[2] = { { .npieces = 0 }, { .npieces = 0 } };
+    struct nf_model route;
     int count = 0;
     enum nf_status status = NF_OK;
 
@@ -219,19 +223,20 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
         largest_bytes = 4 << 20;
     else if (largest_bytes > 1 << 20)
         largest_bytes = 1 << 20;
-    for (int same = 1; same >= 0 && status == NF_OK; same--) {
-        uint32_t partner = find_partner(world, same == 1);
+    for (int kind = 0; kind < 4 && status == NF_OK; kind++) {
+        uint32_t partner = find_partner(world, kind < 2, kind % 2 == 1);
 
-        if (partner > 0)
-            status = measure_route(world, partner, thorough, largest_bytes,
-                                   &routes[count++]);
+        if (partner == 0)
+            continue;
+        route = (struct nf_model){ .npieces = 0 };
+        status = measure_route(world, partner, thorough, largest_bytes, &route);
+        if (count++ == 0)
+            *model_p = route;
+        else
+            nf_model_worse(model_p, &route, model_p);
     }
     if (status != NF_OK)
         return status;
-    if (count == 2)
-        nf_model_worse(&routes[0], &routes[1], model_p);
-    else
-        *model_p = routes[0];
     sign(world, model_p);
     return measure_combining(model_p, world->team.err);
 }

@@ -5,10 +5,11 @@
 #include "apps/nowfarm/coll_world.h"
 #include "common/model/model.h"
 
-/** Between rank 0 and the first member on this host, and the first on another:
- *  the worse of both is the model.
+/** Between rank 0 and the first member on this host, and the first on another;
+ *  where some go by the pvmds and some do not, with one of each: the worst of
+ *  them is the model.
  *  @param thorough  take the time that tuning is worth (up to 20 s for each of
- *  the two), else about two seconds
+ *  them), else about two seconds
  *  @param largest_bytes  messages beyond this are of no interest; quick only
  *  @param model_p  all fields
  *  @retval < 0  world->team.err */

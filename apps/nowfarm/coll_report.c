@@ -124,6 +124,14 @@ static double combine_byte_us(const struct coll_results *results)
     return coll_network(&results->model, &query).price.combine_byte_us;
 }
 
+/* NULL: there is none */
+static const char *route_of(const struct coll_results *results)
+{
+    if (!results->has_routes)
+        return NULL;
+    return results->model.route == NF_MODEL_ROUTE_DIRECT ? "direct" : "daemon";
+}
+
 static void print_model(const struct coll_results *results, FILE *to)
 {
     const struct nf_model *model = &results->model;
@@ -136,8 +144,11 @@ static void print_model(const struct coll_results *results, FILE *to)
     for (uint32_t i = 1; i < model->npieces; i++)
         fprintf(to, "%s %.0f", i == 1 ? " us; from" : ",",
                 model->pieces[i].from_bytes);
-    fprintf(to, "; delta %.3g; combining a byte %.3g us; %s\n", model->delta,
+    fprintf(to, "; delta %.3g; combining a byte %.3g us; %s", model->delta,
             combine_byte_us(results), results->model_source);
+    if (route_of(results) != NULL)
+        fprintf(to, "; route %s", route_of(results));
+    fputc('\n', to);
 }
 
 void coll_report_print(const struct coll_results *results, FILE *to)
@@ -214,10 +225,11 @@ static json_t *model_json(const struct coll_results *results)
                                         model->pieces[i].from_bytes, "start_us",
                                         model->pieces[i].start_us, "byte_us",
                                         model->pieces[i].byte_us));
-    return json_pack("{s:s, s:o, s:f, s:f, s:f}", "source",
-                     results->model_source, "pieces", pieces, "delta",
-                     model->delta, "occupancy_us", model->occupancy_us,
-                     "combine_byte_us", combine_byte_us(results));
+    return json_pack("{s:s, s:s?, s:o, s:f, s:f, s:f}", "source",
+                     results->model_source, "route", route_of(results),
+                     "pieces", pieces, "delta", model->delta, "occupancy_us",
+                     model->occupancy_us, "combine_byte_us",
+                     combine_byte_us(results));
 }
 
 json_t *coll_report_json(const struct coll_results *results)

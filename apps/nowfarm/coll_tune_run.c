@@ -132,7 +132,7 @@ static void sort_sizes(struct tuning *t)
 }
 
 /* Rules of other operations and other operators, measured between the same
- * hosts, stay. */
+ * hosts by the same route, stay. */
 static void keep_old(struct tuning *t, const char *path)
 {
     struct nf_error warning = { .status = NF_OK }, why;
@@ -143,7 +143,9 @@ static void keep_old(struct tuning *t, const char *path)
         nf_coll_rules_read(text, bytes, &t->rules, &warning, &why) != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s; written anew\n", path, why.text);
     nf_free(text);
-    if (t->rules.model.hosts_hash != t->world->place.hosts_hash) {
+    if (t->rules.model.hosts_hash != t->world->place.hosts_hash ||
+        (t->rules.model.npieces > 0 &&
+         t->rules.model.route != t->world->place.route)) {
         t->rules.count = 0;
         nf_coll_rules_forget_unknown(&t->rules, NULL, NF_CLASS_ANY);
     }

@@ -117,10 +117,10 @@ static struct nf_coll_place find_place(const struct coll_world *world,
     struct nf_mesh_place place = { .direct = true };
 
     (void)nf_mesh_place(all->mesh, &place);
-    return nf_coll_place_of(nf_model_hosts_hash(world->names[0],
-                                                sizeof(world->names[0]),
-                                                world->members),
-                            place.direct, place.converts);
+    return nf_coll_place_of(
+        nf_model_hosts_hash(world->names[0], sizeof(world->names[0]),
+                            world->members),
+        place.direct && world->by_daemon == 0, place.converts);
 }
 
 enum nf_status coll_world_open(const struct coll_world_config *config,
@@ -158,6 +158,8 @@ void coll_world_close(struct coll_world *world, bool orderly)
         coll_tasks_close(world, orderly);
     nf_free(world->names);
     world->names = NULL;
+    nf_free(world->routes);
+    world->routes = NULL;
 }
 
 void coll_world_name_guilty(const struct coll_world *world,

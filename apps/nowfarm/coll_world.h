@@ -11,6 +11,7 @@ struct coll_world_config {
     uint32_t members_alone;   /**< and if there is one host only; 0: refuse */
     const char *hosts_file;   /**< NULL: all hosts of the virtual machine */
     int64_t timeout_us;       /**< of calls */
+    const char *route;        /**< of tasks; NULL: as NOWFARM_ROUTE says */
     bool group_server;        /**< tasks: start that of PVM's group library */
     const volatile int *stop; /**< as in struct bench_team */
 };
@@ -21,6 +22,9 @@ struct coll_world {
     struct bench_team team;
     struct coll_threads *threads; /**< NULL: tasks */
     struct coll_tasks *tasks;     /**< NULL: threads */
+    /** Of each rank, or NULL: all are direct. */
+    struct bench_routes *routes;
+    uint64_t by_daemon;           /**< how many routes are not */
     struct nf_coll_place place;   /**< and how data travel there */
 };
 

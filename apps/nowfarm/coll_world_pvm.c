@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/net/keeper.h"
+#include "common/net/mesh.h"
 #include "common/net/pvm.h"
 #include "master/hosts.h"
 
@@ -373,6 +374,39 @@ static enum nf_status meet(const struct coll_world_config *config,
     return status;
 }
 
+/* Which messages go by the pvmds? */
+static enum nf_status find_routes(struct coll_world *world,
+                                  struct nf_group *all, struct nf_error *err)
+{
+    uint64_t pairs = (uint64_t)world->members * (world->members - 1) / 2;
+    enum nf_status status;
+
+    world->routes = nf_calloc(world->members, sizeof(*world->routes));
+    if (world->routes == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    status = bench_tell_routes(all, world->routes);
+    if (status != NF_OK)
+        return nf_fail(err, status, "%s", nf_group_error(all)->text);
+    for (uint32_t i = 0; i < world->members; i++)
+        world->by_daemon += world->routes[i].by_daemon;
+    if (world->by_daemon > 0 && nf_pvm_wants_direct_routes())
+        fprintf(stderr,
+                "nowfarm: %llu of %llu pairs of members have no direct route, "
+                "their messages go by the pvmds\n",
+                (unsigned long long)world->by_daemon,
+                (unsigned long long)pairs);
+    return NF_OK;
+}
+
+/* Members ask for routes when they first speak to us, as this says. */
+static void set_route(const struct coll_world_config *config)
+{
+    if (config->members > NF_MESH_ROUTES_MOST)
+        setenv("NOWFARM_ROUTE", "daemon", 1);
+    else if (config->route != NULL)
+        setenv("NOWFARM_ROUTE", config->route, 1);
+}
+
 enum nf_status coll_tasks_open(const struct coll_world_config *config,
                                struct coll_world *world,
                                struct nf_group **all_p, struct nf_error *err)
@@ -385,6 +419,7 @@ enum nf_status coll_tasks_open(const struct coll_world_config *config,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     world->tasks = tasks;
     tasks->stop = config->stop;
+    set_route(config);
     if (getrandom(&tasks->id, sizeof(tasks->id), 0) != sizeof(tasks->id))
         tasks->id = (uint64_t)nf_now_us();
     status = nf_keeper_open(NF_KEEP_JOB, &tasks->keeper, err);
@@ -404,6 +439,8 @@ enum nf_status coll_tasks_open(const struct coll_world_config *config,
         status = start_server(tasks, err);
     if (status == NF_OK)
         status = meet(config, world, all_p, err);
+    if (status == NF_OK)
+        status = find_routes(world, *all_p, err);
     return status;
 }
 

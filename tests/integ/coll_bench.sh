@@ -119,6 +119,9 @@ bad "a time-out without a unit" bcast --timeout 3
 bad "a picture of two kinds" bcast --slaves 2,3 --plot x.svg
 bad "no folder for the results" bcast --csv none/x.csv --slaves 2
 bad "no folder for the table" bcast --tune -o none/x --slaves 2
+bad "no such route" bcast --route express
+bad "the route of threads" bcast --route daemon --transport local
+bad "the route of a model" bcast --route daemon --model sp2 --slaves 4
 bad "the group library of threads" bcast --group-library --transport local
 bad "the order of a broadcast" bcast --ordered
 bad "an algorithm that does not keep the order" reduce --ordered \
@@ -226,6 +229,47 @@ same "a file with no use of this host is turned down" "$(
     echo no-such-host-$$ > hosts
     run coll-bench bcast --hosts hosts
     echo "$rc")" 3
+
+# --- by the pvmds
+run coll-bench bcast --slaves 3 --repeat 2 --json
+same "no route is asked for: the model is of direct ones" "$(json model.route)" direct
+run coll-bench bcast --slaves 3 --repeat 2 --route daemon --json
+same "--route daemon: exit status" "$rc" 0
+same "--route daemon: the model is of that" "$(json model.route)" daemon
+same "--route daemon: nothing to complain of" "$(err_lines)" 0
+NOWFARM_ROUTE=daemon run coll-bench bcast --slaves 3 --repeat 2 --json
+same "so the environment may want it" "$(json model.route)" daemon
+NOWFARM_ROUTE=daemon run coll-bench bcast --slaves 3 --repeat 2 --route direct --json
+same "which gives way to --route direct" "$(json model.route)" direct
+run coll-bench bcast --slaves 3 --repeat 2 --sizes 8B --route direct
+check "--route direct: for people" grep -q '^# T(m) = .*; route direct$' out
+for route in direct daemon; do
+    op=bcast
+    [ $route = direct ] || op=barrier
+    run -t 120 coll-bench $op --tune -o routes --slaves 3 --sizes 8B --repeat 3 \
+        --route $route
+    same "tune by $route: exit status" "$rc" 0
+    same "tune by $route: the table says so" "$(grep '^route' routes)" "route $route"
+done
+same "rules for the other route do not stay" "$(grep -c '^rule bcast' routes)" 0
+run coll-bench barrier --slaves 3 --repeat 1 --table routes
+check "a table of the other route is told" err_says 'routes: tuned .*by the daemons'
+run coll-bench barrier --slaves 3 --repeat 1 --table routes --route daemon
+same "one of this route is not" "$(err_lines)" 0
+# one member asks for no direct routes, as if it could have none
+cat > poor << 'EOF'
+#!/bin/sh
+if mkdir "${0%/*}/first"; then export NOWFARM_ROUTE=daemon; fi 2> /dev/null
+exec "$NF_SLAVE" "$@"
+EOF
+chmod +x poor
+export NF_SLAVE
+PVM_EXPORT=NF_SLAVE NOWFARM_SLAVE_PROGRAM=$work/poor run coll-bench bcast \
+    --slaves 3 --repeat 2 --json
+same "a member without routes: exit status" "$rc" 0
+same "a member without routes: the model is the worse" "$(json model.route)" daemon
+check "a member without routes: is told" err_says '[12] of 3 pairs of members have no'
+check "by the pvmds: the virtual machine ends" wait_until 5 no_pvmd
 
 # --- PVM's group library beside it
 if [ -x "${PVM_ROOT:-/usr/lib/pvm3}/lib/pvmgs" ] &&
