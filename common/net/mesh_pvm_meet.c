@@ -12,8 +12,9 @@
  * sends it nothing, since what goes by the pvmds could be overtaken on the
  * route.
  *
- * Where no routes are wanted the upper one begins by the frame without anything
- * in it. */
+ * Where no routes are wanted the upper one begins by the pvmds.  It asks all
+ * the same, as an opening is to name who has not come; but where nobody waits
+ * for all it begins at once. */
 #include "config.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -48,7 +49,7 @@ void nf_mesh_pvm_introduce(struct mesh_pvm *p, uint32_t member)
 {
     if (member > p->base.rank)
         return;
-    if (p->routes)
+    if (p->routes || !p->shy)
         ask(p, member);
     else
         begin(p, member);
@@ -92,6 +93,10 @@ void nf_mesh_pvm_greet(struct mesh_pvm *p, uint32_t member)
     if (!m->answered || m->met || member > p->base.rank)
         return;
     m->answered = false;
+    if (!p->routes) {
+        begin(p, member);
+        return;
+    }
     if (nf_now_us() - m->asked_us > ANSWER_FRESH_US) {
         ask(p, member);
         return;

@@ -54,6 +54,7 @@ void play_ended_early(void);
 void play_first_ended_early(void);
 void play_busy_death(void);
 void play_by_daemon(void);
+void play_gone_by_daemon(void);
 void play_no_route(void);
 void play_no_route_granted(void);
 #endif

@@ -93,3 +93,10 @@ void play_no_route_granted(void)
 {
     open_without_route(0);
 }
+
+/* Who is not there any more is found out without routes, too. */
+void play_gone_by_daemon(void)
+{
+    setenv("NOWFARM_ROUTE", "daemon", 1);
+    play_here_and_gone();
+}

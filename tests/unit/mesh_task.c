@@ -568,6 +568,7 @@ const struct scene mesh_scenes[] = {
     { "first-ended-early", play_first_ended_early },
     { "busy-death", play_busy_death },
     { "by-daemon", play_by_daemon },
+    { "gone-by-daemon", play_gone_by_daemon },
     { "no-route", play_no_route },
     { "no-route-granted", play_no_route_granted },
     { NULL, NULL },

@@ -105,6 +105,7 @@ static void test_stopped_lower(void)
 static void test_here_and_gone(void)
 {
     run("here-and-gone", 4, 1);
+    run("gone-by-daemon", 4, 1);
 }
 
 static void test_asleep(void)
