@@ -109,6 +109,25 @@ void nf_pvm_unhush(void)
 /* Big enough for a whole frame, so that PVM does not cut it again. */
 enum { FRAGMENT_BYTES = 64 * 1024 };
 
+enum { KEPT_BYTES = 4 << 20 };
+
+/* libpvm takes memory for each message and frees it soon after.  glibc gives
+ * what is free at the end of the heap back to the kernel from 128 KiB on, and
+ * fetches it again for the next message: 5 % of the processor's time in a stream
+ * of segments.  It keeps twice the largest block that it got from the kernel and
+ * was freed, so one is: no setting of the program changes. */
+static void keep_memory(void)
+{
+    static bool kept;
+    void *volatile block;
+
+    if (kept)
+        return;
+    kept = true;
+    block = malloc(KEPT_BYTES);
+    free(block);
+}
+
 enum nf_status nf_pvm_enroll(int *tid_p)
 {
     int tid;
@@ -122,6 +141,7 @@ enum nf_status nf_pvm_enroll(int *tid_p)
     if (tid < 0)
         return NF_ERR_UNREACHABLE;
     pvm_setopt(PvmFragSize, FRAGMENT_BYTES);
+    keep_memory();
     nf_pipe_signal_block();
     nf_route_begin(tid);
     *tid_p = tid;
