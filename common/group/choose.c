@@ -83,6 +83,9 @@ static enum nf_status choose(const struct nf_group *group,
         choice_p->algorithm = first_of(coll.op);
         return NF_OK;
     }
+    /* what is timed comes next: the fewest messages disturb it least */
+    if (query->plain && coll.op == NF_COLL_BARRIER)
+        forced = "barrier.linear";
     if (query->varies && forced[0] == '\0')
         forced = for_unknown_sizes(coll.op);
     if (group->deterministic) {
