@@ -151,6 +151,49 @@ static uint32_t find_partner(const struct coll_world *world, bool same,
     return 0;
 }
 
+/* ---- processors ---- */
+
+static uint64_t number_of(const char *algorithm)
+{
+    uint64_t i = 0;
+
+    while (strcmp(nf_coll_table[i]->name, algorithm) != 0)
+        i++;
+    return i + 1;
+}
+
+/* In a barrier by dissemination all send at once, ceil(log2 P) times.  Members
+ * with processors of their own take so many messages' times for it; if it takes
+ * half as long again, they wait for processors and not for the network. */
+static enum nf_status measure_share(struct coll_world *world,
+                                    const struct patience *patience,
+                                    struct nf_model *model)
+{
+    const struct bench_request team = { .kind = BENCH_TEAM,
+                                        .ranks = world->members };
+    struct bench_request request = {
+        .kind = BENCH_TIME,
+        .op = NF_COLL_BARRIER,
+        .algorithm = number_of("barrier.dissemination"),
+        .least = patience->least,
+        .most = patience->most,
+        .budget_us = patience->budget_us,
+    };
+    static struct bench_result result;
+    uint32_t rounds = nf_coll_ceil_log2(world->members);
+    double us;
+    enum nf_status status = bench_direct(&world->team, &team, NULL, NULL);
+
+    if (status == NF_OK)
+        status = bench_direct(&world->team, &request, NULL, &result);
+    if (status != NF_OK)
+        return status;
+    us = stats_median(result.us, result.count);
+    if (us > 1.5 * rounds * nf_model_send_us(model, 0))
+        model->share_us = us / rounds / world->members;
+    return NF_OK;
+}
+
 /* ---- combining ---- */
 enum { COMBINED_BYTES = 1 << 16, COMBINE_REPEATS = 3 };
 
@@ -235,6 +278,9 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
         else
             nf_model_worse(model_p, &route, model_p);
     }
+    if (status == NF_OK && count > 0)
+        status = measure_share(world, thorough ? &thorough_ones : &quick,
+                               model_p);
     if (status != NF_OK)
         return status;
     sign(world, model_p);

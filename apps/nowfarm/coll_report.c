@@ -225,11 +225,11 @@ static json_t *model_json(const struct coll_results *results)
                                         model->pieces[i].from_bytes, "start_us",
                                         model->pieces[i].start_us, "byte_us",
                                         model->pieces[i].byte_us));
-    return json_pack("{s:s, s:s?, s:o, s:f, s:f, s:f}", "source",
+    return json_pack("{s:s, s:s?, s:o, s:f, s:f, s:f, s:f}", "source",
                      results->model_source, "route", route_of(results),
                      "pieces", pieces, "delta", model->delta, "occupancy_us",
-                     model->occupancy_us, "combine_byte_us",
-                     combine_byte_us(results));
+                     model->occupancy_us, "share_us", model->share_us,
+                     "combine_byte_us", combine_byte_us(results));
 }
 
 json_t *coll_report_json(const struct coll_results *results)

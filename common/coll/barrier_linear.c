@@ -2,7 +2,8 @@
  *
  *     round i-1: i -> 0,  round P-2+i: 0 -> i,  i = 1..P-1        2(P-1) T(0)
  *
- * What a group server does; for comparison. */
+ * What a group server does, with the fewest messages that there are.  Where o_s
+ * is known: all of a round at once, 2 (T(0) + (P-2) o_s). */
 #include "config.h"
 #include "common/coll/coll.h"
 
@@ -23,7 +24,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
     (void)self;
     (void)bytes;
     (void)segments;
-    return 2.0 * (ranks - 1) * nf_price_send_us(price, 0);
+    return 2 * nf_price_sequence_us(price, 0, ranks - 1);
 }
 
 const struct nf_coll_algorithm nf_coll_barrier_linear = {

@@ -4,6 +4,9 @@
  *                                    HD 2j + v       (2k+P-3) T(m/k)
  *                                    P = 2: j               k T(m/k)
  *
+ * In step, that is.  Ranks that are not: FD (P-1) T(m/k), and k-1 times what a
+ * segment takes of a rank that passes it on (nf_price_relay_us).
+ *
  * For long vectors: about one message time on full-duplex ports, two on
  * half-duplex ones, where a rank sends segment j before it receives j+1. */
 #include "config.h"
@@ -32,12 +35,14 @@ static double cost_us(const struct nf_coll_algorithm *self,
                       const struct nf_coll_price *price, uint32_t ranks,
                       double bytes, uint32_t segments)
 {
-    uint32_t period = find_period(self->ports, ranks);
+    double send_us = nf_price_send_us(price, bytes / segments);
 
     if (price->ports != self->ports)
         return INFINITY;
-    return (period * (segments - 1) + ranks - 1) *
-           nf_price_send_us(price, bytes / segments);
+    if (find_period(self->ports, ranks) == 2)
+        return (2 * (segments - 1) + ranks - 1) * send_us;
+    return (ranks - 1) * send_us +
+           (segments - 1) * nf_price_relay_us(price, bytes / segments);
 }
 
 const struct nf_coll_algorithm nf_coll_bcast_pipeline_hd = {

@@ -186,6 +186,9 @@ struct nf_coll_price {
     double combine_byte_us;
     double occupancy_us;      /**< o_s: how long a message keeps its sender, or
                                    whoever takes it, busy; 0: not known */
+    double share_us;          /**< of the processors that the members share: so
+                                   much of their time does each message take;
+                                   0: they have processors of their own */
     enum nf_coll_ports ports; /**< HALF or FULL */
 };
 /** T(bytes). */
@@ -200,6 +203,15 @@ double nf_price_stream_us(const struct nf_coll_price *price, double bytes,
  *  not, but what that saves is known with o_s only; else count T(m). */
 double nf_price_sequence_us(const struct nf_coll_price *price, double bytes,
                             uint32_t count);
+/** How long after a message another one of @p bytes is through a rank that
+ *  passes them on.  In step that is T(m).  But a start-up is mostly the way of
+ *  the message, and several are on it: with o_s known, what a message takes of
+ *  the rank, which takes it and sends it, and of its link: 2 o_s + T(m) - T(0),
+ *  if that is less. */
+double nf_price_relay_us(const struct nf_coll_price *price, double bytes);
+/** The least time for @p messages in all, which keep shared processors busy one
+ *  after the other; 0 if they are not shared. */
+double nf_price_crowd_us(const struct nf_coll_price *price, double messages);
 /** C(bytes). */
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes);
 

@@ -29,6 +29,21 @@ double nf_price_sequence_us(const struct nf_coll_price *price, double bytes,
     return count * nf_price_send_us(price, bytes);
 }
 
+double nf_price_relay_us(const struct nf_coll_price *price, double bytes)
+{
+    double send_us = nf_price_send_us(price, bytes);
+
+    if (price->occupancy_us <= 0)
+        return send_us;
+    return fmin(send_us, 2 * price->occupancy_us + send_us -
+                             nf_price_send_us(price, 0));
+}
+
+double nf_price_crowd_us(const struct nf_coll_price *price, double messages)
+{
+    return price->share_us * messages;
+}
+
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes)
 {
     return price->combine_byte_us * bytes;

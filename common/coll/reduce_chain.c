@@ -5,6 +5,9 @@
  *     FD (k+P-2) (T + C)(m/k), HD (2k+P-3) T(m/k) + (k+P-2) C(m/k);
  *     P = 2: k (T + C)(m/k)
  *
+ * In step, that is; else a segment follows another one as in the pipeline of
+ * the broadcast.
+ *
  * For long vectors, and with root = 0 for any operator. */
 #include "config.h"
 #include <math.h>
@@ -33,14 +36,17 @@ static double cost_us(const struct nf_coll_algorithm *self,
                       const struct nf_coll_price *price, uint32_t ranks,
                       double bytes, uint32_t segments)
 {
-    uint32_t period = find_period(self->ports, ranks);
+    double send_us = nf_price_send_us(price, bytes / segments);
+    double combine_us = nf_price_combine_us(price, bytes / segments);
 
     if (price->ports != self->ports)
         return INFINITY;
-    return (period * (segments - 1) + ranks - 1) *
-               nf_price_send_us(price, bytes / segments) +
-           (segments + ranks - 2) *
-               nf_price_combine_us(price, bytes / segments);
+    if (find_period(self->ports, ranks) == 2)
+        return (2 * (segments - 1) + ranks - 1) * send_us +
+               (segments + ranks - 2) * combine_us;
+    return (ranks - 1) * (send_us + combine_us) +
+           (segments - 1) *
+               (nf_price_relay_us(price, bytes / segments) + combine_us);
 }
 
 const struct nf_coll_algorithm nf_coll_reduce_chain_hd = {

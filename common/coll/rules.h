@@ -11,6 +11,7 @@
  *      date 2026-11-21T23:50:30Z
  *      delta 1.25
  *      occupancy_us 12
+ *      share_us 31.5                 only if it is not 0
  *      piece 0 176 0.105             from_bytes start_us byte_us
  *      combine double sum 0.001      type operation us a byte
  *      rule bcast any 8 12288 bcast.binomial 1

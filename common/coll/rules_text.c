@@ -93,6 +93,8 @@ static void put_model(struct writer *writer, const struct nf_model *model)
         put(writer, "date %s\n", model->date);
     put(writer, "delta %.9g\n", model->delta);
     put(writer, "occupancy_us %.9g\n", model->occupancy_us);
+    if (model->share_us > 0)
+        put(writer, "share_us %.9g\n", model->share_us);
     for (uint32_t i = 0; i < model->npieces; i++)
         put(writer, "piece %.9g %.9g %.9g\n", model->pieces[i].from_bytes,
             model->pieces[i].start_us, model->pieces[i].byte_us);
@@ -327,6 +329,8 @@ static bool read_line(struct reader *reader, char **words, size_t count)
         return copy_word(model->date, sizeof(model->date), words[1]);
     if (strcmp(words[0], "occupancy_us") == 0)
         return read_real(words[1], 0, &model->occupancy_us);
+    if (strcmp(words[0], "share_us") == 0)
+        return read_real(words[1], 0, &model->share_us);
     if (strcmp(words[0], "delta") == 0) {
         reader->has_delta = true;
         return nf_parse_real(words[1], 1, 2, &model->delta) == NF_OK;

@@ -53,9 +53,10 @@ static double cost_fd_us(const struct nf_coll_algorithm *self,
     double send_us = nf_price_send_us(price, bytes / k);
     double combine_us = nf_price_combine_us(price, bytes / k);
     bool both = price->ports == NF_PORTS_HALF && ranks > 2;
+    double next_us = both ? 2 * send_us : nf_price_relay_us(price, bytes / k);
 
     (void)self;
-    return (k - 1) * fmax(both ? 2 * send_us : send_us, combine_us) +
+    return (k - 1) * fmax(next_us, combine_us) +
            (ranks - 1) * (send_us + combine_us);
 }
 

@@ -17,6 +17,7 @@ struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
 {
     struct nf_coll_network network = {
         .price.occupancy_us = model->occupancy_us,
+        .price.share_us = model->share_us,
         .delta = model->delta,
     };
 

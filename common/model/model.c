@@ -168,5 +168,6 @@ void nf_model_worse(const struct nf_model *a, const struct nf_model *b,
     memcpy(result.pieces, pieces, count * sizeof(*pieces));
     result.delta = fmax(a->delta, b->delta);
     result.occupancy_us = fmax(a->occupancy_us, b->occupancy_us);
+    result.share_us = fmax(a->share_us, b->share_us);
     *worse = result;
 }

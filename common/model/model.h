@@ -46,6 +46,9 @@ struct nf_model {
     struct nf_model_piece pieces[NF_MODEL_PIECES_MAX];
     double delta;        /**< 1 (full duplex) to 2 (half duplex) */
     double occupancy_us; /**< o_s: how long a send keeps its sender busy */
+    double share_us; /**< of processors that members share: so much of their
+                          time does each message of a group take; 0: each has
+                          its own */
     uint32_t ncombines;
     struct nf_model_combine combines[NF_MODEL_COMBINES_MAX];
     enum nf_model_route route;
@@ -98,7 +101,7 @@ uint32_t nf_model_hosts_hash(const char *names, size_t stride, size_t count);
 
 /** The worse of two links, for groups that have both: at every size at least
  *  as slow as either.  Pieces of both that do not fit are joined.  Everything
- *  but the pieces, delta and occupancy is that of @p a. */
+ *  but the pieces, delta, occupancy and share is that of @p a. */
 void nf_model_worse(const struct nf_model *a, const struct nf_model *b,
                     struct nf_model *worse);
 #endif

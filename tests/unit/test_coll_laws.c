@@ -288,6 +288,62 @@ static void test_free_senders(void)
                            "bcast.circulant");
 }
 
+static double cost_of(const char *name, const struct nf_model *model,
+                      uint32_t ranks, double bytes, uint32_t segments)
+{
+    const struct nf_coll_network network =
+        nf_coll_network_of(model, NULL, NULL);
+
+    return nf_coll_cost_us(nf_coll_find(name), &network, ranks, bytes,
+                           segments);
+}
+
+/* Down a chain of five go 16 segments of 4 KiB: 454 us the first each hop, then
+ * 344 us of the link and twice o_s for each other one. */
+static void test_relays(void)
+{
+    struct nf_model model = { .npieces = 1,
+                              .pieces = { { 0, 110, 0.084 } },
+                              .delta = 1 };
+    const double send_us = 110 + 0.084 * 4096;
+
+    CU_ASSERT_DOUBLE_EQUAL(cost_of("bcast.pipeline.fd", &model, 5, 65536, 16),
+                           19 * send_us, 1e-6);
+    model.occupancy_us = 10;
+    CU_ASSERT_DOUBLE_EQUAL(cost_of("bcast.pipeline.fd", &model, 5, 65536, 16),
+                           4 * send_us + 15 * (20 + 0.084 * 4096), 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(cost_of("reduce.chain.fd", &model, 5, 65536, 16),
+                           4 * send_us + 15 * (20 + 0.084 * 4096), 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(cost_of("scan.pipeline.fd", &model, 5, 65536, 16),
+                           4 * send_us + 15 * (20 + 0.084 * 4096), 1e-6);
+    model.occupancy_us = 100; /* never worse than in step */
+    CU_ASSERT_DOUBLE_EQUAL(cost_of("bcast.pipeline.fd", &model, 5, 65536, 16),
+                           19 * send_us, 1e-6);
+}
+
+/* Members that share processors do better with few messages than with few
+ * rounds. */
+static void test_share(void)
+{
+    struct nf_model model = { .npieces = 1,
+                              .pieces = { { 0, 110, 0.084 } },
+                              .delta = 1,
+                              .occupancy_us = 10 };
+
+    CU_ASSERT_DOUBLE_EQUAL(cost_of("barrier.dissemination", &model, 8, 0, 1),
+                           330, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(cost_of("barrier.linear", &model, 8, 0, 1),
+                           2 * (110 + 6 * 10), 1e-6);
+    model.share_us = 40; /* of 24 messages */
+    CU_ASSERT_DOUBLE_EQUAL(cost_of("barrier.dissemination", &model, 8, 0, 1),
+                           960, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(
+        cost_of("allreduce.rec_doubling", &model, 8, 0, 1), 960, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(
+        cost_of("allreduce.rec_doubling", &model, 8, 1 << 20, 1),
+        3 * (110 + 0.084 * (1 << 20)), 1e-3);
+}
+
 int main(void)
 {
     CU_TestInfo laws[] = {
@@ -297,6 +353,8 @@ int main(void)
         { "small blocks of many ranks take a tree", test_occupancy },
         { "small messages of a free sender take a flat tree",
           test_free_senders },
+        { "segments follow one another through relays", test_relays },
+        { "shared processors count messages", test_share },
         { "which calls an algorithm serves", test_serves },
         { "vectors with fewer elements than blocks", test_short },
         CU_TEST_INFO_NULL,

@@ -18,6 +18,7 @@ static int set_up(void)
         .pieces = { { 0, 176, 0.105 }, { 8192, -20.5, 0.13 } },
         .delta = 1.25,
         .occupancy_us = 12,
+        .share_us = 31.5,
         .route = NF_MODEL_ROUTE_DIRECT,
         .encoding = NF_MODEL_ENCODING_XDR,
         .hosts_hash = 0x9e3779b9,
@@ -191,6 +192,7 @@ static const char *const text =
     "date 2026-11-21T23:50:30Z\n"
     "delta 1.25\n"
     "occupancy_us 12\n"
+    "share_us 31.5\n"
     "piece 0 176 0.105\n"
     "piece 8192 -20.5 0.13\n"
     "combine double sum 0.001\n"
@@ -331,7 +333,7 @@ static void test_wrong_lines(void)
         whole = sealed(joined);
         nf_coll_rules_init(&got);
         CU_ASSERT_EQUAL(read_text(whole, &got, &warning, &err), NF_ERR_INVAL);
-        CU_ASSERT_STRING_EQUAL(err.text, "line 17 is damaged");
+        CU_ASSERT_STRING_EQUAL(err.text, "line 18 is damaged");
         nf_coll_rules_fini(&got);
         free(whole);
     }
@@ -426,7 +428,7 @@ static void test_unknown(void)
     nf_coll_rules_init(&got);
     CU_ASSERT_EQUAL(read_text(whole, &got, &warning, &err), NF_OK);
     CU_ASSERT_STRING_EQUAL(
-        warning.text, "line 17: rule ignored: algorithm \"bcast.later\" is "
+        warning.text, "line 18: rule ignored: algorithm \"bcast.later\" is "
                       "not known (and 1 more)");
     CU_ASSERT_EQUAL(got.count, 5);
     CU_ASSERT_EQUAL(nf_coll_rules_write(&got, &again, &bytes, &err), NF_OK);

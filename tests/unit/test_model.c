@@ -236,6 +236,7 @@ static void test_worse(void)
                     { 60000, 5, 0.9 } },
         .delta = 1.1,
         .occupancy_us = 4,
+        .share_us = 30,
     };
     struct nf_model worse;
 
@@ -243,6 +244,7 @@ static void test_worse(void)
     CU_ASSERT_EQUAL(worse.npieces, 4);
     CU_ASSERT_EQUAL(worse.delta, 1.2);
     CU_ASSERT_EQUAL(worse.occupancy_us, 4);
+    CU_ASSERT_EQUAL(worse.share_us, 30);
     CU_ASSERT_EQUAL(worse.hosts_hash, 7);
     CU_ASSERT_EQUAL(worse.pieces[0].from_bytes, 0);
     for (double m = 0; m < 200000; m = m * 1.01 + 1) {
