@@ -159,7 +159,8 @@ struct nf_group_options {
  *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time, or it
  *          ended, which is known within a second: @p err names it
  *  @retval NF_ERR_INTERRUPTED  *options->stop became != 0, here or at another
- *          member
+ *          member: @p err names it.  One that was stopped before rank 0 came has
+ *          a second from then on to come again
  *  @retval NF_ERR_NOMEM
  *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_MISMATCH  a member ended, fell
  *          silent, or did something else while rank 0 handed out its table:

@@ -9,7 +9,8 @@
  *
  * Then each asks the members before it for direct routes (mesh_pvm_meet.c).
  * JOINs of attempts that were given up are harmless, since
- * only who answers CALL is waited for. */
+ * only who answers CALL is waited for.  A STOP may be as old, and its member come
+ * again: one that was there before member 0 is not heeded at once. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ enum {
     STOP, /* I do not come after all */
     /* How long a stop may stay unheard, and that a member has ended. */
     LOOK_US = 100000,
+    /* For who was stopped before member 0 began, to come again. */
+    AGAIN_US = 1000000,
     /* Word of a failure comes after the time is up. */
     GRACE_US = 500000,
     /* Members with which direct routes are asked for: a socket each. */
@@ -55,8 +58,10 @@ struct meeting {
     uint64_t nonce;
     struct guest {
         uint64_t attempt;
-        bool joined, here;
-    } * guests;                  /* [count], of member 0 */
+        bool joined, here, stopped;
+    } * guests;          /* [count], of member 0 */
+    int64_t forgiven_us; /* then who is still stopped does not come */
+    bool caught_up;      /* all that was there before has been heard */
     uint64_t said[NF_PVM_WORDS]; /* by START */
 };
 
@@ -117,6 +122,16 @@ static void hear_ends(struct meeting *m)
             }
 }
 
+static void hear_stops(struct meeting *m)
+{
+    m->caught_up = true;
+    for (uint32_t i = 0; i < m->count && m->guests != NULL; i++)
+        if (m->guests[i].stopped && nf_now_us() >= m->forgiven_us) {
+            m->guilty = i;
+            m->why = STOPPED;
+        }
+}
+
 /* Say something to a member.  That it may be gone is known by its silence. */
 static void say(struct meeting *m, uint32_t to, int kind, uint64_t attempt)
 {
@@ -147,8 +162,10 @@ static enum nf_status hear(struct meeting *m, uint32_t *from_p,
         /* what has been heard is done first: it is not said again */
         if (status != NF_OK && is_stopped(m))
             return NF_ERR_INTERRUPTED;
-        if (status == NF_WAIT)
+        if (status == NF_WAIT) {
             hear_ends(m);
+            hear_stops(m);
+        }
         if (status != NF_OK && (status != NF_WAIT || left_us <= 0 ||
                                 m->guilty < m->count))
             return status;
@@ -206,10 +223,12 @@ static enum nf_status gather(struct meeting *m, struct nf_error *err)
             return is_missing(m, m->guilty, m->why, err);
         if (status == NF_WAIT)
             return is_missing(m, first_missing(m, called), TOO_LATE, err);
-        if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt)
-            return is_missing(m, from, STOPPED, err);
+        if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt) {
+            m->guests[from] = (struct guest){ .stopped = true };
+            m->forgiven_us = nf_now_us() + (m->caught_up ? 0 : AGAIN_US);
+        }
         if (words[KIND] == JOIN) {
-            m->guests[from] = (struct guest){ words[ATTEMPT], true, false };
+            m->guests[from] = (struct guest){ words[ATTEMPT], .joined = true };
             if (called)
                 say(m, from, CALL, words[ATTEMPT]);
         } else if (words[KIND] == HERE && words[NONCE] == m->nonce &&

@@ -71,6 +71,41 @@ void play_interrupted(void)
     nf_mesh_close(mesh);
 }
 
+/* Task 1 is stopped while task 0 is elsewhere, and comes again, before task 0
+ * opens the same mesh or soon after. */
+void play_stopped_before(void)
+{
+    struct nf_mesh *mesh;
+
+    for (uint64_t id = 1; id <= 2; id++) {
+        if (me == 1) {
+            stop = 1;
+            expect_failure(id, NF_ERR_INTERRUPTED, "interrupted");
+            stop = 0;
+            tell(0);
+            if (id == 2)
+                usleep(STOP_AFTER_US);
+        } else {
+            await_word(1);
+            if (id == 1)
+                usleep(STOP_AFTER_US);
+        }
+        mesh = open_mesh(id);
+        meet(mesh, 1);
+        nf_mesh_close(mesh);
+    }
+    if (me == 1) { /* and if it does not come again */
+        stop = 1;
+        expect_failure(3, NF_ERR_INTERRUPTED, "interrupted");
+        tell(0);
+        await_word(0);
+    } else {
+        await_word(1);
+        expect_failure(3, NF_ERR_INTERRUPTED, "member 1 of 2, task");
+        tell(1);
+    }
+}
+
 /* A task that ends before it has come is not waited for, whoever it is. */
 void play_ended_early(void)
 {

@@ -50,6 +50,7 @@ void play_no_room(void);
 void play_turns(void);
 void play_turns_given_up(void);
 void play_interrupted(void);
+void play_stopped_before(void);
 void play_ended_early(void);
 void play_first_ended_early(void);
 void play_busy_death(void);
