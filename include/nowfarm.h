@@ -172,7 +172,8 @@ struct nf_app {
 
 /** How far a job is; see nf_options.progress. */
 struct nf_progress {
-    uint64_t units, done, failed;
+    uint64_t units, failed;
+    uint64_t done; /**< and collected, or kept by a slave for a gather */
     uint32_t slaves, slots; /**< alive now */
     int64_t elapsed_us;     /**< since the job's data began to flow */
 };

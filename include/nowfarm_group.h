@@ -51,7 +51,9 @@ struct nf_request;
 
 /** Element types.  Between machines of different data formats elements are
  *  converted; for that the type must be true.  Opaque bytes are not: use them
- *  for what has no byte order. */
+ *  for what has no byte order.  Formats are compared by PVM, which sees neither
+ *  alignment nor long double: NOWFARM_ENCODING=xdr converts all, see
+ *  nf_group(3). */
 enum nf_elem {
     NF_ELEM_BYTE, /**< moved, and combined bitwise; no arithmetic */
     NF_ELEM_INT8,
@@ -119,7 +121,8 @@ typedef void nf_operator_function(const void *in, void *inout, size_t count,
 struct nf_group_options {
     /** A call fails when nothing that it waits for has come for so long, not
      *  even a part of a message.  Default 60 s; < 0: never, only deaths end
-     *  it; more than a century is a century. */
+     *  it, but nf_group_open() waits 60 s for the others; more than a century
+     *  is a century. */
     int64_t timeout_us;
     /** != 0: choose algorithms by P and count only, not by measurements, and
      *  only those that keep the operands in the order of ranks. */
@@ -140,7 +143,8 @@ struct nf_group_options {
     const char *table_file;
     /** Becomes != 0, for example in a signal handler of yours: a call that waits
      *  for others then fails within about 0.1 s with NF_ERR_INTERRUPTED.  That
-     *  is nf_group_open(), which gives up for the others too, the blocking calls
+     *  is nf_group_open(), which gives up for the others too (who has opened it
+     *  already finds this member dead), the blocking calls
      *  and nf_request_wait(), after which the group is given up everywhere, and
      *  nf_group_shrink().  Each member's own matter; may be NULL.  The library
      *  installs no signal handlers, and a signal alone ends no call. */
@@ -159,7 +163,8 @@ struct nf_group_options {
  *  @retval NF_ERR_UNREACHABLE  no PVM, or a member did not come in time, or it
  *          ended, which is known within a second: @p err names it
  *  @retval NF_ERR_INTERRUPTED  *options->stop became != 0, here or at another
- *          member
+ *          member: @p err names it.  One that was stopped before rank 0 came has
+ *          a second from then on to come again
  *  @retval NF_ERR_NOMEM
  *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_MISMATCH  a member ended, fell
  *          silent, or did something else while rank 0 handed out its table:
@@ -176,8 +181,9 @@ enum nf_status nf_group_open_threads(uint32_t count,
                                      struct nf_group **groups_p,
                                      struct nf_error *err);
 
-/** Free it, and tell nobody: whoever still waits for this member finds it
- *  dead.  Requests that are under way are lost and freed with it; those that
+/** Free it: whoever still waits for this member finds it dead.  The last group
+ *  of PVM tasks of a process waits up to 1 s until the others have read that.
+ *  Not in a child that was forked from the member: see nf_group(3).  Requests that are under way are lost and freed with it; those that
  *  are done must have been waited for, or freed, before.  NULL is fine. */
 void nf_group_close(struct nf_group *group);
 
@@ -397,7 +403,9 @@ struct nf_call {
     const size_t *send_offsets; /**< likewise */
 };
 
-/** Begin @p call.  Buffers must stay until it is done.
+/** Begin @p call, and send what can go at once: of a long message no more than
+ *  64 to 512 KiB to a task; the rest leaves in later calls on the group, see
+ *  nf_group(3).  Buffers must stay until it is done.
  *  @param request_p  to be handed to nf_request_wait or nf_request_free
  *  @retval as for blocking calls */
 enum nf_status nf_group_start(struct nf_group *group,

@@ -199,7 +199,7 @@ void nf_members_tell_progress(struct engine *e, int64_t now_us)
 
     if (e->farm != NULL) {
         nf_farm_get_stats(e->farm, &stats);
-        p.done = stats.done;
+        p.done = stats.done - e->uncollected_units;
         p.failed = stats.given_up;
     }
     e->progress_us = now_us;

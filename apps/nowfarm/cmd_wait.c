@@ -3,6 +3,7 @@
 #include "apps/nowfarm/commands_jobs.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/client.h"
 #include "common/base/units.h"
@@ -20,7 +21,11 @@ static void say_why(const struct nf_client *client, const json_t *job)
     const char *state = json_string_value(json_object_get(job, "state"));
     const char *note = json_string_value(json_object_get(job, "note"));
 
-    if (note == NULL || note[0] == '\0')
+    if (state != NULL && strcmp(state, "cancelled") == 0)
+        note = "nowfarm cancel ended it";
+    else if (state != NULL && strcmp(state, "interrupted") == 0)
+        note = "a signal ended it";
+    else if (note == NULL || note[0] == '\0')
         note = "it left no word (see: nowfarm result --log)";
     nf_client_fail(client, 0, "job %llu %s: %s",
                    (unsigned long long)client->job,

@@ -5,14 +5,20 @@
 #include "common/group/exec_data.h"
 
 /* What the two calls disagree in, or NULL. */
-static const char *difference(const struct nf_head *a, const struct nf_head *b)
+static const char *difference(const struct nf_exec *exec,
+                              const struct nf_head *a)
 {
+    const struct nf_head *b = &exec->head;
+
     if (a->op != b->op)
         return "operation";
     if (a->root != b->root)
         return "root";
-    if (a->code != b->code)
+    if (((a->code ^ b->code) & ~NF_HEAD_SIZE_MASK) != 0)
         return "type or operator";
+    if (a->code != b->code)
+        return exec->packing != NULL ? "packed_bytes of the type"
+                                     : "size of the type";
     if (a->table != b->table)
         return "table of algorithms";
     if (a->flags != b->flags)
@@ -43,6 +49,12 @@ static enum nf_status take_list(struct nf_exec *exec, uint32_t self,
     return NF_OK;
 }
 
+/* Why a payload is not whole though the calls are alike. */
+static const char *other_length(const struct nf_exec *exec)
+{
+    return exec->call.layout.varies ? "count" : "size of the type";
+}
+
 /* @return whether the payload is as long as that of step @p self must be */
 static bool is_whole(const struct nf_exec *exec, uint32_t self,
                      const struct nf_head *head, const struct nf_blob *payload)
@@ -60,7 +72,7 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                             const struct nf_head *head, struct nf_blob *payload,
                             struct nf_error *err)
 {
-    const char *what = difference(head, &exec->head);
+    const char *what = difference(exec, head);
     bool is_list = (head->segment & NF_HEAD_SIZES) != 0;
     bool is_packed = (head->segment & NF_HEAD_PACKED) != 0;
     uint32_t self = NF_PLAN_NONE;
@@ -78,9 +90,10 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
             return NF_OK;
         what = "count";
     }
-    if (what == NULL &&
-        (awaits_list(exec, self) || !is_whole(exec, self, head, payload)))
+    if (what == NULL && awaits_list(exec, self))
         what = "count";
+    if (what == NULL && !is_whole(exec, self, head, payload))
+        what = other_length(exec);
     if (what != NULL) {
         nf_blob_unref(payload);
         return nf_fail(err, NF_ERR_MISMATCH,

@@ -438,6 +438,17 @@ static uint16_t digest(const struct nf_group *group,
     return (uint16_t)(hash >> 48);
 }
 
+/* Members that define a type differently are told so.  Sizes below 256 differ. */
+static uint32_t size_digest(const struct nf_group *group, int type)
+{
+    uint32_t bytes = (uint32_t)nf_elem_equal_bytes(&group->codes, type);
+
+    if (type < NF_ELEM_USER)
+        return 0;
+    bytes ^= bytes >> 16;
+    return ((bytes ^ bytes >> 8) << 8) & NF_HEAD_SIZE_MASK;
+}
+
 static struct nf_head head_of(const struct nf_group *group,
                               const struct nf_exec_call *call,
                               const struct nf_coll_choice *choice,
@@ -454,7 +465,7 @@ static struct nf_head head_of(const struct nf_group *group,
         .epoch = group->epoch,
         .table = group->has_rules ? group->rules.id : 0,
         .root = root,
-        .code = (uint32_t)call->type |
+        .code = (uint32_t)call->type | size_digest(group, call->type) |
                 (call->op < 0 ? 0xffff0000u : (uint32_t)call->op << 16),
     };
 }

@@ -22,6 +22,9 @@ enum {
 /** Set in segment: the elements are packed, as their type says. */
 #define NF_HEAD_PACKED (UINT32_C(1) << 30)
 
+/** Of a code: a digest of how long an element of a type of the user's is. */
+#define NF_HEAD_SIZE_MASK UINT32_C(0xff00)
+
 /** Data of one step of a call.  All but step, segment and bytes must be equal
  *  in all members. */
 struct nf_head {
@@ -32,7 +35,7 @@ struct nf_head {
     uint32_t epoch;    /**< number of the call on this group */
     uint32_t table;    /**< id of the table that algorithms are chosen by */
     uint32_t root, step, segment;
-    uint32_t code;  /**< type, and operator << 16 */
+    uint32_t code;  /**< type, NF_HEAD_SIZE_MASK, and operator << 16 */
     uint64_t bytes; /**< of this payload */
 };
 void nf_head_encode(const struct nf_head *head, uint8_t to[NF_HEAD_BYTES]);

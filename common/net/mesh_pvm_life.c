@@ -1,11 +1,13 @@
-/* The life of a mesh of PVM tasks: how it is made, how subsets of it are, and
- * how it says goodbye. */
+/* The life of a mesh of PVM tasks: how it is made, how subsets of it are, where
+ * it is, and how it says goodbye. */
 #include "config.h"
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/model/model.h"
 #include "common/net/mesh_pvm.h"
 #include "common/net/net.h"
 #include "common/net/net_pvm.h"
@@ -85,6 +87,31 @@ void nf_mesh_pvm_free(struct mesh_pvm *p)
     nf_free(p->members);
     nf_free(p->touched);
     nf_free(p);
+}
+
+void nf_mesh_pvm_place(const struct nf_mesh *mesh,
+                       struct nf_mesh_place *place_p)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+    char(*names)[64] = nf_calloc(p->base.ranks, sizeof(*names));
+    struct nf_pvm_host *hosts = NULL;
+    size_t count = 0;
+
+    *place_p = (struct nf_mesh_place){ .direct = p->routes };
+    if (names == NULL || nf_pvm_hosts(&hosts, &count) != NF_OK)
+        count = 0;
+    for (uint32_t i = 0; i < p->base.ranks && count > 0; i++) {
+        place_p->converts = place_p->converts || p->members[i].convert;
+        place_p->direct = place_p->direct && !p->members[i].detour;
+        for (size_t h = 0; h < count; h++)
+            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
+                memcpy(names[i], hosts[h].name, sizeof(names[i]));
+    }
+    if (count > 0)
+        place_p->hosts_hash =
+            nf_model_hosts_hash(names[0], sizeof(names[0]), p->base.ranks);
+    nf_free(hosts);
+    nf_free(names);
 }
 
 static void say_bye(struct mesh_pvm *p, uint32_t member)

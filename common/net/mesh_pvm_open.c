@@ -9,7 +9,10 @@
  *
  * Then each asks the members before it for direct routes (mesh_pvm_meet.c).
  * JOINs of attempts that were given up are harmless, since
- * only who answers CALL is waited for. */
+ * only who answers CALL is waited for.  A STOP may be as old, and its member come
+ * again: one that was there before member 0 is not heeded at once.
+ *
+ * Who is stopped while routes are opened says STOP to all, and goodbye. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +20,6 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/model/model.h"
 #include "common/net/mesh_pvm.h"
 
 enum {
@@ -29,8 +31,12 @@ enum {
     STOP, /* I do not come after all */
     /* How long a stop may stay unheard, and that a member has ended. */
     LOOK_US = 100000,
+    /* For who was stopped before member 0 began, to come again. */
+    AGAIN_US = 1000000,
     /* Word of a failure comes after the time is up. */
     GRACE_US = 500000,
+    /* By a tag of its own: a JOIN for the next meeting must stay. */
+    STOP_TAG = 1 << 24,
 };
 /* So long that nothing that is added makes it overflow. */
 #define FOR_EVER_US (INT64_MAX / 2)
@@ -53,8 +59,10 @@ struct meeting {
     uint64_t nonce;
     struct guest {
         uint64_t attempt;
-        bool joined, here;
-    } * guests;                  /* [count], of member 0 */
+        bool joined, here, stopped;
+    } * guests;          /* [count], of member 0 */
+    int64_t forgiven_us; /* then who is still stopped does not come */
+    bool caught_up;      /* all that was there before has been heard */
     uint64_t said[NF_PVM_WORDS]; /* by START */
 };
 
@@ -115,6 +123,16 @@ static void hear_ends(struct meeting *m)
             }
 }
 
+static void hear_stops(struct meeting *m)
+{
+    m->caught_up = true;
+    for (uint32_t i = 0; i < m->count && m->guests != NULL; i++)
+        if (m->guests[i].stopped && nf_now_us() >= m->forgiven_us) {
+            m->guilty = i;
+            m->why = STOPPED;
+        }
+}
+
 /* Say something to a member.  That it may be gone is known by its silence. */
 static void say(struct meeting *m, uint32_t to, int kind, uint64_t attempt)
 {
@@ -145,8 +163,10 @@ static enum nf_status hear(struct meeting *m, uint32_t *from_p,
         /* what has been heard is done first: it is not said again */
         if (status != NF_OK && is_stopped(m))
             return NF_ERR_INTERRUPTED;
-        if (status == NF_WAIT)
+        if (status == NF_WAIT) {
             hear_ends(m);
+            hear_stops(m);
+        }
         if (status != NF_OK && (status != NF_WAIT || left_us <= 0 ||
                                 m->guilty < m->count))
             return status;
@@ -204,10 +224,12 @@ static enum nf_status gather(struct meeting *m, struct nf_error *err)
             return is_missing(m, m->guilty, m->why, err);
         if (status == NF_WAIT)
             return is_missing(m, first_missing(m, called), TOO_LATE, err);
-        if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt)
-            return is_missing(m, from, STOPPED, err);
+        if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt) {
+            m->guests[from] = (struct guest){ .stopped = true };
+            m->forgiven_us = nf_now_us() + (m->caught_up ? 0 : AGAIN_US);
+        }
         if (words[KIND] == JOIN) {
-            m->guests[from] = (struct guest){ words[ATTEMPT], true, false };
+            m->guests[from] = (struct guest){ words[ATTEMPT], .joined = true };
             if (called)
                 say(m, from, CALL, words[ATTEMPT]);
         } else if (words[KIND] == HERE && words[NONCE] == m->nonce &&
@@ -238,6 +260,7 @@ static enum nf_status host_meeting(struct meeting *m, struct nf_error *err)
         if (m->guests[i].joined)
             say(m, i, status == NF_OK ? START : FAIL, m->guests[i].attempt);
     nf_free(m->guests);
+    m->guests = NULL;
     return status;
 }
 
@@ -313,10 +336,39 @@ static bool is_awaited(const struct mesh_pvm *p)
     return false;
 }
 
+static void stop_all(struct meeting *m)
+{
+    struct nf_pvm_guard guard;
+
+    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
+    for (uint32_t i = 0; i < m->count; i++)
+        if (i != m->rank)
+            say(m, i, STOP, m->said[COOKIE]);
+    nf_pvm_return(&guard);
+}
+
+/* Has a member given up since the meeting?  It says so before its goodbye. */
+static bool others_stop(const struct meeting *m, uint32_t *who_p)
+{
+    struct meeting now = *m;
+    uint64_t words[NF_PVM_WORDS] = { 0 };
+    struct nf_pvm_guard guard;
+    bool found = false;
+
+    now.until_us = 0;
+    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
+    while (!found && hear(&now, who_p, words) == NF_OK)
+        found = words[KIND] == STOP && words[ATTEMPT] == m->said[COOKIE];
+    nf_pvm_return(&guard);
+    return found;
+}
+
 /* @param m  until all have met; NULL: until nobody waits for us */
 static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us,
                                  struct meeting *m, struct nf_error *err)
 {
+    uint32_t who = 0;
+
     while (m != NULL ? first_unmet(p) < p->base.ranks : is_awaited(p)) {
         enum nf_status status = nf_mesh_pvm_move(p);
 
@@ -326,8 +378,12 @@ static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us,
             return nf_fail(err, p->failed, "out of memory");
         if (status != NF_WAIT)
             continue;
-        if (m != NULL && is_stopped(m))
+        if (m != NULL && is_stopped(m)) {
+            stop_all(m);
             return is_missing(m, m->rank, STOPPED, err);
+        }
+        if (m != NULL && others_stop(m, &who))
+            return is_missing(m, who, STOPPED, err);
         if (nf_now_us() >= until_us)
             return NF_WAIT;
         (void)nf_mesh_pvm_sleep(10000);
@@ -339,7 +395,10 @@ static enum nf_status await_all(struct mesh_pvm *p, struct meeting *m,
                                 struct nf_error *err)
 {
     enum nf_status status = pump_until(p, m->until_us, m, err);
+    uint32_t who = 0;
 
+    if (status == NF_OK && others_stop(m, &who))
+        return is_missing(m, who, STOPPED, err);
     if (status != NF_WAIT)
         return status;
     status = is_missing(m, first_unmet(p), TOO_LATE, err);
@@ -367,31 +426,6 @@ static void compare_formats(struct mesh_pvm *p)
                 p->members[i].convert = hosts[h].format != mine;
     }
     nf_free(hosts);
-}
-
-void nf_mesh_pvm_place(const struct nf_mesh *mesh,
-                       struct nf_mesh_place *place_p)
-{
-    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
-    char(*names)[64] = nf_calloc(p->base.ranks, sizeof(*names));
-    struct nf_pvm_host *hosts = NULL;
-    size_t count = 0;
-
-    *place_p = (struct nf_mesh_place){ .direct = p->routes };
-    if (names == NULL || nf_pvm_hosts(&hosts, &count) != NF_OK)
-        count = 0;
-    for (uint32_t i = 0; i < p->base.ranks && count > 0; i++) {
-        place_p->converts = place_p->converts || p->members[i].convert;
-        place_p->direct = place_p->direct && !p->members[i].detour;
-        for (size_t h = 0; h < count; h++)
-            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
-                memcpy(names[i], hosts[h].name, sizeof(names[i]));
-    }
-    if (count > 0)
-        place_p->hosts_hash =
-            nf_model_hosts_hash(names[0], sizeof(names[0]), p->base.ranks);
-    nf_free(hosts);
-    nf_free(names);
 }
 
 /* ----------------------------------------------------------------- open */
@@ -458,6 +492,7 @@ static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
         return status;
     m->until_us = nf_now_us() > m->until_us - GRACE_US ? nf_now_us() + GRACE_US
                                                        : m->until_us;
+    m->tag |= STOP_TAG;
     status = await_all(p, m, err);
     for (uint32_t i = 0; i < m->count && status == NF_OK; i++)
         nf_link_set_window(&p->members[i].link, nf_pvm_window_bytes());

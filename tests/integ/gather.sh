@@ -255,16 +255,17 @@ cpu_ms() { # of the processes $*
     echo $sum
 }
 pid_of() { sed -n "s/.*info: slave $1 (.*is there, pid //p" "$work/err"; }
-export NOWFARM_COLL=bcast.pipeline.fd:k=64 NOWFARM_LOG=info
+export NOWFARM_COLL=bcast.pipeline.fd:k=64 NOWFARM_LOG=debug
 begin run synth --units 2000 --cost 10ms --shared 31MiB --slaves 6 --slots 1 \
     --verify --json
 check "there is a broadcast" wait_until 10 says 'shared data to 6 slaves by'
-kill -STOP "$(pid_of 4)" # the one before the last
-sleep 0.5
+kill -STOP "$(pid_of 4)" # the one before the last; slave 3 can't get rid of it all
+check "given up while some have all: three have" wait_until 20 had_leases 3 1
 kill -9 "$(pid_of 4)"
 check "given up while some have all: it failed" \
     wait_until 10 says 'has no shared data yet'
-sleep 0.5
+three_are_over() { [ "$(grep -c 'group 1 is over' "$work/err")" -ge 3 ]; }
+check "given up while some have all: they leave" wait_until 10 three_are_over
 mapfile -t having < <(pid_of 0; pid_of 1; pid_of 2; pid_of 3)
 before=$(cpu_ms "${having[@]}")
 sleep 1

@@ -81,6 +81,9 @@ run cancel "$behind"
 same "cancel: of a queued job" "$rc" 0
 run wait "$behind"
 same "cancel: wait for the queued job" "$rc" 130
+same "cancel: one line of the queued job" "$(err_lines)" 1
+check "cancel: it says that it was cancelled" \
+    err_says "job $behind cancelled: nowfarm cancel ended it"
 check "cancel: the queued job never began" never_started "$behind"
 runner=$(runner_of "$job")
 sent=$(now_ms)
@@ -89,6 +92,7 @@ same "cancel: exit status" "$rc" 0
 check "cancel: slaves are gone" wait_until 5 no_slaves
 at_most "cancel: that took" $(($(now_ms) - sent)) $((5000 * slow)) ms
 ends_with "cancel" 130
+check "cancel: wait says so" err_says "job $job cancelled: nowfarm cancel"
 same "cancel: state" "$(job_field "$job" state)" cancelled
 check "cancel: its runner is gone" is_gone "$runner"
 same "cancel: no half output" "$(ls -A elsewhere)" ""

@@ -23,7 +23,7 @@ static const size_t element_bytes[TYPES] = {
     [NF_ELEM_LOC_FLOAT64] = 16,
 };
 
-/* ---- values that are small enough to be exact in every type ---- */
+/* ---- values that are exact in every type; whole ones wrap around ---- */
 
 /* Real and imaginary part, or a value and its index. */
 struct value {
@@ -51,11 +51,23 @@ static bool is_float(int type)
     return type == NF_ELEM_FLOAT32 || type == NF_ELEM_FLOAT64;
 }
 
+/* Unsigned, on both sides of where the sign would be, as signed ones are of 0:
+ * neither can be taken for the other. */
+static int64_t number_of(int type, uint32_t k)
+{
+    uint64_t border = UINT64_C(1) << (8 * element_bytes[type] - 1);
+    const uint64_t numbers[] = { border, 0, 1, border - 1 };
+
+    return (int64_t)numbers[k];
+}
+
 static struct value value_of(int type, uint32_t rank, size_t i)
 {
-    int64_t low = is_unsigned(type) ? 0 : -2;
-    struct value value = { low + (int64_t)((rank * 3 + i * 2 + i / 5) % 4), 0 };
+    uint32_t k = (uint32_t)((rank * 3 + i * 2 + i / 5) % 4);
+    struct value value = { (int64_t)k - 2, 0 };
 
+    if (is_unsigned(type))
+        value.first = number_of(type, k);
     if (is_complex(type))
         value.second = (int64_t)((rank + i) % 3) - 1;
     if (is_located(type))
@@ -145,17 +157,19 @@ static bool fits(int type, int op)
     return !is_float(type) || arithmetic || logical || order;
 }
 
-static int64_t combine_numbers(int op, int64_t x, int64_t y)
+static int64_t combine_numbers(int type, int op, int64_t x, int64_t y)
 {
+    bool less = is_unsigned(type) ? (uint64_t)x < (uint64_t)y : x < y;
+
     switch ((enum nf_operator)op) {
     case NF_SUM:
-        return x + y;
+        return (int64_t)((uint64_t)x + (uint64_t)y);
     case NF_PROD:
-        return x * y;
+        return (int64_t)((uint64_t)x * (uint64_t)y);
     case NF_MIN:
-        return x < y ? x : y;
+        return less ? x : y;
     case NF_MAX:
-        return x > y ? x : y;
+        return less ? y : x;
     case NF_BAND:
         return x & y;
     case NF_BOR:
@@ -185,7 +199,7 @@ static struct value combine(int type, int op, struct value x, struct value y)
         z.second = x.first * y.second + x.second * y.first;
         return z;
     }
-    z.first = combine_numbers(op, x.first, y.first);
+    z.first = combine_numbers(type, op, x.first, y.first);
     z.second = is_complex(type) ? x.second + y.second : 0;
     return z;
 }

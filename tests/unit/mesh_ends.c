@@ -71,6 +71,72 @@ void play_interrupted(void)
     nf_mesh_close(mesh);
 }
 
+/* All have come, and wait for task 3 to open its routes: it never does. */
+void play_interrupted_routes(void)
+{
+    struct sigaction action = { .sa_handler = on_alarm,
+                                .sa_flags = SA_RESTART };
+    struct itimerval once = { .it_value = { .tv_usec = STOP_AFTER_US } };
+
+    sigaction(SIGALRM, &action, NULL);
+    for (uint32_t who = 0; who < 3; who++) {
+        char text[64];
+
+        stop = 0;
+        snprintf(text, sizeof(text), "member %u of 4, task t%x, was", who,
+                 (unsigned)tids[who]);
+        if (me == 3) {
+            say_here_and_no_more(who + 1);
+            for (uint32_t i = 0; i < 3; i++)
+                await_word(i);
+            for (uint32_t i = 0; i < 3; i++)
+                tell(i);
+            continue;
+        }
+        if (who == me)
+            setitimer(ITIMER_REAL, &once, NULL);
+        expect_failure(who + 1, NF_ERR_INTERRUPTED,
+                       who == me ? "interrupted" : text);
+        tell(3);
+        await_word(3);
+    }
+}
+
+/* Task 1 is stopped while task 0 is elsewhere, and comes again, before task 0
+ * opens the same mesh or soon after. */
+void play_stopped_before(void)
+{
+    struct nf_mesh *mesh;
+
+    for (uint64_t id = 1; id <= 2; id++) {
+        if (me == 1) {
+            stop = 1;
+            expect_failure(id, NF_ERR_INTERRUPTED, "interrupted");
+            stop = 0;
+            tell(0);
+            if (id == 2)
+                usleep(STOP_AFTER_US);
+        } else {
+            await_word(1);
+            if (id == 1)
+                usleep(STOP_AFTER_US);
+        }
+        mesh = open_mesh(id);
+        meet(mesh, 1);
+        nf_mesh_close(mesh);
+    }
+    if (me == 1) { /* and if it does not come again */
+        stop = 1;
+        expect_failure(3, NF_ERR_INTERRUPTED, "interrupted");
+        tell(0);
+        await_word(0);
+    } else {
+        await_word(1);
+        expect_failure(3, NF_ERR_INTERRUPTED, "member 1 of 2, task");
+        tell(1);
+    }
+}
+
 /* A task that ends before it has come is not waited for, whoever it is. */
 void play_ended_early(void)
 {

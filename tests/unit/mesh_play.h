@@ -29,6 +29,8 @@ void tell(uint32_t to);
 void await_word(uint32_t from);
 /** Until a task that is about to stop has: a SIGCONT before it would be lost. */
 void await_stop(pid_t pid);
+/** Come to the meeting of this id, and do not open routes. */
+void say_here_and_no_more(uint64_t id);
 
 /* Scenes of other files. */
 void play_several_stopped(void);
@@ -50,6 +52,8 @@ void play_no_room(void);
 void play_turns(void);
 void play_turns_given_up(void);
 void play_interrupted(void);
+void play_interrupted_routes(void);
+void play_stopped_before(void);
 void play_ended_early(void);
 void play_first_ended_early(void);
 void play_busy_death(void);

@@ -564,6 +564,8 @@ const struct scene mesh_scenes[] = {
     { "turns", play_turns },
     { "turns-given-up", play_turns_given_up },
     { "interrupted", play_interrupted },
+    { "stopped-before", play_stopped_before },
+    { "interrupted-routes", play_interrupted_routes },
     { "ended-early", play_ended_early },
     { "first-ended-early", play_first_ended_early },
     { "busy-death", play_busy_death },

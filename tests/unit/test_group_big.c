@@ -2,6 +2,7 @@
  * Skipped where memory is short. */
 #include "config.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,10 @@ static bool is_filled(const uint64_t *words)
     return true;
 }
 
-/* Structures of 8 bytes, which need as many packed. */
+static _Atomic size_t flipped; /* elements */
+
+/* Structures of 8 bytes, which need as many packed.  Twice is as never, so it
+ * counts. */
 static int flip(const void *from_, size_t count, void *to_, void *user)
 {
     const uint64_t *from = from_;
@@ -53,6 +57,7 @@ static int flip(const void *from_, size_t count, void *to_, void *user)
     (void)user;
     for (size_t i = 0; i < count; i++)
         to[i] = ~from[i];
+    flipped += count;
     return 0;
 }
 
@@ -93,6 +98,7 @@ static void run(void)
     pthread_t threads[2];
     struct nf_error err;
 
+    flipped = 0;
     CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(2, &options, groups, &err),
                           NF_OK);
     for (int i = 0; i < 2; i++)
@@ -103,6 +109,8 @@ static void run(void)
         pthread_join(threads[i], &bad);
         CU_ASSERT_PTR_NULL(bad);
     }
+    /* both calls: once where they leave, once where they arrive */
+    CU_ASSERT_EQUAL(flipped, packs ? 4 * (BIG_BYTES / 8) : 0);
 }
 
 static void more_than_2_gib_arrive(void)

@@ -270,7 +270,8 @@ static void types_that_differ_are_an_error(void)
         CU_ASSERT_EQUAL(play(&sim, round), 0);
         CU_ASSERT_EQUAL(sim.statuses[1], NF_ERR_MISMATCH);
         CU_ASSERT_PTR_NOT_NULL(strstr(nf_group_error(sim.groups[1])->text,
-                                      other == 0 ? "type" : "count"));
+                                      other == 0 ? "same size of the type"
+                                                 : "same packed_bytes"));
         for (uint32_t r = 0; r < 2; r++)
             round_fini(&round[r]);
         sim_close(&sim);

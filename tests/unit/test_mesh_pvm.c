@@ -178,6 +178,16 @@ static void test_interrupted(void)
     run("interrupted", 3, -1);
 }
 
+static void test_interrupted_routes(void)
+{
+    run("interrupted-routes", 4, -1);
+}
+
+static void test_stopped_before(void)
+{
+    run("stopped-before", 2, -1);
+}
+
 static void test_ended_early(void)
 {
     run("ended-early", 3, 2);
@@ -239,6 +249,8 @@ static CU_TestInfo tests[] = {
     { "a paused member, and what is urgent", test_pause },
     { "a paused member that ends", test_pause_death },
     { "a stop ends the opening of a mesh, for all", test_interrupted },
+    { "also when all have come and open routes", test_interrupted_routes },
+    { "who was stopped may come again", test_stopped_before },
     { "nobody waits for a member that ends before it comes", test_ended_early },
     { "nor for the first one", test_first_ended_early },
     { "a death is told in unbroken traffic, behind what was said",

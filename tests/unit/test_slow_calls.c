@@ -29,6 +29,7 @@ struct tally {
     unsigned lost_at;  /* call of collect() before a slave was lost */
     unsigned told_at;  /* ... before progress was last told */
     unsigned most_untold;
+    uint64_t told_done; /* the last progress */
 };
 
 static struct tally *noticing;
@@ -44,7 +45,7 @@ static void notice(void *user, const char *line)
 static void progress(void *user, const struct nf_progress *p)
 {
     (void)user;
-    (void)p;
+    noticing->told_done = p->done;
     if (noticing->collects - noticing->told_at > noticing->most_untold)
         noticing->most_untold = noticing->collects - noticing->told_at;
     noticing->told_at = noticing->collects;
@@ -179,6 +180,7 @@ static void test_stop(void)
     CU_ASSERT_EQUAL(run("gss", 64, &tally, &report), NF_ERR_INTERRUPTED);
     CU_ASSERT_EQUAL(tally.collects, 3);
     CU_ASSERT_EQUAL(report.done_units, 3);
+    CU_ASSERT_EQUAL(tally.told_done, 3);
 }
 
 /* The master has little time to listen, but has: the dead are noticed. */
