@@ -194,6 +194,29 @@ static bool take_all(struct run *run, uint32_t r)
     return true;
 }
 
+/* Messages with blocks that have to go on are at most twice as large as these,
+ * and the executor's books say so. */
+static bool holds_little(const struct nf_exec *exec)
+{
+    uint64_t kept = 0, resting = 0, said = 0;
+    bool *seen = calloc(exec->plan->nsteps + 1, sizeof(*seen));
+
+    for (uint32_t i = 0; i < exec->plan->items; i++) {
+        const struct nf_exec_item *item = &exec->items[i];
+
+        if (item->owner == NULL)
+            continue;
+        resting += exec->call.layout.elements * exec->elem_bytes;
+        if (!seen[item->came])
+            kept += item->owner->bytes;
+        seen[item->came] = true;
+    }
+    free(seen);
+    for (uint32_t i = 0; i < exec->plan->nsteps; i++)
+        said += exec->kept[i];
+    return kept <= 2 * resting && kept == said;
+}
+
 /* @return whether all are done in the end */
 static bool finish(struct run *run)
 {
@@ -214,7 +237,8 @@ static bool finish(struct run *run)
             if (!take_all(run, r))
                 return false;
             status = nf_exec_run(&run->execs[r]);
-            if (status < 0)
+            if (status < 0 || (run->algorithm->op == NF_COLL_ALLTOALL &&
+                               !holds_little(&run->execs[r])))
                 return false;
             if (status == NF_OK) {
                 run->done[r] = true;
