@@ -338,8 +338,8 @@ enum nf_status nf_scatterv(struct nf_group *group, const void *send,
  *  may wait.  And 56 bytes for each of the P^2 pairs. */
 enum nf_status nf_alltoall(struct nf_group *group, const void *send, void *recv,
                            size_t count, int type);
-/** The same with different counts, which may be 0; by pairs, unless another
- *  algorithm is asked for.
+/** The same with different counts, which may be 0; by
+ *  alltoall.burst, unless another algorithm is asked for.
  *  @param send_counts, send_offsets  [P] of the blocks for each rank: elements,
  *  and where they begin in send (NULL: one behind the other); in place: not
  *  used, the blocks lie in recv as those that come

@@ -51,7 +51,7 @@ static struct nf_coll_network network_for(const struct nf_model *model,
 static const char *for_unknown_sizes(enum nf_coll_op op)
 {
     if (op == NF_COLL_ALLTOALL)
-        return "alltoall.pairwise_shift";
+        return "alltoall.burst";
     return op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
 }
 

@@ -1,6 +1,8 @@
 /* Steps of one rank and what they wait for: each step for the one before it on
  * each of its items.  That is stronger than needed only where a message is sent
- * twice, and sending takes no time here. */
+ * twice, and sending takes no time here.  And if the algorithm keeps pace, what
+ * is sent for what comes so many rounds before: as in lock step each waits for
+ * rounds that are over, nobody waits in a circle. */
 #include "config.h"
 #include "common/group/plan.h"
 #include <stdlib.h>
@@ -97,7 +99,19 @@ struct turns {
     uint32_t *value; /* [items] one that wrote the value */
 };
 
-/* One item of a step: counts, or if fill collects, what waits. */
+/* A step waits for an earlier one: count it, or if fill write it down. */
+static void link_step(struct nf_plan *plan, uint32_t before, uint32_t self,
+                      bool fill)
+{
+    struct nf_plan_step *previous = &plan->steps[before];
+
+    if (fill) {
+        plan->next[previous->first_next + previous->nnext] = self;
+        plan->steps[self].waits++;
+    }
+    previous->nnext++;
+}
+
 static void visit_item(struct nf_plan *plan, struct turns *turns, uint32_t self,
                        uint32_t item, bool fill)
 {
@@ -105,20 +119,40 @@ static void visit_item(struct nf_plan *plan, struct turns *turns, uint32_t self,
     uint32_t before = turns->step[item];
 
     turns->step[item] = self;
-    if (before != NF_PLAN_NONE && before != self) {
-        struct nf_plan_step *previous = &plan->steps[before];
-
-        if (fill) {
-            plan->next[previous->first_next + previous->nnext] = self;
-            step->waits++;
-        }
-        previous->nnext++;
-    }
+    if (before != NF_PLAN_NONE && before != self)
+        link_step(plan, before, self, fill);
     if (step->sends)
         return;
     if (turns->value[item] != NF_PLAN_NONE)
         plan->steps[turns->value[item]].last = false;
     turns->value[item] = self;
+}
+
+/* What is sent in a round waits for what comes up to rounds_ahead before: for
+ * that which the round before did not wait for, and for that round. */
+static void keep_pace(struct nf_plan *plan, bool fill)
+{
+    uint32_t ahead = plan->algorithm->rounds_ahead;
+    uint32_t first = NF_PLAN_NONE, last_first = NF_PLAN_NONE;
+    uint32_t from = 0, to = 0;
+
+    for (uint32_t i = 0; ahead > 0 && i < plan->nsteps; i++) {
+        if (!plan->steps[i].sends)
+            continue;
+        if (first == NF_PLAN_NONE ||
+            plan->steps[first].round != plan->steps[i].round) {
+            last_first = first;
+            first = i;
+            from = to;
+            while (plan->steps[to].round + ahead <= plan->steps[i].round)
+                to++;
+        }
+        if (last_first != NF_PLAN_NONE)
+            link_step(plan, last_first, i, fill);
+        for (uint32_t j = from; j < to; j++)
+            if (!plan->steps[j].sends)
+                link_step(plan, j, i, fill);
+    }
 }
 
 static void visit(struct nf_plan *plan, struct turns *turns, bool fill)
@@ -141,6 +175,7 @@ static void visit(struct nf_plan *plan, struct turns *turns, bool fill)
                 visit_item(plan, turns, i, span->first + j, fill);
         }
     }
+    keep_pace(plan, fill);
 }
 
 /* Offsets of the lists of steps that wait, and room for them. */
