@@ -333,6 +333,7 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
         .wire = nf_elem_wire(call->codes, call->type),
         .packing = nf_elem_packing(call->codes, call->type),
         .lost_peer = NF_PLAN_NONE,
+        .clash = NF_PLAN_NONE,
         .moves = 1,
     };
     if (!reserve(exec))

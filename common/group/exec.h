@@ -110,6 +110,8 @@ struct nf_exec {
     const bool *gone;   /**< [P] or NULL: members that have left; borrowed */
     uint32_t lost_peer; /**< one of them was to get something: it can't have
                              made this call; else NF_PLAN_NONE */
+    uint32_t clash; /**< pairs: the block of which its two members gave
+                         different counts; else NF_PLAN_NONE */
     uint32_t moves; /**< how often something happened; for who watches */
 };
 
@@ -133,7 +135,8 @@ enum nf_status nf_exec_run(struct nf_exec *exec);
 bool nf_exec_is_ready(const struct nf_exec *exec);
 /** Take a message of this epoch; run afterwards.
  *  @param payload  taken over, also on errors; may be NULL
- *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why
+ *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why;
+ *  it is the fault of @p from, or of the two members of exec->clash
  *  @retval NF_ERR_FAILED  a type's unpack() failed: exec->refused
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,

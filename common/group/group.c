@@ -230,6 +230,15 @@ static enum nf_status run(struct nf_group *group, struct nf_request *request)
     return NF_OK;
 }
 
+/* The two members of a block gave different counts. */
+static enum nf_status fail_clash(struct nf_group *group, uint32_t block,
+                                 const struct nf_error *err)
+{
+    const uint32_t culprits[2] = { block / group->ranks, block % group->ranks };
+
+    return nf_group_revoke(group, NF_ERR_MISMATCH, culprits, 2, err->text);
+}
+
 static enum nf_status give(struct nf_group *group, struct nf_request *request,
                            uint32_t from, const struct nf_head *head,
                            struct nf_blob *payload)
@@ -242,6 +251,8 @@ static enum nf_status give(struct nf_group *group, struct nf_request *request,
         return fail_packing(group, &request->exec);
     if (status == NF_ERR_NOMEM)
         return nf_group_broke(group, status);
+    if (status == NF_ERR_MISMATCH && request->exec.clash != NF_PLAN_NONE)
+        return fail_clash(group, request->exec.clash, &err);
     return status == NF_OK ? NF_OK : fail_text(group, status, from, &err);
 }
 

@@ -75,9 +75,10 @@ static void the_choice_exchanges(void)
         CU_ASSERT(exchanges("", 1 + (uint32_t)number % 9, number, 40));
 }
 
-/* @return how many members say that calls differ; all must fail */
+/* @param said  [RANKS] gets what each member says, if not NULL
+ * @return how many members say that calls differ; all must fail */
 static uint32_t clash(const char *algorithm, struct nf_call *calls,
-                      uint32_t *failures_p)
+                      uint32_t *failures_p, struct nf_error *said)
 {
     struct group_sim *sim = calloc(1, sizeof(*sim));
     uint32_t mismatches = 0;
@@ -90,6 +91,8 @@ static uint32_t clash(const char *algorithm, struct nf_call *calls,
     for (uint32_t r = 0; r < RANKS; r++) {
         mismatches += sim->statuses[r] == NF_ERR_MISMATCH;
         *failures_p += sim->statuses[r] < 0;
+        if (said != NULL)
+            said[r] = *nf_group_error(sim->groups[r]);
     }
     sim_close(sim);
     free(sim);
@@ -120,7 +123,7 @@ static void different_counts_are_an_error(void)
                 .varies = 1,
                 .type = NF_ELEM_INT64,
             };
-        CU_ASSERT(clash(names[i], calls, &failures) > 0);
+        CU_ASSERT(clash(names[i], calls, &failures, NULL) > 0);
         CU_ASSERT(failures > 0);
         for (uint32_t r = 0; r < RANKS; r++)
             calls[r] = (struct nf_call){ .kind = NF_CALL_ALLTOALL,
@@ -128,9 +131,50 @@ static void different_counts_are_an_error(void)
                                          .recv = recv[r],
                                          .count = r == 1 ? 1 : 2,
                                          .type = NF_ELEM_INT64 };
-        CU_ASSERT(clash(names[i], calls, &failures) > 0);
+        CU_ASSERT(clash(names[i], calls, &failures, NULL) > 0);
         CU_ASSERT_EQUAL(failures, RANKS);
     }
+}
+
+/* The blocks for rank 3, some of which go there by way of another one, who is not
+ * to blame. */
+static void the_members_whose_counts_differ_are_named(void)
+{
+    static const char *const names[] = { "alltoall.bruck", "alltoall.naive",
+                                         "alltoall.dh", "alltoall.mixed" };
+    const size_t usual[RANKS] = { 2, 2, 2, 2 }, other[RANKS] = { 2, 2, 2, 1 };
+    int64_t send[8] = { 0 }, recv[RANKS][8];
+
+    for (size_t i = 0; i < 4; i++)
+        for (uint32_t from = 0; from < RANKS - 1; from++) {
+            struct nf_call calls[RANKS];
+            struct nf_error said[RANKS];
+            uint32_t failures;
+            char want[2][100];
+
+            for (uint32_t r = 0; r < RANKS; r++)
+                calls[r] = (struct nf_call){
+                    .kind = NF_CALL_ALLTOALL,
+                    .send = send,
+                    .recv = recv[r],
+                    .counts = usual,
+                    .send_counts = r == from ? other : usual,
+                    .varies = 1,
+                    .type = NF_ELEM_INT64,
+                };
+            CU_ASSERT(clash(names[i], calls, &failures, said) > 0);
+            snprintf(want[0], sizeof(want[0]),
+                     "members %u and 3 gave different counts for the block "
+                     "from %u to 3",
+                     from, from);
+            snprintf(want[1], sizeof(want[1]),
+                     "members %u, 3 made a different call, says member 3",
+                     from);
+            CU_ASSERT_STRING_EQUAL(said[3].text, want[0]);
+            for (uint32_t r = 0; r < 3; r++)
+                CU_ASSERT(said[r].status == NF_OK ||
+                          strcmp(said[r].text, want[1]) == 0);
+        }
 }
 
 static void bad_calls_are_refused(void)
@@ -181,6 +225,8 @@ int main(void)
           every_algorithm_exchanges },
         { "what a group takes by itself", the_choice_exchanges },
         { "counts that differ are an error", different_counts_are_an_error },
+        { "the members whose counts differ are named",
+          the_members_whose_counts_differ_are_named },
         { "bad calls are refused", bad_calls_are_refused },
         CU_TEST_INFO_NULL,
     };
