@@ -4,6 +4,7 @@
 #include "config.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 #include <stdio.h>
 #include <string.h>
@@ -154,75 +155,58 @@ void nf_group_forget_choices(struct nf_group *group)
         group->choices[i].valid = false;
 }
 
-static bool fits_size(const struct nf_coll_algorithm *algorithm, uint32_t ranks)
+/* Is @p wish for so many members?  @retval other  no: err says why */
+static enum nf_status fits_size(const struct nf_coll_wish *wish, uint32_t ranks,
+                                struct nf_error *err)
 {
-    const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
 
-    return nf_coll_fits(algorithm, &args, NULL) == NF_OK;
+    nf_coll_use_params(&wish->params, &args);
+    return nf_coll_fits(wish->algorithm, &args, err);
 }
 
 void nf_group_force_those_of(struct nf_group *group,
                              const struct nf_group *from)
 {
     for (int op = 0; op < NF_COLL_OPS; op++) {
-        char name[sizeof(group->forced[op])];
-        const struct nf_coll_algorithm *algorithm;
+        struct nf_coll_wish wish;
+        struct nf_error err;
 
-        memcpy(name, from->forced[op], sizeof(name));
-        name[strcspn(name, ":")] = '\0';
-        algorithm = nf_coll_find(name);
-        if (algorithm != NULL && fits_size(algorithm, group->ranks))
-            memcpy(group->forced[op], from->forced[op], sizeof(name));
-        else if (algorithm != NULL)
-            nf_log(NF_LOG_WARN,
-                   "%s wants 2^n members, not %u: going by the model", name,
-                   group->ranks);
+        if (nf_coll_wish_read(from->forced[op], &wish, &err) != NF_OK)
+            continue; /* nothing is */
+        if (fits_size(&wish, group->ranks, &err) == NF_OK)
+            memcpy(group->forced[op], from->forced[op],
+                   sizeof(group->forced[op]));
+        else
+            nf_log(NF_LOG_WARN, "%s: going by the model", err.text);
     }
 }
 
-/* One of a list: is there such an algorithm, and does its k make sense?
- * @param name  [NAME_BYTES], gets all of it */
-static enum nf_status check_one(const char *text, size_t length, char *name,
-                                const struct nf_coll_algorithm **algorithm_p,
-                                struct nf_error *err)
+/* Take one of a list, unless only checking: then group is NULL. */
+static enum nf_status force_one(struct nf_group *group, const char *text,
+                                size_t length, struct nf_error *err)
 {
-    struct nf_coll_query query = {
-        .ranks = 2, .bytes = 1 << 20, .elements = 1 << 20, .commutative = true
-    };
-    struct nf_coll_network network = nf_coll_network_of(&builtin, NULL, NULL);
-    struct nf_coll_choice choice;
-    char *colon;
+    char name[NAME_BYTES];
+    struct nf_coll_wish wish;
+    struct nf_error why;
+    enum nf_status status;
 
     if (length >= NAME_BYTES)
         return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%.*s\"", 80, text);
     memcpy(name, text, length);
     name[length] = '\0';
-    colon = strchr(name, ':');
-    if (colon != NULL)
-        *colon = '\0';
-    *algorithm_p = nf_coll_find(name);
-    if (*algorithm_p == NULL)
-        return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%s\"", name);
-    if (colon != NULL)
-        *colon = ':';
-    query.op = (*algorithm_p)->op;
-    return nf_coll_select(&query, &network, NULL, name, &choice, err);
-}
-
-/* Take it, unless only checking: then group is NULL. */
-static enum nf_status force_one(struct nf_group *group, const char *text,
-                                size_t length, struct nf_error *err)
-{
-    const struct nf_coll_algorithm *algorithm = NULL;
-    char name[NAME_BYTES];
-    enum nf_status status = check_one(text, length, name, &algorithm, err);
-
-    if (status != NF_OK || group == NULL)
-        return status;
-    if (!fits_size(algorithm, group->ranks))
-        return nf_fail(err, NF_ERR_INVAL, "%s wants 2^n members, not %u",
-                       algorithm->name, group->ranks);
-    memcpy(group->forced[algorithm->op], name, length + 1);
+    status = nf_coll_wish_read(name, &wish, err);
+    if (status != NF_OK) {
+        name[strcspn(name, ":")] = '\0';
+        return nf_coll_find(name) != NULL
+                   ? status
+                   : nf_fail(err, NF_ERR_INVAL, "no algorithm \"%s\"", name);
+    }
+    if (group == NULL)
+        return NF_OK;
+    if (fits_size(&wish, group->ranks, &why) != NF_OK)
+        return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
+    memcpy(group->forced[wish.algorithm->op], name, length + 1);
     return NF_OK;
 }
 
@@ -305,11 +289,9 @@ void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
     network = network_for(&rules->model, &asked, false);
     if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)
         return;
-    if (choice.algorithm->items == NF_ITEMS_SEGMENTS)
-        snprintf(text_p, NF_TOLD_BYTES, "%s:k=%u", choice.algorithm->name,
-                 choice.segments);
-    else
-        snprintf(text_p, NF_TOLD_BYTES, "%s", choice.algorithm->name);
+    nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,
+                                               choice.segments, choice.params },
+                       text_p, NF_TOLD_BYTES);
 }
 
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,

@@ -26,12 +26,27 @@ int64_t nf_group_now_us(const struct nf_group *group)
 
 /* ------------------------------------------------------------------- plans */
 
+static uint64_t hash_sides(const struct nf_coll_sides *sides, uint64_t hash)
+{
+    for (uint32_t i = 0; i < sides->count; i++)
+        hash = (hash ^ hash >> 29 ^ sides->of[i]) *
+               UINT64_C(0x9e3779b97f4a7c15);
+    return hash;
+}
+
+static uint64_t hash_params(const struct nf_coll_params *params, uint64_t hash)
+{
+    hash = (hash ^ params->radix) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash_sides(&params->shape, hash_sides(&params->radices, hash));
+}
+
 static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
 {
     uint64_t hash = (uint64_t)(uintptr_t)choice->algorithm;
 
     hash = (hash ^ root) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = hash_params(&choice->params, hash);
     return (uint32_t)(hash >> 40) % NF_PLANS_KEPT;
 }
 
@@ -48,8 +63,10 @@ static enum nf_status take_plan(struct nf_group *group,
                                  .hosts = group->hosts };
     enum nf_status status;
 
+    nf_coll_use_params(&choice->params, &args);
     if (plan == NULL || plan->algorithm != choice->algorithm ||
-        plan->args.root != root || plan->args.segments != choice->segments) {
+        plan->args.root != root || plan->args.segments != choice->segments ||
+        !nf_coll_same_params(&plan->params, &choice->params)) {
         status = nf_plan_create(choice->algorithm, &args, group->rank, &plan,
                                 &group->error);
         if (status != NF_OK)
@@ -442,6 +459,7 @@ static uint16_t digest(const struct nf_group *group,
     uint64_t hash = layout->varies ? 0 : layout->elements;
 
     hash = (hash + choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = hash_params(&choice->params, hash);
     for (uint32_t i = 0; i < group->ranks; i++)
         if (layout->counts != NULL && !layout->varies)
             hash = (hash ^ hash >> 29 ^ layout->counts[i]) *

@@ -311,6 +311,17 @@ uint32_t nf_plan_find(const struct nf_plan *plan, uint32_t peer, uint32_t round,
     return NF_PLAN_NONE;
 }
 
+static void take_args(struct nf_plan *plan, const struct nf_coll_args *args)
+{
+    plan->args = *args;
+    plan->params.radix = args->radix;
+    if (args->radices != NULL)
+        plan->params.radices = *args->radices;
+    if (args->shape != NULL)
+        plan->params.shape = *args->shape;
+    nf_coll_use_params(&plan->params, &plan->args);
+}
+
 enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
                               const struct nf_coll_args *args, uint32_t rank,
                               struct nf_plan **plan_p, struct nf_error *err)
@@ -323,7 +334,7 @@ enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
         plan = nf_calloc(1, sizeof(*plan));
     if (plan != NULL) {
         plan->algorithm = algorithm;
-        plan->args = *args;
+        take_args(plan, args);
         plan->rank = rank;
         plan->items = nf_coll_item_count(algorithm, args);
         plan->steps = nf_calloc(schedule.count, sizeof(*plan->steps));

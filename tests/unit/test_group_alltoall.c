@@ -69,6 +69,107 @@ static void every_algorithm_exchanges(void)
         }
 }
 
+/* What is said beyond the name. */
+static void parameters_are_taken(void)
+{
+    static const struct {
+        const char *algorithm;
+        uint32_t ranks;
+    } wishes[] = {
+        { "alltoall.mixed:radices=3x2x2", 9 },
+        { "alltoall.mixed:radices=2x5", 9 },
+        { "alltoall.bruck:radix=3", 8 },
+        { "alltoall.khop:radix=4:shape=3x4", 12 },
+        { "alltoall.dh:shape=2x4", 8 },
+        { "alltoall.cdh:shape=2x4:radix=2", 8 },
+        { "alltoall.mdh:shape=3x3", 9 },
+        { "alltoall.naive:shape=2x3x2", 12 },
+        { "alltoall.split_merge:shape=3x5", 15 },
+        { "alltoall.bruck_grid:shape=3x3:radix=3", 9 },
+        { "alltoall.pairwise_grid:shape=5x2", 10 },
+    };
+
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(*wishes); i++)
+        for (uint64_t number = 0; number < 8; number++)
+            CU_ASSERT(exchanges(wishes[i].algorithm, wishes[i].ranks, number,
+                                number * 10));
+}
+
+/* Two plans of one algorithm are not taken for each other. */
+static void groups_of_other_parameters_do_not_agree(void)
+{
+    static const char *const names[] = { "alltoall.mixed:radices=2x3",
+                                         "alltoall.mixed:radices=3x2" };
+    struct group_sim sim;
+    struct nf_error err;
+    int64_t send[RANKS] = { 0 }, recv[RANKS][RANKS];
+    uint32_t mismatches = 0;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 5, options_of("")));
+    for (uint32_t r = 0; r < RANKS; r++) {
+        const struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                                      .send = send,
+                                      .recv = recv[r],
+                                      .count = 1,
+                                      .type = NF_ELEM_INT64 };
+
+        CU_ASSERT_EQUAL(nf_group_force(sim.groups[r], names[r % 2], &err),
+                        NF_OK);
+        sim_start(&sim, r, &call);
+    }
+    CU_ASSERT(sim_run(&sim));
+    for (uint32_t r = 0; r < RANKS; r++)
+        mismatches += sim.statuses[r] == NF_ERR_MISMATCH;
+    CU_ASSERT(mismatches > 0);
+    sim_close(&sim);
+}
+
+static void wishes_that_make_no_sense_are_refused(void)
+{
+    static const struct {
+        const char *wish, *said;
+    } bad[] = {
+        { "alltoall.mixed:radices=2x2",
+          "alltoall.mixed: wants radices from 2 whose product is 9 or more, "
+          "and none too many" },
+        { "alltoall.mixed:radices=2x",
+          "\"alltoall.mixed:radices=2x\": want :radices= and numbers as "
+          "3x2x3" },
+        { "alltoall.mixed:radix=2",
+          "\"alltoall.mixed:radix=2\": want :radices= and numbers as 3x2x3 "
+          "after the name" },
+        { "alltoall.dh:shape=2x4", "the shape has 8 ranks, not 9" },
+        { "alltoall.dh:shape=0x9",
+          "\"alltoall.dh:shape=0x9\": want :shape= and sides as 3x4" },
+        { "alltoall.bruck:shape=3x3",
+          "\"alltoall.bruck:shape=3x3\": want :radix= and a number up to 4096 "
+          "after the name" },
+        { "alltoall.bruck:radix=1",
+          "alltoall.bruck: radix 1: want 2 to 4096" },
+        { "alltoall.cdh:radix=5",
+          "alltoall.cdh: radix 5: want 2, or alltoall.khop" },
+        { "alltoall.pairwise_xor",
+          "alltoall.pairwise_xor: wants 2, 4, 8, ... ranks, not 9" },
+        { "alltoall.burst:shape=3x3",
+          "\"alltoall.burst:shape=3x3\": want :k= and 1 to 1024 segments "
+          "after the name" },
+    };
+    struct nf_group *groups[9];
+    struct nf_error err;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        CU_ASSERT_EQUAL(nf_group_open_threads(9, options_of(bad[i].wish),
+                                              groups, &err),
+                        NF_ERR_INVAL);
+        CU_ASSERT_STRING_EQUAL(err.text, bad[i].said);
+    }
+    /* this one says itself what it is for */
+    CU_ASSERT_EQUAL(nf_group_open_threads(
+                        8, options_of("alltoall.split_merge"), groups, &err),
+                    NF_ERR_INVAL);
+    CU_ASSERT(strstr(err.text, "odd") != NULL);
+}
+
 static void the_choice_exchanges(void)
 {
     for (uint64_t number = 0; number < 30; number++)
@@ -223,6 +324,11 @@ int main(void)
     CU_TestInfo all[] = {
         { "every algorithm, blocks of one size and of others",
           every_algorithm_exchanges },
+        { "radices and shapes are taken", parameters_are_taken },
+        { "other radices are another call",
+          groups_of_other_parameters_do_not_agree },
+        { "wishes that make no sense are refused",
+          wishes_that_make_no_sense_are_refused },
         { "what a group takes by itself", the_choice_exchanges },
         { "counts that differ are an error", different_counts_are_an_error },
         { "the members whose counts differ are named",
