@@ -65,6 +65,19 @@ static const struct nf_coll_algorithm *first_of(enum nf_coll_op op)
     return NULL;
 }
 
+/* Alike in all members, whatever their floating point: by whole numbers. */
+static void choose_exchange(const struct nf_group *group,
+                            const struct nf_coll_query *coll, bool measured,
+                            struct nf_coll_choice *choice_p)
+{
+    const struct nf_coll_network network =
+        nf_coll_network_of(&builtin, NULL, NULL);
+    const struct nf_exchange_price price =
+        measured ? group->exchange : nf_exchange_price_of(&network);
+
+    nf_exchange_choose(&price, coll->ranks, coll->bytes, choice_p);
+}
+
 static enum nf_status choose(const struct nf_group *group,
                              const struct nf_choice_query *query,
                              struct nf_coll_choice *choice_p,
@@ -91,6 +104,11 @@ static enum nf_status choose(const struct nf_group *group,
         coll.bytes = coll.elements * 8;
         model = &builtin;
         rules = NULL;
+    }
+    if (coll.op == NF_COLL_ALLTOALL && forced[0] == '\0' &&
+        (rules == NULL || nf_coll_rules_find(rules, &coll) == NULL)) {
+        choose_exchange(group, &coll, rules != NULL, choice_p);
+        return NF_OK;
     }
     network = network_for(model, query, group->deterministic);
     return nf_coll_select(&coll, &network, rules,
@@ -299,6 +317,7 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   struct nf_error *err)
 {
     struct nf_error unheard;
+    struct nf_coll_network network;
     struct nf_coll_rules rules;
     enum nf_status status;
 
@@ -312,6 +331,8 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     nf_coll_rules_fini(&group->rules);
     group->rules = rules;
     group->has_rules = true;
+    network = nf_coll_network_of(&rules.model, NULL, NULL);
+    group->exchange = nf_exchange_price_of(&network);
     nf_group_forget_choices(group);
     return NF_OK;
 }

@@ -4,6 +4,7 @@
  * in the same order.  A message of a call that has not begun here is kept; one
  * of a call that is over can only come from a member that made another one. */
 #include "config.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 #include <string.h>
 #include "common/base/alloc.h"
@@ -488,6 +489,20 @@ static struct nf_head head_of(const struct nf_group *group,
     };
 }
 
+static void tell_algorithm(struct nf_request *request,
+                           const struct nf_coll_choice *choice)
+{
+    const struct nf_coll_params none = { .radix = 0 };
+    const struct nf_coll_wish wish = { .algorithm = choice->algorithm,
+                                       .params = choice->params };
+
+    request->algorithm = choice->algorithm->name;
+    if (nf_coll_same_params(&choice->params, &none))
+        return;
+    nf_coll_wish_write(&wish, request->told, sizeof(request->told));
+    request->algorithm = request->told;
+}
+
 enum nf_status nf_group_launch(struct nf_group *group,
                                struct nf_request *request,
                                const struct nf_coll_choice *choice,
@@ -500,7 +515,7 @@ enum nf_status nf_group_launch(struct nf_group *group,
     if (group->requests == NULL)
         nf_group_saw_progress(group, nf_group_now_us(group));
     request->epoch = group->epoch++;
-    request->algorithm = choice->algorithm->name;
+    tell_algorithm(request, choice);
     status = take_plan(group, request, choice, root);
     if (status == NF_OK)
         status = nf_exec_init(&request->exec, request->plan, call, &head,
