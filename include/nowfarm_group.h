@@ -109,7 +109,8 @@ typedef void nf_operator_function(const void *in, void *inout, size_t count,
 
 /** As the send buffer: this member's contribution is where its result will
  *  be.  For reduce, gather (at the root: its block in the result), allreduce,
- *  reduce_scatter, scan, exscan, allgather (own block in the result); as the
+ *  reduce_scatter, scan, exscan, allgather (own block in the result), alltoall
+ *  and alltoallv (the blocks that go are where those that come will be); as the
  *  receive buffer of scatter at the root: leave its block where it is.
  *  (reduce_scatter: the whole input is in recv, the result at its begin.) */
 #define NF_IN_PLACE ((void *)(intptr_t)-1)
