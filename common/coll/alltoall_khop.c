@@ -26,9 +26,8 @@ static enum nf_status fits_cdh(const struct nf_coll_algorithm *self,
 {
     if (args->radix == 0 || args->radix == self->radix)
         return NF_OK;
-    return nf_fail(err, NF_ERR_RANGE,
-                   "%s: radix %u: want 2, or alltoall.khop", self->name,
-                   args->radix);
+    return nf_fail(err, NF_ERR_RANGE, "%s: radix %u: want 2, or alltoall.khop",
+                   self->name, args->radix);
 }
 
 static void make(const struct nf_coll_algorithm *self,

@@ -22,7 +22,8 @@ struct nf_exchange_price {
     uint64_t occupancy_ns; /**< o_s */
 };
 enum {
-    NF_EXCHANGE_PRICE_WORDS = sizeof(struct nf_exchange_price) / sizeof(uint64_t)
+    NF_EXCHANGE_PRICE_WORDS =
+        sizeof(struct nf_exchange_price) / sizeof(uint64_t)
 };
 
 /** Rounded, and what is out of range brought into it. */

@@ -124,8 +124,8 @@ void nf_coll_wish_write(const struct nf_coll_wish *wish, char *text_p,
 {
     snprintf(text_p, bytes, "%s", wish->algorithm->name);
     if (wish->segments > 0 && wish->algorithm->items == NF_ITEMS_SEGMENTS)
-        snprintf(text_p + strlen(text_p), bytes - strlen(text_p),
-                 ":k=%" PRIu64, wish->segments);
+        snprintf(text_p + strlen(text_p), bytes - strlen(text_p), ":k=%" PRIu64,
+                 wish->segments);
     if (wish->params.radix > 0)
         snprintf(text_p + strlen(text_p), bytes - strlen(text_p),
                  ":radix=%" PRIu32, wish->params.radix);

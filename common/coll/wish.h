@@ -17,8 +17,8 @@ struct nf_coll_wish {
 };
 
 /** Read a wish.  Whether it is for so many ranks nf_coll_fits() says.
- *  @retval NF_ERR_INVAL  no such algorithm, or it has no such parameter, or that
- *  is no number */
+ *  @retval NF_ERR_INVAL  no such algorithm, or it has no such parameter, or
+ * that is no number */
 enum nf_status nf_coll_wish_read(const char *text, struct nf_coll_wish *wish_p,
                                  struct nf_error *err);
 

@@ -298,8 +298,7 @@ static bool reserve(struct nf_exec *exec)
     size_t nresting = exec->call.layout.pairs ? n : 0;
     size_t bytes = exec->plan->items * sizeof(*exec->items) +
                    (nsizes + 2 * nresting) * sizeof(uint64_t) +
-                   3 * n * sizeof(void *) +
-                   3 * n * sizeof(uint32_t) + 2 * n;
+                   3 * n * sizeof(void *) + 3 * n * sizeof(uint32_t) + 2 * n;
     uint8_t *block = nf_calloc(1, bytes);
 
     if (block == NULL)

@@ -11,8 +11,8 @@
  *  in a queue of the mesh, and to its home the last time.
  *
  *  Blocks of different sizes in gather and scatter: the root knows all sizes,
- *  a member its own.  Messages with blocks that the receiver may not know follow
- *  a message with their sizes; empty ones are not sent.
+ *  a member its own.  Messages with blocks that the receiver may not know
+ * follow a message with their sizes; empty ones are not sent.
  *
  *  Blocks of pairs are moved: a member that has sent one on has it no more.  A
  *  message lives as long as blocks of it are here that have to go on, and once
@@ -110,8 +110,8 @@ struct nf_exec {
     const bool *gone;   /**< [P] or NULL: members that have left; borrowed */
     uint32_t lost_peer; /**< one of them was to get something: it can't have
                              made this call; else NF_PLAN_NONE */
-    uint32_t clash; /**< pairs: the block of which its two members gave
-                         different counts; else NF_PLAN_NONE */
+    uint32_t clash;     /**< pairs: the block of which its two members gave
+                             different counts; else NF_PLAN_NONE */
     uint32_t moves; /**< how often something happened; for who watches */
 };
 

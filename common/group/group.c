@@ -30,8 +30,8 @@ int64_t nf_group_now_us(const struct nf_group *group)
 static uint64_t hash_sides(const struct nf_coll_sides *sides, uint64_t hash)
 {
     for (uint32_t i = 0; i < sides->count; i++)
-        hash = (hash ^ hash >> 29 ^ sides->of[i]) *
-               UINT64_C(0x9e3779b97f4a7c15);
+        hash =
+            (hash ^ hash >> 29 ^ sides->of[i]) * UINT64_C(0x9e3779b97f4a7c15);
     return hash;
 }
 

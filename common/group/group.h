@@ -61,7 +61,8 @@ struct nf_request {
     struct nf_group *group;
     struct nf_exec exec;
     const char *algorithm; /**< NULL: it needs none */
-    char told[NF_TOLD_BYTES]; /**< algorithm, if it goes by radices or a shape */
+    char
+        told[NF_TOLD_BYTES]; /**< algorithm, if it goes by radices or a shape */
     struct nf_plan *plan;  /**< borrowed of the group, or owned */
     bool owns_plan;
     uint32_t plan_slot;

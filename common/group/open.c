@@ -176,9 +176,8 @@ static char *usable_table(struct nf_group *group, const char *path,
 /* Rank 0 has made them whole numbers: others might round another way. */
 static enum nf_status share_prices(struct nf_group *group)
 {
-    enum nf_status status =
-        nf_bcast(group, &group->exchange, NF_EXCHANGE_PRICE_WORDS,
-                 NF_ELEM_UINT64, 0);
+    enum nf_status status = nf_bcast(
+        group, &group->exchange, NF_EXCHANGE_PRICE_WORDS, NF_ELEM_UINT64, 0);
 
     if (status == NF_OK && !nf_exchange_price_is_sane(&group->exchange))
         status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,

@@ -108,8 +108,8 @@ static void settle(struct fake_world *world)
             depart(m);
 }
 
-/* When it has left, if nothing holds it up: not before an earlier one, or a drop
- * would take that away and leave this. */
+/* When it has left, if nothing holds it up: not before an earlier one, or a
+ * drop would take that away and leave this. */
 static void schedule(struct fake_world *world, struct fake_message *m)
 {
     uint32_t sender = m->context->members[m->from];

@@ -490,8 +490,8 @@ static void large_vectors_are_right(void)
     }
 }
 
-/* What @p rank sends before it has to wait, at first or when all that the others
- * send before they wait has come. */
+/* What @p rank sends before it has to wait, at first or when all that the
+ * others send before they wait has come. */
 static uint64_t sends_ahead(const char *name, uint32_t ranks, uint32_t rank,
                             bool heard)
 {

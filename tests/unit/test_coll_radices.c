@@ -230,8 +230,8 @@ static bool crosses(const json_t *row, const char *key, const char *bound,
 {
     json_int_t p = number(row, "P") - 1;
     double want = json_number_value(json_object_get(row, bound));
-    double got = (double)(p - cost.rounds) /
-                 (double)((json_int_t)cost.blocks - p);
+    double got =
+        (double)(p - cost.rounds) / (double)((json_int_t)cost.blocks - p);
 
     return is("S", key, cost.rounds, number(json_object_get(row, "S"), key)) &
            is("V", key, cost.blocks, number(json_object_get(row, "V"), key)) &
@@ -358,9 +358,9 @@ static void test_bruck(void)
 /* ---- the choice ---- */
 
 /* 90 us and 1 ns a byte: t_s B is 90000 bytes, and nothing is rounded. */
-static const struct nf_exchange_price straight = {
-    .npieces = 1, .start_ns = { 90000 }, .byte_ps = { 1000 }
-};
+static const struct nf_exchange_price straight = { .npieces = 1,
+                                                   .start_ns = { 90000 },
+                                                   .byte_ps = { 1000 } };
 
 static bool same_radices(const struct nf_coll_sides *a,
                          const struct nf_coll_sides *b)
@@ -385,10 +385,10 @@ static void choices_change_at_the_thresholds(void)
             nf_exchange_choose(&straight, ranks, below, &choice);
             CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_mixed);
             CU_ASSERT(same_radices(&choice.params.radices, &hull[i].radices));
-            CU_ASSERT_EQUAL(nf_exchange_ns(&straight, ranks, below,
-                                           &choice.params),
-                            90000 * (uint64_t)hull[i].cost.rounds +
-                                below * hull[i].cost.blocks);
+            CU_ASSERT_EQUAL(
+                nf_exchange_ns(&straight, ranks, below, &choice.params),
+                90000 * (uint64_t)hull[i].cost.rounds +
+                    below * hull[i].cost.blocks);
             nf_exchange_choose(&straight, ranks, above, &choice);
             CU_ASSERT(i + 2 == count
                           ? choice.algorithm == &nf_coll_alltoall_burst
@@ -443,8 +443,7 @@ static void prices_of_the_worst_networks(void)
     CU_ASSERT(nf_exchange_price_is_sane(&price));
     nf_radix_fewest_rounds(NF_COLL_RANKS_MAX, &params.radices);
     for (uint64_t bytes = 1; bytes != 0; bytes <<= 1) {
-        uint64_t ns =
-            nf_exchange_ns(&price, NF_COLL_RANKS_MAX, bytes, &params);
+        uint64_t ns = nf_exchange_ns(&price, NF_COLL_RANKS_MAX, bytes, &params);
 
         CU_ASSERT(ns >= before);
         before = ns;

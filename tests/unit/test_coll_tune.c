@@ -24,7 +24,8 @@ static void candidates_are_the_best_and_the_usual(void)
     struct nf_coll_network network = sp2();
     struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 65536, false);
     struct nf_coll_choice usual = { .algorithm = nf_coll_find("bcast.flat"),
-                                    .segments = 1 }, best;
+                                    .segments = 1 },
+                          best;
     struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     unsigned count = coll_candidates(&query, &network, &usual, 16, list);
 

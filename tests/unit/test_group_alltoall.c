@@ -144,8 +144,7 @@ static void wishes_that_make_no_sense_are_refused(void)
         { "alltoall.bruck:shape=3x3",
           "\"alltoall.bruck:shape=3x3\": want :radix= and a number up to 4096 "
           "after the name" },
-        { "alltoall.bruck:radix=1",
-          "alltoall.bruck: radix 1: want 2 to 4096" },
+        { "alltoall.bruck:radix=1", "alltoall.bruck: radix 1: want 2 to 4096" },
         { "alltoall.cdh:radix=5",
           "alltoall.cdh: radix 5: want 2, or alltoall.khop" },
         { "alltoall.pairwise_xor",
@@ -158,14 +157,14 @@ static void wishes_that_make_no_sense_are_refused(void)
     struct nf_error err;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        CU_ASSERT_EQUAL(nf_group_open_threads(9, options_of(bad[i].wish),
-                                              groups, &err),
-                        NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(
+            nf_group_open_threads(9, options_of(bad[i].wish), groups, &err),
+            NF_ERR_INVAL);
         CU_ASSERT_STRING_EQUAL(err.text, bad[i].said);
     }
     /* this one says itself what it is for */
-    CU_ASSERT_EQUAL(nf_group_open_threads(
-                        8, options_of("alltoall.split_merge"), groups, &err),
+    CU_ASSERT_EQUAL(nf_group_open_threads(8, options_of("alltoall.split_merge"),
+                                          groups, &err),
                     NF_ERR_INVAL);
     CU_ASSERT(strstr(err.text, "odd") != NULL);
 }
@@ -237,8 +236,8 @@ static void different_counts_are_an_error(void)
     }
 }
 
-/* The blocks for rank 3, some of which go there by way of another one, who is not
- * to blame. */
+/* The blocks for rank 3, some of which go there by way of another one, who is
+ * not to blame. */
 static void the_members_whose_counts_differ_are_named(void)
 {
     static const char *const names[] = { "alltoall.bruck", "alltoall.naive",
