@@ -111,7 +111,8 @@ typedef void nf_operator_function(const void *in, void *inout, size_t count,
 
 /** As the send buffer: this member's contribution is where its result will
  *  be.  For reduce, gather (at the root: its block in the result), allreduce,
- *  reduce_scatter, scan, exscan, allgather (own block in the result); as the
+ *  reduce_scatter, scan, exscan, allgather (own block in the result), alltoall
+ *  and alltoallv (the blocks that go are where those that come will be); as the
  *  receive buffer of scatter at the root: leave its block where it is.
  *  (reduce_scatter: the whole input is in recv, the result at its begin.) */
 #define NF_IN_PLACE ((void *)(intptr_t)-1)
@@ -129,11 +130,13 @@ struct nf_group_options {
     int deterministic;
     /** Algorithms to use whatever the model says, for tests and benchmarks:
      *  names as `nowfarm plans` lists them, with k if they have segments,
-     *  "bcast.pipeline.fd:k=16,reduce.chain.fd".  Default: the environment
+     *  "bcast.pipeline.fd:k=16,reduce.chain.fd", and of an all-to-all what it
+     *  goes by: "alltoall.bruck:radix=4", "alltoall.mixed:radices=3x2x2",
+     *  "alltoall.dh:shape=3x4".  Default: the environment
      *  variable NOWFARM_COLL, in the same form.  It must be the same in all
      *  members.  Where one cannot serve that is an error, NF_ERR_INVAL: when
-     *  the group is opened if it wants 2^n members, else from the call (an
-     *  operator that does not commute, fewer elements than blocks). */
+     *  the group is opened if it is not for so many members, else from the call
+     *  (an operator that does not commute, fewer elements than blocks). */
     const char *algorithms;
     /** File that `nowfarm coll-bench --tune` wrote; read by rank 0 only, which
      *  hands it to the others.  A damaged file is left aside.  One of other
@@ -338,13 +341,14 @@ enum nf_status nf_scatterv(struct nf_group *group, const void *send,
                            void *recv, size_t count, int type, uint32_t root);
 /** Block s of recv at rank r := block r of send at rank s, @p count elements
  *  each.  send may be NF_IN_PLACE: it is in recv, and is copied.  Takes memory
- *  beyond both for what is on its way, up to the blocks that the algorithm's
- *  messages bring a member (P - 1 of them where they go straight home), and 56
- *  bytes for each of the P^2 pairs. */
+ *  beyond both for 2 P blocks that rest at a member (mdh: 3 P; none where
+ * blocks go straight home) and for messages on their way, one out and one in
+ * while members keep step; behind a member that stands still all that the
+ * others send may wait.  And 56 bytes for each of the P^2 pairs. */
 enum nf_status nf_alltoall(struct nf_group *group, const void *send, void *recv,
                            size_t count, int type);
-/** The same with different counts, which may be 0; by pairs, unless another
- *  algorithm is asked for.
+/** The same with different counts, which may be 0; by
+ *  alltoall.burst, unless another algorithm is asked for.
  *  @param send_counts, send_offsets  [P] of the blocks for each rank: elements,
  *  and where they begin in send (NULL: one behind the other); in place: not
  *  used, the blocks lie in recv as those that come

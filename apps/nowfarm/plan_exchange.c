@@ -3,30 +3,14 @@
 #include "apps/nowfarm/plan_exchange.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include "apps/nowfarm/cli.h"
+#include "common/coll/wish.h"
 
 int nf_read_sides(const char *option, const char *text,
                   struct nf_coll_sides *sides_p)
 {
-    struct nf_coll_sides sides = { .count = 0 };
-    const char *at = text;
-
-    while (*at >= '0' && *at <= '9' && sides.count < NF_COLL_SIDES_MAX) {
-        char *end;
-        unsigned long side = strtoul(at, &end, 10);
-
-        if (side < 1 || side > NF_COLL_RANKS_MAX)
-            break;
-        sides.of[sides.count++] = (uint32_t)side;
-        at = end;
-        if (*at == '\0') {
-            *sides_p = sides;
-            return NF_EXIT_OK;
-        }
-        if (*at++ != 'x')
-            break;
-    }
+    if (nf_coll_sides_read(text, sides_p))
+        return NF_EXIT_OK;
     return nf_usage_error("%s %s: want 1 to %d counts from 1 to %d with x "
                           "between them, as 3x4",
                           option, text, NF_COLL_SIDES_MAX, NF_COLL_RANKS_MAX);
@@ -65,7 +49,7 @@ void nf_print_load(const struct nf_coll_algorithm *algorithm,
            "; of one rank: messages %u, peers %u, blocks held %" PRIu64 "\n",
            load->messages, load->blocks, load->sends, load->peers, load->held);
     printf("# messages on a channel: at most %u (%s)\n", load->channel_messages,
-           load->channel_messages == 1 ? demand(algorithm) : "not promised");
+           load->channel_messages <= 1 ? demand(algorithm) : "not promised");
     for (uint32_t i = 0; i < load->rounds; i++) {
         const struct nf_torus_round *round = &load->each[i];
 

@@ -6,7 +6,8 @@
  * blocks
  *
  * The start-up times of a round overlap; never all of them send to rank 0
- * first.  In the plan W blocks are under way; groups send as credit allows. */
+ * first.  In the plan W blocks are under way; in groups, which begin a round
+ * when all that comes in the last but one is there, up to 2 W. */
 #include "config.h"
 #include "common/coll/coll.h"
 
@@ -44,6 +45,7 @@ const struct nf_coll_algorithm nf_coll_alltoall_burst = {
     .cost = "T(m) + (P-2) max(o_s, b m), at best; HD: 2 P - 3 instead of P-2",
     .items = NF_ITEMS_PAIRS,
     .ports = NF_PORTS_MANY,
+    .rounds_ahead = 2,
     .make = make,
     .cost_us = cost_us,
 };

@@ -9,6 +9,7 @@
  * networks without rings: on a torus dh and mdh have the channels for
  * themselves. */
 #include "config.h"
+#include "common/base/error.h"
 #include "common/coll/exchange.h"
 
 static enum nf_status fits(const struct nf_coll_algorithm *self,
@@ -16,6 +17,17 @@ static enum nf_status fits(const struct nf_coll_algorithm *self,
                            struct nf_error *err)
 {
     return nf_ring_check_radix(self, args, 1, err);
+}
+
+/* cdh is the double hop: k hops are khop. */
+static enum nf_status fits_cdh(const struct nf_coll_algorithm *self,
+                               const struct nf_coll_args *args,
+                               struct nf_error *err)
+{
+    if (args->radix == 0 || args->radix == self->radix)
+        return NF_OK;
+    return nf_fail(err, NF_ERR_RANGE, "%s: radix %u: want 2, or alltoall.khop",
+                   self->name, args->radix);
 }
 
 static void make(const struct nf_coll_algorithm *self,
@@ -47,6 +59,7 @@ const struct nf_coll_algorithm nf_coll_alltoall_cdh = {
     .ports = NF_PORTS_FULL,
     .radix = 2,
     .by_shape = true,
+    .fits = fits_cdh,
     .make = make,
     .cost_us = cost_us,
 };

@@ -37,6 +37,7 @@ const struct nf_coll_algorithm nf_coll_alltoall_pairwise_grid = {
     .items = NF_ITEMS_PAIRS,
     .ports = NF_PORTS_FULL,
     .by_shape = true,
+    .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
 };

@@ -45,6 +45,7 @@ const struct nf_coll_algorithm nf_coll_alltoall_pairwise_shift = {
     .cost = "FD (P-1) T(m); HD 2 or 3 T(m) a round",
     .items = NF_ITEMS_PAIRS,
     .ports = NF_PORTS_FULL,
+    .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
 };

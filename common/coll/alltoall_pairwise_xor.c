@@ -38,6 +38,7 @@ const struct nf_coll_algorithm nf_coll_alltoall_pairwise_xor = {
     .items = NF_ITEMS_PAIRS,
     .ports = NF_PORTS_FULL,
     .power_of_two = true,
+    .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
 };

@@ -51,6 +51,7 @@ const struct nf_coll_algorithm nf_coll_alltoall_tournament_hd = {
     .cost = "2 (P-1) T(m), odd P: 2 P T(m)",
     .items = NF_ITEMS_PAIRS,
     .ports = NF_PORTS_HALF,
+    .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
 };

@@ -232,6 +232,11 @@ struct nf_coll_algorithm {
     /** The most messages of a round that the root of a gather or scatter has
      *  under way at once, in the order of the schedule; 0: any number. */
     uint32_t window;
+    /** So many rounds at most a rank runs ahead: its messages of round t wait
+     *  for all that comes to it in rounds up to t - rounds_ahead, whatever they
+     *  carry.  Or blocks that go straight home would all leave at once, in any
+     *  algorithm.  0: each item goes as soon as it can. */
+    uint32_t rounds_ahead;
     /** Is it for such shapes and radices?  NULL: for all.
      *  @retval NF_ERR_INVAL  no; err says what it wants */
     enum nf_status (*fits)(const struct nf_coll_algorithm *self,

@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "common/coll/rules.h"
+#include "common/coll/wish.h"
 
 _Static_assert((int)NF_PRICE_PIECES_MAX >= (int)NF_MODEL_PIECES_MAX,
                "a price has room for a model");
@@ -40,8 +41,28 @@ static bool combines(enum nf_coll_op op)
            op == NF_COLL_EXSCAN;
 }
 
-bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
-                    const struct nf_coll_query *query)
+bool nf_coll_same_params(const struct nf_coll_params *a,
+                         const struct nf_coll_params *b)
+{
+    return a->radix == b->radix && a->radices.count == b->radices.count &&
+           a->shape.count == b->shape.count &&
+           memcmp(a->radices.of, b->radices.of,
+                  a->radices.count * sizeof(a->radices.of[0])) == 0 &&
+           memcmp(a->shape.of, b->shape.of,
+                  a->shape.count * sizeof(a->shape.of[0])) == 0;
+}
+
+void nf_coll_use_params(const struct nf_coll_params *params,
+                        struct nf_coll_args *args)
+{
+    args->radix = params->radix;
+    args->radices = params->radices.count > 0 ? &params->radices : NULL;
+    args->shape = params->shape.count > 0 ? &params->shape : NULL;
+}
+
+/* But for what nf_coll_fits() says. */
+static bool serves_call(const struct nf_coll_algorithm *algorithm,
+                        const struct nf_coll_query *query)
 {
     const struct nf_coll_args args = { .ranks = query->ranks,
                                        .root = query->root,
@@ -53,10 +74,6 @@ bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
 
     if (algorithm->op != query->op)
         return false;
-    if (algorithm->power_of_two && (query->ranks & (query->ranks - 1)) != 0)
-        return false;
-    if (algorithm->fits != NULL && algorithm->fits(algorithm, &args, NULL) < 0)
-        return false;
     if (combines(query->op) && !query->commutative &&
         (algorithm->order == NF_ORDER_COMMUTATIVE ||
          (algorithm->order == NF_ORDER_ROTATED && query->root != 0)))
@@ -64,6 +81,17 @@ bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
     return !of_vector || algorithm->items == NF_ITEMS_WHOLE ||
            algorithm->items == NF_ITEMS_SEGMENTS ||
            nf_coll_item_count(algorithm, &args) <= query->elements;
+}
+
+bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
+                    const struct nf_coll_query *query)
+{
+    const struct nf_coll_args args = { .ranks = query->ranks,
+                                       .root = query->root,
+                                       .segments = 1 };
+
+    return serves_call(algorithm, query) &&
+           nf_coll_fits(algorithm, &args, NULL) == NF_OK;
 }
 
 /* ---- what it costs ---- */
@@ -256,7 +284,7 @@ static void choose(const struct nf_coll_algorithm *algorithm, uint64_t k,
                    const struct nf_coll_network *network,
                    struct nf_coll_choice *choice)
 {
-    choice->algorithm = algorithm;
+    *choice = (struct nf_coll_choice){ .algorithm = algorithm };
     if (k == 0) {
         choice->segments =
             nf_coll_usual_segments(algorithm, network, query, &choice->cost_us);
@@ -275,31 +303,26 @@ static enum nf_status choose_forced(const char *forced,
                                     struct nf_coll_choice *choice,
                                     struct nf_error *err)
 {
-    const char *colon = strchr(forced, ':');
-    size_t length = colon != NULL ? (size_t)(colon - forced) : strlen(forced);
-    const struct nf_coll_algorithm *algorithm = NULL;
-    uint64_t k = 0;
+    struct nf_coll_args args = { .ranks = query->ranks,
+                                 .root = query->root,
+                                 .segments = 1 };
+    struct nf_coll_wish wish;
+    struct nf_error why;
 
-    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
-        if (strlen(nf_coll_table[i]->name) == length &&
-            strncmp(nf_coll_table[i]->name, forced, length) == 0)
-            algorithm = nf_coll_table[i];
-    if (algorithm == NULL)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "\"%s\": no such algorithm (see: nowfarm plans)",
-                       forced);
-    if (colon != NULL &&
-        (strncmp(colon, ":k=", 3) != 0 ||
-         nf_parse_count(colon + 3, 1, NF_COLL_SEGMENTS_MAX, &k) != NF_OK))
-        return nf_fail(err, NF_ERR_INVAL,
-                       "\"%s\": want :k= and 1 to %d segments after the name",
-                       forced, NF_COLL_SEGMENTS_MAX);
-    if (!nf_coll_serves(algorithm, query))
+    if (nf_coll_wish_read(forced, &wish, err) != NF_OK)
+        return NF_ERR_INVAL;
+    nf_coll_use_params(&wish.params, &args);
+    if (!serves_call(wish.algorithm, query))
         return nf_fail(
             err, NF_ERR_INVAL, "%s cannot serve this %s: %u ranks, %s operator",
-            algorithm->name, nf_coll_op_names[query->op], query->ranks,
+            wish.algorithm->name, nf_coll_op_names[query->op], query->ranks,
             query->commutative ? "commutative" : "ordered");
-    choose(algorithm, k, query, network, choice);
+    if (nf_coll_fits(wish.algorithm, &args, &why) != NF_OK)
+        return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
+    choose(wish.algorithm, wish.segments, query, network, choice);
+    if (!nf_coll_same_params(&choice->params, &wish.params))
+        choice->cost_us = INFINITY; /* the formulas know of none */
+    choice->params = wish.params;
     return NF_OK;
 }
 

@@ -29,10 +29,23 @@ struct nf_coll_query {
     bool commutative;  /**< the operator is; true if nothing is combined */
 };
 
+/** What an all-to-all's algorithm takes beyond a number of ranks. */
+struct nf_coll_params {
+    uint32_t radix;               /**< 0: the algorithm's own */
+    struct nf_coll_sides radices; /**< no digits: the fewest rounds */
+    struct nf_coll_sides shape;   /**< no sides: a ring */
+};
+bool nf_coll_same_params(const struct nf_coll_params *a,
+                         const struct nf_coll_params *b);
+/** Let @p args take @p params, which are borrowed. */
+void nf_coll_use_params(const struct nf_coll_params *params,
+                        struct nf_coll_args *args);
+
 struct nf_coll_choice {
     const struct nf_coll_algorithm *algorithm;
     uint32_t segments;
     double cost_us; /**< predicted; INFINITY if there is no formula */
+    struct nf_coll_params params;
 };
 
 /** May this algorithm serve this call?  Operation, P = 2^n, the order of
@@ -77,7 +90,7 @@ bool nf_coll_select_by_model(const struct nf_coll_query *query,
 struct nf_coll_rules; /* rules.h */
 
 /** Everything together.
- *  @param forced  NULL, or "bcast.pipeline.fd" or "bcast.pipeline.fd:k=8"
+ *  @param forced  NULL, or "bcast.pipeline.fd:k=8" or the like, see wish.h
  *  @param rules   NULL, or what was measured
  *  @retval NF_ERR_INVAL  @p forced: no such algorithm, or not for this call
  *  @retval NF_ERR_FAILED  there is no algorithm for this call */

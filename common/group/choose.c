@@ -4,6 +4,7 @@
 #include "config.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static struct nf_coll_network network_for(const struct nf_model *model,
 static const char *for_unknown_sizes(enum nf_coll_op op)
 {
     if (op == NF_COLL_ALLTOALL)
-        return "alltoall.pairwise_shift";
+        return "alltoall.burst";
     return op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
 }
 
@@ -62,6 +63,19 @@ static const struct nf_coll_algorithm *first_of(enum nf_coll_op op)
         if (nf_coll_table[i]->op == op)
             return nf_coll_table[i];
     return NULL;
+}
+
+/* Alike in all members, whatever their floating point: by whole numbers. */
+static void choose_exchange(const struct nf_group *group,
+                            const struct nf_coll_query *coll, bool measured,
+                            struct nf_coll_choice *choice_p)
+{
+    const struct nf_coll_network network =
+        nf_coll_network_of(&builtin, NULL, NULL);
+    const struct nf_exchange_price price =
+        measured ? group->exchange : nf_exchange_price_of(&network);
+
+    nf_exchange_choose(&price, coll->ranks, coll->bytes, choice_p);
 }
 
 static enum nf_status choose(const struct nf_group *group,
@@ -93,6 +107,11 @@ static enum nf_status choose(const struct nf_group *group,
         coll.bytes = coll.elements * 8;
         model = &builtin;
         rules = NULL;
+    }
+    if (coll.op == NF_COLL_ALLTOALL && forced[0] == '\0' &&
+        (rules == NULL || nf_coll_rules_find(rules, &coll) == NULL)) {
+        choose_exchange(group, &coll, rules != NULL, choice_p);
+        return NF_OK;
     }
     network = network_for(model, query, group->deterministic);
     return nf_coll_select(&coll, &network, rules,
@@ -157,75 +176,58 @@ void nf_group_forget_choices(struct nf_group *group)
         group->choices[i].valid = false;
 }
 
-static bool fits_size(const struct nf_coll_algorithm *algorithm, uint32_t ranks)
+/* Is @p wish for so many members?  @retval other  no: err says why */
+static enum nf_status fits_size(const struct nf_coll_wish *wish, uint32_t ranks,
+                                struct nf_error *err)
 {
-    const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
 
-    return nf_coll_fits(algorithm, &args, NULL) == NF_OK;
+    nf_coll_use_params(&wish->params, &args);
+    return nf_coll_fits(wish->algorithm, &args, err);
 }
 
 void nf_group_force_those_of(struct nf_group *group,
                              const struct nf_group *from)
 {
     for (int op = 0; op < NF_COLL_OPS; op++) {
-        char name[sizeof(group->forced[op])];
-        const struct nf_coll_algorithm *algorithm;
+        struct nf_coll_wish wish;
+        struct nf_error err;
 
-        memcpy(name, from->forced[op], sizeof(name));
-        name[strcspn(name, ":")] = '\0';
-        algorithm = nf_coll_find(name);
-        if (algorithm != NULL && fits_size(algorithm, group->ranks))
-            memcpy(group->forced[op], from->forced[op], sizeof(name));
-        else if (algorithm != NULL)
-            nf_log(NF_LOG_WARN,
-                   "%s wants 2^n members, not %u: going by the model", name,
-                   group->ranks);
+        if (nf_coll_wish_read(from->forced[op], &wish, &err) != NF_OK)
+            continue; /* nothing is */
+        if (fits_size(&wish, group->ranks, &err) == NF_OK)
+            memcpy(group->forced[op], from->forced[op],
+                   sizeof(group->forced[op]));
+        else
+            nf_log(NF_LOG_WARN, "%s: going by the model", err.text);
     }
 }
 
-/* One of a list: is there such an algorithm, and does its k make sense?
- * @param name  [NAME_BYTES], gets all of it */
-static enum nf_status check_one(const char *text, size_t length, char *name,
-                                const struct nf_coll_algorithm **algorithm_p,
-                                struct nf_error *err)
+/* Take one of a list, unless only checking: then group is NULL. */
+static enum nf_status force_one(struct nf_group *group, const char *text,
+                                size_t length, struct nf_error *err)
 {
-    struct nf_coll_query query = {
-        .ranks = 2, .bytes = 1 << 20, .elements = 1 << 20, .commutative = true
-    };
-    struct nf_coll_network network = nf_coll_network_of(&builtin, NULL, NULL);
-    struct nf_coll_choice choice;
-    char *colon;
+    char name[NAME_BYTES];
+    struct nf_coll_wish wish;
+    struct nf_error why;
+    enum nf_status status;
 
     if (length >= NAME_BYTES)
         return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%.*s\"", 80, text);
     memcpy(name, text, length);
     name[length] = '\0';
-    colon = strchr(name, ':');
-    if (colon != NULL)
-        *colon = '\0';
-    *algorithm_p = nf_coll_find(name);
-    if (*algorithm_p == NULL)
-        return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%s\"", name);
-    if (colon != NULL)
-        *colon = ':';
-    query.op = (*algorithm_p)->op;
-    return nf_coll_select(&query, &network, NULL, name, &choice, err);
-}
-
-/* Take it, unless only checking: then group is NULL. */
-static enum nf_status force_one(struct nf_group *group, const char *text,
-                                size_t length, struct nf_error *err)
-{
-    const struct nf_coll_algorithm *algorithm = NULL;
-    char name[NAME_BYTES];
-    enum nf_status status = check_one(text, length, name, &algorithm, err);
-
-    if (status != NF_OK || group == NULL)
-        return status;
-    if (!fits_size(algorithm, group->ranks))
-        return nf_fail(err, NF_ERR_INVAL, "%s wants 2^n members, not %u",
-                       algorithm->name, group->ranks);
-    memcpy(group->forced[algorithm->op], name, length + 1);
+    status = nf_coll_wish_read(name, &wish, err);
+    if (status != NF_OK) {
+        name[strcspn(name, ":")] = '\0';
+        return nf_coll_find(name) != NULL
+                   ? status
+                   : nf_fail(err, NF_ERR_INVAL, "no algorithm \"%s\"", name);
+    }
+    if (group == NULL)
+        return NF_OK;
+    if (fits_size(&wish, group->ranks, &why) != NF_OK)
+        return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
+    memcpy(group->forced[wish.algorithm->op], name, length + 1);
     return NF_OK;
 }
 
@@ -308,11 +310,9 @@ void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
     network = network_for(&rules->model, &asked, false);
     if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)
         return;
-    if (choice.algorithm->items == NF_ITEMS_SEGMENTS)
-        snprintf(text_p, NF_TOLD_BYTES, "%s:k=%u", choice.algorithm->name,
-                 choice.segments);
-    else
-        snprintf(text_p, NF_TOLD_BYTES, "%s", choice.algorithm->name);
+    nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,
+                                               choice.segments, choice.params },
+                       text_p, NF_TOLD_BYTES);
 }
 
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
@@ -320,6 +320,7 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   struct nf_error *err)
 {
     struct nf_error unheard;
+    struct nf_coll_network network;
     struct nf_coll_rules rules;
     enum nf_status status;
 
@@ -333,6 +334,8 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     nf_coll_rules_fini(&group->rules);
     group->rules = rules;
     group->has_rules = true;
+    network = nf_coll_network_of(&rules.model, NULL, NULL);
+    group->exchange = nf_exchange_price_of(&network);
     nf_group_forget_choices(group);
     return NF_OK;
 }

@@ -295,16 +295,19 @@ static bool reserve(struct nf_exec *exec)
     size_t n = exec->plan->nsteps;
     bool lists = exec->call.layout.varies && exec->plan->lists;
     size_t nsizes = lists ? exec->plan->items : 0;
+    size_t nresting = exec->call.layout.pairs ? n : 0;
     size_t bytes = exec->plan->items * sizeof(*exec->items) +
-                   nsizes * sizeof(uint64_t) + 3 * n * sizeof(void *) +
-                   3 * n * sizeof(uint32_t) + 2 * n;
+                   (nsizes + 2 * nresting) * sizeof(uint64_t) +
+                   3 * n * sizeof(void *) + 3 * n * sizeof(uint32_t) + 2 * n;
     uint8_t *block = nf_calloc(1, bytes);
 
     if (block == NULL)
         return false;
     exec->items = (struct nf_exec_item *)(void *)block;
     exec->sizes = (uint64_t *)(void *)(exec->items + exec->plan->items);
-    exec->arrived = (struct nf_blob **)(void *)(exec->sizes + nsizes);
+    exec->resting = exec->sizes + nsizes;
+    exec->kept = exec->resting + nresting;
+    exec->arrived = (struct nf_blob **)(void *)(exec->kept + nresting);
     if (!lists)
         exec->sizes = NULL;
     exec->held = exec->arrived + n;
@@ -329,6 +332,7 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
         .wire = nf_elem_wire(call->codes, call->type),
         .packing = nf_elem_packing(call->codes, call->type),
         .lost_peer = NF_PLAN_NONE,
+        .clash = NF_PLAN_NONE,
         .moves = 1,
     };
     if (!reserve(exec))

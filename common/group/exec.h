@@ -11,14 +11,18 @@
  *  in a queue of the mesh, and to its home the last time.
  *
  *  Blocks of different sizes in gather and scatter: the root knows all sizes,
- *  a member its own.  Messages with blocks that the receiver may not know follow
- *  a message with their sizes; empty ones are not sent.
+ *  a member its own.  Messages with blocks that the receiver may not know
+ * follow a message with their sizes; empty ones are not sent.
  *
- *  Blocks of pairs are moved: a member that has sent one on has it no more, and
- *  a message lives as long as a block of it is still here.  So a member holds,
- *  beyond the user's buffers, up to all that its schedule brings it, V blocks
- *  (P - 1 where blocks go straight to their homes, about P^2/4 in the
- *  Double-Hop), and 56 bytes for each of the P^2 pairs.
+ *  Blocks of pairs are moved: a member that has sent one on has it no more.  A
+ *  message lives as long as blocks of it are here that have to go on, and once
+ *  they are less than half of it they are copied out.  So these messages are at
+ *  most twice as large as the blocks that rest here (exchange.h: less than P of
+ *  them, in the Modified Double-Hop 3/2 P), for at most one copy more of each
+ *  block.  To it come messages that the mesh has not passed on yet and those
+ *  whose turn has not come: one each way as long as members keep step, with a
+ *  neighbour that stands still up to V blocks; and 56 bytes for each of the P^2
+ *  pairs.
  *
  *  A root whose algorithm has a window takes up its steps in order, so many at
  *  once; who is to send it a large block that it has not taken up is to be held
@@ -67,6 +71,7 @@ struct nf_exec_item {
     bool lent;      /**< a queue may hold a pointer to the message with value */
     bool home_lent; /**< a queue may hold a pointer to home */
     bool has_before;
+    uint32_t came; /**< pairs with an owner: the step that received it */
 };
 
 struct nf_exec {
@@ -82,7 +87,10 @@ struct nf_exec {
     struct nf_exec_item *items;
     uint64_t *sizes; /**< [items] elements of blocks, as far as told; NULL: all
                           that is needed is known from the layout */
-    uint32_t *waits;          /**< [nsteps] */
+    uint64_t *resting; /**< [nsteps] pairs, received: bytes of its blocks that
+                            have to go on, and */
+    uint64_t *kept;    /**< [nsteps] bytes of the message that they lie in */
+    uint32_t *waits;   /**< [nsteps] */
     uint8_t *states;          /**< [nsteps] */
     struct nf_blob **arrived; /**< [nsteps] messages received and kept */
     struct nf_blob **held;    /**< [2 nsteps] others, freed at the end */
@@ -102,6 +110,8 @@ struct nf_exec {
     const bool *gone;   /**< [P] or NULL: members that have left; borrowed */
     uint32_t lost_peer; /**< one of them was to get something: it can't have
                              made this call; else NF_PLAN_NONE */
+    uint32_t clash;     /**< pairs: the block of which its two members gave
+                             different counts; else NF_PLAN_NONE */
     uint32_t moves; /**< how often something happened; for who watches */
 };
 
@@ -125,7 +135,8 @@ enum nf_status nf_exec_run(struct nf_exec *exec);
 bool nf_exec_is_ready(const struct nf_exec *exec);
 /** Take a message of this epoch; run afterwards.
  *  @param payload  taken over, also on errors; may be NULL
- *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why
+ *  @retval NF_ERR_MISMATCH  that is not what this call expects: err says why;
+ *  it is the fault of @p from, or of the two members of exec->clash
  *  @retval NF_ERR_FAILED  a type's unpack() failed: exec->refused
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,

@@ -254,6 +254,44 @@ void nf_exec_set_up_sizes(struct nf_exec *exec)
 
 /* ------------------------------------------------------------------- pairs */
 
+/* Copy the blocks that rest in the message of step @p self into one that is no
+ * larger than they are.  Without memory for that it is kept as it is. */
+static void copy_out(struct nf_exec *exec, uint32_t self)
+{
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
+    struct nf_blob *blob =
+        nf_blob_create((size_t)exec->resting[self], exec->wire);
+    uint8_t *to;
+    uint32_t i;
+
+    if (blob == NULL)
+        return;
+    to = blob->data;
+    while (nf_exec_walk_next(&walk, &i)) {
+        struct nf_exec_item *item = &exec->items[i];
+        size_t bytes = nf_exec_item_bytes(exec, i);
+
+        if (item->owner == NULL || item->came != self)
+            continue;
+        memcpy(to, item->value, bytes);
+        nf_blob_unref(item->owner);
+        item->owner = nf_blob_ref(blob);
+        item->value = to;
+        to += bytes;
+    }
+    nf_blob_unref(blob);
+    exec->kept[self] = exec->resting[self];
+}
+
+/* Less than half: what is copied in all is less than the message. */
+static void shrink_message(struct nf_exec *exec, uint32_t self)
+{
+    if (exec->resting[self] == 0)
+        exec->kept[self] = 0;
+    else if (2 * exec->resting[self] < exec->kept[self])
+        copy_out(exec, self);
+}
+
 void nf_exec_keep_pairs(struct nf_exec *exec, uint32_t self)
 {
     struct nf_blob *blob = exec->arrived[self];
@@ -261,19 +299,25 @@ void nf_exec_keep_pairs(struct nf_exec *exec, uint32_t self)
     const uint8_t *from = blob->data;
     uint32_t i;
 
+    exec->kept[self] = blob->bytes;
     while (nf_exec_walk_next(&walk, &i)) {
         struct nf_exec_item *item = &exec->items[i];
         size_t bytes = nf_exec_item_bytes(exec, i);
         uint8_t *home = nf_exec_home_of(exec, i);
 
-        if (home != NULL && bytes > 0)
-            memcpy(home, from, bytes);
         item->value = home != NULL ? home : from;
-        item->owner = home != NULL ? NULL : nf_blob_ref(blob);
+        if (home != NULL && bytes > 0) {
+            memcpy(home, from, bytes);
+        } else if (bytes > 0) {
+            item->owner = nf_blob_ref(blob);
+            item->came = self;
+            exec->resting[self] += bytes;
+        }
         from += bytes;
     }
     nf_blob_unref(blob);
     exec->arrived[self] = NULL;
+    shrink_message(exec, self);
 }
 
 void nf_exec_drop_pairs(struct nf_exec *exec, uint32_t self)
@@ -282,8 +326,18 @@ void nf_exec_drop_pairs(struct nf_exec *exec, uint32_t self)
     uint32_t i;
 
     while (nf_exec_walk_next(&walk, &i)) {
-        nf_blob_unref(exec->items[i].owner);
-        exec->items[i].owner = NULL;
-        exec->items[i].value = NULL;
+        struct nf_exec_item *item = &exec->items[i];
+
+        if (item->owner != NULL)
+            exec->resting[item->came] -= nf_exec_item_bytes(exec, i);
+        else
+            item->came = NF_PLAN_NONE;
+        nf_blob_unref(item->owner);
+        item->owner = NULL;
+        item->value = NULL;
     }
+    walk = nf_exec_walk(exec, self);
+    while (nf_exec_walk_next(&walk, &i))
+        if (exec->items[i].came != NF_PLAN_NONE)
+            shrink_message(exec, exec->items[i].came);
 }

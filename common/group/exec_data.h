@@ -33,7 +33,7 @@ uint8_t *nf_exec_home_of(const struct nf_exec *exec, uint32_t item);
  *  one its own; pairs: those from it and those for it. */
 void nf_exec_set_up_sizes(struct nf_exec *exec);
 /** Pairs: the blocks that have come with step @p self go home, or stay in their
- *  message until they are sent on. */
+ *  message, or a smaller one, until they are sent on. */
 void nf_exec_keep_pairs(struct nf_exec *exec, uint32_t self);
 /** Pairs: what step @p self has sent is here no more. */
 void nf_exec_drop_pairs(struct nf_exec *exec, uint32_t self);

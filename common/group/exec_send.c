@@ -118,10 +118,14 @@ bool nf_exec_take_list(struct nf_exec *exec, uint32_t self,
     from = payload->data;
     for (; nf_exec_walk_next(&walk, &i); from += sizeof(size)) {
         memcpy(&size, from, sizeof(size));
-        if (size > left ||
-            (exec->sizes[i] != NF_SIZE_UNKNOWN && exec->sizes[i] != size))
+        if (size > left)
             return false;
         left -= size;
+        if (exec->sizes[i] == NF_SIZE_UNKNOWN || exec->sizes[i] == size)
+            continue;
+        /* who passed it on need not be one of the two */
+        exec->clash = exec->call.layout.pairs ? i : NF_PLAN_NONE;
+        return false;
     }
     walk = nf_exec_walk(exec, self);
     from = payload->data;

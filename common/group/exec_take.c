@@ -68,6 +68,18 @@ static bool is_whole(const struct nf_exec *exec, uint32_t self,
            (payload != NULL || exec->plan->items == 0);
 }
 
+static enum nf_status say_clash(const struct nf_exec *exec,
+                                struct nf_error *err)
+{
+    uint32_t ranks = exec->plan->args.ranks;
+    uint32_t from = exec->clash / ranks, to = exec->clash % ranks;
+
+    return nf_fail(err, NF_ERR_MISMATCH,
+                   "members %u and %u gave different counts for the block from "
+                   "%u to %u",
+                   from, to, from, to);
+}
+
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                             const struct nf_head *head, struct nf_blob *payload,
                             struct nf_error *err)
@@ -90,12 +102,18 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
             return NF_OK;
         what = "count";
     }
-    if (what == NULL && awaits_list(exec, self))
-        what = "count";
-    if (what == NULL && !is_whole(exec, self, head, payload))
-        what = other_length(exec);
+    if (what == NULL &&
+        (awaits_list(exec, self) || !is_whole(exec, self, head, payload))) {
+        what = awaits_list(exec, self) ? "count" : other_length(exec);
+        /* of one block, straight from its member, the sizes are not told */
+        if (exec->sizes != NULL && exec->call.layout.pairs &&
+            !exec->plan->steps[self].lists)
+            exec->clash = exec->plan->steps[self].first_item;
+    }
     if (what != NULL) {
         nf_blob_unref(payload);
+        if (exec->clash != NF_PLAN_NONE)
+            return say_clash(exec, err);
         return nf_fail(err, NF_ERR_MISMATCH,
                        "member %u made a different call: not the same %s", from,
                        what);

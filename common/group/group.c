@@ -4,6 +4,7 @@
  * in the same order.  A message of a call that has not begun here is kept; one
  * of a call that is over can only come from a member that made another one. */
 #include "config.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 #include <string.h>
 #include "common/base/alloc.h"
@@ -26,12 +27,27 @@ int64_t nf_group_now_us(const struct nf_group *group)
 
 /* ------------------------------------------------------------------- plans */
 
+static uint64_t hash_sides(const struct nf_coll_sides *sides, uint64_t hash)
+{
+    for (uint32_t i = 0; i < sides->count; i++)
+        hash =
+            (hash ^ hash >> 29 ^ sides->of[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash;
+}
+
+static uint64_t hash_params(const struct nf_coll_params *params, uint64_t hash)
+{
+    hash = (hash ^ params->radix) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash_sides(&params->shape, hash_sides(&params->radices, hash));
+}
+
 static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
 {
     uint64_t hash = (uint64_t)(uintptr_t)choice->algorithm;
 
     hash = (hash ^ root) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = hash_params(&choice->params, hash);
     return (uint32_t)(hash >> 40) % NF_PLANS_KEPT;
 }
 
@@ -48,8 +64,10 @@ static enum nf_status take_plan(struct nf_group *group,
                                  .hosts = group->hosts };
     enum nf_status status;
 
+    nf_coll_use_params(&choice->params, &args);
     if (plan == NULL || plan->algorithm != choice->algorithm ||
-        plan->args.root != root || plan->args.segments != choice->segments) {
+        plan->args.root != root || plan->args.segments != choice->segments ||
+        !nf_coll_same_params(&plan->params, &choice->params)) {
         status = nf_plan_create(choice->algorithm, &args, group->rank, &plan,
                                 &group->error);
         if (status != NF_OK)
@@ -230,6 +248,15 @@ static enum nf_status run(struct nf_group *group, struct nf_request *request)
     return NF_OK;
 }
 
+/* The two members of a block gave different counts. */
+static enum nf_status fail_clash(struct nf_group *group, uint32_t block,
+                                 const struct nf_error *err)
+{
+    const uint32_t culprits[2] = { block / group->ranks, block % group->ranks };
+
+    return nf_group_revoke(group, NF_ERR_MISMATCH, culprits, 2, err->text);
+}
+
 static enum nf_status give(struct nf_group *group, struct nf_request *request,
                            uint32_t from, const struct nf_head *head,
                            struct nf_blob *payload)
@@ -242,6 +269,8 @@ static enum nf_status give(struct nf_group *group, struct nf_request *request,
         return fail_packing(group, &request->exec);
     if (status == NF_ERR_NOMEM)
         return nf_group_broke(group, status);
+    if (status == NF_ERR_MISMATCH && request->exec.clash != NF_PLAN_NONE)
+        return fail_clash(group, request->exec.clash, &err);
     return status == NF_OK ? NF_OK : fail_text(group, status, from, &err);
 }
 
@@ -431,6 +460,7 @@ static uint16_t digest(const struct nf_group *group,
     uint64_t hash = layout->varies ? 0 : layout->elements;
 
     hash = (hash + choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = hash_params(&choice->params, hash);
     for (uint32_t i = 0; i < group->ranks; i++)
         if (layout->counts != NULL && !layout->varies)
             hash = (hash ^ hash >> 29 ^ layout->counts[i]) *
@@ -470,6 +500,20 @@ static struct nf_head head_of(const struct nf_group *group,
     };
 }
 
+static void tell_algorithm(struct nf_request *request,
+                           const struct nf_coll_choice *choice)
+{
+    const struct nf_coll_params none = { .radix = 0 };
+    const struct nf_coll_wish wish = { .algorithm = choice->algorithm,
+                                       .params = choice->params };
+
+    request->algorithm = choice->algorithm->name;
+    if (nf_coll_same_params(&choice->params, &none))
+        return;
+    nf_coll_wish_write(&wish, request->told, sizeof(request->told));
+    request->algorithm = request->told;
+}
+
 enum nf_status nf_group_launch(struct nf_group *group,
                                struct nf_request *request,
                                const struct nf_coll_choice *choice,
@@ -482,7 +526,7 @@ enum nf_status nf_group_launch(struct nf_group *group,
     if (group->requests == NULL)
         nf_group_saw_progress(group, nf_group_now_us(group));
     request->epoch = group->epoch++;
-    request->algorithm = choice->algorithm->name;
+    tell_algorithm(request, choice);
     status = take_plan(group, request, choice, root);
     if (status == NF_OK)
         status = nf_exec_init(&request->exec, request->plan, call, &head,

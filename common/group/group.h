@@ -8,6 +8,7 @@
  *  blocking.c  their blocking forms
  *  choose.c which algorithm      open.c    making groups
  *  early.c  messages of calls to come */
+#include "common/coll/exchange_choice.h"
 #include "common/coll/rules.h"
 #include "common/coll/select.h"
 #include "common/group/exec.h"
@@ -60,6 +61,8 @@ struct nf_request {
     struct nf_group *group;
     struct nf_exec exec;
     const char *algorithm; /**< NULL: it needs none */
+    char
+        told[NF_TOLD_BYTES]; /**< algorithm, if it goes by radices or a shape */
     struct nf_plan *plan;  /**< borrowed of the group, or owned */
     bool owns_plan;
     uint32_t plan_slot;
@@ -109,6 +112,7 @@ struct nf_group {
     char forced[NF_COLL_OPS][64]; /**< "bcast.pipeline.fd:k=16"; "": none */
     struct nf_coll_rules rules;
     bool has_rules; /**< the model is theirs */
+    struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
     bool sharing;   /**< the table is handed out: nothing is forced yet */
     bool plain;     /**< calls that begin now go by the built-in model,
                          whatever is forced or measured */

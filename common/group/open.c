@@ -173,6 +173,18 @@ static char *usable_table(struct nf_group *group, const char *path,
     return text;
 }
 
+/* Rank 0 has made them whole numbers: others might round another way. */
+static enum nf_status share_prices(struct nf_group *group)
+{
+    enum nf_status status = nf_bcast(
+        group, &group->exchange, NF_EXCHANGE_PRICE_WORDS, NF_ELEM_UINT64, 0);
+
+    if (status == NF_OK && !nf_exchange_price_is_sane(&group->exchange))
+        status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,
+                                 "member 0 has prices that make no sense");
+    return status;
+}
+
 /* Rank 0's table becomes everybody's.  It is handed out before rank 0 goes by
  * it itself. */
 static enum nf_status share_table(struct nf_group *group,
@@ -200,6 +212,8 @@ static enum nf_status share_table(struct nf_group *group,
         status =
             nf_group_set_rules(group, text, (size_t)bytes, NULL, &group->error);
     nf_free(text);
+    if (status == NF_OK && bytes > 0)
+        status = share_prices(group);
     return status;
 }
 
@@ -255,6 +269,8 @@ static enum nf_status share_table_here(struct nf_group **groups, uint32_t count,
 
     for (uint32_t i = 1; i < count && text != NULL && status == NF_OK; i++)
         status = nf_group_set_rules(groups[i], text, (size_t)bytes, NULL, err);
+    for (uint32_t i = 1; i < count; i++)
+        groups[i]->exchange = groups[0]->exchange;
     nf_free(text);
     return status;
 }

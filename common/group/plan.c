@@ -1,6 +1,8 @@
 /* Steps of one rank and what they wait for: each step for the one before it on
  * each of its items.  That is stronger than needed only where a message is sent
- * twice, and sending takes no time here. */
+ * twice, and sending takes no time here.  And if the algorithm keeps pace, what
+ * is sent for what comes so many rounds before: as in lock step each waits for
+ * rounds that are over, nobody waits in a circle. */
 #include "config.h"
 #include "common/group/plan.h"
 #include <stdlib.h>
@@ -97,7 +99,19 @@ struct turns {
     uint32_t *value; /* [items] one that wrote the value */
 };
 
-/* One item of a step: counts, or if fill collects, what waits. */
+/* A step waits for an earlier one: count it, or if fill write it down. */
+static void link_step(struct nf_plan *plan, uint32_t before, uint32_t self,
+                      bool fill)
+{
+    struct nf_plan_step *previous = &plan->steps[before];
+
+    if (fill) {
+        plan->next[previous->first_next + previous->nnext] = self;
+        plan->steps[self].waits++;
+    }
+    previous->nnext++;
+}
+
 static void visit_item(struct nf_plan *plan, struct turns *turns, uint32_t self,
                        uint32_t item, bool fill)
 {
@@ -105,20 +119,40 @@ static void visit_item(struct nf_plan *plan, struct turns *turns, uint32_t self,
     uint32_t before = turns->step[item];
 
     turns->step[item] = self;
-    if (before != NF_PLAN_NONE && before != self) {
-        struct nf_plan_step *previous = &plan->steps[before];
-
-        if (fill) {
-            plan->next[previous->first_next + previous->nnext] = self;
-            step->waits++;
-        }
-        previous->nnext++;
-    }
+    if (before != NF_PLAN_NONE && before != self)
+        link_step(plan, before, self, fill);
     if (step->sends)
         return;
     if (turns->value[item] != NF_PLAN_NONE)
         plan->steps[turns->value[item]].last = false;
     turns->value[item] = self;
+}
+
+/* What is sent in a round waits for what comes up to rounds_ahead before: for
+ * that which the round before did not wait for, and for that round. */
+static void keep_pace(struct nf_plan *plan, bool fill)
+{
+    uint32_t ahead = plan->algorithm->rounds_ahead;
+    uint32_t first = NF_PLAN_NONE, last_first = NF_PLAN_NONE;
+    uint32_t from = 0, to = 0;
+
+    for (uint32_t i = 0; ahead > 0 && i < plan->nsteps; i++) {
+        if (!plan->steps[i].sends)
+            continue;
+        if (first == NF_PLAN_NONE ||
+            plan->steps[first].round != plan->steps[i].round) {
+            last_first = first;
+            first = i;
+            from = to;
+            while (plan->steps[to].round + ahead <= plan->steps[i].round)
+                to++;
+        }
+        if (last_first != NF_PLAN_NONE)
+            link_step(plan, last_first, i, fill);
+        for (uint32_t j = from; j < to; j++)
+            if (!plan->steps[j].sends)
+                link_step(plan, j, i, fill);
+    }
 }
 
 static void visit(struct nf_plan *plan, struct turns *turns, bool fill)
@@ -141,6 +175,7 @@ static void visit(struct nf_plan *plan, struct turns *turns, bool fill)
                 visit_item(plan, turns, i, span->first + j, fill);
         }
     }
+    keep_pace(plan, fill);
 }
 
 /* Offsets of the lists of steps that wait, and room for them. */
@@ -276,6 +311,17 @@ uint32_t nf_plan_find(const struct nf_plan *plan, uint32_t peer, uint32_t round,
     return NF_PLAN_NONE;
 }
 
+static void take_args(struct nf_plan *plan, const struct nf_coll_args *args)
+{
+    plan->args = *args;
+    plan->params.radix = args->radix;
+    if (args->radices != NULL)
+        plan->params.radices = *args->radices;
+    if (args->shape != NULL)
+        plan->params.shape = *args->shape;
+    nf_coll_use_params(&plan->params, &plan->args);
+}
+
 enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
                               const struct nf_coll_args *args, uint32_t rank,
                               struct nf_plan **plan_p, struct nf_error *err)
@@ -288,7 +334,7 @@ enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
         plan = nf_calloc(1, sizeof(*plan));
     if (plan != NULL) {
         plan->algorithm = algorithm;
-        plan->args = *args;
+        take_args(plan, args);
         plan->rank = rank;
         plan->items = nf_coll_item_count(algorithm, args);
         plan->steps = nf_calloc(schedule.count, sizeof(*plan->steps));

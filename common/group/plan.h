@@ -4,7 +4,7 @@
  *  what waits for what.
  *  Pure; depends on the operation, algorithm, P, root and k only, so a group
  *  keeps its plans. */
-#include "common/coll/coll.h"
+#include "common/coll/select.h"
 
 struct nf_plan_step {
     uint32_t round, peer;
@@ -21,7 +21,8 @@ struct nf_plan_step {
 
 struct nf_plan {
     const struct nf_coll_algorithm *algorithm;
-    struct nf_coll_args args;
+    struct nf_coll_args args; /**< with its own params */
+    struct nf_coll_params params;
     uint32_t rank, items;
     uint32_t nsteps, nreceives;
     struct nf_plan_step *steps; /**< by round, sends first */
@@ -33,7 +34,8 @@ struct nf_plan {
     bool combines, keeps, lists; /**< some step does */
 };
 
-/** @param plan_p  to be nf_plan_destroy()ed
+/** @param args  its hosts are borrowed until then
+ *  @param plan_p  to be nf_plan_destroy()ed
  *  @retval NF_ERR_RANGE, NF_ERR_INVAL, NF_ERR_NOMEM  as nf_coll_make() */
 enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
                               const struct nf_coll_args *args, uint32_t rank,

@@ -282,6 +282,7 @@ static enum nf_status copy_setup(const struct nf_group *from,
     status = nf_coll_rules_write(&rules, &text, &bytes, err);
     if (status == NF_OK)
         status = nf_group_set_rules(to, text, bytes, NULL, err);
+    to->exchange = from->exchange;
     nf_free(text);
     return status;
 }

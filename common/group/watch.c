@@ -109,17 +109,17 @@ enum nf_status nf_group_broke(struct nf_group *group, enum nf_status status)
                                : nf_strerror(status));
 }
 
-/* @param named  members were */
-static const char *said(enum nf_status reason, bool named)
+/* @param named  so many members were */
+static const char *said(enum nf_status reason, uint32_t named)
 {
     switch ((int)reason) {
     case NF_ERR_FAILED:
-        return named ? "could not pack or unpack elements"
-                     : nf_strerror(reason);
+        return named > 0 ? "could not pack or unpack elements"
+                         : nf_strerror(reason);
     case NF_ERR_DEAD:
-        return "has ended";
+        return named > 1 ? "have ended" : "has ended";
     case NF_ERR_TIMEDOUT:
-        return "is silent";
+        return named > 1 ? "are silent" : "is silent";
     case NF_ERR_MISMATCH:
         return "made a different call";
     default:
@@ -142,10 +142,13 @@ static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
         reason = NF_ERR_FAILED;
     for (uint32_t i = 0; i < control->nranks && used < 300; i++)
         used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%" PRIu32,
-                         i == 0 ? "member " : ", ", control->ranks[i]);
+                         i > 0                 ? ", "
+                         : control->nranks > 1 ? "members "
+                                               : "member ",
+                         control->ranks[i]);
     snprintf(text + used, sizeof(text) - (size_t)used,
              "%s%s, says member %" PRIu32, used > 0 ? " " : "",
-             said(reason, used > 0), from);
+             said(reason, control->nranks), from);
     drop_data(group, control->epoch);
     give_up(group, control->epoch, reason, text);
     return nf_group_ends(group, nf_group_first_epoch(group)) ? reason : NF_OK;

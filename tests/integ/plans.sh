@@ -84,6 +84,8 @@ check "radix 3 of 27" grep -q '^# steps 6, V 54,' out
 run plan alltoall naive --ranks 6 --count 0 --check
 check "all-to-all of nothing: no messages" \
     test -z "$(grep -v '^#' "$work/out")"
+check "and none on a channel, as it must be" grep -q \
+    '^# messages on a channel: at most 0 (as it must be)$' out
 run plan alltoall mdh --ranks 1
 check "all-to-all of one: no messages" out_empty
 
@@ -193,6 +195,8 @@ refuse "radices that are too few" "product is 13" \
     plan alltoall mixed --ranks 13 --radices 3x3
 refuse "radices that are too many" "none too many" \
     plan alltoall mixed --ranks 4 --radices 2x2x2
+refuse "a double hop of five" "want 2, or alltoall.khop" \
+    plan alltoall cdh --ranks 9 --radix 5
 refuse "radices where there are none" "only for alltoall mixed" \
     plan alltoall bruck --ranks 4 --radices 2x2
 refuse "a radix where there is none" "has none" \

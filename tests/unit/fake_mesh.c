@@ -22,6 +22,7 @@ struct fake_context {
     uint32_t ranks;
     uint32_t members[FAKE_MEMBERS_MAX];
     int64_t last_us[2][FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
+    int64_t left_us[2][FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
     /* [taker][sender]; credit comes back when all was taken */
     bool paused[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
     bool withheld[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
@@ -107,13 +108,17 @@ static void settle(struct fake_world *world)
             depart(m);
 }
 
-/* When it has left, if nothing holds it up. */
+/* When it has left, if nothing holds it up: not before an earlier one, or a
+ * drop would take that away and leave this. */
 static void schedule(struct fake_world *world, struct fake_message *m)
 {
     uint32_t sender = m->context->members[m->from];
     int64_t *wire_us = &world->wire_us[sender];
+    int64_t *left_us = &m->context->left_us[m->urgent][m->from][m->to];
 
     m->begin_us = world->now_us + (m->urgent ? 0 : delay(world) / 2);
+    if (m->begin_us < *left_us)
+        m->begin_us = *left_us;
     m->depart_us = m->begin_us;
     if (world->byte_ns > 0 && !m->urgent) {
         if (m->begin_us < *wire_us)
@@ -122,6 +127,7 @@ static void schedule(struct fake_world *world, struct fake_message *m)
             m->begin_us + (int64_t)bytes_of(m) * world->byte_ns / 1000;
         *wire_us = m->depart_us;
     }
+    *left_us = m->depart_us;
     /* not at once: who has looked in this moment would be passed over */
     m->arrive_us = m->depart_us + 1 + delay(world);
 }

@@ -194,6 +194,29 @@ static bool take_all(struct run *run, uint32_t r)
     return true;
 }
 
+/* Messages with blocks that have to go on are at most twice as large as these,
+ * and the executor's books say so. */
+static bool holds_little(const struct nf_exec *exec)
+{
+    uint64_t kept = 0, resting = 0, said = 0;
+    bool *seen = calloc(exec->plan->nsteps + 1, sizeof(*seen));
+
+    for (uint32_t i = 0; i < exec->plan->items; i++) {
+        const struct nf_exec_item *item = &exec->items[i];
+
+        if (item->owner == NULL)
+            continue;
+        resting += exec->call.layout.elements * exec->elem_bytes;
+        if (!seen[item->came])
+            kept += item->owner->bytes;
+        seen[item->came] = true;
+    }
+    free(seen);
+    for (uint32_t i = 0; i < exec->plan->nsteps; i++)
+        said += exec->kept[i];
+    return kept <= 2 * resting && kept == said;
+}
+
 /* @return whether all are done in the end */
 static bool finish(struct run *run)
 {
@@ -214,7 +237,8 @@ static bool finish(struct run *run)
             if (!take_all(run, r))
                 return false;
             status = nf_exec_run(&run->execs[r]);
-            if (status < 0)
+            if (status < 0 || (run->algorithm->op == NF_COLL_ALLTOALL &&
+                               !holds_little(&run->execs[r])))
                 return false;
             if (status == NF_OK) {
                 run->done[r] = true;
@@ -309,23 +333,23 @@ static bool is_right(const struct run *run)
     return true;
 }
 
-static bool try_it(const struct nf_coll_algorithm *algorithm,
-                   struct nf_coll_args args, uint64_t elements, uint64_t seed)
+static struct run *new_run(const struct nf_coll_algorithm *algorithm,
+                           struct nf_coll_args args, uint64_t elements,
+                           uint64_t seed)
 {
     struct run *run = calloc(1, sizeof(*run));
-    bool started, finished = false, right = false;
 
     run->algorithm = algorithm;
     run->args = args;
     run->elements = elements;
     run->seed = seed;
     run->in_place = seed % 2 == 1;
-    started = start(run);
-    if (started)
-        finished = finish(run);
-    if (finished)
-        right = is_right(run);
-    for (uint32_t r = 0; r < args.ranks; r++) {
+    return run;
+}
+
+static void end_run(struct run *run)
+{
+    for (uint32_t r = 0; r < run->args.ranks; r++) {
         nf_exec_fini(&run->execs[r]);
         nf_plan_destroy(run->plans[r]);
         nf_mesh_close(run->meshes[r]);
@@ -334,6 +358,20 @@ static bool try_it(const struct nf_coll_algorithm *algorithm,
     }
     fake_world_fini(&run->world);
     free(run);
+}
+
+static bool try_it(const struct nf_coll_algorithm *algorithm,
+                   struct nf_coll_args args, uint64_t elements, uint64_t seed)
+{
+    struct run *run = new_run(algorithm, args, elements, seed);
+    bool started, finished = false, right = false;
+
+    started = start(run);
+    if (started)
+        finished = finish(run);
+    if (finished)
+        right = is_right(run);
+    end_run(run);
     if (!right)
         printf("%s P %u root %u k %u N %llu seed %llu: %s\n", algorithm->name,
                args.ranks, args.root, args.segments,
@@ -452,6 +490,46 @@ static void large_vectors_are_right(void)
     }
 }
 
+/* What @p rank sends before it has to wait, at first or when all that the
+ * others send before they wait has come. */
+static uint64_t sends_ahead(const char *name, uint32_t ranks, uint32_t rank,
+                            bool heard)
+{
+    const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct run *run = new_run(nf_coll_find(name), args, 3, 9);
+    uint64_t sent;
+
+    CU_ASSERT_FATAL(start(run));
+    for (uint32_t r = 0; heard && r < ranks; r++)
+        CU_ASSERT(r == rank || nf_exec_run(&run->execs[r]) == NF_WAIT);
+    run->world.now_us += 100000;
+    for (uint32_t n = 0; n < ranks * ranks; n++)
+        CU_ASSERT(take_all(run, rank));
+    sent = run->world.sent;
+    CU_ASSERT(nf_exec_run(&run->execs[rank]) == NF_WAIT);
+    sent = run->world.sent - sent;
+    end_run(run);
+    return sent;
+}
+
+/* All blocks go straight home: the algorithms differ in when. */
+static void straight_blocks_go_round_by_round(void)
+{
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.burst", 40, 7, false), 16);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.burst", 40, 7, true), 32);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.burst", 9, 7, false), 8);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.pairwise_shift", 16, 7, false), 1);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.pairwise_shift", 16, 7, true), 2);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.pairwise_xor", 16, 7, false), 1);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.pairwise_xor", 16, 7, true), 2);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.pairwise_grid", 16, 7, false), 1);
+    /* round 0: 1 and 14 meet, ..., 7 and 8; 15 and 0: the higher one waits.
+     * then 8 and 9 */
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.tournament_hd", 16, 7, false), 1);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.tournament_hd", 16, 8, false), 0);
+    CU_ASSERT_EQUAL(sends_ahead("alltoall.tournament_hd", 16, 8, true), 2);
+}
+
 int main(void)
 {
     CU_TestInfo exec[] = {
@@ -459,6 +537,8 @@ int main(void)
           every_algorithm_is_right_whatever_the_delays },
         { "many members get right results", many_members_get_right_results },
         { "large vectors are right", large_vectors_are_right },
+        { "blocks that go straight home go round by round",
+          straight_blocks_go_round_by_round },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

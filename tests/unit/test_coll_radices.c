@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/coll/exchange_choice.h"
 #include "common/coll/radix.h"
 #include "tests/unit/coll_exchange.h"
 #include "tests/unit/nf_unit.h"
@@ -163,6 +164,40 @@ static void any_number_of_ranks_as_the_goldens(void)
     }
 }
 
+/* What the exchange on n x n is when it is carried out. */
+static struct nf_radix_cost carried_out(const char *name, json_int_t n)
+{
+    const struct nf_coll_sides shape = { 2, { (uint32_t)n, (uint32_t)n } };
+    struct nf_radix_cost cost = { 0, 0 };
+    struct nf_torus_load load;
+    struct nf_schedule s;
+
+    if (!make_exchange(name, &shape, NULL, &s))
+        return cost;
+    if (nf_torus_measure(&shape, (uint32_t)(n * n), &s, 0, &load, NULL) ==
+        NF_OK) {
+        cost = (struct nf_radix_cost){ load.rounds, load.volume };
+        nf_torus_load_fini(&load);
+    }
+    nf_schedule_fini(&s);
+    return cost;
+}
+
+/* Are there radices that take no more of either, and less of one? */
+static bool is_dominated(const struct nf_radix_cost *cost, uint32_t ranks)
+{
+    struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
+    uint32_t count = nf_radix_hull(ranks, hull);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (hull[i].cost.rounds <= cost->rounds &&
+            hull[i].cost.blocks <= cost->blocks &&
+            (hull[i].cost.rounds < cost->rounds ||
+             hull[i].cost.blocks < cost->blocks))
+            return true;
+    return false;
+}
+
 static void on_a_switch_double_hop_is_dominated(void)
 {
     const json_t *list = json_object_get(golden, "switch_dominance");
@@ -172,28 +207,35 @@ static void on_a_switch_double_hop_is_dominated(void)
         const json_t *row = json_array_get(list, i);
         const json_t *by = json_object_get(row, "by");
         uint32_t ranks = (uint32_t)number(row, "P");
+        struct nf_radix_cost paper =
+            carried_out("alltoall.mdh", number(row, "N"));
 
+        CU_ASSERT(is("S", "mdh", paper.rounds, number(row, "paper_S")));
+        CU_ASSERT(is("V", "mdh", paper.blocks, number(row, "paper_V")));
         CU_ASSERT_EQUAL(json_is_true(json_object_get(row, "dominated")),
-                        json_array_size(by) > 0);
+                        is_dominated(&paper, ranks));
         for (size_t j = 0; j < json_array_size(by); j++) {
             const json_t *other = json_array_get(by, j);
 
             CU_ASSERT(costs(ranks, other));
-            CU_ASSERT(number(other, "S") <= number(row, "paper_S"));
-            CU_ASSERT(number(other, "V") <= number(row, "paper_V"));
+            CU_ASSERT(number(other, "S") <= paper.rounds);
+            CU_ASSERT(number(other, "V") <= (json_int_t)paper.blocks);
         }
     }
 }
 
 /* m* / (t_s B) of an algorithm with fewer start-ups against pairwise. */
-static bool crosses(const json_t *row, const char *key, const char *bound)
+static bool crosses(const json_t *row, const char *key, const char *bound,
+                    struct nf_radix_cost cost)
 {
-    json_int_t s = number(json_object_get(row, "S"), key);
-    json_int_t v = number(json_object_get(row, "V"), key);
     json_int_t p = number(row, "P") - 1;
     double want = json_number_value(json_object_get(row, bound));
+    double got =
+        (double)(p - cost.rounds) / (double)((json_int_t)cost.blocks - p);
 
-    return fabs((double)(p - s) / (double)(v - p) - want) < 5.1e-5;
+    return is("S", key, cost.rounds, number(json_object_get(row, "S"), key)) &
+           is("V", key, cost.blocks, number(json_object_get(row, "V"), key)) &
+           (fabs(got - want) < 5.1e-5);
 }
 
 static void crossovers_are_the_goldens(void)
@@ -206,15 +248,12 @@ static void crossovers_are_the_goldens(void)
         uint32_t n = (uint32_t)number(row, "N");
         const struct nf_coll_sides radices = radices_2((uint64_t)n * n);
         struct nf_radix_cost bruck = nf_radix_cost(n * n, &radices);
-        const json_t *v = json_object_get(row, "V");
 
-        CU_ASSERT(is("S of bruck", "crossover", bruck.rounds,
-                     number(json_object_get(row, "S"), "bruck2")));
-        CU_ASSERT(
-            is("V of bruck", "crossover", bruck.blocks, number(v, "bruck2")));
-        CU_ASSERT(crosses(row, "bruck2", "bruck2_vs_pairwise"));
-        CU_ASSERT(crosses(row, "grid", "grid_pairwise_vs_pairwise"));
-        CU_ASSERT(crosses(row, "paper", "paper_vs_pairwise"));
+        CU_ASSERT(crosses(row, "bruck2", "bruck2_vs_pairwise", bruck));
+        CU_ASSERT(crosses(row, "grid", "grid_pairwise_vs_pairwise",
+                          carried_out("alltoall.pairwise_grid", n)));
+        CU_ASSERT(crosses(row, "paper", "paper_vs_pairwise",
+                          carried_out("alltoall.mdh", n)));
     }
 }
 
@@ -316,6 +355,128 @@ static void test_bruck(void)
         }
 }
 
+/* ---- the choice ---- */
+
+/* 90 us and 1 ns a byte: t_s B is 90000 bytes, and nothing is rounded. */
+static const struct nf_exchange_price straight = { .npieces = 1,
+                                                   .start_ns = { 90000 },
+                                                   .byte_ps = { 1000 } };
+
+static bool same_radices(const struct nf_coll_sides *a,
+                         const struct nf_coll_sides *b)
+{
+    return a->count == b->count &&
+           memcmp(a->of, b->of, a->count * sizeof(a->of[0])) == 0;
+}
+
+/* Around each bound of the hull, whose goldens are above. */
+static void choices_change_at_the_thresholds(void)
+{
+    for (uint32_t ranks = 4; ranks <= 64; ranks++) {
+        struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
+        uint32_t count = nf_radix_hull(ranks, hull);
+
+        for (uint32_t i = 0; i + 1 < count; i++) {
+            uint64_t bound = UINT64_C(90000) * hull[i].below_num;
+            uint64_t below = (bound - 1) / hull[i].below_den;
+            uint64_t above = bound / hull[i].below_den + 1;
+            struct nf_coll_choice choice;
+
+            nf_exchange_choose(&straight, ranks, below, &choice);
+            CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_mixed);
+            CU_ASSERT(same_radices(&choice.params.radices, &hull[i].radices));
+            CU_ASSERT_EQUAL(
+                nf_exchange_ns(&straight, ranks, below, &choice.params),
+                90000 * (uint64_t)hull[i].cost.rounds +
+                    below * hull[i].cost.blocks);
+            nf_exchange_choose(&straight, ranks, above, &choice);
+            CU_ASSERT(i + 2 == count
+                          ? choice.algorithm == &nf_coll_alltoall_burst
+                          : same_radices(&choice.params.radices,
+                                         &hull[i + 1].radices));
+        }
+    }
+}
+
+/* As mixed.c prices them, in other numbers; and a burst as burst.c. */
+static void whole_prices_are_those_of_the_model(void)
+{
+    const struct nf_coll_network network = {
+        .price = { .npieces = 2,
+                   .pieces = { { 0, 90, 0.085 }, { 4096, 240, 0.048 } },
+                   .occupancy_us = 20,
+                   .ports = NF_PORTS_FULL },
+        .delta = 1
+    };
+    const struct nf_exchange_price price = nf_exchange_price_of(&network);
+
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    for (uint32_t ranks = 2; ranks <= 100; ranks += ranks < 20 ? 1 : 13)
+        for (uint64_t bytes = 1; bytes < 10000000; bytes *= 7) {
+            struct nf_coll_params params = { .radix = 0 };
+            double want = nf_coll_alltoall_burst.cost_us(
+                &nf_coll_alltoall_burst, &network.price, ranks, (double)bytes,
+                1);
+            double got =
+                (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
+
+            CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
+            nf_radix_fewest_rounds(ranks, &params.radices);
+            want = nf_coll_alltoall_mixed.cost_us(&nf_coll_alltoall_mixed,
+                                                  &network.price, ranks,
+                                                  (double)bytes, 1);
+            got = (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
+            CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
+        }
+}
+
+/* Nor do the largest ones overflow: more bytes never take less. */
+static void prices_of_the_worst_networks(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1, .pieces = { { 0, 1e30, 1e30 } } }, .delta = 2
+    };
+    struct nf_exchange_price price = nf_exchange_price_of(&network), bad;
+    struct nf_coll_params params = { .radix = 0 };
+    uint64_t before = 0;
+
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    nf_radix_fewest_rounds(NF_COLL_RANKS_MAX, &params.radices);
+    for (uint64_t bytes = 1; bytes != 0; bytes <<= 1) {
+        uint64_t ns = nf_exchange_ns(&price, NF_COLL_RANKS_MAX, bytes, &params);
+
+        CU_ASSERT(ns >= before);
+        before = ns;
+    }
+    network.price.pieces[0].start_us = NAN;
+    network.price.pieces[0].byte_us = -1;
+    price = nf_exchange_price_of(&network);
+    CU_ASSERT(price.start_ns[0] == 0 && price.byte_ps[0] == 0);
+    bad = price;
+    bad.npieces = 0;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+    bad.npieces = NF_PRICE_PIECES_MAX + 1;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+    bad = price;
+    bad.byte_ps[0] = UINT64_MAX;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+}
+
+/* Hosts that round in other ways have the same prices. */
+static void rounding_does_not_matter(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1, .pieces = { { 0, 90.1, 0.085123 } } }
+    };
+    const struct nf_exchange_price price = nf_exchange_price_of(&network);
+    struct nf_exchange_price other;
+
+    network.price.pieces[0].start_us *= 1 + 1e-14;
+    network.price.pieces[0].byte_us *= 1 - 1e-14;
+    other = nf_exchange_price_of(&network);
+    CU_ASSERT(memcmp(&price, &other, sizeof(price)) == 0);
+}
+
 int main(void)
 {
     CU_TestInfo goldens[] = {
@@ -334,9 +495,19 @@ int main(void)
         { "Bruck of any radix", test_bruck },
         CU_TEST_INFO_NULL,
     };
+    CU_TestInfo choice[] = {
+        { "choices change at the thresholds",
+          choices_change_at_the_thresholds },
+        { "whole prices are those of the model",
+          whole_prices_are_those_of_the_model },
+        { "the worst networks", prices_of_the_worst_networks },
+        { "rounding does not matter", rounding_does_not_matter },
+        CU_TEST_INFO_NULL,
+    };
     CU_SuiteInfo suites[] = {
         { "goldens", load_golden, unload_golden, NULL, NULL, goldens },
         { "laws", NULL, NULL, NULL, NULL, laws },
+        { "the choice", NULL, NULL, NULL, NULL, choice },
         CU_SUITE_INFO_NULL,
     };
 

@@ -23,7 +23,9 @@ static void candidates_are_the_best_and_the_usual(void)
 {
     struct nf_coll_network network = sp2();
     struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 65536, false);
-    struct nf_coll_choice usual = { nf_coll_find("bcast.flat"), 1, 0 }, best;
+    struct nf_coll_choice usual = { .algorithm = nf_coll_find("bcast.flat"),
+                                    .segments = 1 },
+                          best;
     struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     unsigned count = coll_candidates(&query, &network, &usual, 16, list);
 
@@ -35,7 +37,9 @@ static void candidates_are_the_best_and_the_usual(void)
     CU_ASSERT_TRUE(list[1].predicted_us <= list[2].predicted_us);
     CU_ASSERT_PTR_EQUAL(list[3].algorithm, usual.algorithm);
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
-        struct nf_coll_choice other = { nf_coll_table[i], 1, INFINITY };
+        struct nf_coll_choice other = { .algorithm = nf_coll_table[i],
+                                        .segments = 1,
+                                        .cost_us = INFINITY };
         bool listed = false;
 
         if (!nf_coll_serves(other.algorithm, &query))
@@ -55,7 +59,8 @@ static void where_hosts_are_shared_two_levels_are_tried(void)
 {
     struct nf_coll_network network = sp2();
     struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 1 << 20, false);
-    struct nf_coll_choice usual = { nf_coll_find("bcast.flat"), 1, 0 };
+    struct nf_coll_choice usual = { .algorithm = nf_coll_find("bcast.flat"),
+                                    .segments = 1 };
     struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     const unsigned others = COLL_BEST + 1;
 

@@ -320,7 +320,9 @@ static void an_algorithm_that_cannot_serve_is_an_error(void)
 
     CU_ASSERT_EQUAL(nf_group_open_threads(3, &cube, groups, &err),
                     NF_ERR_INVAL);
-    CU_ASSERT_STRING_EQUAL(err.text, "allgather.rec_doubling wants 2^n members, not 3");
+    CU_ASSERT_STRING_EQUAL(err.text,
+                           "allgather.rec_doubling: wants 2, 4, 8, ... ranks, "
+                           "not 3");
     CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(3, &some, groups, &err), NF_OK);
     group = groups[1];
     CU_ASSERT(round_define(group));

@@ -69,15 +69,116 @@ static void every_algorithm_exchanges(void)
         }
 }
 
+/* What is said beyond the name. */
+static void parameters_are_taken(void)
+{
+    static const struct {
+        const char *algorithm;
+        uint32_t ranks;
+    } wishes[] = {
+        { "alltoall.mixed:radices=3x2x2", 9 },
+        { "alltoall.mixed:radices=2x5", 9 },
+        { "alltoall.bruck:radix=3", 8 },
+        { "alltoall.khop:radix=4:shape=3x4", 12 },
+        { "alltoall.dh:shape=2x4", 8 },
+        { "alltoall.cdh:shape=2x4:radix=2", 8 },
+        { "alltoall.mdh:shape=3x3", 9 },
+        { "alltoall.naive:shape=2x3x2", 12 },
+        { "alltoall.split_merge:shape=3x5", 15 },
+        { "alltoall.bruck_grid:shape=3x3:radix=3", 9 },
+        { "alltoall.pairwise_grid:shape=5x2", 10 },
+    };
+
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(*wishes); i++)
+        for (uint64_t number = 0; number < 8; number++)
+            CU_ASSERT(exchanges(wishes[i].algorithm, wishes[i].ranks, number,
+                                number * 10));
+}
+
+/* Two plans of one algorithm are not taken for each other. */
+static void groups_of_other_parameters_do_not_agree(void)
+{
+    static const char *const names[] = { "alltoall.mixed:radices=2x3",
+                                         "alltoall.mixed:radices=3x2" };
+    struct group_sim sim;
+    struct nf_error err;
+    int64_t send[RANKS] = { 0 }, recv[RANKS][RANKS];
+    uint32_t mismatches = 0;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 5, options_of("")));
+    for (uint32_t r = 0; r < RANKS; r++) {
+        const struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                                      .send = send,
+                                      .recv = recv[r],
+                                      .count = 1,
+                                      .type = NF_ELEM_INT64 };
+
+        CU_ASSERT_EQUAL(nf_group_force(sim.groups[r], names[r % 2], &err),
+                        NF_OK);
+        sim_start(&sim, r, &call);
+    }
+    CU_ASSERT(sim_run(&sim));
+    for (uint32_t r = 0; r < RANKS; r++)
+        mismatches += sim.statuses[r] == NF_ERR_MISMATCH;
+    CU_ASSERT(mismatches > 0);
+    sim_close(&sim);
+}
+
+static void wishes_that_make_no_sense_are_refused(void)
+{
+    static const struct {
+        const char *wish, *said;
+    } bad[] = {
+        { "alltoall.mixed:radices=2x2",
+          "alltoall.mixed: wants radices from 2 whose product is 9 or more, "
+          "and none too many" },
+        { "alltoall.mixed:radices=2x",
+          "\"alltoall.mixed:radices=2x\": want :radices= and numbers as "
+          "3x2x3" },
+        { "alltoall.mixed:radix=2",
+          "\"alltoall.mixed:radix=2\": want :radices= and numbers as 3x2x3 "
+          "after the name" },
+        { "alltoall.dh:shape=2x4", "the shape has 8 ranks, not 9" },
+        { "alltoall.dh:shape=0x9",
+          "\"alltoall.dh:shape=0x9\": want :shape= and sides as 3x4" },
+        { "alltoall.bruck:shape=3x3",
+          "\"alltoall.bruck:shape=3x3\": want :radix= and a number up to 4096 "
+          "after the name" },
+        { "alltoall.bruck:radix=1", "alltoall.bruck: radix 1: want 2 to 4096" },
+        { "alltoall.cdh:radix=5",
+          "alltoall.cdh: radix 5: want 2, or alltoall.khop" },
+        { "alltoall.pairwise_xor",
+          "alltoall.pairwise_xor: wants 2, 4, 8, ... ranks, not 9" },
+        { "alltoall.burst:shape=3x3",
+          "\"alltoall.burst:shape=3x3\": want :k= and 1 to 1024 segments "
+          "after the name" },
+    };
+    struct nf_group *groups[9];
+    struct nf_error err;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        CU_ASSERT_EQUAL(
+            nf_group_open_threads(9, options_of(bad[i].wish), groups, &err),
+            NF_ERR_INVAL);
+        CU_ASSERT_STRING_EQUAL(err.text, bad[i].said);
+    }
+    /* this one says itself what it is for */
+    CU_ASSERT_EQUAL(nf_group_open_threads(8, options_of("alltoall.split_merge"),
+                                          groups, &err),
+                    NF_ERR_INVAL);
+    CU_ASSERT(strstr(err.text, "odd") != NULL);
+}
+
 static void the_choice_exchanges(void)
 {
     for (uint64_t number = 0; number < 30; number++)
         CU_ASSERT(exchanges("", 1 + (uint32_t)number % 9, number, 40));
 }
 
-/* @return how many members say that calls differ; all must fail */
+/* @param said  [RANKS] gets what each member says, if not NULL
+ * @return how many members say that calls differ; all must fail */
 static uint32_t clash(const char *algorithm, struct nf_call *calls,
-                      uint32_t *failures_p)
+                      uint32_t *failures_p, struct nf_error *said)
 {
     struct group_sim *sim = calloc(1, sizeof(*sim));
     uint32_t mismatches = 0;
@@ -90,6 +191,8 @@ static uint32_t clash(const char *algorithm, struct nf_call *calls,
     for (uint32_t r = 0; r < RANKS; r++) {
         mismatches += sim->statuses[r] == NF_ERR_MISMATCH;
         *failures_p += sim->statuses[r] < 0;
+        if (said != NULL)
+            said[r] = *nf_group_error(sim->groups[r]);
     }
     sim_close(sim);
     free(sim);
@@ -120,7 +223,7 @@ static void different_counts_are_an_error(void)
                 .varies = 1,
                 .type = NF_ELEM_INT64,
             };
-        CU_ASSERT(clash(names[i], calls, &failures) > 0);
+        CU_ASSERT(clash(names[i], calls, &failures, NULL) > 0);
         CU_ASSERT(failures > 0);
         for (uint32_t r = 0; r < RANKS; r++)
             calls[r] = (struct nf_call){ .kind = NF_CALL_ALLTOALL,
@@ -128,9 +231,50 @@ static void different_counts_are_an_error(void)
                                          .recv = recv[r],
                                          .count = r == 1 ? 1 : 2,
                                          .type = NF_ELEM_INT64 };
-        CU_ASSERT(clash(names[i], calls, &failures) > 0);
+        CU_ASSERT(clash(names[i], calls, &failures, NULL) > 0);
         CU_ASSERT_EQUAL(failures, RANKS);
     }
+}
+
+/* The blocks for rank 3, some of which go there by way of another one, who is
+ * not to blame. */
+static void the_members_whose_counts_differ_are_named(void)
+{
+    static const char *const names[] = { "alltoall.bruck", "alltoall.naive",
+                                         "alltoall.dh", "alltoall.mixed" };
+    const size_t usual[RANKS] = { 2, 2, 2, 2 }, other[RANKS] = { 2, 2, 2, 1 };
+    int64_t send[8] = { 0 }, recv[RANKS][8];
+
+    for (size_t i = 0; i < 4; i++)
+        for (uint32_t from = 0; from < RANKS - 1; from++) {
+            struct nf_call calls[RANKS];
+            struct nf_error said[RANKS];
+            uint32_t failures;
+            char want[2][100];
+
+            for (uint32_t r = 0; r < RANKS; r++)
+                calls[r] = (struct nf_call){
+                    .kind = NF_CALL_ALLTOALL,
+                    .send = send,
+                    .recv = recv[r],
+                    .counts = usual,
+                    .send_counts = r == from ? other : usual,
+                    .varies = 1,
+                    .type = NF_ELEM_INT64,
+                };
+            CU_ASSERT(clash(names[i], calls, &failures, said) > 0);
+            snprintf(want[0], sizeof(want[0]),
+                     "members %u and 3 gave different counts for the block "
+                     "from %u to 3",
+                     from, from);
+            snprintf(want[1], sizeof(want[1]),
+                     "members %u, 3 made a different call, says member 3",
+                     from);
+            CU_ASSERT_STRING_EQUAL(said[3].text, want[0]);
+            for (uint32_t r = 0; r < 3; r++)
+                CU_ASSERT(said[r].status == NF_OK ||
+                          strcmp(said[r].text, want[1]) == 0);
+        }
 }
 
 static void bad_calls_are_refused(void)
@@ -179,8 +323,15 @@ int main(void)
     CU_TestInfo all[] = {
         { "every algorithm, blocks of one size and of others",
           every_algorithm_exchanges },
+        { "radices and shapes are taken", parameters_are_taken },
+        { "other radices are another call",
+          groups_of_other_parameters_do_not_agree },
+        { "wishes that make no sense are refused",
+          wishes_that_make_no_sense_are_refused },
         { "what a group takes by itself", the_choice_exchanges },
         { "counts that differ are an error", different_counts_are_an_error },
+        { "the members whose counts differ are named",
+          the_members_whose_counts_differ_are_named },
         { "bad calls are refused", bad_calls_are_refused },
         CU_TEST_INFO_NULL,
     };

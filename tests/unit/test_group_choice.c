@@ -78,6 +78,66 @@ static const char *name_of(struct nf_group *group, bool plain)
     return choice.algorithm->name;
 }
 
+static void ask_exchange(struct nf_group *group, uint64_t bytes,
+                         struct nf_coll_choice *choice_p)
+{
+    const struct nf_choice_query query = { .coll = { .op = NF_COLL_ALLTOALL,
+                                                     .ranks = RANKS,
+                                                     .bytes = bytes,
+                                                     .elements = bytes,
+                                                     .commutative = true } };
+
+    CU_ASSERT_EQUAL(nf_group_choose(group, &query, choice_p, NULL), NF_OK);
+}
+
+/* By the whole numbers that rank 0 has sent, not by this member's model. */
+static void exchanges_go_by_whole_prices(void)
+{
+    struct group_sim sim;
+    struct nf_coll_choice choice;
+    struct nf_error err;
+
+    CU_ASSERT_FATAL(open_with_model(&sim));
+    for (uint32_t r = 0; r < RANKS; r++) {
+        ask_exchange(sim.groups[r], 8, &choice);
+        CU_ASSERT_STRING_EQUAL(choice.algorithm->name, "alltoall.mixed");
+        CU_ASSERT(choice.params.radices.count == 2);
+        ask_exchange(sim.groups[r], 5001, &choice); /* t_s B is 5000 */
+        CU_ASSERT_STRING_EQUAL(choice.algorithm->name, "alltoall.burst");
+    }
+    sim.groups[1]->exchange.start_ns[0] *= 10;
+    nf_group_forget_choices(sim.groups[1]);
+    ask_exchange(sim.groups[1], 5001, &choice);
+    CU_ASSERT_STRING_EQUAL(choice.algorithm->name, "alltoall.mixed");
+    CU_ASSERT_EQUAL(
+        nf_group_force(sim.groups[1], "alltoall.mixed:radices=6", &err), NF_OK);
+    ask_exchange(sim.groups[1], 8, &choice);
+    CU_ASSERT_EQUAL(choice.params.radices.count, 1);
+    sim_close(&sim);
+}
+
+/* What was chosen is told with its radices. */
+static void a_call_tells_its_radices(void)
+{
+    struct group_sim sim;
+    static int64_t buffers[RANKS][2][RANKS];
+
+    CU_ASSERT_FATAL(open_with_model(&sim));
+    for (uint32_t r = 0; r < RANKS; r++) {
+        const struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                                      .send = buffers[r][0],
+                                      .recv = buffers[r][1],
+                                      .count = 1,
+                                      .type = NF_ELEM_INT64 };
+
+        sim_start(&sim, r, &call);
+        CU_ASSERT(strncmp(nf_request_algorithm(sim.requests[r]),
+                          "alltoall.mixed:radices=", 23) == 0);
+    }
+    CU_ASSERT(sim_run(&sim));
+    sim_close(&sim);
+}
+
 /* Whatever is forced or measured, and whichever was asked for first. */
 static void plain_calls_go_by_the_built_in_model(void)
 {
@@ -479,6 +539,8 @@ int main(void)
           combining_is_priced_by_type_and_operator },
         { "plain calls go by the built-in model",
           plain_calls_go_by_the_built_in_model },
+        { "all-to-all goes by whole prices", exchanges_go_by_whole_prices },
+        { "and tells its radices", a_call_tells_its_radices },
         { "what has no formula has segments too",
           what_has_no_formula_has_segments_too },
         { "calls ask for their type and operator",

@@ -1,0 +1,129 @@
+/* Prices as whole numbers, and the cheapest of burst and the radices on the
+ * hull.  Nothing overflows: a round carries at most P/2 blocks of LARGE_BYTES,
+ * 2^37 bytes, at 2^25 ps, and there are at most 2^12 rounds. */
+#include "config.h"
+#include <math.h>
+#include "common/coll/exchange_choice.h"
+#include "common/coll/radix.h"
+
+/* Larger blocks are dealt with as these. */
+enum { LARGE_BYTES = 1 << 26, BYTE_PS_MOST = 1 << 25 };
+#define START_NS_MOST (UINT64_C(1) << 40)
+
+static uint64_t whole(double value, uint64_t most)
+{
+    if (!(value > 0))
+        return 0;
+    return value < (double)most ? (uint64_t)llround(value) : most;
+}
+
+struct nf_exchange_price
+nf_exchange_price_of(const struct nf_coll_network *network)
+{
+    const struct nf_coll_price *from = &network->price;
+    struct nf_exchange_price price = { .npieces = from->npieces };
+
+    for (uint32_t i = 0; i < from->npieces; i++) {
+        price.from_bytes[i] =
+            whole(from->pieces[i].from_bytes, UINT64_C(1) << 60);
+        price.start_ns[i] =
+            whole(from->pieces[i].start_us * 1e3, START_NS_MOST);
+        price.byte_ps[i] = whole(from->pieces[i].byte_us * 1e6, BYTE_PS_MOST);
+    }
+    price.occupancy_ns = whole(from->occupancy_us * 1e3, START_NS_MOST);
+    return price;
+}
+
+bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
+{
+    if (price->npieces < 1 || price->npieces > NF_PRICE_PIECES_MAX ||
+        price->occupancy_ns > START_NS_MOST)
+        return false;
+    for (uint64_t i = 0; i < price->npieces; i++)
+        if (price->start_ns[i] > START_NS_MOST ||
+            price->byte_ps[i] > BYTE_PS_MOST)
+            return false;
+    return true;
+}
+
+static uint64_t send_ns(const struct nf_exchange_price *price, uint64_t bytes)
+{
+    uint64_t i = price->npieces - 1;
+
+    while (i > 0 && bytes < price->from_bytes[i])
+        i--;
+    return price->start_ns[i] + price->byte_ps[i] * bytes / 1000;
+}
+
+static uint64_t burst_ns(const struct nf_exchange_price *price, uint32_t ranks,
+                         uint64_t bytes)
+{
+    uint64_t one_ns = send_ns(price, bytes);
+    uint64_t none_ns = send_ns(price, 0);
+    uint64_t next_ns = one_ns > none_ns ? one_ns - none_ns : 0;
+
+    /* without o_s the start-up time is all that is known */
+    if (price->occupancy_ns == 0)
+        return (ranks - 1) * one_ns;
+    if (next_ns < price->occupancy_ns)
+        next_ns = price->occupancy_ns;
+    return one_ns + (ranks - 2) * next_ns;
+}
+
+/* Of distances below P those with value v in the digit of weight w, radix r. */
+static uint64_t blocks_of(uint32_t ranks, uint64_t weight, uint32_t radix,
+                          uint32_t value)
+{
+    uint64_t cycle = weight * radix, rest = ranks % cycle;
+    uint64_t below = value * weight;
+    uint64_t more = rest > below ? rest - below : 0;
+
+    return ranks / cycle * weight + (more < weight ? more : weight);
+}
+
+static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
+                         uint64_t bytes, const struct nf_coll_sides *radices)
+{
+    uint64_t weight = 1, ns = 0;
+
+    for (uint32_t i = 0; i < radices->count; i++) {
+        for (uint32_t v = 1; v < radices->of[i] && v * weight < ranks; v++)
+            ns += send_ns(price,
+                          bytes * blocks_of(ranks, weight, radices->of[i], v));
+        weight *= radices->of[i];
+    }
+    return ns;
+}
+
+uint64_t nf_exchange_ns(const struct nf_exchange_price *price, uint32_t ranks,
+                        uint64_t bytes, const struct nf_coll_params *params)
+{
+    if (bytes > LARGE_BYTES)
+        bytes = LARGE_BYTES;
+    return params->radices.count > 0
+               ? mixed_ns(price, ranks, bytes, &params->radices)
+               : burst_ns(price, ranks, bytes);
+}
+
+void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
+                        uint64_t bytes, struct nf_coll_choice *choice_p)
+{
+    struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
+    uint32_t count = ranks > 3 ? nf_radix_hull(ranks, hull) : 0;
+    struct nf_coll_choice best = { .algorithm = &nf_coll_alltoall_burst,
+                                   .segments = 1 };
+    uint64_t least = nf_exchange_ns(price, ranks, bytes, &best.params);
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct nf_coll_params params = { .radices = hull[i].radices };
+        uint64_t ns = nf_exchange_ns(price, ranks, bytes, &params);
+
+        if (ns >= least)
+            continue;
+        least = ns;
+        best.algorithm = &nf_coll_alltoall_mixed;
+        best.params = params;
+    }
+    best.cost_us = (double)least / 1e3;
+    *choice_p = best;
+}

@@ -1,0 +1,44 @@
+#ifndef NF_COLL_EXCHANGE_CHOICE_H
+#define NF_COLL_EXCHANGE_CHOICE_H
+/** @file exchange_choice.h  Which all-to-all for so many ranks and blocks of so
+ *  many bytes.  Between the exchange of fewest rounds and a burst lie mixed
+ *  radices (radix.h): small blocks are combined, for large ones each byte more
+ *  counts.
+ *
+ *      burst         T(m) + (P-2) max(o_s, T(m) - T(0))
+ *      mixed         sum over rounds of T(m blocks)
+ *
+ *  Prices are integers, made once from a model and handed out, and all that is
+ *  done with them is whole numbers: hosts whose floating point differs choose
+ *  alike. */
+#include "common/coll/select.h"
+
+/** T(x) = start + x byte, by pieces; all of 64 bits, so that it can be sent. */
+struct nf_exchange_price {
+    uint64_t npieces; /**< 1..NF_PRICE_PIECES_MAX */
+    uint64_t from_bytes[NF_PRICE_PIECES_MAX];
+    uint64_t start_ns[NF_PRICE_PIECES_MAX];
+    uint64_t byte_ps[NF_PRICE_PIECES_MAX];
+    uint64_t occupancy_ns; /**< o_s */
+};
+enum {
+    NF_EXCHANGE_PRICE_WORDS =
+        sizeof(struct nf_exchange_price) / sizeof(uint64_t)
+};
+
+/** Rounded, and what is out of range brought into it. */
+struct nf_exchange_price
+nf_exchange_price_of(const struct nf_coll_network *network);
+/** Is it one?  For prices that were sent. */
+bool nf_exchange_price_is_sane(const struct nf_exchange_price *price);
+
+/** What blocks of @p bytes take: mixed by these radices, or if there are none
+ *  burst. */
+uint64_t nf_exchange_ns(const struct nf_exchange_price *price, uint32_t ranks,
+                        uint64_t bytes, const struct nf_coll_params *params);
+
+/** The cheapest; of equals a burst, else the one of fewer rounds.  P >= 2.
+ *  O(P log P) a vector of radices on the hull. */
+void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
+                        uint64_t bytes, struct nf_coll_choice *choice_p);
+#endif

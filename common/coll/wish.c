@@ -1,0 +1,134 @@
+/* Wishes as text, and back. */
+#include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/error.h"
+#include "common/base/units.h"
+#include "common/coll/wish.h"
+
+_Static_assert((int)NF_COLL_SEGMENTS_MAX == 1024 &&
+                   (int)NF_COLL_RANKS_MAX == 4096,
+               "as the errors say");
+
+/* The longest word between colons: a name, or 12 radices. */
+enum { WORD_BYTES = 80 };
+
+bool nf_coll_sides_read(const char *text, struct nf_coll_sides *sides_p)
+{
+    struct nf_coll_sides sides = { .count = 0 };
+
+    while (sides.count < NF_COLL_SIDES_MAX) {
+        size_t length = strcspn(text, "x");
+        char side[8];
+        uint64_t value;
+
+        if (length >= sizeof(side))
+            return false;
+        memcpy(side, text, length);
+        side[length] = '\0';
+        if (nf_parse_count(side, 1, NF_COLL_RANKS_MAX, &value) != NF_OK)
+            return false;
+        sides.of[sides.count++] = (uint32_t)value;
+        text += length;
+        if (*text == '\0') {
+            *sides_p = sides;
+            return true;
+        }
+        text++;
+    }
+    return false;
+}
+
+/* "k=16" and the like.
+ * @return NULL, or what is wanted instead */
+static const char *read_word(const char *word, struct nf_coll_wish *wish)
+{
+    const struct nf_coll_algorithm *algorithm = wish->algorithm;
+    uint64_t radix;
+
+    if (strncmp(word, "radix=", 6) == 0 && algorithm->radix > 0) {
+        if (nf_parse_count(word + 6, 1, NF_COLL_RANKS_MAX, &radix) != NF_OK)
+            return "want :radix= and a number up to 4096";
+        wish->params.radix = (uint32_t)radix;
+        return NULL;
+    }
+    if (strncmp(word, "radices=", 8) == 0 &&
+        algorithm == &nf_coll_alltoall_mixed)
+        return nf_coll_sides_read(word + 8, &wish->params.radices)
+                   ? NULL
+                   : "want :radices= and numbers as 3x2x3";
+    if (strncmp(word, "shape=", 6) == 0 && algorithm->by_shape)
+        return nf_coll_sides_read(word + 6, &wish->params.shape)
+                   ? NULL
+                   : "want :shape= and sides as 3x4";
+    if (strncmp(word, "k=", 2) == 0 &&
+        nf_parse_count(word + 2, 1, NF_COLL_SEGMENTS_MAX, &wish->segments) ==
+            NF_OK)
+        return NULL;
+    if (algorithm == &nf_coll_alltoall_mixed)
+        return "want :radices= and numbers as 3x2x3 after the name";
+    if (algorithm->by_shape && algorithm->radix > 0)
+        return "want :shape= and sides as 3x4, or :radix=, after the name";
+    if (algorithm->by_shape)
+        return "want :shape= and sides as 3x4 after the name";
+    if (algorithm->radix > 0)
+        return "want :radix= and a number up to 4096 after the name";
+    return "want :k= and 1 to 1024 segments after the name";
+}
+
+enum nf_status nf_coll_wish_read(const char *text, struct nf_coll_wish *wish_p,
+                                 struct nf_error *err)
+{
+    struct nf_coll_wish wish = { .algorithm = NULL };
+    const char *at = text;
+
+    for (bool first = true; first || *at == ':'; first = false) {
+        char word[WORD_BYTES];
+        size_t length;
+        const char *wanted = NULL;
+
+        at += !first;
+        length = strcspn(at, ":");
+        snprintf(word, sizeof(word), "%.*s", (int)length, at);
+        if (first)
+            wish.algorithm = nf_coll_find(word);
+        if (wish.algorithm == NULL)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "\"%s\": no such algorithm (see: nowfarm plans)",
+                           text);
+        if (!first)
+            wanted = length < sizeof(word) ? read_word(word, &wish)
+                                           : "a word is too long";
+        if (wanted != NULL)
+            return nf_fail(err, NF_ERR_INVAL, "\"%s\": %s", text, wanted);
+        at += length;
+    }
+    *wish_p = wish;
+    return NF_OK;
+}
+
+static void put_sides(const char *name, const struct nf_coll_sides *sides,
+                      char *text, size_t bytes)
+{
+    for (uint32_t i = 0; i < sides->count; i++) {
+        size_t used = strlen(text);
+
+        snprintf(text + used, bytes - used, "%s%" PRIu32, i == 0 ? name : "x",
+                 sides->of[i]);
+    }
+}
+
+void nf_coll_wish_write(const struct nf_coll_wish *wish, char *text_p,
+                        size_t bytes)
+{
+    snprintf(text_p, bytes, "%s", wish->algorithm->name);
+    if (wish->segments > 0 && wish->algorithm->items == NF_ITEMS_SEGMENTS)
+        snprintf(text_p + strlen(text_p), bytes - strlen(text_p), ":k=%" PRIu64,
+                 wish->segments);
+    if (wish->params.radix > 0)
+        snprintf(text_p + strlen(text_p), bytes - strlen(text_p),
+                 ":radix=%" PRIu32, wish->params.radix);
+    put_sides(":radices=", &wish->params.radices, text_p, bytes);
+    put_sides(":shape=", &wish->params.shape, text_p, bytes);
+}
