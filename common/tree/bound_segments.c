@@ -158,10 +158,14 @@ enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
     uint64_t segment = bytes;
     bool is_last = false;
 
+    status = nf_hetero_check(hetero, root, NULL);
+    if (status != NF_OK)
+        return status;
     if (hetero->hosts < 2) {
         *time_us_p = 0;
         return NF_OK;
     }
+    least_segment = nf_segment_least(bytes, least_segment);
     status = nf_hops_init(&hops, hetero, (double)bytes);
     while (status == NF_OK && !is_last) {
         double time_us = 0;

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/coll/coll.h"
 #include "common/tree/crl_search.h"
 #include "common/tree/hnow.h"
 #include "common/tree/times.h"
@@ -19,6 +21,16 @@ uint64_t nf_segment_next(uint64_t segment, uint64_t least)
     uint64_t half = segment / 2 + segment % 2;
 
     return half < least || half >= segment ? 0 : half;
+}
+
+uint64_t nf_segment_least(uint64_t bytes, uint64_t least)
+{
+    uint64_t fewest =
+        bytes / NF_COLL_SEGMENTS_MAX + (bytes % NF_COLL_SEGMENTS_MAX != 0);
+
+    if (least == 0)
+        least = NF_CRL_SEGMENT;
+    return least > fewest ? least : fewest;
 }
 
 uint64_t nf_segment_count(uint64_t bytes, uint64_t segment)
@@ -176,8 +188,7 @@ static enum nf_status polish(struct planner *p, uint32_t trees)
 static enum nf_status run(struct planner *p,
                           const struct nf_crl_options *options)
 {
-    uint64_t least =
-        options->least_segment > 0 ? options->least_segment : NF_CRL_SEGMENT;
+    uint64_t least = nf_segment_least(options->bytes, options->least_segment);
     uint64_t segment = options->bytes;
     enum nf_status status;
 
@@ -193,12 +204,15 @@ static enum nf_status run(struct planner *p,
 
 enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
                            const struct nf_crl_options *options,
-                           struct nf_crl_plan *plan_p)
+                           struct nf_crl_plan *plan_p, struct nf_error *err)
 {
     struct planner p = { .hetero = hetero, .plan = { .time_us = INFINITY } };
     uint32_t n = hetero->hosts;
-    enum nf_status status = nf_hops_init(&p.hops, hetero, 0);
+    enum nf_status status = nf_hetero_check(hetero, root, err);
 
+    if (status != NF_OK)
+        return status;
+    status = nf_hops_init(&p.hops, hetero, 0);
     if (status == NF_OK)
         status = nf_crl_search_init(&p.search, &p.hops, root);
     if (status == NF_OK)
@@ -214,7 +228,7 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
         *plan_p = p.plan;
     else
         nf_crl_plan_fini(&p.plan);
-    return status;
+    return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
 }
 
 void nf_crl_plan_fini(struct nf_crl_plan *plan)

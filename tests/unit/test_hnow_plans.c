@@ -55,7 +55,7 @@ static double plan_us(const struct nf_hetero *hetero, uint32_t root,
     struct nf_crl_plan plan;
     double time_us;
 
-    CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan) == NF_OK);
+    CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan, NULL) == NF_OK);
     CU_ASSERT(hnow_is_tree(&plan.tree));
     time_us = plan.time_us;
     nf_crl_plan_fini(&plan);
@@ -264,7 +264,7 @@ static double carried_over_us(const struct nf_hetero *planned,
     struct nf_hops hops;
     double time_us = 0;
 
-    CU_ASSERT(nf_crl_plan(planned, root, &options, &plan) == NF_OK);
+    CU_ASSERT(nf_crl_plan(planned, root, &options, &plan, NULL) == NF_OK);
     CU_ASSERT(nf_hops_init(&hops, truth, (double)plan.segment_bytes) == NF_OK);
     CU_ASSERT(nf_tree_pipe(&plan.tree, &hops, plan.segments, &time_us) ==
               NF_OK);
