@@ -78,8 +78,9 @@ enum nf_status nf_hetero_check(const struct nf_hetero *hetero, uint32_t root,
 {
     enum nf_status status = NF_OK;
 
-    if (hetero->hosts < 1)
-        return nf_fail(err, NF_ERR_RANGE, "there are no hosts");
+    if (hetero->hosts < 1 || hetero->hosts > NF_HETERO_HOSTS_MAX)
+        return nf_fail(err, NF_ERR_RANGE, "%u hosts: want 1 to %d",
+                       hetero->hosts, NF_HETERO_HOSTS_MAX);
     if (root >= hetero->hosts)
         return nf_fail(err, NF_ERR_RANGE, "root %u: want a host below %u", root,
                        hetero->hosts);

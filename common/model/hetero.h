@@ -38,6 +38,7 @@ struct nf_hetero {
 
 /** More than anything takes: no sum of times is infinite. */
 #define NF_COST_MAX 1e15
+enum { NF_HETERO_HOSTS_MAX = 1 << 20 };
 
 /** All costs 0.  @param hetero_p  free with nf_hetero_fini() */
 enum nf_status nf_hetero_init(struct nf_hetero *hetero_p, uint32_t hosts,
@@ -45,7 +46,7 @@ enum nf_status nf_hetero_init(struct nf_hetero *hetero_p, uint32_t hosts,
 void nf_hetero_fini(struct nf_hetero *hetero);
 
 /** Can be planned with?  O(hosts^2)
- *  @retval NF_ERR_RANGE  no hosts, or @p root is not one of them
+ *  @retval NF_ERR_RANGE  no hosts or too many, or @p root is not one of them
  *  @retval NF_ERR_INVAL  a cost is negative, above NF_COST_MAX or no number;
  *                        err says whose */
 enum nf_status nf_hetero_check(const struct nf_hetero *hetero, uint32_t root,

@@ -3,6 +3,7 @@
 /** @file crl_search.h  The best tree of those that CRL tries, for segments of
  *  one size.  For common/tree/crl*.c.  Pure. */
 #include "common/tree/greedy.h"
+#include "common/tree/opt_table.h"
 
 /* Above so many nodes trees in segments over links that differ would take
  * seconds: then few are tried. */
@@ -16,6 +17,7 @@ struct nf_crl_search {
     bool is_thin; /**< few trees are tried */
     struct nf_greedy_room room;
     struct nf_ldt ldt;              /**< the tree that is tried now */
+    struct nf_opt_table opt;        /**< for nodes that are as the mean one */
     uint32_t *base[NF_CRL_WEIGHTS]; /**< [nodes - 1], best relays first */
     uint32_t *leaves;               /**< [nodes - 1], slow ones first */
     uint32_t *able;                 /**< those that could have children */

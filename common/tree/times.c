@@ -3,17 +3,6 @@
 #include "common/tree/times.h"
 #include "common/base/alloc.h"
 
-void nf_tree_order(const struct nf_tree *tree, uint32_t *order_p)
-{
-    uint32_t count = 0;
-
-    order_p[count++] = tree->root;
-    for (uint32_t k = 0; k < count; k++)
-        for (uint32_t c = tree->first[order_p[k]];
-             c < tree->first[order_p[k] + 1]; c++)
-            order_p[count++] = tree->child[c];
-}
-
 /* What a simulation of a tree needs to know of its nodes. */
 struct pipe {
     uint32_t *order;

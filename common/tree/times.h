@@ -6,10 +6,6 @@
 #include "common/tree/hops.h"
 #include "common/tree/tree.h"
 
-/** Nodes so that parents come before their children, the root first.
- *  @param order_p  [nodes].  O(nodes) */
-void nf_tree_order(const struct nf_tree *tree, uint32_t *order_p);
-
 /** One message down the tree.
  *      is_blocking: a sender waits until its receiver has the message
  *      otherwise:   it waits for send[i]; the port takes one at a time

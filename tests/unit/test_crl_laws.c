@@ -75,6 +75,10 @@ static void plans_are_never_worse(void)
                                                bytes, true));
         limit_us = fmin(limit_us,
                         hnow_best_us(hnow_chain, &hetero, root, bytes, true));
+        limit_us = fmin(limit_us, hnow_best_us(hnow_opt_by_number, &hetero,
+                                               root, bytes, true));
+        limit_us = fmin(limit_us, hnow_best_us(hnow_opt_by_size, &hetero, root,
+                                               bytes, true));
         CU_ASSERT(crl_us <= limit_us * (1 + 1e-9));
         nf_hetero_fini(&hetero);
     }
