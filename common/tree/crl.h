@@ -22,7 +22,8 @@ struct nf_crl_options {
     uint64_t bytes;
     uint64_t least_segment; /**< bytes; 0: NF_CRL_SEGMENT.  More if there were
                                  more than NF_COLL_SEGMENTS_MAX segments */
-    uint32_t polish; /**< trees to try in the end; 0: leave it as it is */
+    uint32_t polish; /**< trees to try in the end, or as many as take about as
+                          long; 0: leave it as it is */
 };
 
 struct nf_crl_plan {

@@ -56,6 +56,16 @@ double nf_crl_try_cap(struct nf_crl_search *search, double cap_us);
  *  @return false if there are no more; otherwise it is in search->ldt */
 bool nf_crl_rival(struct nf_crl_search *search, unsigned which);
 
+/** Annealing, from the best tree: try so many.  See nf_crl_score(). */
+void nf_crl_anneal(struct nf_crl_search *search, uint32_t trees);
+/** Let v and w, neither the root, change places. */
+void nf_crl_exchange(uint32_t *parent, uint32_t nodes, uint32_t root,
+                     uint32_t v, uint32_t w);
+/** v leaves its place to its children and comes between w, which is none of
+ *  them nor the root, and w's parent. */
+void nf_crl_insert(uint32_t *parent, uint32_t nodes, uint32_t root, uint32_t v,
+                   uint32_t w);
+
 /** Improve the best tree by moving nodes about, trying so many trees. */
 void nf_crl_polish(struct nf_crl_search *search, uint32_t trees);
 #endif

@@ -57,6 +57,11 @@ enum nf_status nf_tree_bound(const struct nf_hops *hops, uint32_t root,
 enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
                                     double *period_us_p);
 
+/** No tree in which @p segments segments of what @p hops costs follow each
+ *  other is faster.  O(n^2)    @retval NF_ERR_NOMEM */
+enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
+                                uint64_t segments, double *time_us_p);
+
 /** No tree in which segments follow each other is faster for @p bytes, of
  *  the segments of nf_segment_next() of at least nf_segment_least() bytes.
  *  @retval NF_ERR_NOMEM */

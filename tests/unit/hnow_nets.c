@@ -112,23 +112,24 @@ enum nf_status hnow_chain(const struct nf_hops *hops, uint32_t root,
     return status;
 }
 
-/* Parent: the lowest bit cleared; ranks from the root on. */
+/* Parent: the lowest bit cleared; ranks: the root, then the others in order. */
 enum nf_status hnow_binomial(const struct nf_hops *hops, uint32_t root,
                              bool is_blocking, struct nf_tree *tree_p)
 {
-    uint32_t n = hops->nodes;
-    uint32_t *sender = calloc(n, sizeof(*sender));
-    uint32_t *receiver = calloc(n, sizeof(*receiver));
+    uint32_t n = hops->nodes, count = 1;
+    uint32_t *node_at = calloc(n, sizeof(*node_at));
+    struct nf_uniform_args args = {
+        .nodes = n, .root = root, .node_at = node_at, .uniform = { .ports = 1 }
+    };
     enum nf_status status;
 
     (void)is_blocking;
-    for (uint32_t r = 1; r < n; r++) {
-        sender[r - 1] = ((r & (r - 1)) + root) % n;
-        receiver[r - 1] = (r + root) % n;
-    }
-    status = build(hops, root, sender, receiver, tree_p);
-    free(sender);
-    free(receiver);
+    node_at[0] = root;
+    for (uint32_t v = 0; v < n; v++)
+        if (v != root)
+            node_at[count++] = v;
+    status = nf_uniform_make(&nf_uniform_binomial_bits, &args, tree_p, NULL);
+    free(node_at);
     return status;
 }
 
