@@ -82,6 +82,13 @@ enum nf_status nf_tree_pipe(const struct nf_tree *tree,
                             const struct nf_hops *hops, uint64_t segments,
                             double *time_us_p)
 {
+    return nf_tree_pipe_times(tree, hops, segments, NULL, time_us_p);
+}
+
+enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
+                                  const struct nf_hops *hops, uint64_t segments,
+                                  double *ready_us_p, double *time_us_p)
+{
     struct pipe pipe;
     double last_us = 0;
 
@@ -89,6 +96,8 @@ enum nf_status nf_tree_pipe(const struct nf_tree *tree,
         return NF_ERR_NOMEM;
     for (uint64_t q = 0; q < segments; q++)
         last_us = pass(tree, hops, &pipe);
+    for (uint32_t v = 0; ready_us_p != NULL && v < tree->nodes; v++)
+        ready_us_p[v] = pipe.at_us[v];
     pipe_fini(&pipe);
     *time_us_p = last_us;
     return NF_OK;

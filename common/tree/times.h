@@ -27,6 +27,12 @@ enum nf_status nf_tree_pipe(const struct nf_tree *tree,
                             const struct nf_hops *hops, uint64_t segments,
                             double *time_us_p);
 
+/** The same.  @param ready_us_p  [nodes], when each has the last segment; may
+ * be NULL */
+enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
+                                  const struct nf_hops *hops, uint64_t segments,
+                                  double *ready_us_p, double *time_us_p);
+
 /** Put the children of each node in the order that is best for @p segments
  *  segments: the longest tail first.  Optimal without ports and with equal
  *  ones; otherwise it hardly ever is not.  Equal ones by their number.
