@@ -138,7 +138,7 @@ enum nf_status nf_hnow_run(const struct nf_hetero *hetero, uint32_t root,
         status = nf_tree_bound(&hops, root, &bound_us);
     nf_hops_fini(&hops);
     if (status == NF_OK)
-        status = nf_crl_plan(hetero, root, &options, &plan);
+        status = nf_crl_plan(hetero, root, &options, &plan, NULL);
     if (status != NF_OK)
         return status;
     values[NF_HNOW_CRL] = plan.time_us;

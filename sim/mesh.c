@@ -114,38 +114,47 @@ uint32_t nf_mesh_hops(const struct nf_mesh *mesh, uint32_t from, uint32_t to)
     return hops;
 }
 
-/* The channels of one dimension, from at[] on, which moves along.
- * @return where the next channel goes */
-static uint32_t *follow(const struct nf_mesh *mesh, uint32_t d, uint32_t *at,
-                        uint32_t target, uint32_t *channel_p)
+/* The channel of step @p step of a leg in dimension d; at[d] is where the leg
+ * begins. */
+static uint32_t link_of(const struct nf_mesh *mesh, uint32_t d, struct leg leg,
+                        uint32_t step, uint32_t *at)
 {
-    struct leg leg = leg_of(mesh, d, at[d], target);
-    uint32_t side = mesh->side[d], lane = 0;
+    uint32_t side = mesh->side[d], begin = at[d];
+    uint32_t to_end = leg.up ? side - 1 - begin : begin;
+    uint32_t lane = step >= to_end && !mesh->one_lane; /* round the end */
 
-    for (; leg.steps > 0; leg.steps--) {
-        uint32_t next = leg.up ? (at[d] + 1) % side : (at[d] + side - 1) % side;
+    at[d] = (leg.up ? begin + step : begin + side - step) % side;
+    return nf_mesh_node(mesh, at) * channels_of_a_node(mesh) + FIRST_LINK +
+           (2 * d + leg.up) * lanes(mesh) + lane;
+}
 
-        if (at[d] == (leg.up ? side - 1 : 0) && !mesh->one_lane)
-            lane = 1; /* round the end */
-        *channel_p++ = nf_mesh_node(mesh, at) * channels_of_a_node(mesh) +
-                       FIRST_LINK + (2 * d + leg.up) * lanes(mesh) + lane;
-        at[d] = next;
+uint32_t nf_mesh_channel(const struct nf_mesh *mesh, uint32_t from, uint32_t to,
+                         uint32_t hop)
+{
+    uint32_t at[NF_MESH_DIMS_MAX], target[NF_MESH_DIMS_MAX];
+
+    if (hop == 0)
+        return from * channels_of_a_node(mesh) + INJECTION;
+    nf_mesh_address(mesh, from, at);
+    nf_mesh_address(mesh, to, target);
+    hop--;
+    for (uint32_t i = 0; i < mesh->dims; i++) {
+        uint32_t d = mesh->last_first ? mesh->dims - 1 - i : i;
+        struct leg leg = leg_of(mesh, d, at[d], target[d]);
+
+        if (hop < leg.steps)
+            return link_of(mesh, d, leg, hop, at);
+        hop -= leg.steps;
+        at[d] = target[d];
     }
-    return channel_p;
+    return to * channels_of_a_node(mesh) + EJECTION;
 }
 
 void nf_mesh_route(const struct nf_mesh *mesh, uint32_t from, uint32_t to,
                    uint32_t *channel_p)
 {
-    uint32_t at[NF_MESH_DIMS_MAX], target[NF_MESH_DIMS_MAX];
+    uint32_t hops = nf_mesh_hops(mesh, from, to);
 
-    nf_mesh_address(mesh, from, at);
-    nf_mesh_address(mesh, to, target);
-    *channel_p++ = from * channels_of_a_node(mesh) + INJECTION;
-    for (uint32_t i = 0; i < mesh->dims; i++) {
-        uint32_t d = mesh->last_first ? mesh->dims - 1 - i : i;
-
-        channel_p = follow(mesh, d, at, target[d], channel_p);
-    }
-    *channel_p = to * channels_of_a_node(mesh) + EJECTION;
+    for (uint32_t hop = 0; hop < hops; hop++)
+        channel_p[hop] = nf_mesh_channel(mesh, from, to, hop);
 }

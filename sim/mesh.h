@@ -47,7 +47,10 @@ bool nf_mesh_is_port(const struct nf_mesh *mesh, uint32_t channel);
 
 /** How many channels a message takes: the distance and 2. */
 uint32_t nf_mesh_hops(const struct nf_mesh *mesh, uint32_t from, uint32_t to);
-/** Which.  @param channel_p  [nf_mesh_hops()] */
+/** The @p hop-th one of them, from 0; O(dims). */
+uint32_t nf_mesh_channel(const struct nf_mesh *mesh, uint32_t from, uint32_t to,
+                         uint32_t hop);
+/** All of them.  @param channel_p  [nf_mesh_hops()] */
 void nf_mesh_route(const struct nf_mesh *mesh, uint32_t from, uint32_t to,
                    uint32_t *channel_p);
 #endif

@@ -2,12 +2,8 @@
 #include "config.h"
 #include "sim/platform.h"
 #include "common/base/alloc.h"
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-
-enum { FILE_MAX_BYTES = 256 << 20 };
 
 static enum nf_status read_net(struct nf_platform *platform)
 {
@@ -246,41 +242,6 @@ enum nf_status nf_world_parse_text(const char *text, size_t bytes,
     return status;
 }
 
-/* All of a file, which may be a pipe; the caller frees *text_p. */
-static enum nf_status load(const char *path, char **text_p, size_t *bytes_p,
-                           struct nf_error *err)
-{
-    FILE *stream = fopen(path, "rb");
-    enum nf_status status = NF_OK;
-    size_t bytes = 0, room = 0;
-    char *text = NULL;
-
-    if (!stream)
-        return nf_fail(err, NF_ERR_IO, "%s: %s", path, strerror(errno));
-    while (!status && bytes == room && !feof(stream)) {
-        char *more = nf_realloc(text, room ? 2 * room : 1 << 16);
-
-        if (!more) {
-            status = nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
-            break;
-        }
-        text = more;
-        room = room ? 2 * room : 1 << 16;
-        bytes += fread(text + bytes, 1, room - bytes, stream);
-        if (ferror(stream))
-            status = nf_fail(err, NF_ERR_IO, "%s: %s", path, strerror(errno));
-        else if (bytes > FILE_MAX_BYTES)
-            status = nf_fail(err, NF_ERR_IO, "%s: larger than %d MiB", path,
-                             FILE_MAX_BYTES >> 20);
-    }
-    fclose(stream);
-    if (status)
-        nf_free(text);
-    *text_p = status ? NULL : text;
-    *bytes_p = bytes;
-    return status;
-}
-
 enum nf_status nf_world_read(const char *path,
                              const struct nf_world_options *options,
                              struct nf_world *world_p, struct nf_error *err)
@@ -295,7 +256,7 @@ enum nf_status nf_world_read(const char *path,
         return nf_fail(err, NF_ERR_IO, "%s: name too long", path);
     if (slash) /* of "/x" the slash itself */
         memcpy(directory, path, (size_t)(slash - path) + (slash == path));
-    status = load(path, &text, &bytes, err);
+    status = nf_json_load(path, &text, &bytes, err);
     if (status)
         return status;
     status = nf_world_parse_text(text, bytes, path, directory, options, world_p,

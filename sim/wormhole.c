@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/heap.h"
 
 struct nf_wormhole_channel {
     uint32_t free;        /* ports are several */
@@ -49,16 +50,14 @@ void nf_wormhole_fini(struct nf_wormhole *wormhole)
 {
     nf_free(wormhole->worms);
     nf_free(wormhole->channels);
-    nf_free(wormhole->route);
-    nf_free(wormhole->granted_at);
     nf_free(wormhole->heap);
     *wormhole = (struct nf_wormhole){ .nworms = 0 };
 }
 
 /* ---- events ---- */
 
-static bool goes_before(const struct nf_wormhole_event *a,
-                        const struct nf_wormhole_event *b)
+static inline bool goes_before(const struct nf_wormhole_event *a,
+                               const struct nf_wormhole_event *b)
 {
     if (a->at != b->at)
         return a->at < b->at;
@@ -67,59 +66,30 @@ static bool goes_before(const struct nf_wormhole_event *a,
     return a->worm < b->worm;
 }
 
-/* Room for `more` items of `bytes` in *list_p, which has *max_p. */
-static enum nf_status reserve(void *list_p, size_t *max_p, size_t count,
-                              size_t more, size_t bytes)
-{
-    size_t max = *max_p != 0 ? *max_p : 64;
-    void *list;
-
-    if (count + more <= *max_p)
-        return NF_OK;
-    while (max < count + more)
-        max *= 2;
-    memcpy(&list, list_p, sizeof(list));
-    list = nf_realloc(list, max * bytes);
-    if (list == NULL)
-        return NF_ERR_NOMEM;
-    memcpy(list_p, &list, sizeof(list));
-    *max_p = max;
-    return NF_OK;
-}
+NF_HEAP(events, struct nf_wormhole_event, goes_before)
 
 static enum nf_status push(struct nf_wormhole *w,
                            struct nf_wormhole_event event)
 {
-    size_t place = w->nheap;
-    enum nf_status status =
-        reserve(&w->heap, &w->max_heap, w->nheap, 1, sizeof(*w->heap));
+    if (w->nheap == w->max_heap) {
+        size_t max = w->max_heap != 0 ? 2 * w->max_heap : 64;
+        struct nf_wormhole_event *heap =
+            nf_realloc(w->heap, max * sizeof(*heap));
 
-    if (status != NF_OK)
-        return status;
-    w->nheap++;
-    while (place > 0 && goes_before(&event, &w->heap[(place - 1) / 2])) {
-        w->heap[place] = w->heap[(place - 1) / 2];
-        place = (place - 1) / 2;
+        if (heap == NULL)
+            return NF_ERR_NOMEM;
+        w->heap = heap;
+        w->max_heap = max;
     }
-    w->heap[place] = event;
+    events_push(w->heap, w->nheap++, event);
     return NF_OK;
 }
 
 static struct nf_wormhole_event pop(struct nf_wormhole *w)
 {
-    struct nf_wormhole_event *heap = w->heap, first = heap[0], last;
-    size_t place = 0, child;
+    struct nf_wormhole_event first = w->heap[0];
 
-    last = heap[--w->nheap];
-    while ((child = 2 * place + 1) < w->nheap) {
-        if (child + 1 < w->nheap && goes_before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!goes_before(&heap[child], &last))
-            break;
-        heap[place] = heap[child];
-        place = child;
-    }
-    heap[place] = last;
+    events_pop(w->heap, w->nheap--);
     w->now = first.at;
     w->events++;
     return first;
@@ -130,7 +100,9 @@ static struct nf_wormhole_event pop(struct nf_wormhole *w)
 static struct nf_wormhole_channel *channel_of(struct nf_wormhole *w,
                                               uint32_t worm, uint32_t hop)
 {
-    return &w->channels[w->route[w->worms[worm].route + hop]];
+    const struct nf_worm *it = &w->worms[worm];
+
+    return &w->channels[nf_mesh_channel(&w->mesh, it->from, it->to, hop)];
 }
 
 /* Behind all who asked earlier: requests come in the order of time and of
@@ -196,7 +168,8 @@ static enum nf_status grant(struct nf_wormhole *w, uint32_t id)
         struct nf_worm *worm = &w->worms[id];
         uint32_t x = worm->granted++, next = NF_WORM_NONE;
 
-        w->granted_at[worm->route + x] = w->now;
+        if (w->granted != NULL)
+            w->granted(w->context, id, x, w->now);
         w->waited += w->now - worm->asked;
         channel_of(w, id, x)->holder = id;
         if (x >= worm->flits)
@@ -232,21 +205,12 @@ enum nf_status nf_wormhole_offer(struct nf_wormhole *wormhole, uint32_t worm,
                                  int64_t at)
 {
     struct nf_wormhole *w = wormhole;
-    uint32_t hops = nf_mesh_hops(&w->mesh, from, to);
 
-    if (reserve(&w->route, &w->max_route, w->nhops, hops, sizeof(*w->route)) !=
-            NF_OK ||
-        reserve(&w->granted_at, &w->max_granted, w->nhops, hops,
-                sizeof(*w->granted_at)) != NF_OK)
-        return NF_ERR_NOMEM;
     w->worms[worm] = (struct nf_worm){ .from = from,
                                        .to = to,
                                        .flits = flits > 0 ? flits : 1,
-                                       .hops = hops,
-                                       .route = w->nhops,
+                                       .hops = nf_mesh_hops(&w->mesh, from, to),
                                        .asked = at };
-    nf_mesh_route(&w->mesh, from, to, w->route + w->nhops);
-    w->nhops += hops;
     w->offered++;
     return push(w, (struct nf_wormhole_event){ at, REQUEST, worm, 0 });
 }

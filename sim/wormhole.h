@@ -22,22 +22,22 @@ struct nf_worm {
     uint32_t from, to, flits;
     uint32_t hops;     /**< channels of its way; 0: not offered */
     uint32_t granted;  /**< how many of them so far */
-    size_t route;      /**< its first one in route[] and granted_at[] */
     int64_t asked;     /**< for the channel that it waits for */
     int64_t delivered; /**< when its tail is there; if granted == hops */
     uint32_t next;     /**< in a queue */
 };
 
-/** Use the functions; to be read are worms, route, granted_at, waits, waited
- * and events. */
+/** Use the functions; to be read are worms, waits, waited and events.  Routes
+ *  are not kept, so that room is taken for worms and channels only. */
 struct nf_wormhole {
     struct nf_mesh mesh;
     int64_t hop_time; /**< of a flit, >= 1 */
     struct nf_worm *worms;
     uint32_t nworms, offered, delivered;
-    uint32_t *route;     /**< channels, of one worm after the other */
-    int64_t *granted_at; /**< when each of them was granted */
-    size_t nhops, max_route, max_granted;
+    /** If not NULL, told of each channel that is granted: the hop-th one of a
+     *  worm.  Set it after nf_wormhole_init(). */
+    void (*granted)(void *context, uint32_t worm, uint32_t hop, int64_t at);
+    void *context;
     uint64_t waits; /**< headers that found a channel busy, if only for that
                          instant */
     int64_t waited; /**< how long in all */

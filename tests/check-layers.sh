@@ -1,6 +1,6 @@
 #!/bin/bash
 # check-layers.sh - who includes whom.  doc/architecture.md, rule 4:
-#   base <- {model, wire, trace} <- {policy, coll} <- tree <- farm
+#   base <- json <- {model, wire, trace} <- {policy, coll} <- tree <- farm
 #        <- net <- group <- {master, slave, sim, apps}
 # pvm3.h belongs to few files, libevent to the event loops, and pure folders do
 # without clocks, logs, threads and the operating system.  Judged from the
@@ -23,9 +23,9 @@ function wrong(text) {
     bad = 1
 }
 BEGIN {
-    split("include base model wire trace policy coll tree farm net " \
+    split("include base json model wire trace policy coll tree farm net " \
         "group master slave sim apps", name)
-    split("0 1 2 2 2 3 3 4 5 6 6.5 7 7 7 7", level)
+    split("0 1 1.5 2 2 2 3 3 4 5 6 6.5 7 7 7 7", level)
     for (i in name)
         rank[name[i]] = level[i]
     pure = "^(model|wire|policy|coll|tree|farm)$"

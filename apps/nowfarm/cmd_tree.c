@@ -6,17 +6,20 @@
 #include <string.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands_tree.h"
+#include "apps/nowfarm/tree_network.h"
 #include "apps/nowfarm/tree_report.h"
 #include "apps/nowfarm/tree_svg.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
+#include "common/tree/hnow_table.h"
 #include "sim/mesh_cast.h"
 
 /* Texts of options; NULL: not given. */
 struct options {
     char *nodes, *hold, *end, *root, *ports, *interval, *shape, *at, *draw;
+    char *network, *size;
     int json;
 };
 
@@ -43,6 +46,10 @@ static int read_algorithm(const char *name, struct tree_report *report)
     if (name == NULL)
         return nf_usage_error("tree: which one? (see: nowfarm trees)");
     report->algorithm = nf_uniform_find(name);
+    if (report->algorithm == NULL && nf_hnow_find(name) != NULL)
+        return nf_usage_error("tree: %s is for hosts that differ: want "
+                              "--network MODEL",
+                              name);
     if (report->algorithm == NULL)
         return nf_usage_error("tree: no tree \"%s\" (see: nowfarm trees)",
                               name);
@@ -189,13 +196,45 @@ static enum nf_status make(struct tree_report *report, uint32_t nodes,
     return NF_OK;
 }
 
+/* In a network that was measured. */
+static int run_network(const struct options *o, const char *name)
+{
+    const struct tree_network_options options = {
+        .name = name,
+        .network = o->network,
+        .root = o->root,
+        .size = o->size,
+        .draw = o->draw,
+        .json = o->json != 0,
+    };
+
+    if (o->nodes != NULL || o->hold != NULL || o->end != NULL ||
+        o->ports != NULL || o->interval != NULL || o->shape != NULL ||
+        o->at != NULL)
+        return nf_usage_error("tree: with --network, hosts and times are those "
+                              "of %s (see --help)",
+                              o->network);
+    if (o->draw != NULL) {
+        int rc = check_draw(o->draw, 0);
+
+        if (rc != NF_EXIT_OK)
+            return rc;
+    }
+    return tree_network(&options);
+}
+
 static int run(const struct options *o, const char *name)
 {
     struct tree_report report = { .algorithm = NULL };
     struct nf_error err;
     uint32_t nodes = 0, root = 0;
-    int rc = read_algorithm(name, &report);
+    int rc;
 
+    if (o->network != NULL && name != NULL)
+        return run_network(o, name);
+    if (o->size != NULL)
+        return nf_usage_error("--size %s: goes with --network", o->size);
+    rc = read_algorithm(name, &report);
     if (rc == NF_EXIT_OK)
         rc = read_nodes(o, &report, &nodes, &root);
     if (rc == NF_EXIT_OK)
@@ -226,6 +265,8 @@ static void free_options(struct options *o)
     free(o->shape);
     free(o->at);
     free(o->draw);
+    free(o->network);
+    free(o->size);
 }
 
 int nf_cmd_tree(int argc, const char **argv)
@@ -241,7 +282,7 @@ int nf_cmd_tree(int argc, const char **argv)
           "from the start of a send until the message is there", "E" },
         { "root", '\0', POPT_ARG_STRING, &o.root, 0,
           "who has the message (0); of u-mesh and opt-mesh its place in the "
-          "chain",
+          "chain; with --network a host (the first one)",
           "R" },
         { "ports", '\0', POPT_ARG_STRING, &o.ports, 0,
           "of each node (1): a port is free again after H", "N" },
@@ -251,6 +292,11 @@ int nf_cmd_tree(int argc, const char **argv)
           "sides of a mesh, as 6x6, for --at", "SIDES" },
         { "at", '\0', POPT_ARG_STRING, &o.at, 0,
           "the nodes' addresses in the mesh, root first: 3,2/4,4/1,5", "LIST" },
+        { "network", '\0', POPT_ARG_STRING, &o.network, 0,
+          "instead of all these: a measured network, whose hosts differ",
+          "MODEL" },
+        { "size", '\0', POPT_ARG_STRING, &o.size, 0,
+          "of the message, with --network, as 64KiB", "BYTES" },
         { "draw", '\0', POPT_ARG_STRING, &o.draw, 0,
           "draw the tree and its timing diagram", "FILE.svg" },
         { "json", '\0', POPT_ARG_NONE, &o.json, 0, "print one JSON object",
@@ -261,7 +307,9 @@ int nf_cmd_tree(int argc, const char **argv)
     const char *name;
     int rc;
 
-    poptSetOtherOptionHelp(context, "TREE --nodes K --hold H --end E");
+    poptSetOtherOptionHelp(
+        context,
+        "TREE --nodes K --hold H --end E | TREE --network MODEL --size BYTES");
     rc = nf_read_options(context);
     name = poptGetArg(context);
     if (rc == NF_EXIT_OK && poptPeekArg(context) != NULL)

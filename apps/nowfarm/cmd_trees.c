@@ -3,7 +3,15 @@
 #include <stdio.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands_tree.h"
+#include "common/tree/hnow_table.h"
 #include "common/tree/uniform.h"
+
+static void print_one(const char *name, const char *summary, const char *cost,
+                      const char *source)
+{
+    printf("%s: %s\n    cost: %s\n    source: %s\n", name, summary, cost,
+           source);
+}
 
 static void print_text(void)
 {
@@ -14,14 +22,21 @@ static void print_text(void)
     for (size_t i = 0; nf_uniform_table[i] != NULL; i++) {
         const struct nf_uniform_algorithm *a = nf_uniform_table[i];
 
-        printf("%s: %s\n    cost: %s\n    source: %s\n", a->name, a->summary,
-               a->cost, a->source);
+        print_one(a->name, a->summary, a->cost, a->source);
+    }
+    puts("\nFor hosts that differ, as measured: `nowfarm tree NAME --network "
+         "MODEL --size BYTES`\n(which takes those above as well).  T(i,j) = "
+         "S(i) + X(i,j) + R(j): sender, way, receiver.\n");
+    for (size_t i = 0; nf_hnow_table[i] != NULL; i++) {
+        const struct nf_hnow_algorithm *a = nf_hnow_table[i];
+
+        print_one(a->name, a->summary, a->cost, a->source);
     }
 }
 
 static json_t *all_json(void)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *differ = json_array();
 
     for (size_t i = 0; nf_uniform_table[i] != NULL; i++) {
         const struct nf_uniform_algorithm *a = nf_uniform_table[i];
@@ -31,7 +46,15 @@ static json_t *all_json(void)
                             "summary", a->summary, "cost", a->cost, "source",
                             a->source, "on_chain", a->on_chain));
     }
-    return json_pack("{s:o}", "trees", list);
+    for (size_t i = 0; nf_hnow_table[i] != NULL; i++) {
+        const struct nf_hnow_algorithm *a = nf_hnow_table[i];
+
+        json_array_append_new(differ,
+                              json_pack("{s:s, s:s, s:s, s:s}", "name", a->name,
+                                        "summary", a->summary, "cost", a->cost,
+                                        "source", a->source));
+    }
+    return json_pack("{s:o, s:o}", "trees", list, "network_trees", differ);
 }
 
 int nf_cmd_trees(int argc, const char **argv)

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include "nowfarm.h"
 
+struct nf_network;
+
 /** A time that grows with the message; both parts >= 0 and finite. */
 struct nf_cost {
     double fixed_us, byte_us;
@@ -29,14 +31,28 @@ struct nf_hetero {
                                same between all */
     bool is_matrix;       /**< of which kind wire is */
     bool has_ports;       /**< false: any number of messages on the wire */
+    /** Not NULL: costs are its curves, at each size what was measured there,
+     *  and send, recv and wire are NULL; see nf_network_hetero().  Borrowed. */
+    const struct nf_network *measured;
 };
+
+/** More than anything takes: no sum of times is infinite. */
+#define NF_COST_MAX 1e15
+enum { NF_HETERO_HOSTS_MAX = 1 << 20 };
 
 /** All costs 0.  @param hetero_p  free with nf_hetero_fini() */
 enum nf_status nf_hetero_init(struct nf_hetero *hetero_p, uint32_t hosts,
                               bool is_matrix);
 void nf_hetero_fini(struct nf_hetero *hetero);
 
-/** X_ij as a cost; i != j. */
+/** Can be planned with?  O(hosts^2)
+ *  @retval NF_ERR_RANGE  no hosts or too many, or @p root is not one of them
+ *  @retval NF_ERR_INVAL  a cost is negative, above NF_COST_MAX or no number;
+ *                        err says whose */
+enum nf_status nf_hetero_check(const struct nf_hetero *hetero, uint32_t root,
+                               struct nf_error *err);
+
+/** X_ij as a cost; i != j, nothing measured. */
 static inline struct nf_cost nf_hetero_wire(const struct nf_hetero *hetero,
                                             uint32_t i, uint32_t j)
 {

@@ -125,13 +125,16 @@ enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
     return NF_OK;
 }
 
-/* The bound for so many segments of what hops costs. */
-static enum nf_status bound_of(const struct nf_hops *hops, uint32_t root,
-                               double segments, double *time_us_p)
+enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
+                                uint64_t segments, double *time_us_p)
 {
     struct ways ways;
     double recv_us = INFINITY, first_us, period_us;
 
+    if (hops->nodes < 2) {
+        *time_us_p = 0;
+        return NF_OK;
+    }
     if (nf_tree_bound(hops, root, &first_us) != NF_OK ||
         ways_init(&ways, hops, root) != NF_OK)
         return NF_ERR_NOMEM;
@@ -139,11 +142,11 @@ static enum nf_status bound_of(const struct nf_hops *hops, uint32_t root,
         if (v != root)
             recv_us = fmin(recv_us, hops->recv[v]);
     period_us = least_period(hops, &ways, root);
-    *time_us_p =
-        fmax((segments - 1) * fmax(hops->send[root], ways.port_out_us[root]) +
-                 first_us,
-             segments * period_us + ways.latency_us +
-                 fmin(hops->send[root], recv_us));
+    *time_us_p = fmax((double)(segments - 1) *
+                              fmax(hops->send[root], ways.port_out_us[root]) +
+                          first_us,
+                      (double)segments * period_us + ways.latency_us +
+                          fmin(hops->send[root], recv_us));
     ways_fini(&ways);
     return NF_OK;
 }
@@ -158,16 +161,20 @@ enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
     uint64_t segment = bytes;
     bool is_last = false;
 
+    status = nf_hetero_check(hetero, root, NULL);
+    if (status != NF_OK)
+        return status;
     if (hetero->hosts < 2) {
         *time_us_p = 0;
         return NF_OK;
     }
+    least_segment = nf_segment_least(bytes, least_segment);
     status = nf_hops_init(&hops, hetero, (double)bytes);
     while (status == NF_OK && !is_last) {
         double time_us = 0;
 
-        status = bound_of(&hops, root, (double)nf_segment_count(bytes, segment),
-                          &time_us);
+        status = nf_tree_bound_of(&hops, root, nf_segment_count(bytes, segment),
+                                  &time_us);
         least_us = fmin(least_us, time_us);
         segment = nf_segment_next(segment, least_segment);
         is_last = segment == 0;

@@ -8,17 +8,29 @@
 #include <math.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/coll/coll.h"
 #include "common/tree/crl_search.h"
 #include "common/tree/hnow.h"
 #include "common/tree/times.h"
 
-enum { CAPS = 8, FINER = 6 };
+enum { CAPS = 8, FINER = 6, DRAFTS = 3 };
 
 uint64_t nf_segment_next(uint64_t segment, uint64_t least)
 {
     uint64_t half = segment / 2 + segment % 2;
 
     return half < least || half >= segment ? 0 : half;
+}
+
+uint64_t nf_segment_least(uint64_t bytes, uint64_t least)
+{
+    uint64_t fewest =
+        bytes / NF_COLL_SEGMENTS_MAX + (bytes % NF_COLL_SEGMENTS_MAX != 0);
+
+    if (least == 0)
+        least = NF_CRL_SEGMENT;
+    return least > fewest ? least : fewest;
 }
 
 uint64_t nf_segment_count(uint64_t bytes, uint64_t segment)
@@ -28,12 +40,22 @@ uint64_t nf_segment_count(uint64_t bytes, uint64_t segment)
     return bytes / segment + (bytes % segment != 0);
 }
 
+/* The best tree for one size of segments: which of the sizes is the best one
+ * polishing may change. */
+struct draft {
+    uint64_t segment, segments;
+    double time_us;
+    uint32_t *parent; /* [nodes] */
+};
+
 struct planner {
     const struct nf_hetero *hetero;
     struct nf_hops hops;
     struct nf_crl_search search;
-    struct nf_crl_plan plan; /* the best so far */
-    struct nf_tree tree;     /* that is looked at */
+    struct nf_crl_plan plan;     /* the best so far */
+    struct nf_tree tree;         /* that is looked at */
+    struct draft drafts[DRAFTS]; /* the best first */
+    unsigned ndrafts;
 };
 
 /* ---- caps ---- */
@@ -132,6 +154,28 @@ static void load_best(struct nf_crl_search *search)
     nf_ldt_run(&search->ldt, search->hops, search->segments);
 }
 
+/* Keep the best tree for this size for later, if there are not DRAFTS better
+ * ones for others. */
+static void keep_draft(struct planner *p, uint64_t segment)
+{
+    const struct nf_crl_search *search = &p->search;
+    uint32_t *parent;
+    unsigned at = p->ndrafts;
+
+    if (at == DRAFTS && search->best_us >= p->drafts[at - 1].time_us)
+        return;
+    if (at == DRAFTS)
+        at--;
+    else
+        p->ndrafts++;
+    parent = p->drafts[at].parent;
+    for (; at > 0 && p->drafts[at - 1].time_us > search->best_us; at--)
+        p->drafts[at] = p->drafts[at - 1];
+    memcpy(parent, search->best_parent, search->hops->nodes * sizeof(uint32_t));
+    p->drafts[at] =
+        (struct draft){ segment, search->segments, search->best_us, parent };
+}
+
 static enum nf_status try_segment(struct planner *p, uint64_t segment,
                                   uint64_t segments)
 {
@@ -147,6 +191,7 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
         rival_us[i] = nf_crl_score(&p->search);
     if (segments > 1)
         status = try_caps(p);
+    keep_draft(p, segment);
     if (status == NF_OK && p->search.best_us < p->plan.time_us) {
         load_best(&p->search);
         status = keep_best(p, segment);
@@ -163,29 +208,67 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
 static enum nf_status polish(struct planner *p, uint32_t trees)
 {
     struct nf_crl_search *search = &p->search;
-    uint32_t n = p->hops.nodes;
+    enum nf_status status = NF_OK;
 
-    nf_hops_set(&p->hops, p->hetero, (double)p->plan.segment_bytes);
-    nf_crl_search_set(search, &p->hops, p->plan.segments);
-    memcpy(search->best_parent, p->plan.tree.parent, n * sizeof(uint32_t));
-    nf_crl_polish(search, trees);
-    load_best(search);
-    return keep_best(p, p->plan.segment_bytes);
+    for (unsigned i = 0; i < p->ndrafts && status == NF_OK; i++) {
+        const struct draft *draft = &p->drafts[i];
+
+        nf_hops_set(&p->hops, p->hetero, (double)draft->segment);
+        nf_crl_search_set(search, &p->hops, draft->segments);
+        memcpy(search->best_parent, draft->parent,
+               p->hops.nodes * sizeof(uint32_t));
+        nf_crl_polish(search, trees / p->ndrafts);
+        load_best(search);
+        status = keep_best(p, draft->segment);
+    }
+    return status;
+}
+
+/* Sizes of segments, those first with which the message could be there first:
+ * of the others many cannot be better than what is found then. */
+struct sizes {
+    uint64_t segment[64];
+    double bound_us[64];
+    unsigned count;
+};
+
+static enum nf_status add_size(struct planner *p, struct sizes *sizes,
+                               uint64_t segment, uint64_t segments)
+{
+    unsigned at = sizes->count;
+    double bound_us = 0;
+
+    nf_hops_set(&p->hops, p->hetero, (double)segment);
+    if (nf_tree_bound_of(&p->hops, p->search.root, segments, &bound_us) !=
+        NF_OK)
+        return NF_ERR_NOMEM;
+    bound_us *= 1 - 1e-12; /* sums of rounded numbers */
+    for (; at > 0 && sizes->bound_us[at - 1] > bound_us; at--) {
+        sizes->segment[at] = sizes->segment[at - 1];
+        sizes->bound_us[at] = sizes->bound_us[at - 1];
+    }
+    sizes->segment[at] = segment;
+    sizes->bound_us[at] = bound_us;
+    sizes->count++;
+    return NF_OK;
 }
 
 static enum nf_status run(struct planner *p,
                           const struct nf_crl_options *options)
 {
-    uint64_t least =
-        options->least_segment > 0 ? options->least_segment : NF_CRL_SEGMENT;
-    uint64_t segment = options->bytes;
+    uint64_t least = nf_segment_least(options->bytes, options->least_segment);
+    uint64_t segment = options->bytes, bytes = options->bytes;
+    struct sizes sizes = { .count = 0 };
     enum nf_status status;
 
     do {
-        status =
-            try_segment(p, segment, nf_segment_count(options->bytes, segment));
+        status = add_size(p, &sizes, segment, nf_segment_count(bytes, segment));
         segment = nf_segment_next(segment, least);
     } while (status == NF_OK && segment > 0);
+    for (unsigned i = 0; i < sizes.count && status == NF_OK; i++)
+        if (sizes.bound_us[i] < p->plan.time_us)
+            status = try_segment(p, sizes.segment[i],
+                                 nf_segment_count(bytes, sizes.segment[i]));
     if (status == NF_OK && options->polish > 0 && p->hops.nodes > 2)
         status = polish(p, options->polish);
     return status;
@@ -193,20 +276,30 @@ static enum nf_status run(struct planner *p,
 
 enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
                            const struct nf_crl_options *options,
-                           struct nf_crl_plan *plan_p)
+                           struct nf_crl_plan *plan_p, struct nf_error *err)
 {
     struct planner p = { .hetero = hetero, .plan = { .time_us = INFINITY } };
     uint32_t n = hetero->hosts;
-    enum nf_status status = nf_hops_init(&p.hops, hetero, 0);
+    enum nf_status status = nf_hetero_check(hetero, root, err);
 
+    if (status != NF_OK)
+        return status;
+    status = nf_hops_init(&p.hops, hetero, 0);
     if (status == NF_OK)
         status = nf_crl_search_init(&p.search, &p.hops, root);
     if (status == NF_OK)
         status = nf_tree_init(&p.tree, n, root);
     if (status == NF_OK)
         status = nf_tree_init(&p.plan.tree, n, root);
+    for (unsigned i = 0; i < DRAFTS && status == NF_OK; i++) {
+        p.drafts[i].parent = nf_calloc(n, sizeof(uint32_t));
+        if (p.drafts[i].parent == NULL)
+            status = NF_ERR_NOMEM;
+    }
     if (status == NF_OK)
         status = run(&p, options);
+    for (unsigned i = 0; i < DRAFTS; i++)
+        nf_free(p.drafts[i].parent);
     nf_hops_fini(&p.hops);
     nf_crl_search_fini(&p.search);
     nf_tree_fini(&p.tree);
@@ -214,7 +307,7 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
         *plan_p = p.plan;
     else
         nf_crl_plan_fini(&p.plan);
-    return status;
+    return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
 }
 
 void nf_crl_plan_fini(struct nf_crl_plan *plan)

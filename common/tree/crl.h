@@ -20,8 +20,10 @@ enum {
 
 struct nf_crl_options {
     uint64_t bytes;
-    uint64_t least_segment; /**< bytes; 0: NF_CRL_SEGMENT */
-    uint32_t polish; /**< trees to try in the end; 0: leave it as it is */
+    uint64_t least_segment; /**< bytes; 0: NF_CRL_SEGMENT.  More if there were
+                                 more than NF_COLL_SEGMENTS_MAX segments */
+    uint32_t polish; /**< trees to try in the end, or as many as take about as
+                          long; 0: leave it as it is */
 };
 
 struct nf_crl_plan {
@@ -32,15 +34,20 @@ struct nf_crl_plan {
 
 /** Plan a message of options->bytes from @p root to all hosts.
  *  @param plan_p  nf_crl_plan_fini() it
- *  @retval NF_ERR_NOMEM */
+ *  @retval NF_ERR_NOMEM
+ *  @retval NF_ERR_RANGE, NF_ERR_INVAL  nf_hetero_check() */
 enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
                            const struct nf_crl_options *options,
-                           struct nf_crl_plan *plan_p);
+                           struct nf_crl_plan *plan_p, struct nf_error *err);
 void nf_crl_plan_fini(struct nf_crl_plan *plan);
 
 /** The segments to try: half of @p segment, rounded up.
  *  @return 0 if that is less than @p least, or no less than before */
 uint64_t nf_segment_next(uint64_t segment, uint64_t least);
+/** @p least, 0 being NF_CRL_SEGMENT, or the least that makes no more than
+ *  NF_COLL_SEGMENTS_MAX segments of @p bytes: the more there are, the longer
+ *  planning and carrying out take. */
+uint64_t nf_segment_least(uint64_t bytes, uint64_t least);
 /** How many segments @p bytes are; 0 bytes are one. */
 uint64_t nf_segment_count(uint64_t bytes, uint64_t segment);
 #endif

@@ -1,12 +1,18 @@
 /* Local search: only moves that touch what decides the time can help, which is
  * the path from the root to the node that is last.  A node of it goes to
  * another parent or changes places with another node, or one that is served
- * before it goes elsewhere.  Whatever helps is kept, and all begins anew. */
+ * before it goes elsewhere, or it leaves its place to those below it.  Whatever
+ * helps is kept, and all begins anew. */
 #include "config.h"
 #include <math.h>
 #include <string.h>
 #include "common/tree/crl_search.h"
 #include "common/tree/sort.h"
+
+/* Annealing tries so many trees for each that may be tried otherwise; of more
+ * nodes than FEW fewer: it takes longer to try one, and more of them to get
+ * anywhere. */
+enum { ANNEALED = 64, FEW = 16 };
 
 struct polish {
     struct nf_crl_search *search;
@@ -62,18 +68,7 @@ static bool attach(struct polish *p, uint32_t v, uint32_t to)
 /* v and w, neither the root, change places; doing it again undoes it. */
 static void exchange(struct polish *p, uint32_t v, uint32_t w)
 {
-    uint32_t *parent = p->parent, of_v = parent[v], of_w = parent[w];
-
-    for (uint32_t u = 0; u < p->search->hops->nodes; u++) {
-        if (u == p->search->root)
-            continue;
-        if (parent[u] == v)
-            parent[u] = w;
-        else if (parent[u] == w)
-            parent[u] = v;
-    }
-    parent[v] = of_w == v ? w : of_w;
-    parent[w] = of_v == w ? v : of_v;
+    nf_crl_exchange(p->parent, p->search->hops->nodes, p->search->root, v, w);
 }
 
 static bool change_places(struct polish *p, uint32_t v, uint32_t w)
@@ -84,6 +79,21 @@ static bool change_places(struct polish *p, uint32_t v, uint32_t w)
     if (helps(p))
         return true;
     exchange(p, v, w);
+    return false;
+}
+
+/* v leaves its place to its children and comes between w and its parent. */
+static bool insert(struct polish *p, uint32_t v, uint32_t w, uint32_t *saved)
+{
+    uint32_t n = p->search->hops->nodes, root = p->search->root;
+
+    if (p->left == 0 || v == w || w == root || p->parent[w] == v)
+        return false;
+    memcpy(saved, p->parent, n * sizeof(*saved));
+    nf_crl_insert(p->parent, n, root, v, w);
+    if (helps(p))
+        return true;
+    memcpy(p->parent, saved, n * sizeof(*saved));
     return false;
 }
 
@@ -145,11 +155,18 @@ static bool improve(struct polish *p)
             uint32_t v = p->path[i];
 
             if (attach(p, v, w) || change_places(p, v, w) ||
-                move_elder(p, v, w))
+                insert(p, v, w, p->search->room.left) || move_elder(p, v, w))
                 return true;
         }
     }
     return false;
+}
+
+static uint32_t annealed(uint32_t trees, uint64_t nodes)
+{
+    if (nodes < FEW)
+        nodes = FEW;
+    return (uint32_t)((uint64_t)trees * ANNEALED * FEW * FEW / (nodes * nodes));
 }
 
 void nf_crl_polish(struct nf_crl_search *search, uint32_t trees)
@@ -159,8 +176,14 @@ void nf_crl_polish(struct nf_crl_search *search, uint32_t trees)
                         .left = trees,
                         .path = search->receivers,
                         .early = search->able };
-    size_t bytes = search->hops->nodes * sizeof(uint32_t);
+    uint32_t nodes = search->hops->nodes;
+    size_t bytes = nodes * sizeof(uint32_t);
 
+    memcpy(p.parent, search->best_parent, bytes);
+    nf_ldt_order(&search->ldt);
+    nf_crl_score(search);
+    if (search->hops->is_matrix && search->segments > 1)
+        nf_crl_anneal(search, annealed(trees, nodes));
     memcpy(p.parent, search->best_parent, bytes);
     while (p.left > 0 && improve(&p))
         continue;

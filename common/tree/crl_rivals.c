@@ -2,10 +2,10 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "common/base/alloc.h"
 #include "common/tree/crl_search.h"
 #include "common/tree/make.h"
 #include "common/tree/sort.h"
+#include "common/tree/uniform.h"
 
 /* ---- ECEF, as published and waiting for ports ---- */
 
@@ -92,33 +92,20 @@ static void mean_costs(const struct nf_crl_search *s, double *hold_us_p,
     *end_us_p = end_us;
 }
 
-/* How many of i nodes the root of an OPT-tree keeps, and the time, from those
- * of fewer.  Source: Lee, Algorithm 1; ties keep more. */
-static uint32_t kept_of(const double *time_us, uint32_t i, uint32_t before,
-                        double hold_us, double end_us)
+/* Its OPT-tree.  The table counts in whole numbers: so fine ones that nothing
+ * is lost. */
+static void set_table(struct nf_crl_search *s)
 {
-    double keep_us, grow_us;
+    double hold_us, end_us, most_us;
 
-    if (i == 2)
-        return 1;
-    keep_us = fmax(before >= 2 ? time_us[before] + hold_us : 0,
-                   time_us[i - before] + end_us);
-    grow_us =
-        fmax(time_us[before + 1] + hold_us, time_us[i - before - 1] + end_us);
-    return keep_us < grow_us ? before : before + 1;
-}
-
-static void opt_table(uint32_t n, double hold_us, double end_us,
-                      double *time_us, uint32_t *kept)
-{
-    time_us[1] = 0;
-    for (uint32_t i = 2; i <= n; i++) {
-        uint32_t j = kept_of(time_us, i, kept[i - 1], hold_us, end_us);
-
-        kept[i] = j;
-        time_us[i] =
-            fmax(j >= 2 ? time_us[j] + hold_us : 0, time_us[i - j] + end_us);
+    mean_costs(s, &hold_us, &end_us);
+    most_us = fmax(hold_us, end_us);
+    if (most_us > 0) {
+        hold_us *= (double)NF_UNIFORM_TIME_MAX / most_us;
+        end_us *= (double)NF_UNIFORM_TIME_MAX / most_us;
     }
+    nf_opt_table_set(&s->opt, llround(fmin(hold_us, NF_UNIFORM_TIME_MAX)),
+                     llround(fmin(end_us, NF_UNIFORM_TIME_MAX)));
 }
 
 /* Position 0 is the root's.  sizes and parents of all positions. */
@@ -162,21 +149,14 @@ static void opt_place(struct nf_crl_search *s, bool by_size,
 static void opt_of_mean(struct nf_crl_search *s, bool by_size)
 {
     uint32_t n = s->hops->nodes;
-    uint32_t *kept = nf_calloc((size_t)n + 1, sizeof(*kept));
-    double *time_us = nf_calloc((size_t)n + 2, sizeof(*time_us));
-    double hold_us, end_us;
 
-    chain(s, BY_RECV | BY_SEND); /* sorts receivers; stays if memory is out */
-    if (kept != NULL && time_us != NULL) {
-        if (!by_size)
-            nf_receivers_all(n, s->root, s->receivers);
-        mean_costs(s, &hold_us, &end_us);
-        opt_table(n, hold_us, end_us, time_us, kept);
-        opt_positions(n, kept, s->room.degree, s->room.seen);
-        opt_place(s, by_size, s->room.degree, s->room.seen, s->room.left);
-    }
-    nf_free(kept);
-    nf_free(time_us);
+    if (by_size)
+        chain(s, BY_RECV | BY_SEND); /* sorts receivers */
+    else
+        nf_receivers_all(n, s->root, s->receivers);
+    set_table(s);
+    opt_positions(n, s->opt.keep, s->room.degree, s->room.seen);
+    opt_place(s, by_size, s->room.degree, s->room.seen, s->room.left);
 }
 
 bool nf_crl_rival(struct nf_crl_search *search, unsigned which)

@@ -48,7 +48,8 @@ enum nf_status nf_crl_search_init(struct nf_crl_search *search_p,
          s->least_port_us != NULL && s->fixed_us != NULL &&
          s->best_parent != NULL && s->best_order != NULL &&
          nf_greedy_room_init(&s->room, nodes) == NF_OK &&
-         nf_ldt_init(&s->ldt, nodes) == NF_OK;
+         nf_ldt_init(&s->ldt, nodes) == NF_OK &&
+         nf_opt_table_init(&s->opt, nodes, 0, 0) == NF_OK;
     for (unsigned w = 0; w < NF_CRL_WEIGHTS; w++) {
         s->base[w] = nf_calloc(nodes, sizeof(uint32_t));
         ok = ok && s->base[w] != NULL;
@@ -79,6 +80,7 @@ void nf_crl_search_fini(struct nf_crl_search *search)
         nf_free(search->base[w]);
     nf_greedy_room_fini(&search->room);
     nf_ldt_fini(&search->ldt);
+    nf_opt_table_fini(&search->opt);
     *search = (struct nf_crl_search){ .root = 0 };
 }
 

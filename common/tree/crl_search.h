@@ -3,6 +3,7 @@
 /** @file crl_search.h  The best tree of those that CRL tries, for segments of
  *  one size.  For common/tree/crl*.c.  Pure. */
 #include "common/tree/greedy.h"
+#include "common/tree/opt_table.h"
 
 /* Above so many nodes trees in segments over links that differ would take
  * seconds: then few are tried. */
@@ -16,6 +17,7 @@ struct nf_crl_search {
     bool is_thin; /**< few trees are tried */
     struct nf_greedy_room room;
     struct nf_ldt ldt;              /**< the tree that is tried now */
+    struct nf_opt_table opt;        /**< for nodes that are as the mean one */
     uint32_t *base[NF_CRL_WEIGHTS]; /**< [nodes - 1], best relays first */
     uint32_t *leaves;               /**< [nodes - 1], slow ones first */
     uint32_t *able;                 /**< those that could have children */
@@ -53,6 +55,16 @@ double nf_crl_try_cap(struct nf_crl_search *search, double cap_us);
  *  @param which  0, 1, ..., less than NF_CRL_RIVALS
  *  @return false if there are no more; otherwise it is in search->ldt */
 bool nf_crl_rival(struct nf_crl_search *search, unsigned which);
+
+/** Annealing, from the best tree: try so many.  See nf_crl_score(). */
+void nf_crl_anneal(struct nf_crl_search *search, uint32_t trees);
+/** Let v and w, neither the root, change places. */
+void nf_crl_exchange(uint32_t *parent, uint32_t nodes, uint32_t root,
+                     uint32_t v, uint32_t w);
+/** v leaves its place to its children and comes between w, which is none of
+ *  them nor the root, and w's parent. */
+void nf_crl_insert(uint32_t *parent, uint32_t nodes, uint32_t root, uint32_t v,
+                   uint32_t w);
 
 /** Improve the best tree by moving nodes about, trying so many trees. */
 void nf_crl_polish(struct nf_crl_search *search, uint32_t trees);

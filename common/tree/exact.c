@@ -136,10 +136,13 @@ enum nf_status nf_tree_exact(const struct nf_hops *hops, uint32_t root,
                         .is_blocking = is_blocking };
     uint32_t sender[NF_TREE_EXACT_MAX], receiver[NF_TREE_EXACT_MAX];
     uint32_t count = 0, all;
-    enum nf_status status = NF_ERR_NOMEM;
+    enum nf_status status = nf_hops_check(hops, root);
 
+    if (status != NF_OK)
+        return status;
     if (hops->nodes > NF_TREE_EXACT_MAX)
         return NF_ERR_RANGE;
+    status = NF_ERR_NOMEM;
     all = (UINT32_C(1) << s.members) - 1;
     s.best_us = nf_calloc((size_t)hops->nodes << s.members, sizeof(double));
     s.tail_us = nf_calloc((size_t)hops->nodes << s.members, sizeof(double));

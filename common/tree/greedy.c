@@ -382,14 +382,34 @@ static bool serve_equal(struct making *m, const uint32_t *receivers)
     return true;
 }
 
+/* As choose(), without the second best: most of the time of planning for many
+ * nodes is spent here. */
+static uint32_t best_sender(const struct making *m, uint32_t j)
+{
+    uint32_t n = m->hops->nodes, from = NF_TREE_NONE;
+    const double *start_us = m->room->start_us;
+    const double *port_sum_us = m->room->port_sum_us;
+    const double *wire_us = m->hops->wire + nf_hops_at(m->hops, 0, j);
+    const double *port_us = m->hops->port + nf_hops_at(m->hops, 0, j);
+    double least_us = INFINITY, cap_us = m->how->cap_us;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (start_us[i] + wire_us[i] < least_us &&
+            port_sum_us[i] + port_us[i] <= cap_us) {
+            least_us = start_us[i] + wire_us[i];
+            from = i;
+        }
+    return from;
+}
+
 static bool serve_matrix(struct making *m, const uint32_t *receivers)
 {
     for (uint32_t k = 0; k + 1 < m->hops->nodes; k++) {
-        struct choice c = choose(m, receivers[k]);
+        uint32_t from = best_sender(m, receivers[k]);
 
-        if (c.from == NF_TREE_NONE)
-            c.from = least_overloaded(m, receivers[k]);
-        add_edge(m, c.from, receivers[k]);
+        if (from == NF_TREE_NONE)
+            from = least_overloaded(m, receivers[k]);
+        add_edge(m, from, receivers[k]);
     }
     return m->fits;
 }

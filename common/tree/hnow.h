@@ -8,7 +8,8 @@
  *  ones: lower i, then lower j.  O(n log n) if all links are the same, FEF and
  *  mostly the others O(n^2) otherwise.
  *  @param tree_p  nf_tree_fini() it; children in the order of sending
- *  @retval NF_ERR_NOMEM */
+ *  @retval NF_ERR_NOMEM
+ *  @retval NF_ERR_RANGE, NF_ERR_INVAL  of all of these: nf_hops_check() */
 #include <stdbool.h>
 #include "common/tree/hops.h"
 #include "common/tree/tree.h"
@@ -56,8 +57,13 @@ enum nf_status nf_tree_bound(const struct nf_hops *hops, uint32_t root,
 enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
                                     double *period_us_p);
 
+/** No tree in which @p segments segments of what @p hops costs follow each
+ *  other is faster.  O(n^2)    @retval NF_ERR_NOMEM */
+enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
+                                uint64_t segments, double *time_us_p);
+
 /** No tree in which segments follow each other is faster for @p bytes, of
- *  the segments of nf_segment_next() of at least @p least_segment bytes.
+ *  the segments of nf_segment_next() of at least nf_segment_least() bytes.
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
                                       uint32_t root, uint64_t bytes,

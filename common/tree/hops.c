@@ -1,6 +1,8 @@
 #include "config.h"
 #include "common/tree/hops.h"
+#include <math.h>
 #include "common/base/alloc.h"
+#include "common/model/network.h"
 
 enum nf_status nf_hops_init(struct nf_hops *hops_p,
                             const struct nf_hetero *hetero, double bytes)
@@ -31,11 +33,55 @@ static void set_wire(struct nf_hops *hops, const struct nf_hetero *hetero,
     hops->port[to] = hetero->has_ports ? cost.byte_us * bytes : 0;
 }
 
+/* Without ports the hands have all of what holds a sender, and the wires what
+ * is left of T. */
+static void move_hold_to_hands(struct nf_hops *hops,
+                               const struct nf_network *network, uint32_t i,
+                               double bytes)
+{
+    double more_us =
+        nf_curve_us(&network->hosts[i].hold, bytes) - hops->send[i];
+
+    if (more_us <= 0)
+        return;
+    hops->send[i] += more_us;
+    for (uint32_t j = 0; j < hops->nodes; j++) {
+        double *wire = &hops->wire[(size_t)j * hops->nodes + i];
+
+        *wire = fmax(*wire - more_us, 0);
+    }
+}
+
+static void set_measured(struct nf_hops *hops, const struct nf_hetero *hetero,
+                         double bytes)
+{
+    const struct nf_network *network = hetero->measured;
+    uint32_t n = hops->nodes;
+
+    for (uint32_t i = 0; i < n; i++) {
+        hops->send[i] = nf_curve_us(&network->hosts[i].send, bytes);
+        hops->recv[i] = nf_curve_us(&network->hosts[i].recv, bytes);
+        for (uint32_t j = 0; j < n; j++) {
+            hops->wire[(size_t)j * n + i] =
+                i != j ? nf_curve_us(nf_network_wire(network, i, j), bytes) : 0;
+            hops->port[(size_t)j * n + i] = 0;
+        }
+        if (hetero->has_ports)
+            nf_network_ports(network, i, bytes, hops->port + i, n);
+        else
+            move_hold_to_hands(hops, network, i, bytes);
+    }
+}
+
 void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                  double bytes)
 {
     uint32_t n = hops->nodes;
 
+    if (hetero->measured != NULL) {
+        set_measured(hops, hetero, bytes);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         hops->send[i] = nf_cost_us(hetero->send[i], bytes);
         hops->recv[i] = nf_cost_us(hetero->recv[i], bytes);
@@ -47,6 +93,28 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
     for (uint32_t j = 0; j < n; j++)
         for (uint32_t i = 0; i < n; i++)
             set_wire(hops, hetero, bytes, (size_t)j * n + i, (size_t)i * n + j);
+}
+
+static bool is_time(double us)
+{
+    return us >= 0 && us < INFINITY;
+}
+
+enum nf_status nf_hops_check(const struct nf_hops *hops, uint32_t root)
+{
+    size_t n = hops->nodes;
+    bool ok = true;
+
+    if (root >= n)
+        return NF_ERR_RANGE;
+    for (size_t i = 0; i < n; i++)
+        ok = ok && is_time(hops->send[i]) && is_time(hops->recv[i]);
+    if (!hops->is_matrix)
+        ok = ok && is_time(hops->wire[0]) && is_time(hops->port[0]);
+    for (size_t k = 0; ok && hops->is_matrix && k < n * n; k++)
+        ok = k % n == k / n ||
+             (is_time(hops->wire[k]) && is_time(hops->port[k]));
+    return ok ? NF_OK : NF_ERR_INVAL;
 }
 
 void nf_hops_fini(struct nf_hops *hops)

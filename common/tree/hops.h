@@ -7,7 +7,8 @@
  *
  *  A sender is busy for send[i]; its port for port(i, j), from when the message
  *  is handed over and the port is free.  Source: Sawahata & Shibusawa,
- *  equations (1) to (4), and ports. */
+ *  equations (1) to (4), and ports.  If the network was measured, ports are
+ *  those of nf_network_ports(). */
 #include "common/model/hetero.h"
 
 struct nf_hops {
@@ -25,6 +26,11 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
 void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                  double bytes);
 void nf_hops_fini(struct nf_hops *hops);
+
+/** Can a tree be made of it?  For whoever takes hops from others.  O(nodes^2)
+ *  @retval NF_ERR_RANGE  @p root is no node; there may be none at all
+ *  @retval NF_ERR_INVAL  a time is negative, infinite or no number */
+enum nf_status nf_hops_check(const struct nf_hops *hops, uint32_t root);
 
 static inline size_t nf_hops_at(const struct nf_hops *hops, uint32_t i,
                                 uint32_t j)

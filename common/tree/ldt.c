@@ -39,40 +39,19 @@ void nf_ldt_fini(struct nf_ldt *ldt)
     *ldt = (struct nf_ldt){ .nodes = 0 };
 }
 
-/* first and child from parent, children in the order of nodes[] */
-static void bucket(struct nf_ldt *ldt, const uint32_t *nodes)
+/* As a tree, which shares its arrays. */
+static struct nf_tree tree_of(const struct nf_ldt *ldt)
 {
-    uint32_t n = ldt->nodes, *first = ldt->first;
-
-    memset(first, 0, ((size_t)n + 1) * sizeof(*first));
-    for (uint32_t v = 0; v < n; v++)
-        if (v != ldt->root)
-            first[ldt->parent[v] + 1]++;
-    for (uint32_t v = 0; v < n; v++)
-        first[v + 1] += first[v];
-    for (uint32_t k = n; k-- > 0;) { /* fills each from its end */
-        uint32_t v = nodes != NULL ? nodes[k] : k;
-
-        if (v != ldt->root)
-            ldt->child[--first[ldt->parent[v] + 1]] = v;
-    }
-    /* first[v + 1] is now where v's own begin: shift back */
-    memmove(first, first + 1, n * sizeof(*first));
-    first[n] = n - 1;
+    return (struct nf_tree){ ldt->nodes, ldt->root, ldt->parent, ldt->first,
+                             ldt->child };
 }
 
 void nf_ldt_order(struct nf_ldt *ldt)
 {
-    uint32_t count = 0;
+    struct nf_tree tree = tree_of(ldt);
 
-    bucket(ldt, NULL);
-    ldt->order[count++] = ldt->root;
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t v = ldt->order[k];
-
-        for (uint32_t c = ldt->first[v]; c < ldt->first[v + 1]; c++)
-            ldt->order[count++] = ldt->child[c];
-    }
+    nf_tree_children(&tree, NULL, ldt->nodes);
+    nf_tree_order(&tree, ldt->order);
 }
 
 static double period_us(const struct nf_ldt *ldt, const struct nf_hops *hops,
@@ -118,9 +97,10 @@ static void finish(struct nf_ldt *ldt, const struct nf_hops *hops, uint32_t v,
 double nf_ldt_run(struct nf_ldt *ldt, const struct nf_hops *hops,
                   uint64_t segments)
 {
+    struct nf_tree tree = tree_of(ldt);
     uint32_t n = ldt->nodes;
 
-    bucket(ldt, ldt->order);
+    nf_tree_children(&tree, ldt->order, n);
     for (uint32_t k = 0; segments > 1 && k < n; k++) {
         uint32_t v = ldt->order[k];
         double slowest_us = period_us(ldt, hops, v);

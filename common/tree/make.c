@@ -43,11 +43,15 @@ enum nf_status nf_greedy_tree(const struct nf_greedy *how,
                               nf_receivers_fn *receivers,
                               struct nf_tree *tree_p)
 {
-    uint32_t *order = nf_calloc(hops->nodes, sizeof(*order));
     struct nf_greedy_room room = { .nodes = 0 };
     struct nf_ldt ldt = { .nodes = 0 };
-    enum nf_status status = order != NULL ? NF_OK : NF_ERR_NOMEM;
+    enum nf_status status = nf_hops_check(hops, root);
+    uint32_t *order;
 
+    if (status != NF_OK)
+        return status;
+    order = nf_calloc(hops->nodes, sizeof(*order));
+    status = order != NULL ? NF_OK : NF_ERR_NOMEM;
     if (status == NF_OK)
         status = nf_greedy_room_init(&room, hops->nodes);
     if (status == NF_OK)

@@ -5,6 +5,7 @@
  * senders as early as possible is best among nodes that are alike. */
 #include "config.h"
 #include "common/base/alloc.h"
+#include "common/base/heap.h"
 #include "common/tree/uniform.h"
 
 struct sender {
@@ -13,38 +14,12 @@ struct sender {
     uint32_t node, sent;
 };
 
-static bool goes_before(const struct sender *a, const struct sender *b)
+static inline bool goes_before(const struct sender *a, const struct sender *b)
 {
     return a->next != b->next ? a->next < b->next : a->node < b->node;
 }
 
-/* The sender at the top sends later now: put it where it belongs. */
-static void sink(struct sender *heap, uint32_t count)
-{
-    struct sender top = heap[0];
-    uint32_t place = 0, child;
-
-    while ((child = 2 * place + 1) < count) {
-        if (child + 1 < count && goes_before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!goes_before(&heap[child], &top))
-            break;
-        heap[place] = heap[child];
-        place = child;
-    }
-    heap[place] = top;
-}
-
-static void add(struct sender *heap, uint32_t count, struct sender sender)
-{
-    uint32_t place = count;
-
-    while (place > 0 && goes_before(&sender, &heap[(place - 1) / 2])) {
-        heap[place] = heap[(place - 1) / 2];
-        place = (place - 1) / 2;
-    }
-    heap[place] = sender;
-}
+NF_HEAP(senders, struct sender, goes_before)
 
 static enum nf_status make(const struct nf_uniform_args *args, uint32_t root,
                            uint32_t *sender_p, uint32_t *receiver_p)
@@ -56,18 +31,18 @@ static enum nf_status make(const struct nf_uniform_args *args, uint32_t root,
         return NF_ERR_NOMEM;
     heap[0] = (struct sender){ .node = root };
     for (uint32_t k = 0; k + 1 < args->nodes; k++) {
-        struct sender *first = &heap[0];
-        int64_t ready = first->next + model->end;
+        struct sender first = heap[0];
+        int64_t ready = first.next + model->end;
 
-        sender_p[k] = first->node;
+        sender_p[k] = first.node;
         receiver_p[k] = k + 1;
-        first->sent++;
-        first->next =
-            first->ready + (model->start != NULL
-                                ? model->start(model, first->sent)
-                                : nf_uniform_start(model, first->sent));
-        sink(heap, k + 1);
-        add(heap, k + 1,
+        first.sent++;
+        first.next = first.ready + (model->start != NULL
+                                        ? model->start(model, first.sent)
+                                        : nf_uniform_start(model, first.sent));
+        senders_replace(heap, k + 1, first);
+        senders_push(
+            heap, k + 1,
             (struct sender){ .next = ready, .ready = ready, .node = k + 1 });
     }
     nf_free(heap);

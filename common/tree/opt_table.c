@@ -44,8 +44,13 @@ enum nf_status nf_opt_table_init(struct nf_opt_table *table_p, uint32_t nodes,
         nf_opt_table_fini(table_p);
         return NF_ERR_NOMEM;
     }
-    fill(table_p->time, table_p->keep, nodes, hold, end);
+    nf_opt_table_set(table_p, hold, end);
     return NF_OK;
+}
+
+void nf_opt_table_set(struct nf_opt_table *table, int64_t hold, int64_t end)
+{
+    fill(table->time, table->keep, table->nodes, hold, end);
 }
 
 void nf_opt_table_fini(struct nf_opt_table *table)

@@ -25,5 +25,7 @@ struct nf_opt_table {
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_opt_table_init(struct nf_opt_table *table_p, uint32_t nodes,
                                  int64_t hold, int64_t end);
+/** The same for other times. */
+void nf_opt_table_set(struct nf_opt_table *table, int64_t hold, int64_t end);
 void nf_opt_table_fini(struct nf_opt_table *table);
 #endif

@@ -3,17 +3,6 @@
 #include "common/tree/times.h"
 #include "common/base/alloc.h"
 
-void nf_tree_order(const struct nf_tree *tree, uint32_t *order_p)
-{
-    uint32_t count = 0;
-
-    order_p[count++] = tree->root;
-    for (uint32_t k = 0; k < count; k++)
-        for (uint32_t c = tree->first[order_p[k]];
-             c < tree->first[order_p[k] + 1]; c++)
-            order_p[count++] = tree->child[c];
-}
-
 /* What a simulation of a tree needs to know of its nodes. */
 struct pipe {
     uint32_t *order;
@@ -93,6 +82,13 @@ enum nf_status nf_tree_pipe(const struct nf_tree *tree,
                             const struct nf_hops *hops, uint64_t segments,
                             double *time_us_p)
 {
+    return nf_tree_pipe_times(tree, hops, segments, NULL, time_us_p);
+}
+
+enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
+                                  const struct nf_hops *hops, uint64_t segments,
+                                  double *ready_us_p, double *time_us_p)
+{
     struct pipe pipe;
     double last_us = 0;
 
@@ -100,6 +96,8 @@ enum nf_status nf_tree_pipe(const struct nf_tree *tree,
         return NF_ERR_NOMEM;
     for (uint64_t q = 0; q < segments; q++)
         last_us = pass(tree, hops, &pipe);
+    for (uint32_t v = 0; ready_us_p != NULL && v < tree->nodes; v++)
+        ready_us_p[v] = pipe.at_us[v];
     pipe_fini(&pipe);
     *time_us_p = last_us;
     return NF_OK;

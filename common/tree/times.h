@@ -6,10 +6,6 @@
 #include "common/tree/hops.h"
 #include "common/tree/tree.h"
 
-/** Nodes so that parents come before their children, the root first.
- *  @param order_p  [nodes].  O(nodes) */
-void nf_tree_order(const struct nf_tree *tree, uint32_t *order_p);
-
 /** One message down the tree.
  *      is_blocking: a sender waits until its receiver has the message
  *      otherwise:   it waits for send[i]; the port takes one at a time
@@ -30,6 +26,12 @@ enum nf_status nf_tree_times(const struct nf_tree *tree,
 enum nf_status nf_tree_pipe(const struct nf_tree *tree,
                             const struct nf_hops *hops, uint64_t segments,
                             double *time_us_p);
+
+/** The same.  @param ready_us_p  [nodes], when each has the last segment; may
+ * be NULL */
+enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
+                                  const struct nf_hops *hops, uint64_t segments,
+                                  double *ready_us_p, double *time_us_p);
 
 /** Put the children of each node in the order that is best for @p segments
  *  segments: the longest tail first.  Optimal without ports and with equal

@@ -39,7 +39,6 @@ enum nf_status nf_tree_build(struct nf_tree *tree, const uint32_t *sender,
 
     for (uint32_t v = 0; v < n; v++)
         tree->parent[v] = NF_TREE_NONE;
-    memset(tree->first, 0, ((size_t)n + 1) * sizeof(*tree->first));
     for (uint32_t k = 0; k + 1 < n; k++) {
         if (sender[k] >= n || !is_reached(tree, sender[k]))
             return nf_fail(err, NF_ERR_INVAL,
@@ -48,14 +47,40 @@ enum nf_status nf_tree_build(struct nf_tree *tree, const uint32_t *sender,
             return nf_fail(err, NF_ERR_INVAL, "node %u is reached twice",
                            receiver[k]);
         tree->parent[receiver[k]] = sender[k];
-        tree->first[sender[k] + 1]++;
     }
-    for (uint32_t v = 0; v < n; v++)
-        tree->first[v + 1] += tree->first[v];
-    for (uint32_t k = n - 1; k-- > 0;) /* fills each from its end */
-        tree->child[--tree->first[sender[k] + 1]] = receiver[k];
-    /* first[v + 1] is now where v's own begin: shift back */
-    memmove(tree->first, tree->first + 1, n * sizeof(*tree->first));
-    tree->first[n] = n - 1;
+    nf_tree_children(tree, receiver, n - 1);
     return NF_OK;
+}
+
+void nf_tree_children(struct nf_tree *tree, const uint32_t *order,
+                      uint32_t count)
+{
+    uint32_t n = tree->nodes, *first = tree->first;
+
+    memset(first, 0, ((size_t)n + 1) * sizeof(*first));
+    for (uint32_t v = 0; v < n; v++)
+        if (v != tree->root)
+            first[tree->parent[v] + 1]++;
+    for (uint32_t v = 0; v < n; v++)
+        first[v + 1] += first[v];
+    for (uint32_t k = count; k-- > 0;) { /* fills each from its end */
+        uint32_t v = order != NULL ? order[k] : k;
+
+        if (v != tree->root)
+            tree->child[--first[tree->parent[v] + 1]] = v;
+    }
+    /* first[v + 1] is now where v's own begin: shift back */
+    memmove(first, first + 1, n * sizeof(*first));
+    first[n] = n - 1;
+}
+
+void nf_tree_order(const struct nf_tree *tree, uint32_t *order_p)
+{
+    uint32_t count = 0;
+
+    order_p[count++] = tree->root;
+    for (uint32_t k = 0; k < count; k++)
+        for (uint32_t c = tree->first[order_p[k]];
+             c < tree->first[order_p[k] + 1]; c++)
+            order_p[count++] = tree->child[c];
 }

@@ -27,4 +27,14 @@ void nf_tree_fini(struct nf_tree *tree);
  *                        sends before it is reached; err names it */
 enum nf_status nf_tree_build(struct nf_tree *tree, const uint32_t *sender,
                              const uint32_t *receiver, struct nf_error *err);
+
+/** Set first and child from parent, the children of each node in the order of
+ *  order[0..count), which holds all nodes, the root or not.  NULL: by their
+ *  numbers, @p count being nodes.  O(nodes) */
+void nf_tree_children(struct nf_tree *tree, const uint32_t *order,
+                      uint32_t count);
+
+/** Nodes so that parents come before their children, the root first.
+ *  @param order_p  [nodes].  O(nodes) */
+void nf_tree_order(const struct nf_tree *tree, uint32_t *order_p);
 #endif

@@ -46,24 +46,20 @@ enum nf_status nf_uniform_check(const struct nf_uniform *uniform,
 enum nf_status nf_uniform_eval(const struct nf_uniform *uniform,
                                const struct nf_tree *tree, int64_t *ready_p)
 {
-    uint32_t *reached = nf_calloc(tree->nodes, sizeof(*reached));
-    uint32_t count = 1;
+    uint32_t *order = nf_calloc(tree->nodes, sizeof(*order));
 
-    if (reached == NULL)
+    if (order == NULL)
         return NF_ERR_NOMEM;
-    reached[0] = tree->root;
+    nf_tree_order(tree, order);
     ready_p[tree->root] = 0;
-    for (uint32_t done = 0; done < count; done++) {
-        uint32_t v = reached[done];
-        uint32_t first = tree->first[v];
+    for (uint32_t k = 0; k < tree->nodes; k++) {
+        uint32_t v = order[k], first = tree->first[v];
 
-        for (uint32_t i = first; i < tree->first[v + 1]; i++) {
+        for (uint32_t i = first; i < tree->first[v + 1]; i++)
             ready_p[tree->child[i]] =
                 ready_p[v] + start_of(uniform, i - first) + uniform->end;
-            reached[count++] = tree->child[i];
-        }
     }
-    nf_free(reached);
+    nf_free(order);
     return NF_OK;
 }
 

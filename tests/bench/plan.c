@@ -35,7 +35,7 @@ static double plan_ms(uint32_t hosts, uint64_t bytes, bool whole,
             return -1;
         hetero.has_ports = true;
         start_us = nf_now_us();
-        if (nf_crl_plan(&hetero, root, &options, &plan) != NF_OK)
+        if (nf_crl_plan(&hetero, root, &options, &plan, NULL) != NF_OK)
             return -1;
         for (double ms = (double)(nf_now_us() - start_us) * 1e-3;; at--) {
             if (at == 0 || times[at - 1] <= ms) {

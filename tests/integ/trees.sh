@@ -231,6 +231,91 @@ refuse "a table nowhere" "--csv no/f.csv" sim mesh --csv no/f.csv
 refuse "costs beyond all bounds" "hold, end and interval" \
     sim mesh --nodes 8 --size 1GB --send-byte 1000000000
 refuse "an argument" 'unexpected argument "x"' sim mesh x
+
+# --- hosts that differ: a, b and c, of which c has a thin link and slow hands
+curve() { echo "{\"us\": $1, \"us_per_byte\": $2}"; }
+model() { # COSTS-OF-A-SEND
+    local from to byte first=1
+    echo '{"nowfarm_network": 1, "date": "2026-11-22T12:00:00Z",'
+    echo '"medium": "switch", "route": "direct", "encoding": "raw",'
+    echo '"collective": {"pieces": [[0, 176, 0.1]], "delta": 1, "o_s_us": 5,'
+    echo '"t_op": []}, "hosts": ['
+    echo "{\"name\": \"a\", \"send\": $1,"
+    echo "\"recv\": $(curve 10 0.001), \"hold\": $(curve 20 0.08)},"
+    echo "{\"name\": \"b\", \"send\": $(curve 20 0.001),"
+    echo "\"recv\": $(curve 10 0.001), \"hold\": $(curve 20 0.08)},"
+    echo "{\"name\": \"c\", \"send\": $(curve 200 0.01),"
+    echo "\"recv\": $(curve 100 0.01), \"hold\": $(curve 200 0.4)}],"
+    echo '"wires": ['
+    for from in a b c; do
+        for to in a b c; do
+            [ $from != $to ] || continue
+            [ $first -eq 1 ] || echo ,
+            first=0
+            byte=0.08
+            [ $from$to = ab ] || [ $from$to = ba ] || byte=0.4
+            echo "{\"from\": \"$from\", \"to\": \"$to\","
+            echo "\"wire\": $(curve 50 $byte)}"
+        done
+    done
+    echo ']}'
+}
+model "$(curve 20 0.001)" > net.json
+run tree ecef --network net.json --size 1000B --json
+same "ecef in a network: exit status" "$rc" 0
+check "ecef in a network: stdout is one JSON object" only_json
+# b: 21 + 130 + 11; the wire to b is held until 101, then 450 to c and 110 there
+same "ecef in a network: times" \
+    "$(json time_us) $(json hosts.0.ready_us) $(json hosts.1.ready_us)" \
+    "661.0 0.0 162.0"
+run trees --json
+i=0
+while has_field "network_trees.$i"; do
+    json "network_trees.$i.name"
+    i=$((i + 1))
+done > differ
+at_least "trees for hosts that differ" "$(wc -l < differ)" 7
+run tree crl --network net.json --size 1MiB --root b --json
+crl=$(json time_us)
+same "crl: root" "$(json root)" b
+at_least "crl: segments" "$(json segments)" 2
+while read -r tree; do
+    run tree "$tree" --network net.json --size 1MiB --root b --json
+    same "$tree in a network: exit status" "$rc" 0
+    check "$tree: crl is no slower" \
+        awk "BEGIN { exit !($crl <= $(json time_us) * 1.000001) }"
+done < <(cat differ names)
+run tree crl --network net.json --size 1MiB --draw plan.svg
+same "a plan is drawn: exit status" "$rc" 0
+check "a plan is drawn" grep -q "</svg>" plan.svg
+
+refuse "no size" "--size is missing" tree crl --network net.json
+refuse "a size of no unit" "--size 12" tree crl --network net.json --size 12
+refuse "a root that is no member" "--root d: want one of the 3 hosts" \
+    tree crl --network net.json --size 1KiB --root d
+refuse "a root beyond the last" "--root 3: want" \
+    tree crl --network net.json --size 1KiB --root 3
+refuse "a network and nodes" "hosts and times are those of net.json" \
+    tree crl --network net.json --size 1KiB --nodes 3
+refuse "a tree for hosts that differ without them" "want --network" \
+    tree crl --nodes 3 --hold 1 --end 2
+refuse "a size without a network" "goes with --network" \
+    tree opt --nodes 3 --hold 1 --end 2 --size 1KiB
+refuse "an unknown tree in a network" 'no tree "oak"' \
+    tree oak --network net.json --size 1KiB
+refuse "no such model" "none.json: No such file" \
+    tree crl --network none.json --size 1KiB
+model "$(curve -1 0.001)" > bad.json
+refuse "a negative time" "bad.json:5: hosts\[0\].send.us: -1" \
+    tree crl --network bad.json --size 1KiB
+model "$(curve NaN 0.001)" > bad.json
+refuse "a time that is no number" "bad.json:5: " \
+    tree crl --network bad.json --size 1KiB
+sed '/"from": "c", "to": "b"/,$d' net.json > bad.json
+sed -i '$d' bad.json
+echo ']}' >> bad.json
+refuse "a missing pair" "wires: there is none from c to b" \
+    tree crl --network bad.json --size 1KiB
 for command in trees tree "sim mesh"; do
     # shellcheck disable=SC2086
     run $command --help

@@ -8,6 +8,7 @@
 #include "common/tree/hnow.h"
 #include "common/tree/sort.h"
 #include "common/tree/times.h"
+#include "common/tree/uniform.h"
 #include "sim/hnow.h"
 
 json_t *hnow_golden(void)
@@ -111,24 +112,120 @@ enum nf_status hnow_chain(const struct nf_hops *hops, uint32_t root,
     return status;
 }
 
-/* Parent: the lowest bit cleared; ranks from the root on. */
+/* Parent: the lowest bit cleared; ranks: the root, then the others in order. */
 enum nf_status hnow_binomial(const struct nf_hops *hops, uint32_t root,
                              bool is_blocking, struct nf_tree *tree_p)
 {
-    uint32_t n = hops->nodes;
-    uint32_t *sender = calloc(n, sizeof(*sender));
-    uint32_t *receiver = calloc(n, sizeof(*receiver));
+    uint32_t n = hops->nodes, count = 1;
+    uint32_t *node_at = calloc(n, sizeof(*node_at));
+    struct nf_uniform_args args = {
+        .nodes = n, .root = root, .node_at = node_at, .uniform = { .ports = 1 }
+    };
     enum nf_status status;
 
     (void)is_blocking;
-    for (uint32_t r = 1; r < n; r++) {
-        sender[r - 1] = ((r & (r - 1)) + root) % n;
-        receiver[r - 1] = (r + root) % n;
-    }
-    status = build(hops, root, sender, receiver, tree_p);
-    free(sender);
-    free(receiver);
+    node_at[0] = root;
+    for (uint32_t v = 0; v < n; v++)
+        if (v != root)
+            node_at[count++] = v;
+    status = nf_uniform_make(&nf_uniform_binomial_bits, &args, tree_p, NULL);
+    free(node_at);
     return status;
+}
+
+/* In 2^-20 us. */
+static struct nf_uniform mean_of_hosts(const struct nf_hops *hops)
+{
+    uint32_t n = hops->nodes;
+    double port_us = 0, hold_us = 0, end_us = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            if (i != j) {
+                port_us += nf_hops_port(hops, i, j) / n / (n - 1);
+                end_us += nf_hops_time(hops, i, j) / n / (n - 1);
+            }
+    for (uint32_t i = 0; i < n; i++)
+        hold_us += fmax(hops->send[i], port_us) / n;
+    return (struct nf_uniform){ .hold = llround(0x1p20 * hold_us),
+                                .end = llround(0x1p20 * end_us),
+                                .ports = 1 };
+}
+
+/* How many nodes are below each, itself included. */
+static void count_below(const struct nf_tree *tree, uint32_t *below)
+{
+    uint32_t n = tree->nodes;
+    uint32_t *order = calloc(n, sizeof(*order));
+
+    nf_tree_order(tree, order);
+    for (uint32_t k = n; k-- > 0;) {
+        below[order[k]]++;
+        if (k > 0)
+            below[tree->parent[order[k]]] += below[order[k]];
+    }
+    free(order);
+}
+
+static enum nf_status opt_of_mean(const struct nf_hops *hops, uint32_t root,
+                                  bool by_size, struct nf_tree *tree_p)
+{
+    uint32_t n = hops->nodes, count = 0;
+    struct nf_uniform_args args = { .nodes = n,
+                                    .uniform = mean_of_hosts(hops) };
+    uint32_t *node_at = calloc(n, sizeof(*node_at));
+    uint32_t *ranks = calloc(n, sizeof(*ranks));
+    uint32_t *below = calloc(n, sizeof(*below)), *nodes = node_at + 1;
+    double *key = calloc(n, sizeof(*key));
+    enum nf_status status;
+
+    for (uint32_t v = 0; v < n; v++)
+        if (v != root)
+            nodes[count++] = v;
+    node_at[0] = root;
+    if (by_size) {
+        struct nf_tree by_rank;
+        uint32_t *sorted = calloc(n, sizeof(*sorted));
+
+        CU_ASSERT(nf_uniform_make(&nf_uniform_opt, &args, &by_rank, NULL) ==
+                  NF_OK);
+        count_below(&by_rank, below);
+        nf_tree_fini(&by_rank);
+        for (uint32_t v = 0; v < n; v++)
+            key[v] = hops->send[v] + hops->recv[v];
+        nf_sort_nodes(nodes, n - 1, key);
+        memcpy(sorted, nodes, (n - 1) * sizeof(*sorted));
+        for (uint32_t r = 0; r < n; r++) {
+            ranks[r] = r;
+            key[r] = -(double)below[r];
+        }
+        nf_sort_nodes(ranks + 1, n - 1, key);
+        for (uint32_t k = 0; k + 1 < n; k++)
+            node_at[ranks[k + 1]] = sorted[k];
+        free(sorted);
+    }
+    args.root = root;
+    args.node_at = node_at;
+    status = nf_uniform_make(&nf_uniform_opt, &args, tree_p, NULL);
+    free(node_at);
+    free(ranks);
+    free(below);
+    free(key);
+    return status;
+}
+
+enum nf_status hnow_opt_by_number(const struct nf_hops *hops, uint32_t root,
+                                  bool is_blocking, struct nf_tree *tree_p)
+{
+    (void)is_blocking;
+    return opt_of_mean(hops, root, false, tree_p);
+}
+
+enum nf_status hnow_opt_by_size(const struct nf_hops *hops, uint32_t root,
+                                bool is_blocking, struct nf_tree *tree_p)
+{
+    (void)is_blocking;
+    return opt_of_mean(hops, root, true, tree_p);
 }
 
 double hnow_best_us(hnow_builder *builder, const struct nf_hetero *hetero,

@@ -23,6 +23,10 @@ typedef enum nf_status hnow_builder(const struct nf_hops *hops, uint32_t root,
 /** ECEF that waits for ports; a chain by send + recv; binomial by rank. */
 hnow_builder hnow_ecef_ports, hnow_chain, hnow_binomial;
 
+/** OPT-tree for hosts that are all as the mean one, ranks by number, or the
+ *  quicker the more a rank has to see to. */
+hnow_builder hnow_opt_by_number, hnow_opt_by_size;
+
 /** Time of what a builder makes, reordered; @p segments: of the best number of
  *  segments of at least 1024 bytes, otherwise of one. */
 double hnow_best_us(hnow_builder *builder, const struct nf_hetero *hetero,

@@ -129,7 +129,7 @@ static void check_plan(const json_t *want, const struct nf_hetero *hetero,
     const struct nf_crl_options options = { .bytes = bytes, .polish = polish };
     struct nf_crl_plan plan;
 
-    CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan) == NF_OK);
+    CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan, NULL) == NF_OK);
     CU_ASSERT(plan.time_us <= real(want, "time") * (1 + 1e-9));
     nf_crl_plan_fini(&plan);
 }
@@ -214,7 +214,7 @@ static double plan_us(const struct nf_hetero *hetero, uint32_t root,
     struct nf_crl_plan plan;
     double time_us;
 
-    CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan) == NF_OK);
+    CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan, NULL) == NF_OK);
     time_us = plan.time_us;
     nf_crl_plan_fini(&plan);
     return time_us;

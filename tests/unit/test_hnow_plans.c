@@ -55,7 +55,7 @@ static double plan_us(const struct nf_hetero *hetero, uint32_t root,
     struct nf_crl_plan plan;
     double time_us;
 
-    CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan) == NF_OK);
+    CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan, NULL) == NF_OK);
     CU_ASSERT(hnow_is_tree(&plan.tree));
     time_us = plan.time_us;
     nf_crl_plan_fini(&plan);
@@ -160,7 +160,7 @@ static void plans_are_near_the_best_of_all_trees(void)
 enum { LARGE_MEANS = 6, LARGE_RUNS = 10 };
 
 struct sums {
-    double sum[LARGE_MEANS], square[LARGE_MEANS];
+    double sum[LARGE_MEANS];
 };
 
 static void add_large(const json_t *row, uint64_t seed, struct sums *sums)
@@ -180,10 +180,8 @@ static void add_large(const json_t *row, uint64_t seed, struct sums *sums)
     values[3] = us / hnow_best_us(hnow_chain, &hetero, root, bytes, true);
     values[4] = us / hnow_best_us(hnow_binomial, &hetero, root, bytes, true);
     values[5] = us / bound_us;
-    for (int k = 0; k < LARGE_MEANS; k++) {
+    for (int k = 0; k < LARGE_MEANS; k++)
         sums->sum[k] += values[k];
-        sums->square[k] += values[k] * values[k];
-    }
     CU_ASSERT(values[5] >= 1 - 1e-9);
     CU_ASSERT(values[1] <= 1 + 1e-9 && values[2] <= 1 + 1e-9 &&
               values[3] <= 1 + 1e-9);
@@ -212,18 +210,9 @@ static void large_plans_gain_what_they_should(void)
         for (uint64_t r = 0; r < LARGE_RUNS; r++)
             add_large(row, 7000 + r, &sums);
         for (int k = 0; k < LARGE_MEANS; k++) {
-            json_t *cell = json_object_get(want, keys[k]);
-            double mean = sums.sum[k] / LARGE_RUNS;
-            double variance =
-                (sums.square[k] - LARGE_RUNS * mean * mean) / (LARGE_RUNS - 1);
-
-            /* no more than four standard errors worse */
-            at_most(
-                keys[k], mean,
-                real(cell, "mean") +
-                    4 * sqrt((fmax(0, variance) + pow(real(cell, "sd"), 2)) /
-                             LARGE_RUNS) +
-                    1e-9);
+            /* the same networks, so that there is no chance in it */
+            at_most(keys[k], sums.sum[k] / LARGE_RUNS,
+                    real(json_object_get(want, keys[k]), "mean") * 1.01);
         }
     }
 }
@@ -264,7 +253,7 @@ static double carried_over_us(const struct nf_hetero *planned,
     struct nf_hops hops;
     double time_us = 0;
 
-    CU_ASSERT(nf_crl_plan(planned, root, &options, &plan) == NF_OK);
+    CU_ASSERT(nf_crl_plan(planned, root, &options, &plan, NULL) == NF_OK);
     CU_ASSERT(nf_hops_init(&hops, truth, (double)plan.segment_bytes) == NF_OK);
     CU_ASSERT(nf_tree_pipe(&plan.tree, &hops, plan.segments, &time_us) ==
               NF_OK);

@@ -167,16 +167,31 @@ static void ways_along_a_chain_are_apart(void)
 
 /* ---- worms ---- */
 
+struct grants {
+    int64_t at[CYCLES_WORMS_MAX][CYCLES_HOPS_MAX];
+};
+
+static void note_grant(void *context, uint32_t worm, uint32_t hop, int64_t at)
+{
+    struct grants *grants = context;
+
+    CU_ASSERT_FATAL(worm < CYCLES_WORMS_MAX && hop < CYCLES_HOPS_MAX);
+    grants->at[worm][hop] = at;
+}
+
 static void three_worms_that_collide(void)
 {
     struct nf_mesh mesh = mesh_of("4x4");
     json_t *unit = at(at(golden, "mesh"), "wormhole_unit"), *row;
     struct nf_wormhole w;
+    struct grants grants;
     uint32_t worm, count = 0;
     size_t i;
 
     CU_ASSERT_EQUAL(nf_wormhole_init(&w, &mesh, 3, 1, integer(unit, "c_d")),
                     NF_OK);
+    w.granted = note_grant;
+    w.context = &grants;
     json_array_foreach(at(unit, "messages"), i, row) CU_ASSERT_EQUAL(
         nf_wormhole_offer(&w, (uint32_t)integer(row, "id"),
                           node_of(&mesh, at(row, "src")),
@@ -191,7 +206,7 @@ static void three_worms_that_collide(void)
         CU_ASSERT(
             agree("hops", w.worms[i].hops, (int64_t)json_array_size(row)));
         for (uint32_t x = 0; x < w.worms[i].hops; x++)
-            CU_ASSERT(agree("granted", w.granted_at[w.worms[i].route + x],
+            CU_ASSERT(agree("granted", grants.at[i][x],
                             json_integer_value(json_array_get(row, x))));
         CU_ASSERT(agree(
             "delivered", w.worms[i].delivered,
@@ -240,11 +255,14 @@ static int same_as(const struct cycles *c, int64_t hop, bool delivered,
 {
     struct nf_wormhole w;
     struct nf_error err = { .text = "" };
+    struct grants grants;
     enum nf_status status =
         nf_wormhole_init(&w, &c->mesh, c->nworms, c->ports, hop);
     uint32_t worm;
     bool ok = true;
 
+    w.granted = note_grant;
+    w.context = &grants;
     for (uint32_t i = 0; i < c->nworms && status == NF_OK; i++)
         status =
             nf_wormhole_offer(&w, i, c->worms[i].from, c->worms[i].to,
@@ -261,8 +279,7 @@ static int same_as(const struct cycles *c, int64_t hop, bool delivered,
         ok = there == (want->delivered >= 0) &&
              (!there || w.worms[i].delivered == want->delivered * hop);
         for (uint32_t x = 0; ok && x < w.worms[i].granted; x++)
-            ok =
-                w.granted_at[w.worms[i].route + x] == want->granted_at[x] * hop;
+            ok = grants.at[i][x] == want->granted_at[x] * hop;
     }
     *waits_p += w.waits;
     nf_wormhole_fini(&w);
@@ -290,6 +307,29 @@ static void every_flit_in_every_cycle(void)
     }
     CU_ASSERT(waits > 10000);
     CU_ASSERT(stops > 10);
+}
+
+/* Room is for channels and worms, not for all the ways together, of which there
+ * are some 2 million channels here. */
+static void long_ways_take_little_room(void)
+{
+    enum { SIDE = 3000 };
+    struct nf_mesh line = mesh_of("3000");
+    struct nf_wormhole w;
+    uint32_t worm, count = 0;
+    uint64_t ways = 0;
+
+    CU_ASSERT_EQUAL(nf_wormhole_init(&w, &line, SIDE, 1, 1), NF_OK);
+    for (uint32_t v = 1; v < SIDE; v++) {
+        CU_ASSERT_EQUAL(nf_wormhole_offer(&w, v, v % 50, v, 40, v), NF_OK);
+        ways += nf_mesh_hops(&line, v % 50, v);
+    }
+    while (nf_wormhole_next(&w, &worm, NULL) == NF_OK)
+        count++;
+    CU_ASSERT_EQUAL(count, SIDE - 1);
+    CU_ASSERT(w.max_heap <= 4 * (SIDE + nf_mesh_channels(&line)));
+    CU_ASSERT(ways > 50 * w.max_heap);
+    nf_wormhole_fini(&w);
 }
 
 /* All shift by half a ring at once, a round of an all-to-all. */
@@ -335,6 +375,7 @@ int main(void)
     CU_TestInfo worms[] = {
         { "three worms that collide", three_worms_that_collide },
         { "every flit in every cycle", every_flit_in_every_cycle },
+        { "long ways take little room", long_ways_take_little_room },
         { "a second lane prevents cycles", a_second_lane_prevents_cycles },
         CU_TEST_INFO_NULL,
     };

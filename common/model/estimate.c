@@ -1,0 +1,158 @@
+#include "config.h"
+#include "common/model/estimate.h"
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+static bool ascend(const double *sizes, uint32_t nsizes, const uint32_t *runs,
+                   uint32_t nruns)
+{
+    for (uint32_t i = 1; i < nsizes; i++)
+        if (!(sizes[i] > sizes[i - 1]))
+            return false;
+    for (uint32_t i = 1; i < nruns; i++)
+        if (runs[i] <= runs[i - 1])
+            return false;
+    return sizes[0] >= 0 && sizes[0] <= 0;
+}
+
+enum nf_status nf_measures_init(struct nf_measures *measures_p, uint32_t hosts,
+                                const double *sizes, uint32_t nsizes,
+                                uint32_t recv_sizes, const uint32_t *runs,
+                                uint32_t nruns)
+{
+    struct nf_measures m = { .hosts = hosts,
+                             .nsizes = nsizes,
+                             .nruns = nruns,
+                             .recv_sizes = recv_sizes };
+
+    if (hosts < 2 || hosts > NF_NETWORK_HOSTS_MAX || nsizes < 1 ||
+        nsizes > NF_CURVE_POINTS_MAX || nruns < 2 || nruns > NF_RUNS_MAX ||
+        recv_sizes < 1 || recv_sizes > nsizes ||
+        !ascend(sizes, nsizes, runs, nruns))
+        return NF_ERR_INVAL;
+    for (uint32_t i = 0; i < nsizes; i++)
+        m.sizes[i] = sizes[i];
+    m.runs = nf_calloc((size_t)hosts * nruns, sizeof(*m.runs));
+    for (uint32_t i = 0; m.runs != NULL && i < hosts * nruns; i++)
+        m.runs[i] = runs[i % nruns];
+    m.send = nf_calloc((size_t)hosts * nsizes, sizeof(double));
+    m.recv = nf_calloc((size_t)hosts * nsizes, sizeof(double));
+    m.ping = nf_calloc((size_t)hosts * hosts * nsizes, sizeof(double));
+    m.seq = nf_calloc((size_t)hosts * nsizes * nruns, sizeof(double));
+    *measures_p = m;
+    if (m.runs != NULL && m.send != NULL && m.recv != NULL && m.ping != NULL &&
+        m.seq != NULL)
+        return NF_OK;
+    nf_measures_fini(measures_p);
+    return NF_ERR_NOMEM;
+}
+
+void nf_measures_fini(struct nf_measures *measures)
+{
+    nf_free(measures->runs);
+    nf_free(measures->send);
+    nf_free(measures->recv);
+    nf_free(measures->ping);
+    nf_free(measures->seq);
+    *measures = (struct nf_measures){ .hosts = 0 };
+}
+
+static enum nf_status fit(const struct nf_measures *m, const double *times,
+                          uint32_t count, struct nf_curve *curve_p,
+                          struct nf_error *err)
+{
+    struct nf_curve_point points[NF_CURVE_POINTS_MAX];
+
+    for (uint32_t k = 0; k < count; k++)
+        points[k] = (struct nf_curve_point){ m->sizes[k], times[k] };
+    return nf_curve_fit(points, count, curve_p, err);
+}
+
+/* The slope of SEQ over r: the median over all pairs of runs. */
+static double hold_us(const struct nf_measures *m, uint32_t i, uint32_t size)
+{
+    const uint32_t *runs = &m->runs[(size_t)i * m->nruns];
+    double slopes[NF_RUNS_MAX * (NF_RUNS_MAX - 1) / 2];
+    size_t count = 0;
+
+    for (uint32_t a = 0; a < m->nruns; a++)
+        for (uint32_t b = a + 1; b < m->nruns; b++)
+            slopes[count++] = (*nf_measures_seq(m, i, size, b) -
+                               *nf_measures_seq(m, i, size, a)) /
+                              (runs[b] - runs[a]);
+    return nf_curve_median(slopes, count);
+}
+
+/* S, R and H of a host. */
+static enum nf_status fit_host(const struct nf_measures *m, uint32_t i,
+                               struct nf_network_host *host,
+                               struct nf_error *err)
+{
+    size_t at = (size_t)i * m->nsizes;
+    double hold[NF_CURVE_POINTS_MAX];
+    enum nf_status status;
+
+    for (uint32_t k = 0; k < m->nsizes; k++)
+        hold[k] = hold_us(m, i, k);
+    status = fit(m, m->send + at, m->nsizes, &host->send, err);
+    if (status == NF_OK)
+        status = fit(m, m->recv + at, m->recv_sizes, &host->recv, err);
+    if (status == NF_OK)
+        status = fit(m, hold, m->nsizes, &host->hold, err);
+    return status == NF_OK ? NF_OK : nf_fail_prefix(err, "host %u", i);
+}
+
+/* The times themselves where there are some, so that errors of fits do not come
+ * into those of the wires. */
+static double send_us(const struct nf_measures *m, uint32_t i, uint32_t size)
+{
+    return m->send[(size_t)i * m->nsizes + size];
+}
+
+static double recv_us(const struct nf_measures *m,
+                      const struct nf_network *network, uint32_t i,
+                      uint32_t size)
+{
+    return size < m->recv_sizes
+               ? m->recv[(size_t)i * m->nsizes + size]
+               : nf_curve_us(&network->hosts[i].recv, m->sizes[size]);
+}
+
+static enum nf_status fit_wire(const struct nf_measures *m,
+                               const struct nf_network *network, uint32_t i,
+                               uint32_t j, struct nf_error *err)
+{
+    double ends_us = send_us(m, i, 0) + recv_us(m, network, j, 0);
+    double back_us = send_us(m, j, 0) + recv_us(m, network, i, 0);
+    double empty_us = (*nf_measures_ping(m, i, j, 0) - ends_us - back_us) / 2;
+    double wire[NF_CURVE_POINTS_MAX];
+    enum nf_status status;
+
+    for (uint32_t k = 0; k < m->nsizes; k++)
+        wire[k] = *nf_measures_ping(m, i, j, k) - send_us(m, i, k) -
+                  recv_us(m, network, j, k) - back_us - empty_us;
+    status = fit(m, wire, m->nsizes, nf_network_wire(network, i, j), err);
+    return status == NF_OK ? NF_OK
+                           : nf_fail_prefix(err, "hosts %u and %u", i, j);
+}
+
+enum nf_status nf_estimate(const struct nf_measures *measures,
+                           struct nf_network *network_p, struct nf_error *err)
+{
+    struct nf_network network;
+    enum nf_status status = nf_network_init(&network, measures->hosts);
+
+    if (status != NF_OK)
+        return nf_fail(err, status, "out of memory");
+    for (uint32_t i = 0; i < network.nhosts && status == NF_OK; i++)
+        status = fit_host(measures, i, &network.hosts[i], err);
+    for (uint32_t i = 0; i < network.nhosts; i++)
+        for (uint32_t j = 0; j < network.nhosts && status == NF_OK; j++)
+            if (i != j)
+                status = fit_wire(measures, &network, i, j, err);
+    if (status == NF_OK)
+        *network_p = network;
+    else
+        nf_network_fini(&network);
+    return status;
+}

@@ -1,0 +1,71 @@
+#ifndef NF_MODEL_ESTIMATE_H
+#define NF_MODEL_ESTIMATE_H
+/** @file estimate.h  From what can be timed on one host to what a message costs
+ *  sender, wire and receiver.  No clock is compared with that of another host:
+ *
+ *      SND(i, m)     i: until a message is handed over           = S_i
+ *      RCV(j, m)     j: to take a message that has come          = R_j
+ *      PP(i, j, m)   i: m bytes to j, which answers with none
+ *                                            = T(i, j, m) + T(j, i, 0)
+ *      SEQ(i, m, r)  i: m bytes each to r others, then to one more, which alone
+ *                    answers                 = PP + r H_i
+ *
+ *      X_c(i, j) = (PP(i, j, 0) - S_i(0) - R_j(0) - S_j(0) - R_i(0)) / 2
+ *      X(i, j, m) = PP(i, j, m) - S_i(m) - R_j(m)
+ *                   - (S_j(0) + X_c(i, j) + R_i(0))
+ *      H_i(m) = slope of SEQ over r
+ *
+ *  X_c is taken to be the same both ways: one host's clock cannot tell.  In the
+ *  model they invert it exactly; in life a difference may come out below 0, and
+ *  then counts as 0.  Pure.  Source: after Sawahata & Shibusawa (PP), and Lee
+ *  (t_hold). */
+#include "common/model/network.h"
+
+enum { NF_RUNS_MAX = 5 };
+
+struct nf_measures {
+    uint32_t hosts, nsizes, nruns;     /**< nruns >= 2 */
+    double sizes[NF_CURVE_POINTS_MAX]; /**< ascending; the first is 0 */
+    uint32_t
+        recv_sizes; /**< of the first so many sizes RCV was measured: longer
+                         messages may not fit a socket's buffer; >= 1 */
+    uint32_t *runs; /**< [hosts * nruns]  r of SEQ, ascending */
+    double *send;   /**< [hosts * nsizes]  SND(i, sizes[k]) */
+    double *recv;   /**< [hosts * nsizes]  RCV, where measured */
+    double *ping;   /**< [hosts * hosts * nsizes]  PP; i = j is not used */
+    double *seq;    /**< [hosts * nsizes * nruns]  SEQ */
+};
+
+/** Room for sizes and runs, which are copied, the latter for each host; all
+ *  times 0.
+ *  @param measures_p  free with nf_measures_fini()
+ *  @retval NF_ERR_INVAL  fewer than 2 hosts, or more than NF_NETWORK_HOSTS_MAX;
+ *  too many sizes or runs, or not such as above */
+enum nf_status nf_measures_init(struct nf_measures *measures_p, uint32_t hosts,
+                                const double *sizes, uint32_t nsizes,
+                                uint32_t recv_sizes, const uint32_t *runs,
+                                uint32_t nruns);
+void nf_measures_fini(struct nf_measures *measures);
+
+static inline double *nf_measures_ping(const struct nf_measures *measures,
+                                       uint32_t i, uint32_t j, uint32_t size)
+{
+    return &measures
+                ->ping[((size_t)i * measures->hosts + j) * measures->nsizes +
+                       size];
+}
+static inline double *nf_measures_seq(const struct nf_measures *measures,
+                                      uint32_t i, uint32_t size, uint32_t run)
+{
+    return &measures
+                ->seq[((size_t)i * measures->nsizes + size) * measures->nruns +
+                      run];
+}
+
+/** Fit all curves.  O(hosts^2)
+ *  @param network_p  free with nf_network_fini(); names, model and shared are
+ *                    the caller's to set
+ *  @retval NF_ERR_INVAL  a time is no number; err says of whom */
+enum nf_status nf_estimate(const struct nf_measures *measures,
+                           struct nf_network *network_p, struct nf_error *err);
+#endif

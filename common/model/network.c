@@ -1,0 +1,248 @@
+#include "config.h"
+#include "common/model/network.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+
+enum nf_status nf_network_init(struct nf_network *network_p, uint32_t nhosts)
+{
+    if (nhosts < 1 || nhosts > NF_NETWORK_HOSTS_MAX)
+        return NF_ERR_INVAL;
+    *network_p = (struct nf_network){ .nhosts = nhosts };
+    network_p->hosts = nf_calloc(nhosts, sizeof(*network_p->hosts));
+    network_p->wires =
+        nf_calloc((size_t)nhosts * nhosts, sizeof(*network_p->wires));
+    if (network_p->hosts != NULL && network_p->wires != NULL)
+        return NF_OK;
+    nf_network_fini(network_p);
+    return NF_ERR_NOMEM;
+}
+
+void nf_network_fini(struct nf_network *network)
+{
+    nf_free(network->hosts);
+    nf_free(network->wires);
+    *network = (struct nf_network){ .nhosts = 0 };
+}
+
+double nf_network_time_us(const struct nf_network *network, uint32_t i,
+                          uint32_t j, double bytes)
+{
+    return nf_curve_us(&network->hosts[i].send, bytes) +
+           nf_curve_us(nf_network_wire(network, i, j), bytes) +
+           nf_curve_us(&network->hosts[j].recv, bytes);
+}
+
+/* ---- ports ---- */
+
+/* What the bytes take on the wire. */
+static double bytes_us(const struct nf_network *network, uint32_t i, uint32_t j,
+                       double bytes)
+{
+    const struct nf_curve *wire = nf_network_wire(network, i, j);
+
+    return fmax(nf_curve_us(wire, bytes) - nf_curve_us(wire, 0), 0);
+}
+
+void nf_network_ports(const struct nf_network *network, uint32_t i,
+                      double bytes, double *port_p, size_t stride)
+{
+    const struct nf_network_host *host = &network->hosts[i];
+    double hold_us = nf_curve_us(&host->hold, bytes);
+    bool is_held = hold_us > 1.1 * nf_curve_us(&host->send, bytes) &&
+                   host->hold.line.byte_us > host->send.line.byte_us;
+    double least_us = INFINITY, most_us = 0;
+    uint32_t n = network->nhosts;
+
+    for (uint32_t j = 0; j < n; j++) {
+        double us = j != i ? bytes_us(network, i, j, bytes) : 0;
+
+        port_p[j * stride] = us;
+        if (j != i) {
+            least_us = fmin(least_us, us);
+            most_us = fmax(most_us, us);
+        }
+    }
+    if (hold_us >= least_us && (hold_us <= most_us || !is_held))
+        return;
+    for (uint32_t j = 0; j < n; j++)
+        port_p[j * stride] = j != i ? hold_us : 0;
+}
+
+/* ---- hosts that come and go ---- */
+
+/* *worst becomes at no size less than @p curve. */
+static void worsen(struct nf_curve *worst, const struct nf_curve *curve)
+{
+    static const double sizes[] = { 0,    64,    256,   1024,
+                                    4096, 16384, 65536, 1 << 20 };
+    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+    struct nf_curve both = { .by_table = true, .npoints = SIZES };
+
+    both.line.fixed_us = fmax(worst->line.fixed_us, curve->line.fixed_us);
+    both.line.byte_us = fmax(worst->line.byte_us, curve->line.byte_us);
+    for (uint32_t i = 0; i < SIZES; i++)
+        both.points[i] =
+            (struct nf_curve_point){ sizes[i],
+                                     fmax(nf_curve_us(worst, sizes[i]),
+                                          nf_curve_us(curve, sizes[i])) };
+    *worst = both;
+}
+
+/* The greatest of all that was measured. */
+static void find_worst(const struct nf_network *network,
+                       struct nf_network_host *host, struct nf_curve *wire)
+{
+    *host = network->hosts[0];
+    *wire = (struct nf_curve){ .npoints = 0 };
+    for (uint32_t i = 0; i < network->nhosts; i++) {
+        worsen(&host->send, &network->hosts[i].send);
+        worsen(&host->recv, &network->hosts[i].recv);
+        worsen(&host->hold, &network->hosts[i].hold);
+        for (uint32_t j = 0; j < network->nhosts; j++)
+            if (j != i)
+                worsen(wire, nf_network_wire(network, i, j));
+    }
+}
+
+uint32_t nf_network_find(const struct nf_network *network, const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < network->nhosts && strcmp(network->hosts[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* The wires between hosts that were measured as from[], the others' worst. */
+static void carry_over(const struct nf_network *network, const uint32_t *from,
+                       const struct nf_curve *worst, struct nf_network *now)
+{
+    uint32_t known = network->nhosts;
+
+    for (uint32_t i = 0; i < now->nhosts; i++)
+        for (uint32_t j = 0; j < now->nhosts; j++)
+            *nf_network_wire(now, i, j) =
+                from[i] < known && from[j] < known && from[i] != from[j]
+                    ? *nf_network_wire(network, from[i], from[j])
+                    : *worst;
+}
+
+enum nf_status nf_network_of(const struct nf_network *network,
+                             const char (*names)[NF_NETWORK_NAME_BYTES],
+                             uint32_t count, struct nf_network *now_p,
+                             uint32_t *unknown_p)
+{
+    struct nf_network_host worst;
+    struct nf_curve wire;
+    struct nf_network now;
+    uint32_t unknown = 0, from[NF_NETWORK_HOSTS_MAX];
+    enum nf_status status = nf_network_init(&now, count);
+
+    if (status != NF_OK)
+        return status;
+    find_worst(network, &worst, &wire);
+    now.model = network->model;
+    now.shared = network->shared;
+    for (uint32_t i = 0; i < count; i++) {
+        from[i] = nf_network_find(network, names[i]);
+        unknown += from[i] == network->nhosts;
+        now.hosts[i] =
+            from[i] < network->nhosts ? network->hosts[from[i]] : worst;
+        snprintf(now.hosts[i].name, sizeof(now.hosts[i].name), "%s", names[i]);
+    }
+    carry_over(network, from, &wire, &now);
+    *now_p = now;
+    if (unknown_p != NULL)
+        *unknown_p = unknown;
+    return NF_OK;
+}
+
+/* ---- age ---- */
+
+/* Days since 1970 of a date of the Gregorian calendar; years begin in March. */
+static int64_t days(int64_t year, int64_t month, int64_t day)
+{
+    int64_t y = month <= 2 ? year - 1 : year;
+    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+
+    return 365 * y + y / 4 - y / 100 + y / 400 + of_year - 719468;
+}
+
+/* The number of @p n digits at @p text; -1: they are none. */
+static int64_t digits(const char *text, int n)
+{
+    int64_t number = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        number = 10 * number + (text[i] - '0');
+    }
+    return number;
+}
+
+int64_t nf_network_date_s(const char *date)
+{
+    static const char form[] = "0000-00-00T00:00:00Z";
+    int64_t month, day, hour, minute, second;
+
+    if (strlen(date) != sizeof(form) - 1)
+        return -1;
+    for (size_t i = 0; form[i] != '\0'; i++)
+        if (form[i] == '0' ? date[i] < '0' || date[i] > '9'
+                           : date[i] != form[i])
+            return -1;
+    month = digits(date + 5, 2);
+    day = digits(date + 8, 2);
+    hour = digits(date + 11, 2);
+    minute = digits(date + 14, 2);
+    second = digits(date + 17, 2);
+    if (digits(date, 4) < 1970 || month < 1 || month > 12 || day < 1 ||
+        day > 31 || hour > 23 || minute > 59 || second > 60)
+        return -1;
+    return 86400 * days(digits(date, 4), month, day) + 3600 * hour +
+           60 * minute + second;
+}
+
+bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
+                       const char (*names)[NF_NETWORK_NAME_BYTES],
+                       uint32_t count, char *text, size_t bytes)
+{
+    int64_t made_s = nf_network_date_s(network->model.date);
+    uint32_t joined = 0, left = 0;
+
+    for (uint32_t i = 0; names != NULL && i < count; i++)
+        joined += nf_network_find(network, names[i]) == network->nhosts;
+    for (uint32_t i = 0; names != NULL && i < network->nhosts; i++) {
+        uint32_t j = 0;
+
+        while (j < count && strcmp(names[j], network->hosts[i].name) != 0)
+            j++;
+        left += j == count;
+    }
+    if (joined > 0 || left > 0)
+        snprintf(text, bytes,
+                 "the model is of other hosts: %u of it are not here, and %u "
+                 "here were not measured and count as slow: run nowfarm probe",
+                 left, joined);
+    else if (now_s > 0 && now_s - made_s > NF_NETWORK_OLD_S)
+        snprintf(text, bytes,
+                 "the model is %u days old, which is more than %d: run nowfarm "
+                 "probe",
+                 (uint32_t)((now_s - made_s) / 86400),
+                 NF_NETWORK_OLD_S / 86400);
+    else
+        return false;
+    return true;
+}
+
+struct nf_hetero nf_network_hetero(const struct nf_network *network,
+                                   bool has_ports)
+{
+    return (struct nf_hetero){ .hosts = network->nhosts,
+                               .is_matrix = true,
+                               .has_ports = has_ports,
+                               .measured = network };
+}

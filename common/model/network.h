@@ -1,0 +1,102 @@
+#ifndef NF_MODEL_NETWORK_H
+#define NF_MODEL_NETWORK_H
+/** @file network.h  A network as it was measured: what a message of any size
+ *  costs each host and each pair of hosts.  Pure.
+ *
+ *      S_i = send[i]   R_j = recv[j]   X_ij = wire[i, j]   H_i = hold[i]
+ *      T(i, j, m) = S_i + X_ij + R_j
+ *
+ *  H_i, the time from one message of a host to its next, is S_i or what the
+ *  host's wire takes, whichever is more: it is what a sender of many messages
+ *  really waits.
+ *
+ *  Which hosts there are may change after measuring:
+ *    - one that left is left out;
+ *    - one that joined, or was never measured, counts as slow: at each size
+ *      send, recv and hold are the greatest of those measured, and so is the
+ *      wire of every pair with it.  So a plan makes it a leaf until it is
+ *      measured.
+ *  Source: Sawahata & Shibusawa, equations (1) to (4); H: Lee, section 2. */
+#include "common/model/curve.h"
+#include "common/model/model.h"
+
+enum {
+    NF_NETWORK_HOSTS_MAX = 512,
+    NF_NETWORK_NAME_BYTES = 64,
+    NF_NETWORK_OLD_S = 7 * 86400, /**< a model older than this is old */
+};
+
+struct nf_network_host {
+    char name[NF_NETWORK_NAME_BYTES];
+    struct nf_curve send, recv, hold;
+};
+
+struct nf_network {
+    uint32_t nhosts;
+    struct nf_network_host *hosts; /**< [nhosts], names differ */
+    struct nf_curve *wires; /**< [nhosts * nhosts], row i to column j; the
+                                 diagonal is not used */
+    struct nf_model model;  /**< of collective operations: t_s, B, delta, o_s,
+                                 t_op, route, encoding, date */
+    bool shared;            /**< all pairs share one medium */
+};
+
+/** No names, no times.  @param network_p  free with nf_network_fini()
+ *  @retval NF_ERR_INVAL  more than NF_NETWORK_HOSTS_MAX, or none */
+enum nf_status nf_network_init(struct nf_network *network_p, uint32_t nhosts);
+void nf_network_fini(struct nf_network *network);
+
+static inline struct nf_curve *nf_network_wire(const struct nf_network *network,
+                                               uint32_t i, uint32_t j)
+{
+    return &network->wires[(size_t)i * network->nhosts + j];
+}
+
+/** T(i, j, bytes), i != j. */
+double nf_network_time_us(const struct nf_network *network, uint32_t i,
+                          uint32_t j, double bytes);
+/** G_ij(bytes) of all j: how long a message from @p i to j keeps i's wire.
+ *  Mostly that is what its bytes take on the wire to j; but H_i
+ *    - if H_i is more than that takes on any wire, and more than 1.1 S_i, the
+ *      more so the larger the message: more than the wires hold i;
+ *    - if H_i is less than that takes on any wire.
+ *  So among equal wires the port is what was measured as H_i.  Where wires
+ *  differ H_i depends on whom the messages went to; an H_i between the quickest
+ *  and the slowest of them says nothing that the wires do not say themselves.
+ *  @param port_p  G_ij goes to port_p[j * stride]; 0 for j = i.  O(hosts) */
+void nf_network_ports(const struct nf_network *network, uint32_t i,
+                      double bytes, double *port_p, size_t stride);
+
+/** @return the host of that name; nhosts: there is none */
+uint32_t nf_network_find(const struct nf_network *network, const char *name);
+
+/** The hosts that there are now, in this order.
+ *  @param names     [count] of NF_NETWORK_NAME_BYTES each
+ *  @param now_p     as nf_network_init(); free with nf_network_fini()
+ *  @param unknown_p how many of them were never measured; may be NULL
+ *  @retval NF_ERR_INVAL  as nf_network_init() */
+enum nf_status nf_network_of(const struct nf_network *network,
+                             const char (*names)[NF_NETWORK_NAME_BYTES],
+                             uint32_t count, struct nf_network *now_p,
+                             uint32_t *unknown_p);
+
+/** Is it out of date?  @return true: text says why in one line
+ *  @param now_s   seconds since 1970; 0: the age does not count
+ *  @param names   hosts that there are now; NULL: not known */
+bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
+                       const char (*names)[NF_NETWORK_NAME_BYTES],
+                       uint32_t count, char *text, size_t bytes);
+
+/** "2026-11-21T23:50:30Z" as seconds since 1970; -1: that is no date. */
+int64_t nf_network_date_s(const char *date);
+
+/** A network as planners take it: every size of segments costs what the curves
+ *  say of that size.  Such planners, and whoever predicts the time of a tree,
+ *  find in nf_hops_hold() the one time that a message holds its sender.
+ *  @param has_ports  true: wires are held for G_ij, nf_network_ports().  false:
+ *                    no ports, and S_i is the greater of S_i and H_i, at the
+ *                    cost of X_ij: T stays what it is, if X_ij is large enough
+ *  @return borrows @p network; need not be freed */
+struct nf_hetero nf_network_hetero(const struct nf_network *network,
+                                   bool has_ports);
+#endif

@@ -1,0 +1,172 @@
+/* Fuzzing model files.  A text is either refused with one line that begins with
+ * a line of it, or it is a network: with no time below 0 whatever the size,
+ * the same when written and read again, and fit for every use that is made of
+ * one.
+ *
+ * With libFuzzer: see tests/fuzz/local.am.  Without: `fuzz_network FILE...`
+ * replays inputs, and `fuzz_network` alone makes its own from fixed seeds. */
+#include "config.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/model/homogeneous.h"
+#include "common/model/network_file.h"
+#include "common/tree/crl.h"
+#include "common/tree/hnow.h"
+
+enum { MOST = 16 }; /* hosts, of networks that are used */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void must(int condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "fuzz_network: %s\n", what);
+        abort();
+    }
+}
+
+static void check_error(const char *text, size_t bytes,
+                        const struct nf_error *err)
+{
+    unsigned long line = 0, lines = 1;
+    int end = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        lines += text[i] == '\n';
+    must(err->status == NF_ERR_INVAL, "another status");
+    for (const char *c = err->text; *c != '\0'; c++)
+        must((unsigned char)*c >= ' ', "an error that is not one line");
+    must(sscanf(err->text, "p:%lu: %n", &line, &end) == 1 && end > 0,
+         "an error without line");
+    must(line >= 1 && line <= lines, "an error in no line");
+}
+
+static void check_times(const struct nf_network *network)
+{
+    uint32_t n = network->nhosts;
+    double port[MOST];
+
+    for (uint32_t i = 0; i < n; i++)
+        for (double m = 0; m < 1e9; m = 7 * m + 31) {
+            double least_us = INFINITY;
+
+            must(nf_network_time_us(network, i, (i + 1) % n, m) >= 0,
+                 "T below 0");
+            nf_network_ports(network, i, m, port, 1);
+            for (uint32_t j = 0; j < n; j++) {
+                must(port[j] >= 0 && port[j] < INFINITY, "G below 0");
+                if (j != i)
+                    least_us = fmin(least_us, port[j]);
+            }
+            must(least_us <= nf_curve_us(&network->hosts[i].hold, m),
+                 "G above H");
+        }
+}
+
+static void plan(const struct nf_network *network)
+{
+    const struct nf_crl_options options = { .bytes = 70000,
+                                            .least_segment = 20000,
+                                            .polish = 5 };
+
+    for (int ports = 0; ports < 2; ports++) {
+        struct nf_hetero hetero = nf_network_hetero(network, ports);
+        struct nf_crl_plan crl;
+        double bound_us;
+
+        must(nf_crl_plan(&hetero, network->nhosts - 1, &options, &crl, NULL) ==
+                 NF_OK,
+             "no plan");
+        must(nf_tree_bound_segments(&hetero, network->nhosts - 1, options.bytes,
+                                    options.least_segment, &bound_us) == NF_OK,
+             "no bound");
+        must(crl.time_us * (1 + 1e-9) + 1e-6 >= bound_us, "better than best");
+        nf_crl_plan_fini(&crl);
+    }
+}
+
+static void use(const struct nf_network *network)
+{
+    char names[2][NF_NETWORK_NAME_BYTES] = { "somebody else", "" };
+    struct nf_parameterized model;
+    struct nf_network now;
+    char text[200];
+
+    memcpy(names[1], network->hosts[0].name, sizeof(names[1]));
+    must(nf_network_of(network, (const char(*)[NF_NETWORK_NAME_BYTES])names, 2,
+                       &now, NULL) == NF_OK,
+         "of other hosts");
+    check_times(&now);
+    plan(&now);
+    nf_network_fini(&now);
+    (void)nf_network_is_old(network, 1, NULL, 0, text, sizeof(text));
+    must(nf_parameterized_of(network, &model) == NF_OK, "no medians");
+    must(nf_curve_us(&model.end, 1000) >= 0, "t_end below 0");
+    plan(network);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    const char *text = (const char *)data;
+    struct nf_network network, back;
+    struct nf_error err = { NF_OK, "" };
+    char *written, *again;
+    size_t nwritten, nagain;
+
+    if (nf_network_parse(text, bytes, "p", &network, &err) != NF_OK) {
+        check_error(text, bytes, &err);
+        return 0;
+    }
+    must(network.nhosts >= 2, "no hosts");
+    if (network.nhosts <= MOST) {
+        check_times(&network);
+        use(&network);
+    }
+    must(nf_network_write(&network, &written, &nwritten) == NF_OK,
+         "cannot be written");
+    must(nf_network_parse(written, nwritten, "p", &back, &err) == NF_OK,
+         "what was written cannot be read");
+    must(nf_network_write(&back, &again, &nagain) == NF_OK,
+         "cannot be written again");
+    must(nwritten == nagain && memcmp(written, again, nwritten) == 0,
+         "not the same text");
+    nf_free(written);
+    nf_free(again);
+    nf_network_fini(&network);
+    nf_network_fini(&back);
+    return 0;
+}
+
+#ifndef NF_LIBFUZZER
+#include "tests/fuzz/fuzz_text.h"
+
+#define HEAD                                                                   \
+    "{\"nowfarm_network\": 1, \"date\": \"2026-11-22T12:00:00Z\",\n"           \
+    "\"medium\": \"switch\", \"route\": \"direct\", \"encoding\": \"raw\",\n"  \
+    "\"hosts_hash\": 7, \"collective\": {\"pieces\": [[0, 5, 0.1], [99, -1, "  \
+    "0.2]], \"delta\": 1.5, \"o_s_us\": 2, \"t_op\": [[\"double\", \"sum\", "  \
+    "0.1]]},\n"
+#define COSTS                                                                  \
+    "\"send\": {\"us\": 9, \"us_per_byte\": 0.5},\n\"recv\": {\"us\": 1, "     \
+    "\"us_per_byte\": 0, \"points\": [[0, 1], [64, 8], [256, 3]]}, \"hold\": " \
+    "{\"us\": 7, \"us_per_byte\": 0.8}"
+#define WIRE "\"wire\": {\"us\": 4, \"us_per_byte\": 0.08}"
+
+static const char *const texts[] = {
+    HEAD "\"hosts\": [{\"name\": \"a\", " COSTS "},\n{\"name\": \"b\", " COSTS
+         "}],\n\"wires\": [{\"from\": \"a\", \"to\": \"b\", " WIRE
+         "}, {\"from\": \"b\", \"to\": \"a\", " WIRE "}]}",
+    "{\"nowfarm_network\": 1, \"date\": \"2026-02-28T23:59:60Z\",\n"
+    "\"medium\": \"shared\"}",
+    "{\"nowfarm_network\": 3}",
+};
+
+int main(int argc, char **argv)
+{
+    return fuzz_text_main(argc, argv, texts, sizeof(texts) / sizeof(texts[0]));
+}
+#endif

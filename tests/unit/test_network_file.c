@@ -1,0 +1,234 @@
+/* Model files: written and read again, and everything that is turned down. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/model/network_file.h"
+#include "tests/unit/nf_unit.h"
+#include "tests/unit/virtual_network.h"
+
+static void measured(struct nf_network *network, uint32_t hosts)
+{
+    struct nf_hetero truth;
+    struct nf_measures measures;
+    struct nf_error err;
+
+    virtual_network_make(&truth, hosts, true, true, 11);
+    virtual_network_measure(&truth, 0.2, 11, &measures);
+    (void)nf_estimate(&measures, network, &err);
+    nf_measures_fini(&measures);
+    nf_hetero_fini(&truth);
+    for (uint32_t i = 0; i < hosts; i++)
+        snprintf(network->hosts[i].name, sizeof(network->hosts[i].name),
+                 i == 1 ? "h\xc3\xb6st%u" : "ws%u", i);
+    network->shared = true;
+    network->model = (struct nf_model){
+        .npieces = 2,
+        .pieces = { { 0, 1.0 / 3, 0.1 }, { 8192, -20.5, 0.125 } },
+        .delta = 1.25,
+        .occupancy_us = 7,
+        .route = NF_MODEL_ROUTE_DIRECT,
+        .encoding = NF_MODEL_ENCODING_XDR,
+        .hosts_hash = UINT32_MAX,
+        .date = "2026-11-22T12:00:00Z",
+    };
+    (void)nf_model_set_combine(&network->model, "double", "sum", 0.0004);
+    (void)nf_model_set_combine(&network->model, "int32", "max", 0.25);
+}
+
+static void test_round_trip(void)
+{
+    static const uint32_t hosts[] = { 2, 3, 9 };
+
+    for (size_t n = 0; n < 3; n++) {
+        struct nf_network network, back;
+        char *text, *again;
+        size_t bytes, more;
+        struct nf_error err = { NF_OK, "" };
+
+        measured(&network, hosts[n]);
+        CU_ASSERT_EQUAL(nf_network_write(&network, &text, &bytes), NF_OK);
+        CU_ASSERT_EQUAL(nf_network_parse(text, bytes, "m", &back, &err), NF_OK);
+        CU_ASSERT_STRING_EQUAL(err.text, "");
+        CU_ASSERT_EQUAL(nf_network_write(&back, &again, &more), NF_OK);
+        CU_ASSERT(bytes == more && memcmp(text, again, bytes) == 0);
+        CU_ASSERT_EQUAL(back.nhosts, hosts[n]);
+        CU_ASSERT(back.shared);
+        CU_ASSERT_EQUAL(back.model.encoding, NF_MODEL_ENCODING_XDR);
+        for (uint32_t i = 0; i < hosts[n]; i++)
+            for (uint32_t j = 0; j < hosts[n]; j++)
+                for (double m = 0; i != j && m < 1e6; m = 3 * m + 50)
+                    CU_ASSERT(nf_network_time_us(&network, i, j, m) ==
+                              nf_network_time_us(&back, i, j, m));
+        nf_free(text);
+        nf_free(again);
+        nf_network_fini(&network);
+        nf_network_fini(&back);
+    }
+}
+
+#define HEAD                                                                   \
+    "{\"nowfarm_network\": 1, \"date\": \"2026-11-22T12:00:00Z\",\n"           \
+    "\"medium\": \"switch\", \"route\": \"direct\", \"encoding\": \"raw\",\n"
+#define COLLECTIVE                                                             \
+    "\"collective\": {\"pieces\": [[0, 5, 0.1]], \"delta\": 1, \"o_s_us\": "   \
+    "2, "                                                                      \
+    "\"t_op\": []},\n"
+#define CURVE "{\"us\": 1, \"us_per_byte\": 0.5}"
+#define COSTS "\"send\": " CURVE ", \"recv\": " CURVE ", \"hold\": " CURVE "}"
+#define HOSTS                                                                  \
+    "\"hosts\": [\n{\"name\": \"a\", " COSTS ",\n{\"name\": \"b\", " COSTS     \
+    "],\n"
+#define WIRE(from, to)                                                         \
+    "{\"from\": \"" from "\", \"to\": \"" to "\", \"wire\": " CURVE "}"
+#define WIRES "\"wires\": [\n" WIRE("a", "b") ",\n" WIRE("b", "a") "]}\n"
+
+static const char good[] = HEAD COLLECTIVE HOSTS WIRES;
+
+static void test_by_hand(void)
+{
+    struct nf_network network;
+    struct nf_error err = { NF_OK, "" };
+
+    CU_ASSERT_EQUAL(nf_network_parse(good, strlen(good), "m", &network, &err),
+                    NF_OK);
+    CU_ASSERT_STRING_EQUAL(err.text, "");
+    CU_ASSERT(nf_network_time_us(&network, 0, 1, 10) == 18);
+    nf_network_fini(&network);
+}
+
+struct bad {
+    const char *text, *said;
+};
+
+static const struct bad bad[] = {
+    { "", "m:1: " },
+    { "[1, 2]", "m:1: want an object" },
+    { "{\"date\": \"x\"}", "no \"nowfarm_network\"" },
+    { "{\"nowfarm_network\": 2, \"later\": 1}", "m:1: nowfarm_network: 2" },
+    { HEAD COLLECTIVE HOSTS, "m:7: " },
+    { HEAD COLLECTIVE HOSTS "\"wire\": []}", "did you mean \"wires\"" },
+    { HEAD COLLECTIVE HOSTS "\"wires\": []}", "none from a to b" },
+    { HEAD COLLECTIVE HOSTS "\"wires\": [" WIRE("a", "b") "]}",
+      "m:7: wires: there is none from b to a" },
+    { HEAD COLLECTIVE HOSTS
+      "\"wires\": [" WIRE("a", "b") ",\n" WIRE("a", "b") "]}",
+      "m:8: wires[1]: there is a wire of this pair already" },
+    { HEAD COLLECTIVE HOSTS "\"wires\": [" WIRE("a", "a") "]}",
+      "no wire to itself" },
+    { HEAD COLLECTIVE HOSTS "\"wires\": [" WIRE("a", "c") "]}",
+      "m:7: wires[0].to: there is no host c" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\", " COSTS "],\n" WIRES,
+      "hosts: want a list of 2" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\", " COSTS
+                      ",\n{\"name\": \"a\", " COSTS "],\n" WIRES,
+      "m:5: hosts[1].name: there is a host a already" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"\", " COSTS ",1]}",
+      "hosts[0].name: want a text" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\\nb\", " COSTS
+                      ",{\"name\": \"b\", " COSTS "],\n" WIRES,
+      "plain characters" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\",\n \"send\": "
+                      "{\"us\": -1, \"us_per_byte\": 0}},1]}",
+      "m:5: hosts[0].send.us: -1" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\",\n \"send\": "
+                      "{\"us\": NaN, \"us_per_byte\": 0}},1]}",
+      "m:5: invalid token" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\",\n \"send\": "
+                      "{\"us\": 1e999, \"us_per_byte\": 0}},1]}",
+      "m:5: " },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\", \"send\": "
+                      "{\"us\": \"1\", \"us_per_byte\": 0}},1]}",
+      "a string: want a number" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\", \"send\": {\"us\": 1, "
+                      "\"us_per_byte\": 0, \"points\": [[9, 1], [9, 1]]}},1]}",
+      "hosts[0].send.points[1]: want sizes that ascend" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\", \"send\": {\"us\": 1, "
+                      "\"us_per_byte\": 0, \"points\": [[1]]}},1]}",
+      "want [bytes, us]" },
+    { HEAD COLLECTIVE
+      "\"hosts\": [{\"name\": \"a\", \"send\": {\"us\": 1}},1]}",
+      "hosts[0].send: there is no \"us_per_byte\"" },
+    { HEAD "\"collective\": {\"pieces\": [], \"delta\": 1, \"o_s_us\": 2, "
+           "\"t_op\": []}}",
+      "collective.pieces: want a list of 1 to 4" },
+    { HEAD "\"collective\": {\"pieces\": [[0, 1, 1]], \"delta\": 0.5, "
+           "\"o_s_us\": 2, \"t_op\": []}}",
+      "collective.delta: want a number from 1 to 2" },
+    { HEAD "\"collective\": {\"pieces\": [[0, 1, 1], [8, -100, 1]], \"delta\": "
+           "1, \"o_s_us\": 2, \"t_op\": []}}",
+      "no negative time" },
+    { HEAD "\"collective\": {\"pieces\": [[0, 1, 1]], \"delta\": 1, "
+           "\"o_s_us\": 2, \"t_op\": [[\"double\", \"s\\nm\", 1]]}}",
+      "t_op[0]: want" },
+    { "{\"nowfarm_network\": 1, \"date\": \"today\"}", "date: want a time" },
+    { "{\"nowfarm_network\": 1, \"date\": \"2026-11-22T12:00:00Z\",\n"
+      "\"medium\": \"air\"}",
+      "m:2: medium: want \"switch\" or \"shared\"" },
+    { "{\"nowfarm_network\": 1, \"nowfarm_network\": 1}", "duplicate" },
+};
+
+static void test_bad_files(void)
+{
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct nf_network network = { .nhosts = 77 };
+        struct nf_error err = { NF_OK, "" };
+
+        CU_ASSERT_EQUAL(nf_network_parse(bad[i].text, strlen(bad[i].text), "m",
+                                         &network, &err),
+                        NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(err.status, NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(network.nhosts, 77);
+        CU_ASSERT_EQUAL(strncmp(err.text, "m:", 2), 0);
+        CU_ASSERT_PTR_NULL(strchr(err.text, '\n'));
+        if (strstr(err.text, bad[i].said) == NULL)
+            printf("%zu: %s, not %s\n", i, err.text, bad[i].said);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, bad[i].said));
+    }
+}
+
+static void test_no_file(void)
+{
+    struct nf_network network;
+    struct nf_error err;
+
+    CU_ASSERT_EQUAL(nf_network_read("/nowhere/m.json", &network, &err),
+                    NF_ERR_IO);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/nowhere/m.json: No such file"));
+    CU_ASSERT_EQUAL(nf_network_read("/", &network, &err), NF_ERR_IO);
+}
+
+static void test_out_of_memory(void)
+{
+    enum nf_status status = NF_ERR_NOMEM;
+
+    for (int n = 0; status != NF_OK && n < 1000; n++) {
+        struct nf_network network;
+        struct nf_error err = { NF_OK, "" };
+
+        nf_alloc_fail_after(n);
+        status = nf_network_parse(good, strlen(good), "m", &network, &err);
+        nf_alloc_fail_after(-1);
+        CU_ASSERT(status == NF_OK || status == NF_ERR_NOMEM);
+        if (status == NF_OK)
+            nf_network_fini(&network);
+    }
+    CU_ASSERT_EQUAL(status, NF_OK);
+}
+
+int main(void)
+{
+    CU_TestInfo files[] = {
+        { "what is written is read as the same", test_round_trip },
+        { "a file by hand", test_by_hand },
+        { "bad files are refused with line and place", test_bad_files },
+        { "no file", test_no_file },
+        { "out of memory", test_out_of_memory },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = { { .pName = "model files", .pTests = files },
+                              CU_SUITE_INFO_NULL };
+
+    return nf_unit_main(suites);
+}
