@@ -9,7 +9,6 @@
  *
  * The best for short vectors; keeps the order of operands. */
 #include "config.h"
-#include <math.h>
 #include "common/coll/fold.h"
 
 static void make(const struct nf_coll_algorithm *self,
@@ -43,8 +42,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
         sends += 2;
         combines += 1;
     }
-    return fmax(sends * nf_price_send_us(price, bytes),
-                nf_price_crowd_us(price, (double)ranks * n)) +
+    return sends * nf_price_send_us(price, bytes) +
            combines * nf_price_combine_us(price, bytes);
 }
 

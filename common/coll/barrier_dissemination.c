@@ -10,7 +10,6 @@
  * The default.  A higher radix has fewer rounds, which pays where several
  * messages are under way in the time of one; one by one they cost more. */
 #include "config.h"
-#include <math.h>
 #include "common/coll/blocks.h"
 
 static void make(const struct nf_coll_algorithm *self,
@@ -29,16 +28,14 @@ static double cost_us(const struct nf_coll_algorithm *self,
                       const struct nf_coll_price *price, uint32_t ranks,
                       double bytes, uint32_t segments)
 {
-    double us = 0, messages = 0;
+    double us = 0;
 
     (void)bytes;
     (void)segments;
     for (uint32_t w = 1; w < ranks; w *= self->radix)
-        for (uint32_t j = 1; j < self->radix && j * w < ranks; j++) {
+        for (uint32_t j = 1; j < self->radix && j * w < ranks; j++)
             us += nf_blocks_shift_us(price, ranks, j * w, 0);
-            messages += ranks;
-        }
-    return fmax(us, nf_price_crowd_us(price, messages));
+    return us;
 }
 
 const struct nf_coll_algorithm nf_coll_barrier_dissemination = {

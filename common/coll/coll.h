@@ -186,9 +186,6 @@ struct nf_coll_price {
     double combine_byte_us;
     double occupancy_us;      /**< o_s: how long a message keeps its sender, or
                                    whoever takes it, busy; 0: not known */
-    double share_us;          /**< of the processors that the members share: so
-                                   much of their time does each message take;
-                                   0: they have processors of their own */
     enum nf_coll_ports ports; /**< HALF or FULL */
 };
 /** T(bytes). */
@@ -209,9 +206,6 @@ double nf_price_sequence_us(const struct nf_coll_price *price, double bytes,
  *  the rank, which takes it and sends it, and of its link: 2 o_s + T(m) - T(0),
  *  if that is less. */
 double nf_price_relay_us(const struct nf_coll_price *price, double bytes);
-/** The least time for @p messages in all, which keep shared processors busy one
- *  after the other; 0 if they are not shared. */
-double nf_price_crowd_us(const struct nf_coll_price *price, double messages);
 /** C(bytes). */
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes);
 

@@ -39,11 +39,6 @@ double nf_price_relay_us(const struct nf_coll_price *price, double bytes)
                              nf_price_send_us(price, 0));
 }
 
-double nf_price_crowd_us(const struct nf_coll_price *price, double messages)
-{
-    return price->share_us * messages;
-}
-
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes)
 {
     return price->combine_byte_us * bytes;

@@ -9,6 +9,10 @@
 #include "common/coll/rules.h"
 #include "common/coll/wish.h"
 
+/* Of groups with more members the messages are not counted: it would take
+ * longer than many a call. */
+enum { CROWD_MOST = 128 };
+
 _Static_assert((int)NF_PRICE_PIECES_MAX >= (int)NF_MODEL_PIECES_MAX,
                "a price has room for a model");
 
@@ -18,7 +22,7 @@ struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
 {
     struct nf_coll_network network = {
         .price.occupancy_us = model->occupancy_us,
-        .price.share_us = model->share_us,
+        .share_us = model->share_us,
         .delta = model->delta,
     };
 
@@ -98,6 +102,7 @@ bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
 
 /* Where the cost on half-duplex and on full-duplex ports is from. */
 struct formulas {
+    double crowd_us; /* what messages of one segment take of shared processors */
     const struct nf_coll_algorithm *half, *full;
     double half_weight, full_weight;
     struct nf_coll_price half_price, full_price;
@@ -126,6 +131,25 @@ static bool has_formula(const struct nf_coll_algorithm *algorithm,
            isfinite(algorithm->cost_us(algorithm, price, ranks, 1, 1));
 }
 
+/* Formulas count what one rank does, and think of the others as doing the same
+ * meanwhile.  Where all share some processors, no algorithm is done before these
+ * have had all of its messages.
+ * @return messages of a segment, or of all where there are none; 0: too many */
+static double count_messages(const struct nf_coll_algorithm *algorithm,
+                             uint32_t ranks)
+{
+    const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct nf_schedule schedule;
+    double count = 0;
+
+    if (ranks > CROWD_MOST)
+        return 0;
+    if (nf_coll_make(algorithm, &args, NF_ALL_RANKS, &schedule, NULL) == NF_OK)
+        count = (double)schedule.count;
+    nf_schedule_fini(&schedule);
+    return count;
+}
+
 /* Between the two kinds of ports a missing formula is replaced: by that of the
  * sibling; else full duplex is no slower than half; else half duplex takes at
  * most three turns for a round (ranks that send around an odd ring). */
@@ -142,6 +166,8 @@ static struct formulas find_formulas(const struct nf_coll_algorithm *algorithm,
         .full_price = network->price,
     };
 
+    if (network->share_us > 0)
+        f.crowd_us = network->share_us * count_messages(algorithm, ranks);
     f.half_price.ports = NF_PORTS_HALF;
     f.full_price.ports = NF_PORTS_FULL;
     if (f.half_weight <= 0 || f.full_weight <= 0)
@@ -175,7 +201,7 @@ static double cost_by(const struct formulas *f, uint32_t ranks, double bytes,
     if (f->full_weight > 0)
         cost += f->full_weight *
                 f->full->cost_us(f->full, &f->full_price, ranks, bytes, k);
-    return cost;
+    return cost < f->crowd_us * k ? f->crowd_us * k : cost;
 }
 
 double nf_coll_cost_us(const struct nf_coll_algorithm *algorithm,

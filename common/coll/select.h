@@ -11,6 +11,8 @@
 struct nf_coll_network {
     struct nf_coll_price price; /**< its ports are ignored */
     double delta;
+    double share_us; /**< of the processors that members share: so much of their
+                          time does each message take; 0: each has its own */
 };
 
 /** @param type, operation  what is combined, for nf_model_combine_byte_us();

@@ -321,27 +321,73 @@ static void test_relays(void)
                            19 * send_us, 1e-6);
 }
 
-/* Members that share processors do better with few messages than with few
- * rounds. */
+static size_t messages_of(const struct nf_coll_algorithm *algorithm,
+                          uint32_t ranks, uint32_t segments)
+{
+    const struct nf_coll_args args = { .ranks = ranks, .segments = segments };
+    struct nf_schedule schedule;
+    size_t count = 0;
+
+    if (nf_coll_make(algorithm, &args, NF_ALL_RANKS, &schedule, NULL) == NF_OK)
+        count = schedule.count;
+    nf_schedule_fini(&schedule);
+    return count;
+}
+
+/* Members that share processors wait for all messages of an algorithm, whatever
+ * its rounds: no price is less, and none is less than without sharing. */
 static void test_share(void)
+{
+    const struct nf_model own = { .npieces = 1,
+                                  .pieces = { { 0, 110, 0.084 } },
+                                  .delta = 1.3,
+                                  .occupancy_us = 10 };
+    struct nf_model shared = own;
+    size_t dearer = 0;
+
+    shared.share_us = 40;
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        for (uint32_t ranks = 2; ranks <= 16; ranks++)
+            for (uint32_t k = 1; k <= 7; k += 3) {
+                const char *name = nf_coll_table[i]->name;
+                double alone_us = cost_of(name, &own, ranks, 64, k);
+                double us = cost_of(name, &shared, ranks, 64, k);
+                size_t messages = messages_of(nf_coll_table[i], ranks, k);
+
+                if (!isfinite(alone_us) ||
+                    (k > 1 && nf_coll_table[i]->items != NF_ITEMS_SEGMENTS))
+                    continue;
+                CU_ASSERT(us >= alone_us);
+                CU_ASSERT(us >= 40 * (double)messages * (1 - 1e-12));
+                dearer += us > alone_us;
+            }
+    CU_ASSERT(dearer > 100);
+}
+
+/* Three rounds of eight messages, or seven to one and seven back. */
+static void test_share_chooses(void)
 {
     struct nf_model model = { .npieces = 1,
                               .pieces = { { 0, 110, 0.084 } },
                               .delta = 1,
-                              .occupancy_us = 10 };
+                              .occupancy_us = 10,
+                              .share_us = 0 };
+    const struct nf_coll_query barrier = { NF_COLL_BARRIER, 8, 0, 0, 0, true };
+    const struct nf_coll_query sum = { NF_COLL_ALLREDUCE, 8, 0, 64, 512, true };
+    struct nf_coll_network network = nf_coll_network_of(&model, NULL, NULL);
+    struct nf_coll_choice choice;
+    size_t rounds;
 
-    CU_ASSERT_DOUBLE_EQUAL(cost_of("barrier.dissemination", &model, 8, 0, 1),
-                           330, 1e-6);
-    CU_ASSERT_DOUBLE_EQUAL(cost_of("barrier.linear", &model, 8, 0, 1),
-                           2 * (110 + 6 * 10), 1e-6);
-    model.share_us = 40; /* of 24 messages */
-    CU_ASSERT_DOUBLE_EQUAL(cost_of("barrier.dissemination", &model, 8, 0, 1),
-                           960, 1e-6);
-    CU_ASSERT_DOUBLE_EQUAL(
-        cost_of("allreduce.rec_doubling", &model, 8, 0, 1), 960, 1e-6);
-    CU_ASSERT_DOUBLE_EQUAL(
-        cost_of("allreduce.rec_doubling", &model, 8, 1 << 20, 1),
-        3 * (110 + 0.084 * (1 << 20)), 1e-3);
+    CU_ASSERT_FATAL(nf_coll_select_by_model(&barrier, &network, &choice));
+    CU_ASSERT_EQUAL(messages_of(choice.algorithm, 8, 1), 24);
+    CU_ASSERT_FATAL(nf_coll_select_by_model(&sum, &network, &choice));
+    rounds = messages_of(choice.algorithm, 8, choice.segments);
+    network.share_us = 40;
+    CU_ASSERT_FATAL(nf_coll_select_by_model(&barrier, &network, &choice));
+    CU_ASSERT_EQUAL(messages_of(choice.algorithm, 8, 1), 14);
+    CU_ASSERT_FATAL(nf_coll_select_by_model(&sum, &network, &choice));
+    CU_ASSERT_EQUAL(messages_of(choice.algorithm, 8, choice.segments), 14);
+    CU_ASSERT(rounds > 14);
 }
 
 int main(void)
@@ -354,7 +400,8 @@ int main(void)
         { "small messages of a free sender take a flat tree",
           test_free_senders },
         { "segments follow one another through relays", test_relays },
-        { "shared processors count messages", test_share },
+        { "no price is below what shared processors take", test_share },
+        { "shared processors choose few messages", test_share_chooses },
         { "which calls an algorithm serves", test_serves },
         { "vectors with fewer elements than blocks", test_short },
         CU_TEST_INFO_NULL,
