@@ -8,13 +8,21 @@
 
 /* Larger blocks are dealt with as these. */
 enum { LARGE_BYTES = 1 << 26, BYTE_PS_MOST = 1 << 25 };
-#define START_NS_MOST (UINT64_C(1) << 40)
+#define START_NS_MOST (INT64_C(1) << 40)
 
 static uint64_t whole(double value, uint64_t most)
 {
     if (!(value > 0))
         return 0;
     return value < (double)most ? (uint64_t)llround(value) : most;
+}
+
+/* Of either sign. */
+static int64_t whole_ns(double us)
+{
+    int64_t ns = (int64_t)whole(fabs(us) * 1e3, START_NS_MOST);
+
+    return us < 0 ? -ns : ns;
 }
 
 struct nf_exchange_price
@@ -26,8 +34,7 @@ nf_exchange_price_of(const struct nf_coll_network *network)
     for (uint32_t i = 0; i < from->npieces; i++) {
         price.from_bytes[i] =
             whole(from->pieces[i].from_bytes, UINT64_C(1) << 60);
-        price.start_ns[i] =
-            whole(from->pieces[i].start_us * 1e3, START_NS_MOST);
+        price.start_ns[i] = whole_ns(from->pieces[i].start_us);
         price.byte_ps[i] = whole(from->pieces[i].byte_us * 1e6, BYTE_PS_MOST);
     }
     price.occupancy_ns = whole(from->occupancy_us * 1e3, START_NS_MOST);
@@ -41,6 +48,7 @@ bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
         return false;
     for (uint64_t i = 0; i < price->npieces; i++)
         if (price->start_ns[i] > START_NS_MOST ||
+            price->start_ns[i] < -START_NS_MOST ||
             price->byte_ps[i] > BYTE_PS_MOST)
             return false;
     return true;
@@ -49,10 +57,12 @@ bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
 static uint64_t send_ns(const struct nf_exchange_price *price, uint64_t bytes)
 {
     uint64_t i = price->npieces - 1;
+    int64_t ns;
 
     while (i > 0 && bytes < price->from_bytes[i])
         i--;
-    return price->start_ns[i] + price->byte_ps[i] * bytes / 1000;
+    ns = price->start_ns[i] + (int64_t)(price->byte_ps[i] * bytes / 1000);
+    return ns > 0 ? (uint64_t)ns : 0;
 }
 
 static uint64_t burst_ns(const struct nf_exchange_price *price, uint32_t ranks,

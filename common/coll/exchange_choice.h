@@ -13,11 +13,13 @@
  *  alike. */
 #include "common/coll/select.h"
 
-/** T(x) = start + x byte, by pieces; all of 64 bits, so that it can be sent. */
+/** T(x) = start + x byte, by pieces, and never below 0; all of 64 bits, so that
+ *  it can be sent.  Starts of later pieces may be negative: where the time of a
+ *  byte has grown. */
 struct nf_exchange_price {
     uint64_t npieces; /**< 1..NF_PRICE_PIECES_MAX */
     uint64_t from_bytes[NF_PRICE_PIECES_MAX];
-    uint64_t start_ns[NF_PRICE_PIECES_MAX];
+    int64_t start_ns[NF_PRICE_PIECES_MAX];
     uint64_t byte_ps[NF_PRICE_PIECES_MAX];
     uint64_t occupancy_ns; /**< o_s */
 };

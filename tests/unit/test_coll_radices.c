@@ -399,23 +399,16 @@ static void choices_change_at_the_thresholds(void)
 }
 
 /* As mixed.c prices them, in other numbers; and a burst as burst.c. */
-static void whole_prices_are_those_of_the_model(void)
+static void compare_with_model(const struct nf_coll_network *network)
 {
-    const struct nf_coll_network network = {
-        .price = { .npieces = 2,
-                   .pieces = { { 0, 90, 0.085 }, { 4096, 240, 0.048 } },
-                   .occupancy_us = 20,
-                   .ports = NF_PORTS_FULL },
-        .delta = 1
-    };
-    const struct nf_exchange_price price = nf_exchange_price_of(&network);
+    const struct nf_exchange_price price = nf_exchange_price_of(network);
 
     CU_ASSERT(nf_exchange_price_is_sane(&price));
     for (uint32_t ranks = 2; ranks <= 100; ranks += ranks < 20 ? 1 : 13)
         for (uint64_t bytes = 1; bytes < 10000000; bytes *= 7) {
             struct nf_coll_params params = { .radix = 0 };
             double want = nf_coll_alltoall_burst.cost_us(
-                &nf_coll_alltoall_burst, &network.price, ranks, (double)bytes,
+                &nf_coll_alltoall_burst, &network->price, ranks, (double)bytes,
                 1);
             double got =
                 (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
@@ -423,11 +416,58 @@ static void whole_prices_are_those_of_the_model(void)
             CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
             nf_radix_fewest_rounds(ranks, &params.radices);
             want = nf_coll_alltoall_mixed.cost_us(&nf_coll_alltoall_mixed,
-                                                  &network.price, ranks,
+                                                  &network->price, ranks,
                                                   (double)bytes, 1);
             got = (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
             CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
         }
+}
+
+static void whole_prices_are_those_of_the_model(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 2,
+                   .pieces = { { 0, 90, 0.085 }, { 4096, 240, 0.048 } },
+                   .occupancy_us = 20,
+                   .ports = NF_PORTS_FULL },
+        .delta = 1
+    };
+
+    compare_with_model(&network);
+    network.price.pieces[0].start_us = 150;
+    network.price.pieces[0].byte_us = 0.01;
+    network.price.pieces[1].from_bytes = 16384;
+    network.price.pieces[1].start_us = -1161;
+    network.price.pieces[1].byte_us = 0.09;
+    compare_with_model(&network);
+}
+
+/* Where the time of a byte has grown; and they are sent as words. */
+static void starts_of_later_pieces_may_be_negative(void)
+{
+    const struct nf_coll_network network = {
+        .price = { .npieces = 2,
+                   .pieces = { { 0, 150, 0.01 }, { 16384, -1161, 0.09 } } },
+        .delta = 1
+    };
+    const struct nf_coll_params burst = { .radix = 0 };
+    const struct nf_exchange_price price = nf_exchange_price_of(&network);
+    uint64_t words[NF_EXCHANGE_PRICE_WORDS];
+    struct nf_exchange_price sent, bad = price;
+
+    CU_ASSERT_EQUAL(price.start_ns[1], -1161000);
+    memcpy(words, &price, sizeof(words));
+    memcpy(&sent, words, sizeof(sent));
+    CU_ASSERT(nf_exchange_price_is_sane(&sent));
+    CU_ASSERT_EQUAL(nf_exchange_ns(&sent, 2, 16383, &burst), 313830);
+    CU_ASSERT_EQUAL(nf_exchange_ns(&sent, 2, 20000, &burst), 639000);
+    bad.start_ns[1] = -2000000000; /* no message takes less than no time */
+    CU_ASSERT(nf_exchange_price_is_sane(&bad));
+    CU_ASSERT_EQUAL(nf_exchange_ns(&bad, 2, 20000, &burst), 0);
+    bad.start_ns[1] = INT64_MIN;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+    bad.start_ns[1] = INT64_MAX;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
 }
 
 /* Nor do the largest ones overflow: more bytes never take less. */
@@ -448,6 +488,10 @@ static void prices_of_the_worst_networks(void)
         CU_ASSERT(ns >= before);
         before = ns;
     }
+    network.price.pieces[0].start_us = -1e30;
+    price = nf_exchange_price_of(&network);
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    CU_ASSERT(price.start_ns[0] < 0);
     network.price.pieces[0].start_us = NAN;
     network.price.pieces[0].byte_us = -1;
     price = nf_exchange_price_of(&network);
@@ -500,6 +544,8 @@ int main(void)
           choices_change_at_the_thresholds },
         { "whole prices are those of the model",
           whole_prices_are_those_of_the_model },
+        { "starts of later pieces may be negative",
+          starts_of_later_pieces_may_be_negative },
         { "the worst networks", prices_of_the_worst_networks },
         { "rounding does not matter", rounding_does_not_matter },
         CU_TEST_INFO_NULL,
