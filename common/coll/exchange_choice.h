@@ -8,6 +8,9 @@
  *      burst         T(m) + (P-2) max(o_s, T(m) - T(0))
  *      mixed         sum over rounds of T(m blocks)
  *
+ *  and where members share processors at least the time that all messages take
+ *  of these, P (P-1) of a burst, P a round of a mixed one.
+ *
  *  Prices are integers, made once from a model and handed out, and all that is
  *  done with them is whole numbers: hosts whose floating point differs choose
  *  alike. */
@@ -22,6 +25,7 @@ struct nf_exchange_price {
     int64_t start_ns[NF_PRICE_PIECES_MAX];
     uint64_t byte_ps[NF_PRICE_PIECES_MAX];
     uint64_t occupancy_ns; /**< o_s */
+    uint64_t share_ns;     /**< of shared processors, each message; or 0 */
 };
 enum {
     NF_EXCHANGE_PRICE_WORDS =

@@ -155,6 +155,63 @@ static void prices_of_the_worst_networks(void)
     CU_ASSERT(!nf_exchange_price_is_sane(&bad));
 }
 
+static size_t messages_of(const struct nf_coll_choice *choice, uint32_t ranks)
+{
+    struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct nf_schedule schedule;
+    size_t count;
+
+    nf_coll_use_params(&choice->params, &args);
+    CU_ASSERT_EQUAL(
+        nf_coll_make(choice->algorithm, &args, NF_ALL_RANKS, &schedule, NULL),
+        NF_OK);
+    count = schedule.count;
+    nf_schedule_fini(&schedule);
+    return count;
+}
+
+/* Members that share processors: what is sent at once is passed one by one. */
+static void shared_processors_take_each_message(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1,
+                   .pieces = { { 0, 90, 0.085 } },
+                   .occupancy_us = 5,
+                   .ports = NF_PORTS_FULL },
+        .delta = 1
+    };
+    struct nf_exchange_price price = nf_exchange_price_of(&network);
+    struct nf_coll_choice choice;
+
+    nf_exchange_choose(&price, 16, 64, &choice);
+    CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_burst);
+    network.price.share_us = 12;
+    price = nf_exchange_price_of(&network);
+    CU_ASSERT_EQUAL(price.share_ns, 12000);
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    nf_exchange_choose(&price, 16, 64, &choice);
+    CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_mixed);
+    price.share_ns = UINT64_C(1) << 40; /* more than all else, and the most */
+    for (uint32_t ranks = 2; ranks <= 64; ranks++) {
+        const struct nf_coll_choice burst = { .algorithm =
+                                                  &nf_coll_alltoall_burst };
+
+        CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 64, &burst.params),
+                        messages_of(&burst, ranks) * price.share_ns);
+        nf_exchange_choose(&price, ranks, 64, &choice);
+        CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 64, &choice.params),
+                        messages_of(&choice, ranks) * price.share_ns);
+        CU_ASSERT(ranks < 4 || choice.algorithm == &nf_coll_alltoall_mixed);
+    }
+    /* nor does it overflow */
+    CU_ASSERT_EQUAL(nf_exchange_ns(&price, NF_COLL_RANKS_MAX, 64,
+                                   &(struct nf_coll_params){ .radix = 0 }) /
+                        price.share_ns,
+                    (uint64_t)NF_COLL_RANKS_MAX * (NF_COLL_RANKS_MAX - 1));
+    price.share_ns++;
+    CU_ASSERT(!nf_exchange_price_is_sane(&price));
+}
+
 /* Hosts that round in other ways have the same prices. */
 static void rounding_does_not_matter(void)
 {
@@ -179,6 +236,8 @@ int main(void)
           whole_prices_are_those_of_the_model },
         { "starts of later pieces may be negative",
           starts_of_later_pieces_may_be_negative },
+        { "shared processors take each message",
+          shared_processors_take_each_message },
         { "the worst networks", prices_of_the_worst_networks },
         { "rounding does not matter", rounding_does_not_matter },
         CU_TEST_INFO_NULL,
