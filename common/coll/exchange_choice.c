@@ -1,6 +1,7 @@
 /* Prices as whole numbers, and the cheapest of burst and the radices on the
  * hull.  Nothing overflows: a round carries at most P/2 blocks of LARGE_BYTES,
- * 2^37 bytes, at 2^25 ps, and there are at most 2^12 rounds. */
+ * 2^37 bytes, at 2^25 ps, and there are at most 2^12 rounds; messages are fewer
+ * than 2^24, of 2^40 ns. */
 #include "config.h"
 #include <math.h>
 #include "common/coll/exchange_choice.h"
@@ -8,13 +9,21 @@
 
 /* Larger blocks are dealt with as these. */
 enum { LARGE_BYTES = 1 << 26, BYTE_PS_MOST = 1 << 25 };
-#define START_NS_MOST (UINT64_C(1) << 40)
+#define START_NS_MOST (INT64_C(1) << 40)
 
 static uint64_t whole(double value, uint64_t most)
 {
     if (!(value > 0))
         return 0;
     return value < (double)most ? (uint64_t)llround(value) : most;
+}
+
+/* Of either sign. */
+static int64_t whole_ns(double us)
+{
+    int64_t ns = (int64_t)whole(fabs(us) * 1e3, START_NS_MOST);
+
+    return us < 0 ? -ns : ns;
 }
 
 struct nf_exchange_price
@@ -26,21 +35,22 @@ nf_exchange_price_of(const struct nf_coll_network *network)
     for (uint32_t i = 0; i < from->npieces; i++) {
         price.from_bytes[i] =
             whole(from->pieces[i].from_bytes, UINT64_C(1) << 60);
-        price.start_ns[i] =
-            whole(from->pieces[i].start_us * 1e3, START_NS_MOST);
+        price.start_ns[i] = whole_ns(from->pieces[i].start_us);
         price.byte_ps[i] = whole(from->pieces[i].byte_us * 1e6, BYTE_PS_MOST);
     }
     price.occupancy_ns = whole(from->occupancy_us * 1e3, START_NS_MOST);
+    price.share_ns = whole(from->share_us * 1e3, START_NS_MOST);
     return price;
 }
 
 bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
 {
     if (price->npieces < 1 || price->npieces > NF_PRICE_PIECES_MAX ||
-        price->occupancy_ns > START_NS_MOST)
+        price->occupancy_ns > START_NS_MOST || price->share_ns > START_NS_MOST)
         return false;
     for (uint64_t i = 0; i < price->npieces; i++)
         if (price->start_ns[i] > START_NS_MOST ||
+            price->start_ns[i] < -START_NS_MOST ||
             price->byte_ps[i] > BYTE_PS_MOST)
             return false;
     return true;
@@ -49,10 +59,21 @@ bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
 static uint64_t send_ns(const struct nf_exchange_price *price, uint64_t bytes)
 {
     uint64_t i = price->npieces - 1;
+    int64_t ns;
 
     while (i > 0 && bytes < price->from_bytes[i])
         i--;
-    return price->start_ns[i] + price->byte_ps[i] * bytes / 1000;
+    ns = price->start_ns[i] + (int64_t)(price->byte_ps[i] * bytes / 1000);
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* What takes @p ns, if shared processors had not so many messages to pass. */
+static uint64_t crowded_ns(const struct nf_exchange_price *price, uint64_t ns,
+                           uint64_t messages)
+{
+    uint64_t crowd_ns = messages * price->share_ns;
+
+    return ns > crowd_ns ? ns : crowd_ns;
 }
 
 static uint64_t burst_ns(const struct nf_exchange_price *price, uint32_t ranks,
@@ -61,13 +82,14 @@ static uint64_t burst_ns(const struct nf_exchange_price *price, uint32_t ranks,
     uint64_t one_ns = send_ns(price, bytes);
     uint64_t none_ns = send_ns(price, 0);
     uint64_t next_ns = one_ns > none_ns ? one_ns - none_ns : 0;
+    uint64_t messages = (uint64_t)ranks * (ranks - 1);
 
     /* without o_s the start-up time is all that is known */
     if (price->occupancy_ns == 0)
-        return (ranks - 1) * one_ns;
+        return crowded_ns(price, (ranks - 1) * one_ns, messages);
     if (next_ns < price->occupancy_ns)
         next_ns = price->occupancy_ns;
-    return one_ns + (ranks - 2) * next_ns;
+    return crowded_ns(price, one_ns + (ranks - 2) * next_ns, messages);
 }
 
 /* Of distances below P those with value v in the digit of weight w, radix r. */
@@ -84,15 +106,17 @@ static uint64_t blocks_of(uint32_t ranks, uint64_t weight, uint32_t radix,
 static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
                          uint64_t bytes, const struct nf_coll_sides *radices)
 {
-    uint64_t weight = 1, ns = 0;
+    uint64_t weight = 1, ns = 0, messages = 0;
 
     for (uint32_t i = 0; i < radices->count; i++) {
-        for (uint32_t v = 1; v < radices->of[i] && v * weight < ranks; v++)
+        for (uint32_t v = 1; v < radices->of[i] && v * weight < ranks; v++) {
             ns += send_ns(price,
                           bytes * blocks_of(ranks, weight, radices->of[i], v));
+            messages += ranks;
+        }
         weight *= radices->of[i];
     }
-    return ns;
+    return crowded_ns(price, ns, messages);
 }
 
 uint64_t nf_exchange_ns(const struct nf_exchange_price *price, uint32_t ranks,

@@ -8,18 +8,24 @@
  *      burst         T(m) + (P-2) max(o_s, T(m) - T(0))
  *      mixed         sum over rounds of T(m blocks)
  *
+ *  and where members share processors at least the time that all messages take
+ *  of these, P (P-1) of a burst, P a round of a mixed one.
+ *
  *  Prices are integers, made once from a model and handed out, and all that is
  *  done with them is whole numbers: hosts whose floating point differs choose
  *  alike. */
 #include "common/coll/select.h"
 
-/** T(x) = start + x byte, by pieces; all of 64 bits, so that it can be sent. */
+/** T(x) = start + x byte, by pieces, and never below 0; all of 64 bits, so that
+ *  it can be sent.  Starts of later pieces may be negative: where the time of a
+ *  byte has grown. */
 struct nf_exchange_price {
     uint64_t npieces; /**< 1..NF_PRICE_PIECES_MAX */
     uint64_t from_bytes[NF_PRICE_PIECES_MAX];
-    uint64_t start_ns[NF_PRICE_PIECES_MAX];
+    int64_t start_ns[NF_PRICE_PIECES_MAX];
     uint64_t byte_ps[NF_PRICE_PIECES_MAX];
     uint64_t occupancy_ns; /**< o_s */
+    uint64_t share_ns;     /**< of shared processors, each message; or 0 */
 };
 enum {
     NF_EXCHANGE_PRICE_WORDS =

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/coll/exchange_choice.h"
 #include "common/coll/radix.h"
 #include "tests/unit/coll_exchange.h"
 #include "tests/unit/nf_unit.h"
@@ -355,128 +354,6 @@ static void test_bruck(void)
         }
 }
 
-/* ---- the choice ---- */
-
-/* 90 us and 1 ns a byte: t_s B is 90000 bytes, and nothing is rounded. */
-static const struct nf_exchange_price straight = { .npieces = 1,
-                                                   .start_ns = { 90000 },
-                                                   .byte_ps = { 1000 } };
-
-static bool same_radices(const struct nf_coll_sides *a,
-                         const struct nf_coll_sides *b)
-{
-    return a->count == b->count &&
-           memcmp(a->of, b->of, a->count * sizeof(a->of[0])) == 0;
-}
-
-/* Around each bound of the hull, whose goldens are above. */
-static void choices_change_at_the_thresholds(void)
-{
-    for (uint32_t ranks = 4; ranks <= 64; ranks++) {
-        struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
-        uint32_t count = nf_radix_hull(ranks, hull);
-
-        for (uint32_t i = 0; i + 1 < count; i++) {
-            uint64_t bound = UINT64_C(90000) * hull[i].below_num;
-            uint64_t below = (bound - 1) / hull[i].below_den;
-            uint64_t above = bound / hull[i].below_den + 1;
-            struct nf_coll_choice choice;
-
-            nf_exchange_choose(&straight, ranks, below, &choice);
-            CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_mixed);
-            CU_ASSERT(same_radices(&choice.params.radices, &hull[i].radices));
-            CU_ASSERT_EQUAL(
-                nf_exchange_ns(&straight, ranks, below, &choice.params),
-                90000 * (uint64_t)hull[i].cost.rounds +
-                    below * hull[i].cost.blocks);
-            nf_exchange_choose(&straight, ranks, above, &choice);
-            CU_ASSERT(i + 2 == count
-                          ? choice.algorithm == &nf_coll_alltoall_burst
-                          : same_radices(&choice.params.radices,
-                                         &hull[i + 1].radices));
-        }
-    }
-}
-
-/* As mixed.c prices them, in other numbers; and a burst as burst.c. */
-static void whole_prices_are_those_of_the_model(void)
-{
-    const struct nf_coll_network network = {
-        .price = { .npieces = 2,
-                   .pieces = { { 0, 90, 0.085 }, { 4096, 240, 0.048 } },
-                   .occupancy_us = 20,
-                   .ports = NF_PORTS_FULL },
-        .delta = 1
-    };
-    const struct nf_exchange_price price = nf_exchange_price_of(&network);
-
-    CU_ASSERT(nf_exchange_price_is_sane(&price));
-    for (uint32_t ranks = 2; ranks <= 100; ranks += ranks < 20 ? 1 : 13)
-        for (uint64_t bytes = 1; bytes < 10000000; bytes *= 7) {
-            struct nf_coll_params params = { .radix = 0 };
-            double want = nf_coll_alltoall_burst.cost_us(
-                &nf_coll_alltoall_burst, &network.price, ranks, (double)bytes,
-                1);
-            double got =
-                (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
-
-            CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
-            nf_radix_fewest_rounds(ranks, &params.radices);
-            want = nf_coll_alltoall_mixed.cost_us(&nf_coll_alltoall_mixed,
-                                                  &network.price, ranks,
-                                                  (double)bytes, 1);
-            got = (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
-            CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
-        }
-}
-
-/* Nor do the largest ones overflow: more bytes never take less. */
-static void prices_of_the_worst_networks(void)
-{
-    struct nf_coll_network network = {
-        .price = { .npieces = 1, .pieces = { { 0, 1e30, 1e30 } } }, .delta = 2
-    };
-    struct nf_exchange_price price = nf_exchange_price_of(&network), bad;
-    struct nf_coll_params params = { .radix = 0 };
-    uint64_t before = 0;
-
-    CU_ASSERT(nf_exchange_price_is_sane(&price));
-    nf_radix_fewest_rounds(NF_COLL_RANKS_MAX, &params.radices);
-    for (uint64_t bytes = 1; bytes != 0; bytes <<= 1) {
-        uint64_t ns = nf_exchange_ns(&price, NF_COLL_RANKS_MAX, bytes, &params);
-
-        CU_ASSERT(ns >= before);
-        before = ns;
-    }
-    network.price.pieces[0].start_us = NAN;
-    network.price.pieces[0].byte_us = -1;
-    price = nf_exchange_price_of(&network);
-    CU_ASSERT(price.start_ns[0] == 0 && price.byte_ps[0] == 0);
-    bad = price;
-    bad.npieces = 0;
-    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
-    bad.npieces = NF_PRICE_PIECES_MAX + 1;
-    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
-    bad = price;
-    bad.byte_ps[0] = UINT64_MAX;
-    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
-}
-
-/* Hosts that round in other ways have the same prices. */
-static void rounding_does_not_matter(void)
-{
-    struct nf_coll_network network = {
-        .price = { .npieces = 1, .pieces = { { 0, 90.1, 0.085123 } } }
-    };
-    const struct nf_exchange_price price = nf_exchange_price_of(&network);
-    struct nf_exchange_price other;
-
-    network.price.pieces[0].start_us *= 1 + 1e-14;
-    network.price.pieces[0].byte_us *= 1 - 1e-14;
-    other = nf_exchange_price_of(&network);
-    CU_ASSERT(memcmp(&price, &other, sizeof(price)) == 0);
-}
-
 int main(void)
 {
     CU_TestInfo goldens[] = {
@@ -495,19 +372,9 @@ int main(void)
         { "Bruck of any radix", test_bruck },
         CU_TEST_INFO_NULL,
     };
-    CU_TestInfo choice[] = {
-        { "choices change at the thresholds",
-          choices_change_at_the_thresholds },
-        { "whole prices are those of the model",
-          whole_prices_are_those_of_the_model },
-        { "the worst networks", prices_of_the_worst_networks },
-        { "rounding does not matter", rounding_does_not_matter },
-        CU_TEST_INFO_NULL,
-    };
     CU_SuiteInfo suites[] = {
         { "goldens", load_golden, unload_golden, NULL, NULL, goldens },
         { "laws", NULL, NULL, NULL, NULL, laws },
-        { "the choice", NULL, NULL, NULL, NULL, choice },
         CU_SUITE_INFO_NULL,
     };
 

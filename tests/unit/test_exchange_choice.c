@@ -1,0 +1,251 @@
+/* Which radices, or a burst: by prices in whole numbers. */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "common/coll/exchange_choice.h"
+#include "common/coll/radix.h"
+#include "tests/unit/nf_unit.h"
+
+/* 90 us and 1 ns a byte: t_s B is 90000 bytes, and nothing is rounded. */
+static const struct nf_exchange_price straight = { .npieces = 1,
+                                                   .start_ns = { 90000 },
+                                                   .byte_ps = { 1000 } };
+
+static bool same_radices(const struct nf_coll_sides *a,
+                         const struct nf_coll_sides *b)
+{
+    return a->count == b->count &&
+           memcmp(a->of, b->of, a->count * sizeof(a->of[0])) == 0;
+}
+
+/* Around each bound of the hull, whose goldens are above. */
+static void choices_change_at_the_thresholds(void)
+{
+    for (uint32_t ranks = 4; ranks <= 64; ranks++) {
+        struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
+        uint32_t count = nf_radix_hull(ranks, hull);
+
+        for (uint32_t i = 0; i + 1 < count; i++) {
+            uint64_t bound = UINT64_C(90000) * hull[i].below_num;
+            uint64_t below = (bound - 1) / hull[i].below_den;
+            uint64_t above = bound / hull[i].below_den + 1;
+            struct nf_coll_choice choice;
+
+            nf_exchange_choose(&straight, ranks, below, &choice);
+            CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_mixed);
+            CU_ASSERT(same_radices(&choice.params.radices, &hull[i].radices));
+            CU_ASSERT_EQUAL(
+                nf_exchange_ns(&straight, ranks, below, &choice.params),
+                90000 * (uint64_t)hull[i].cost.rounds +
+                    below * hull[i].cost.blocks);
+            nf_exchange_choose(&straight, ranks, above, &choice);
+            CU_ASSERT(i + 2 == count
+                          ? choice.algorithm == &nf_coll_alltoall_burst
+                          : same_radices(&choice.params.radices,
+                                         &hull[i + 1].radices));
+        }
+    }
+}
+
+/* As mixed.c prices them, in other numbers; and a burst as burst.c. */
+static void compare_with_model(const struct nf_coll_network *network)
+{
+    const struct nf_exchange_price price = nf_exchange_price_of(network);
+
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    for (uint32_t ranks = 2; ranks <= 100; ranks += ranks < 20 ? 1 : 13)
+        for (uint64_t bytes = 1; bytes < 10000000; bytes *= 7) {
+            struct nf_coll_params params = { .radix = 0 };
+            double want = nf_coll_alltoall_burst.cost_us(
+                &nf_coll_alltoall_burst, &network->price, ranks, (double)bytes,
+                1);
+            double got =
+                (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
+
+            CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
+            nf_radix_fewest_rounds(ranks, &params.radices);
+            want = nf_coll_alltoall_mixed.cost_us(&nf_coll_alltoall_mixed,
+                                                  &network->price, ranks,
+                                                  (double)bytes, 1);
+            got = (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
+            CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
+        }
+}
+
+static void whole_prices_are_those_of_the_model(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 2,
+                   .pieces = { { 0, 90, 0.085 }, { 4096, 240, 0.048 } },
+                   .occupancy_us = 20,
+                   .ports = NF_PORTS_FULL },
+        .delta = 1
+    };
+
+    compare_with_model(&network);
+    network.price.pieces[0].start_us = 150;
+    network.price.pieces[0].byte_us = 0.01;
+    network.price.pieces[1].from_bytes = 16384;
+    network.price.pieces[1].start_us = -1161;
+    network.price.pieces[1].byte_us = 0.09;
+    compare_with_model(&network);
+}
+
+/* Where the time of a byte has grown; and they are sent as words. */
+static void starts_of_later_pieces_may_be_negative(void)
+{
+    const struct nf_coll_network network = {
+        .price = { .npieces = 2,
+                   .pieces = { { 0, 150, 0.01 }, { 16384, -1161, 0.09 } } },
+        .delta = 1
+    };
+    const struct nf_coll_params burst = { .radix = 0 };
+    const struct nf_exchange_price price = nf_exchange_price_of(&network);
+    uint64_t words[NF_EXCHANGE_PRICE_WORDS];
+    struct nf_exchange_price sent, bad = price;
+
+    CU_ASSERT_EQUAL(price.start_ns[1], -1161000);
+    memcpy(words, &price, sizeof(words));
+    memcpy(&sent, words, sizeof(sent));
+    CU_ASSERT(nf_exchange_price_is_sane(&sent));
+    CU_ASSERT_EQUAL(nf_exchange_ns(&sent, 2, 16383, &burst), 313830);
+    CU_ASSERT_EQUAL(nf_exchange_ns(&sent, 2, 20000, &burst), 639000);
+    bad.start_ns[1] = -2000000000; /* no message takes less than no time */
+    CU_ASSERT(nf_exchange_price_is_sane(&bad));
+    CU_ASSERT_EQUAL(nf_exchange_ns(&bad, 2, 20000, &burst), 0);
+    bad.start_ns[1] = INT64_MIN;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+    bad.start_ns[1] = INT64_MAX;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+}
+
+/* Nor do the largest ones overflow: more bytes never take less. */
+static void prices_of_the_worst_networks(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1, .pieces = { { 0, 1e30, 1e30 } } }, .delta = 2
+    };
+    struct nf_exchange_price price = nf_exchange_price_of(&network), bad;
+    struct nf_coll_params params = { .radix = 0 };
+    uint64_t before = 0;
+
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    nf_radix_fewest_rounds(NF_COLL_RANKS_MAX, &params.radices);
+    for (uint64_t bytes = 1; bytes != 0; bytes <<= 1) {
+        uint64_t ns = nf_exchange_ns(&price, NF_COLL_RANKS_MAX, bytes, &params);
+
+        CU_ASSERT(ns >= before);
+        before = ns;
+    }
+    network.price.pieces[0].start_us = -1e30;
+    price = nf_exchange_price_of(&network);
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    CU_ASSERT(price.start_ns[0] < 0);
+    network.price.pieces[0].start_us = NAN;
+    network.price.pieces[0].byte_us = -1;
+    price = nf_exchange_price_of(&network);
+    CU_ASSERT(price.start_ns[0] == 0 && price.byte_ps[0] == 0);
+    bad = price;
+    bad.npieces = 0;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+    bad.npieces = NF_PRICE_PIECES_MAX + 1;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+    bad = price;
+    bad.byte_ps[0] = UINT64_MAX;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+}
+
+static size_t messages_of(const struct nf_coll_choice *choice, uint32_t ranks)
+{
+    struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct nf_schedule schedule;
+    size_t count;
+
+    nf_coll_use_params(&choice->params, &args);
+    CU_ASSERT_EQUAL(
+        nf_coll_make(choice->algorithm, &args, NF_ALL_RANKS, &schedule, NULL),
+        NF_OK);
+    count = schedule.count;
+    nf_schedule_fini(&schedule);
+    return count;
+}
+
+/* Members that share processors: what is sent at once is passed one by one. */
+static void shared_processors_take_each_message(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1,
+                   .pieces = { { 0, 90, 0.085 } },
+                   .occupancy_us = 5,
+                   .ports = NF_PORTS_FULL },
+        .delta = 1
+    };
+    struct nf_exchange_price price = nf_exchange_price_of(&network);
+    struct nf_coll_choice choice;
+
+    nf_exchange_choose(&price, 16, 64, &choice);
+    CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_burst);
+    network.price.share_us = 12;
+    price = nf_exchange_price_of(&network);
+    CU_ASSERT_EQUAL(price.share_ns, 12000);
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    nf_exchange_choose(&price, 16, 64, &choice);
+    CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_mixed);
+    price.share_ns = UINT64_C(1) << 40; /* more than all else, and the most */
+    for (uint32_t ranks = 2; ranks <= 64; ranks++) {
+        const struct nf_coll_choice burst = { .algorithm =
+                                                  &nf_coll_alltoall_burst };
+
+        CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 64, &burst.params),
+                        messages_of(&burst, ranks) * price.share_ns);
+        nf_exchange_choose(&price, ranks, 64, &choice);
+        CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 64, &choice.params),
+                        messages_of(&choice, ranks) * price.share_ns);
+        CU_ASSERT(ranks < 4 || choice.algorithm == &nf_coll_alltoall_mixed);
+    }
+    /* nor does it overflow */
+    CU_ASSERT_EQUAL(nf_exchange_ns(&price, NF_COLL_RANKS_MAX, 64,
+                                   &(struct nf_coll_params){ .radix = 0 }) /
+                        price.share_ns,
+                    (uint64_t)NF_COLL_RANKS_MAX * (NF_COLL_RANKS_MAX - 1));
+    price.share_ns++;
+    CU_ASSERT(!nf_exchange_price_is_sane(&price));
+}
+
+/* Hosts that round in other ways have the same prices. */
+static void rounding_does_not_matter(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1, .pieces = { { 0, 90.1, 0.085123 } } }
+    };
+    const struct nf_exchange_price price = nf_exchange_price_of(&network);
+    struct nf_exchange_price other;
+
+    network.price.pieces[0].start_us *= 1 + 1e-14;
+    network.price.pieces[0].byte_us *= 1 - 1e-14;
+    other = nf_exchange_price_of(&network);
+    CU_ASSERT(memcmp(&price, &other, sizeof(price)) == 0);
+}
+
+int main(void)
+{
+    CU_TestInfo choice[] = {
+        { "choices change at the thresholds",
+          choices_change_at_the_thresholds },
+        { "whole prices are those of the model",
+          whole_prices_are_those_of_the_model },
+        { "starts of later pieces may be negative",
+          starts_of_later_pieces_may_be_negative },
+        { "shared processors take each message",
+          shared_processors_take_each_message },
+        { "the worst networks", prices_of_the_worst_networks },
+        { "rounding does not matter", rounding_does_not_matter },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "the choice", NULL, NULL, NULL, NULL, choice },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
