@@ -28,6 +28,7 @@ static void measured(struct nf_network *network, uint32_t hosts)
         .pieces = { { 0, 1.0 / 3, 0.1 }, { 8192, -20.5, 0.125 } },
         .delta = 1.25,
         .occupancy_us = 7,
+        .share_us = 31.5,
         .route = NF_MODEL_ROUTE_DIRECT,
         .encoding = NF_MODEL_ENCODING_XDR,
         .hosts_hash = UINT32_MAX,
@@ -56,6 +57,7 @@ static void test_round_trip(void)
         CU_ASSERT_EQUAL(back.nhosts, hosts[n]);
         CU_ASSERT(back.shared);
         CU_ASSERT_EQUAL(back.model.encoding, NF_MODEL_ENCODING_XDR);
+        CU_ASSERT_EQUAL(back.model.share_us, 31.5);
         for (uint32_t i = 0; i < hosts[n]; i++)
             for (uint32_t j = 0; j < hosts[n]; j++)
                 for (double m = 0; i != j && m < 1e6; m = 3 * m + 50)
@@ -95,6 +97,7 @@ static void test_by_hand(void)
                     NF_OK);
     CU_ASSERT_STRING_EQUAL(err.text, "");
     CU_ASSERT(nf_network_time_us(&network, 0, 1, 10) == 18);
+    CU_ASSERT_EQUAL(network.model.share_us, 0);
     nf_network_fini(&network);
 }
 
