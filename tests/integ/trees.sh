@@ -289,6 +289,7 @@ run tree crl --network net.json --size 1MiB --draw plan.svg
 same "a plan is drawn: exit status" "$rc" 0
 check "a plan is drawn" grep -q "</svg>" plan.svg
 
+refuse "a network and no tree" "which one" tree --network net.json --size 64B
 refuse "no size" "--size is missing" tree crl --network net.json
 refuse "a size of no unit" "--size 12" tree crl --network net.json --size 12
 refuse "a root that is no member" "--root d: want one of the 3 hosts" \
