@@ -225,12 +225,12 @@ bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
     if (joined > 0 || left > 0)
         snprintf(text, bytes,
                  "the model is of other hosts: %u of it are not here, and %u "
-                 "here were not measured and count as slow: run nowfarm probe",
+                 "here were not measured and count as slow: measure again",
                  left, joined);
     else if (now_s > 0 && now_s - made_s > NF_NETWORK_OLD_S)
         snprintf(text, bytes,
-                 "the model is %u days old, which is more than %d: run nowfarm "
-                 "probe",
+                 "the model is %u days old, which is more than %d: measure "
+                 "again",
                  (uint32_t)((now_s - made_s) / 86400),
                  NF_NETWORK_OLD_S / 86400);
     else

@@ -528,8 +528,10 @@ static void test_age(void)
     CU_ASSERT(nf_network_is_old(&network, day + 30 * 86400, same, 2, text,
                                 sizeof(text)));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "30 days"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, ": measure again"));
     CU_ASSERT(nf_network_is_old(&network, day, other, 2, text, sizeof(text)));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "other hosts"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, ": measure again"));
     nf_network_fini(&network);
 }
 
