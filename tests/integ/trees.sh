@@ -288,6 +288,16 @@ done < <(cat differ names)
 run tree crl --network net.json --size 1MiB --draw plan.svg
 same "a plan is drawn: exit status" "$rc" 0
 check "a plan is drawn" grep -q "</svg>" plan.svg
+# whatever the byte at which a long name is cut
+for head in "" x; do
+    long=${head}$(printf '\303\266%.0s' {1..20})
+    sed "s/\"b\"/\"$long\"/" net.json > long.json
+    run tree crl --network long.json --size 64B --draw long.svg
+    same "a long name '$head': exit status" "$rc" 0
+    check "a long name '$head': UTF-8" iconv -f UTF-8 -t UTF-16 -o /dev/null \
+        long.svg
+    check "a long name '$head': it is there" grep -q ">${long:0:11}<" long.svg
+done
 
 refuse "a network and no tree" "which one" tree --network net.json --size 64B
 refuse "no size" "--size is missing" tree crl --network net.json
