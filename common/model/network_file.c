@@ -540,7 +540,8 @@ enum nf_status nf_network_parse(const char *text, size_t bytes,
     }
     file.object = object;
     file.places = json_object();
-    status = file.places != NULL ? read_network(&file) : NF_ERR_NOMEM;
+    status = file.places != NULL ? read_network(&file)
+                                 : nf_fail(err, NF_ERR_NOMEM, "out of memory");
     json_decref(file.places);
     if (status == NF_OK) {
         *network_p = file.network;

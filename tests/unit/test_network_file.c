@@ -1,5 +1,6 @@
 /* Model files: written and read again, and everything that is turned down. */
 #include "config.h"
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,39 @@ static void test_out_of_memory(void)
     CU_ASSERT_EQUAL(status, NF_OK);
 }
 
+static int json_allocations_left;
+
+static void *allocate_for_json(size_t bytes)
+{
+    return json_allocations_left-- > 0 ? malloc(bytes) : NULL;
+}
+
+/* Where it is JSON's memory that is short, the error says so too. */
+static void test_out_of_json_memory(void)
+{
+    enum nf_status status = NF_ERR_NOMEM;
+    int short_ones = 0;
+
+    for (int n = 0; status != NF_OK && n < 2000; n++) {
+        struct nf_network network;
+        struct nf_error err = { NF_OK, "of before" };
+
+        json_allocations_left = n;
+        json_set_alloc_funcs(allocate_for_json, free);
+        status = nf_network_parse(good, strlen(good), "m", &network, &err);
+        json_set_alloc_funcs(malloc, free);
+        if (status == NF_OK)
+            nf_network_fini(&network);
+        else
+            CU_ASSERT_PTR_NULL(strstr(err.text, "of before"));
+        short_ones += status == NF_ERR_NOMEM;
+        if (status == NF_ERR_NOMEM)
+            CU_ASSERT_PTR_NOT_NULL(strstr(err.text, ": out of memory"));
+    }
+    CU_ASSERT_EQUAL(status, NF_OK);
+    CU_ASSERT(short_ones > 0);
+}
+
 int main(void)
 {
     CU_TestInfo files[] = {
@@ -226,6 +260,7 @@ int main(void)
         { "bad files are refused with line and place", test_bad_files },
         { "no file", test_no_file },
         { "out of memory", test_out_of_memory },
+        { "out of memory for JSON", test_out_of_json_memory },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = { { .pName = "model files", .pTests = files },
