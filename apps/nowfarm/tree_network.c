@@ -141,10 +141,10 @@ static const char *name_of(const struct work *w, uint32_t v)
 static void describe(const struct work *w, char *text, size_t bytes)
 {
     uint32_t others = w->network.nhosts - 1;
-    int used = snprintf(text, bytes,
-                        "%s: %" PRIu64 " bytes from %s to %u host%s",
-                        w->options->name, w->bytes, name_of(w, w->root), others,
-                        others == 1 ? "" : "s");
+    int used =
+        snprintf(text, bytes, "%s: %" PRIu64 " bytes from %s to %u host%s",
+                 w->options->name, w->bytes, name_of(w, w->root), others,
+                 others == 1 ? "" : "s");
 
     if (w->plan.segments > 1 && used > 0 && (size_t)used < bytes)
         snprintf(text + used, bytes - (size_t)used,

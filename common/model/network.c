@@ -84,8 +84,8 @@ static void worsen(struct nf_curve *worst, const struct nf_curve *curve)
     both.line.fixed_us = fmax(worst->line.fixed_us, curve->line.fixed_us);
     both.line.byte_us = fmax(worst->line.byte_us, curve->line.byte_us);
     for (uint32_t i = 0; i < SIZES; i++) {
-        double us = fmax(nf_curve_us(worst, sizes[i]),
-                         nf_curve_us(curve, sizes[i]));
+        double us =
+            fmax(nf_curve_us(worst, sizes[i]), nf_curve_us(curve, sizes[i]));
 
         both.points[i] =
             (struct nf_curve_point){ sizes[i], fmin(us, NF_COST_MAX) };

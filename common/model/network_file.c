@@ -266,8 +266,8 @@ static enum nf_status read_combines(struct nf_json_reader *reader,
 
 static enum nf_status read_collective(struct file *file)
 {
-    static const char *const keys[] = { "pieces", "delta", "o_s_us", "share_us",
-                                        "t_op",   NULL };
+    static const char *const keys[] = { "pieces",   "delta", "o_s_us",
+                                        "share_us", "t_op",  NULL };
     struct nf_json_reader *reader = &file->reader;
     struct nf_model *model = &file->network.model;
     const json_t *object = enter(reader, file->object, "collective");

@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     "\"send\": {\"us\": 9, \"us_per_byte\": 0.5},\n\"recv\": {\"us\": 1, "     \
     "\"us_per_byte\": 0, \"points\": [[0, 1], [64, 8], [256, 3]]}, \"hold\": " \
     "{\"us\": 7, \"us_per_byte\": 0.8}"
-#define WIRE "\"wire\": {\"us\": 4, \"us_per_byte\": 0.08}"
+#define WIRE       "\"wire\": {\"us\": 4, \"us_per_byte\": 0.08}"
 #define STEEP_WIRE "\"wire\": {\"us\": 4, \"us_per_byte\": 1e9}"
 
 static const char *const texts[] = {
