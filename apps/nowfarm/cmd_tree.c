@@ -232,7 +232,7 @@ static int run(const struct options *o, const char *name)
 
     if (o->network != NULL && name != NULL)
         return run_network(o, name);
-    if (o->size != NULL)
+    if (o->size != NULL && o->network == NULL)
         return nf_usage_error("--size %s: goes with --network", o->size);
     rc = read_algorithm(name, &report);
     if (rc == NF_EXIT_OK)

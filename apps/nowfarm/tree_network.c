@@ -140,9 +140,11 @@ static const char *name_of(const struct work *w, uint32_t v)
 
 static void describe(const struct work *w, char *text, size_t bytes)
 {
-    int used = snprintf(
-        text, bytes, "%s: %" PRIu64 " bytes from %s to %u hosts",
-        w->options->name, w->bytes, name_of(w, w->root), w->network.nhosts - 1);
+    uint32_t others = w->network.nhosts - 1;
+    int used =
+        snprintf(text, bytes, "%s: %" PRIu64 " bytes from %s to %u host%s",
+                 w->options->name, w->bytes, name_of(w, w->root), others,
+                 others == 1 ? "" : "s");
 
     if (w->plan.segments > 1 && used > 0 && (size_t)used < bytes)
         snprintf(text + used, bytes - (size_t)used,
@@ -201,6 +203,20 @@ struct picture {
     char (*label)[TREE_SVG_LABEL_BYTES];
 };
 
+/* As much of a name, which is UTF-8, as fits, no character of it in part. */
+static void set_label(char label[TREE_SVG_LABEL_BYTES], const char *name)
+{
+    size_t bytes = strnlen(name, TREE_SVG_LABEL_BYTES);
+
+    if (bytes == TREE_SVG_LABEL_BYTES) {
+        bytes--;
+        while (bytes > 0 && ((unsigned char)name[bytes] & 0xc0) == 0x80)
+            bytes--;
+    }
+    memcpy(label, name, bytes);
+    label[bytes] = '\0';
+}
+
 /* Of the first segment. */
 static enum nf_status fill(const struct work *w, struct picture *p)
 {
@@ -215,8 +231,7 @@ static enum nf_status fill(const struct work *w, struct picture *p)
     for (uint32_t v = 0; v < tree->nodes && status == NF_OK; v++) {
         double hands_us = p->ready[v], port_us = 0;
 
-        snprintf(p->label[v], TREE_SVG_LABEL_BYTES, "%.*s",
-                 TREE_SVG_LABEL_BYTES - 1, name_of(w, v));
+        set_label(p->label[v], name_of(w, v));
         for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
             uint32_t to = tree->child[c];
 

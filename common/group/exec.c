@@ -289,6 +289,11 @@ static void set_up_items(struct nf_exec *exec)
     }
 }
 
+/* All-to-all has P^2 of them: exec.h and nowfarm_group.h tell how much that
+ * takes. */
+_Static_assert(sizeof(void *) > 8 || sizeof(struct nf_exec_item) <= 40,
+               "items take more memory than is told");
+
 /* One block for all arrays: pointers first, then numbers, then bytes. */
 static bool reserve(struct nf_exec *exec)
 {

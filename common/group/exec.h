@@ -21,8 +21,8 @@
  *  them, in the Modified Double-Hop 3/2 P), for at most one copy more of each
  *  block.  To it come messages that the mesh has not passed on yet and those
  *  whose turn has not come: one each way as long as members keep step, with a
- *  neighbour that stands still up to V blocks; and 56 bytes for each of the P^2
- *  pairs.
+ *  neighbour that stands still up to V blocks; and 40 bytes for each of the P^2
+ *  pairs, 48 if sizes are told.
  *
  *  A root whose algorithm has a window takes up its steps in order, so many at
  *  once; who is to send it a large block that it has not taken up is to be held

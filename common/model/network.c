@@ -72,7 +72,8 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
 
 /* ---- hosts that come and go ---- */
 
-/* *worst becomes at no size less than @p curve. */
+/* *worst becomes at no size less than @p curve, but for times that no model
+ * may have. */
 static void worsen(struct nf_curve *worst, const struct nf_curve *curve)
 {
     static const double sizes[] = { 0,    64,    256,   1024,
@@ -82,11 +83,13 @@ static void worsen(struct nf_curve *worst, const struct nf_curve *curve)
 
     both.line.fixed_us = fmax(worst->line.fixed_us, curve->line.fixed_us);
     both.line.byte_us = fmax(worst->line.byte_us, curve->line.byte_us);
-    for (uint32_t i = 0; i < SIZES; i++)
+    for (uint32_t i = 0; i < SIZES; i++) {
+        double us =
+            fmax(nf_curve_us(worst, sizes[i]), nf_curve_us(curve, sizes[i]));
+
         both.points[i] =
-            (struct nf_curve_point){ sizes[i],
-                                     fmax(nf_curve_us(worst, sizes[i]),
-                                          nf_curve_us(curve, sizes[i])) };
+            (struct nf_curve_point){ sizes[i], fmin(us, NF_COST_MAX) };
+    }
     *worst = both;
 }
 
@@ -225,12 +228,12 @@ bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
     if (joined > 0 || left > 0)
         snprintf(text, bytes,
                  "the model is of other hosts: %u of it are not here, and %u "
-                 "here were not measured and count as slow: run nowfarm probe",
+                 "here were not measured and count as slow: measure again",
                  left, joined);
     else if (now_s > 0 && now_s - made_s > NF_NETWORK_OLD_S)
         snprintf(text, bytes,
-                 "the model is %u days old, which is more than %d: run nowfarm "
-                 "probe",
+                 "the model is %u days old, which is more than %d: measure "
+                 "again",
                  (uint32_t)((now_s - made_s) / 86400),
                  NF_NETWORK_OLD_S / 86400);
     else

@@ -266,8 +266,8 @@ static enum nf_status read_combines(struct nf_json_reader *reader,
 
 static enum nf_status read_collective(struct file *file)
 {
-    static const char *const keys[] = { "pieces", "delta", "o_s_us", "t_op",
-                                        NULL };
+    static const char *const keys[] = { "pieces",   "delta", "o_s_us",
+                                        "share_us", "t_op",  NULL };
     struct nf_json_reader *reader = &file->reader;
     struct nf_model *model = &file->network.model;
     const json_t *object = enter(reader, file->object, "collective");
@@ -288,6 +288,9 @@ static enum nf_status read_collective(struct file *file)
     if (status == NF_OK)
         status = read_real(reader, object, "o_s_us", TIME_MOST_US,
                            &model->occupancy_us);
+    if (status == NF_OK && json_object_get(object, "share_us") != NULL)
+        status = read_real(reader, object, "share_us", TIME_MOST_US,
+                           &model->share_us);
     if (status == NF_OK)
         status = read_combines(reader, object, model);
     return leave(reader, status);
@@ -537,7 +540,8 @@ enum nf_status nf_network_parse(const char *text, size_t bytes,
     }
     file.object = object;
     file.places = json_object();
-    status = file.places != NULL ? read_network(&file) : NF_ERR_NOMEM;
+    status = file.places != NULL ? read_network(&file)
+                                 : nf_fail(err, NF_ERR_NOMEM, "out of memory");
     json_decref(file.places);
     if (status == NF_OK) {
         *network_p = file.network;

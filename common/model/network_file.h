@@ -14,9 +14,10 @@
  *      CURVE  {"us": 12.5, "us_per_byte": 0.08, "points": [[0, 12], ...]}
  *
  *  Two hosts or more with different names, and a wire for each pair both ways;
- *  all times from 0 up.  points may be missing: then the line is all.  No other
- *  keys, so that a slip of the pen is noticed; a version that we do not know is
- *  refused. */
+ *  all times from 0 up.  points may be missing: then the line is all.
+ *  "collective" may have "share_us" too, of members that share processors;
+ *  without it each has its own.  No other keys, so that a slip of the pen is
+ * noticed; a version that we do not know is refused. */
 #include "common/model/network.h"
 
 enum { NF_NETWORK_VERSION = 1 };

@@ -74,8 +74,11 @@ static void put_model(struct text *text, const struct nf_model *model)
         put(text, "%s[%.17g, %.17g, %.17g]", i > 0 ? ", " : "",
             model->pieces[i].from_bytes, model->pieces[i].start_us,
             model->pieces[i].byte_us);
-    put(text, "],\n  \"delta\": %.17g, \"o_s_us\": %.17g, \"t_op\": [",
-        model->delta, model->occupancy_us);
+    put(text, "],\n  \"delta\": %.17g, \"o_s_us\": %.17g", model->delta,
+        model->occupancy_us);
+    if (model->share_us > 0)
+        put(text, ", \"share_us\": %.17g", model->share_us);
+    put(text, ", \"t_op\": [");
     for (uint32_t i = 0; i < model->ncombines; i++)
         put(text, "%s\n   [\"%s\", \"%s\", %.17g]", i > 0 ? "," : "",
             model->combines[i].type, model->combines[i].operation,

@@ -97,7 +97,7 @@ enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
     for (uint64_t q = 0; q < segments; q++)
         last_us = pass(tree, hops, &pipe);
     for (uint32_t v = 0; ready_us_p != NULL && v < tree->nodes; v++)
-        ready_us_p[v] = pipe.at_us[v];
+        ready_us_p[v] = v == tree->root ? 0 : pipe.at_us[v];
     pipe_fini(&pipe);
     *time_us_p = last_us;
     return NF_OK;

@@ -27,8 +27,8 @@ enum nf_status nf_tree_pipe(const struct nf_tree *tree,
                             const struct nf_hops *hops, uint64_t segments,
                             double *time_us_p);
 
-/** The same.  @param ready_us_p  [nodes], when each has the last segment; may
- * be NULL */
+/** The same.  @param ready_us_p  [nodes], when each has the last segment, the
+ *  root from 0 on; may be NULL */
 enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
                                   const struct nf_hops *hops, uint64_t segments,
                                   double *ready_us_p, double *time_us_p);

@@ -154,12 +154,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     "\"send\": {\"us\": 9, \"us_per_byte\": 0.5},\n\"recv\": {\"us\": 1, "     \
     "\"us_per_byte\": 0, \"points\": [[0, 1], [64, 8], [256, 3]]}, \"hold\": " \
     "{\"us\": 7, \"us_per_byte\": 0.8}"
-#define WIRE "\"wire\": {\"us\": 4, \"us_per_byte\": 0.08}"
+#define WIRE       "\"wire\": {\"us\": 4, \"us_per_byte\": 0.08}"
+#define STEEP_WIRE "\"wire\": {\"us\": 4, \"us_per_byte\": 1e9}"
 
 static const char *const texts[] = {
     HEAD "\"hosts\": [{\"name\": \"a\", " COSTS "},\n{\"name\": \"b\", " COSTS
          "}],\n\"wires\": [{\"from\": \"a\", \"to\": \"b\", " WIRE
          "}, {\"from\": \"b\", \"to\": \"a\", " WIRE "}]}",
+    HEAD "\"hosts\": [{\"name\": \"a\", " COSTS "},\n{\"name\": \"b\", " COSTS
+         "}],\n\"wires\": [{\"from\": \"a\", \"to\": \"b\", " STEEP_WIRE
+         "}, {\"from\": \"b\", \"to\": \"a\", " STEEP_WIRE "}]}",
     "{\"nowfarm_network\": 1, \"date\": \"2026-02-28T23:59:60Z\",\n"
     "\"medium\": \"shared\"}",
     "{\"nowfarm_network\": 3}",

@@ -279,6 +279,7 @@ run tree crl --network net.json --size 1MiB --root b --json
 crl=$(json time_us)
 same "crl: root" "$(json root)" b
 at_least "crl: segments" "$(json segments)" 2
+same "crl: the root has all segments at once" "$(json hosts.1.ready_us)" 0.0
 while read -r tree; do
     run tree "$tree" --network net.json --size 1MiB --root b --json
     same "$tree in a network: exit status" "$rc" 0
@@ -288,7 +289,29 @@ done < <(cat differ names)
 run tree crl --network net.json --size 1MiB --draw plan.svg
 same "a plan is drawn: exit status" "$rc" 0
 check "a plan is drawn" grep -q "</svg>" plan.svg
+{ # two hosts only
+    sed -n '1,/^"t_op"/p' net.json
+    costs=$(curve 9 0.1)
+    costs="\"send\": $costs, \"recv\": $costs, \"hold\": $costs"
+    echo "{\"name\": \"a\", $costs}, {\"name\": \"b\", $costs}], \"wires\": ["
+    echo "{\"from\": \"a\", \"to\": \"b\", \"wire\": $(curve 9 0.1)},"
+    echo "{\"from\": \"b\", \"to\": \"a\", \"wire\": $(curve 9 0.1)}]}"
+} > two.json
+run tree crl --network two.json --size 64B
+check "to one other host" grep -Eq "^crl: 64 bytes from a to 1 host[: ]" out
+# whatever the byte at which a long name is cut
+for head in "" x; do
+    long=${head}$(printf '\303\266%.0s' {1..20})
+    sed "s/\"b\"/\"$long\"/" net.json > long.json
+    run tree crl --network long.json --size 64B --draw long.svg
+    same "a long name '$head': exit status" "$rc" 0
+    check "a long name '$head': UTF-8" iconv -f UTF-8 -t UTF-16 -o /dev/null \
+        long.svg
+    cut=$head$(printf '\303\266%.0s' {1..11})
+    check "a long name '$head': it is there" grep -qF ">$cut<" long.svg
+done
 
+refuse "a network and no tree" "which one" tree --network net.json --size 64B
 refuse "no size" "--size is missing" tree crl --network net.json
 refuse "a size of no unit" "--size 12" tree crl --network net.json --size 12
 refuse "a root that is no member" "--root d: want one of the 3 hosts" \

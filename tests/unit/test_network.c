@@ -507,6 +507,27 @@ static void test_other_hosts(void)
     nf_network_fini(&network);
 }
 
+/* A byte may cost so much that a MiB would cost more than planners take. */
+static void test_steep(void)
+{
+    const char names[2][NF_NETWORK_NAME_BYTES] = { "ws0", "new" };
+    struct nf_network network, now;
+    struct nf_hetero hetero;
+    struct nf_error err = { NF_OK, "" };
+
+    equal_hosts(&network, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        *nf_network_wire(&network, i, 1 - i) =
+            nf_curve_line((struct nf_cost){ 50, i == 0 ? 1e9 : 1e12 });
+    CU_ASSERT_EQUAL(nf_network_of(&network, names, 2, &now, NULL), NF_OK);
+    hetero = nf_network_hetero(&now, true);
+    CU_ASSERT_EQUAL(nf_hetero_check(&hetero, 0, &err), NF_OK);
+    CU_ASSERT_STRING_EQUAL(err.text, "");
+    CU_ASSERT(nf_curve_us(nf_network_wire(&now, 0, 1), 64) >= 64e12 - 1);
+    nf_network_fini(&now);
+    nf_network_fini(&network);
+}
+
 static void test_age(void)
 {
     const char same[2][NF_NETWORK_NAME_BYTES] = { "ws1", "ws0" };
@@ -528,8 +549,10 @@ static void test_age(void)
     CU_ASSERT(nf_network_is_old(&network, day + 30 * 86400, same, 2, text,
                                 sizeof(text)));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "30 days"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, ": measure again"));
     CU_ASSERT(nf_network_is_old(&network, day, other, 2, text, sizeof(text)));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "other hosts"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, ": measure again"));
     nf_network_fini(&network);
 }
 
@@ -561,6 +584,7 @@ int main(void)
                             { "LogGP and linear there and back", test_loggp },
                             CU_TEST_INFO_NULL };
     CU_TestInfo changes[] = { { "hosts that come and go", test_other_hosts },
+                              { "a byte that costs much", test_steep },
                               { "an old model is old", test_age },
                               CU_TEST_INFO_NULL };
     CU_SuiteInfo suites[] = { { .pName = "curves", .pTests = curves },

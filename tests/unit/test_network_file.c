@@ -1,5 +1,6 @@
 /* Model files: written and read again, and everything that is turned down. */
 #include "config.h"
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static void measured(struct nf_network *network, uint32_t hosts)
         .pieces = { { 0, 1.0 / 3, 0.1 }, { 8192, -20.5, 0.125 } },
         .delta = 1.25,
         .occupancy_us = 7,
+        .share_us = 31.5,
         .route = NF_MODEL_ROUTE_DIRECT,
         .encoding = NF_MODEL_ENCODING_XDR,
         .hosts_hash = UINT32_MAX,
@@ -56,6 +58,7 @@ static void test_round_trip(void)
         CU_ASSERT_EQUAL(back.nhosts, hosts[n]);
         CU_ASSERT(back.shared);
         CU_ASSERT_EQUAL(back.model.encoding, NF_MODEL_ENCODING_XDR);
+        CU_ASSERT_EQUAL(back.model.share_us, 31.5);
         for (uint32_t i = 0; i < hosts[n]; i++)
             for (uint32_t j = 0; j < hosts[n]; j++)
                 for (double m = 0; i != j && m < 1e6; m = 3 * m + 50)
@@ -95,6 +98,7 @@ static void test_by_hand(void)
                     NF_OK);
     CU_ASSERT_STRING_EQUAL(err.text, "");
     CU_ASSERT(nf_network_time_us(&network, 0, 1, 10) == 18);
+    CU_ASSERT_EQUAL(network.model.share_us, 0);
     nf_network_fini(&network);
 }
 
@@ -215,6 +219,39 @@ static void test_out_of_memory(void)
     CU_ASSERT_EQUAL(status, NF_OK);
 }
 
+static int json_allocations_left;
+
+static void *allocate_for_json(size_t bytes)
+{
+    return json_allocations_left-- > 0 ? malloc(bytes) : NULL;
+}
+
+/* Where it is JSON's memory that is short, the error says so too. */
+static void test_out_of_json_memory(void)
+{
+    enum nf_status status = NF_ERR_NOMEM;
+    int short_ones = 0;
+
+    for (int n = 0; status != NF_OK && n < 2000; n++) {
+        struct nf_network network;
+        struct nf_error err = { NF_OK, "of before" };
+
+        json_allocations_left = n;
+        json_set_alloc_funcs(allocate_for_json, free);
+        status = nf_network_parse(good, strlen(good), "m", &network, &err);
+        json_set_alloc_funcs(malloc, free);
+        if (status == NF_OK)
+            nf_network_fini(&network);
+        else
+            CU_ASSERT_PTR_NULL(strstr(err.text, "of before"));
+        short_ones += status == NF_ERR_NOMEM;
+        if (status == NF_ERR_NOMEM)
+            CU_ASSERT_PTR_NOT_NULL(strstr(err.text, ": out of memory"));
+    }
+    CU_ASSERT_EQUAL(status, NF_OK);
+    CU_ASSERT(short_ones > 0);
+}
+
 int main(void)
 {
     CU_TestInfo files[] = {
@@ -223,6 +260,7 @@ int main(void)
         { "bad files are refused with line and place", test_bad_files },
         { "no file", test_no_file },
         { "out of memory", test_out_of_memory },
+        { "out of memory for JSON", test_out_of_json_memory },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = { { .pName = "model files", .pTests = files },

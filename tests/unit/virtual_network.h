@@ -1,7 +1,7 @@
 #ifndef NF_TESTS_VIRTUAL_NETWORK_H
 #define NF_TESTS_VIRTUAL_NETWORK_H
 /** @file virtual_network.h  A network that keeps to the model exactly, on which
- *  the procedures of `nowfarm probe` are carried out message by message. */
+ *  the procedures of measuring are carried out message by message. */
 #include "common/base/rng.h"
 #include "common/model/estimate.h"
 
