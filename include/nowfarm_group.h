@@ -186,8 +186,9 @@ enum nf_status nf_group_open_threads(uint32_t count,
 
 /** Free it: whoever still waits for this member finds it dead.  The last group
  *  of PVM tasks of a process waits up to 1 s until the others have read that.
- *  Not in a child that was forked from the member: see nf_group(3).  Requests that are under way are lost and freed with it; those that
- *  are done must have been waited for, or freed, before.  NULL is fine. */
+ *  Not in a child that was forked from the member: see nf_group(3).  Requests that
+ *  are under way are lost and freed with it; those that are done must have been
+ *  waited for, or freed, before.  NULL is fine. */
 void nf_group_close(struct nf_group *group);
 
 uint32_t nf_group_rank(const struct nf_group *group);
@@ -279,7 +280,8 @@ size_t nf_group_type_bytes(const struct nf_group *group, int type);
  * All return
  *   NF_OK
  *   NF_ERR_INVAL    root, type or operator wrong, a buffer missing, or not for
- *                   the algorithm that was asked for: nothing was sent, the call does not count as made
+ *                   the algorithm that was asked for: nothing was sent, the
+ *                   call does not count as made
  *   NF_ERR_NOMEM    the group is given up
  *   NF_ERR_MISMATCH, NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED  see above
  *   NF_ERR_FAILED   pack() or unpack() of a type did: see nf_group_define_struct()

@@ -39,7 +39,7 @@ nf_exchange_price_of(const struct nf_coll_network *network)
         price.byte_ps[i] = whole(from->pieces[i].byte_us * 1e6, BYTE_PS_MOST);
     }
     price.occupancy_ns = whole(from->occupancy_us * 1e3, START_NS_MOST);
-    price.share_ns = whole(from->share_us * 1e3, START_NS_MOST);
+    price.share_ns = whole(network->share_us * 1e3, START_NS_MOST);
     return price;
 }
 

@@ -115,7 +115,8 @@ struct nf_group {
     struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
     bool sharing;   /**< the table is handed out: nothing is forced yet */
     bool plain;     /**< calls that begin now go by the built-in model,
-                         whatever is forced or measured */
+                         whatever is forced or measured; barriers by the fewest
+                         messages */
     struct nf_user_codes codes;
 
     uint32_t epoch;              /**< of the next call */

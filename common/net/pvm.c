@@ -115,7 +115,8 @@ enum { KEPT_BYTES = 4 << 20 };
  * what is free at the end of the heap back to the kernel from 128 KiB on, and
  * fetches it again for the next message: 5 % of the processor's time in a stream
  * of segments.  It keeps twice the largest block that it got from the kernel and
- * was freed, so one is: no setting of the program changes. */
+ * was freed, so one is: no setting is fixed by that, as by mallopt(), and a program
+ * that has fixed its own keeps it. */
 static void keep_memory(void)
 {
     static bool kept;

@@ -185,7 +185,7 @@ static void shared_processors_take_each_message(void)
 
     nf_exchange_choose(&price, 16, 64, &choice);
     CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_burst);
-    network.price.share_us = 12;
+    network.share_us = 12;
     price = nf_exchange_price_of(&network);
     CU_ASSERT_EQUAL(price.share_ns, 12000);
     CU_ASSERT(nf_exchange_price_is_sane(&price));
