@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "apps/nowfarm/coll_run.h"
 #include "apps/nowfarm/stats.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -153,15 +154,6 @@ static uint32_t find_partner(const struct coll_world *world, bool same,
 
 /* ---- processors ---- */
 
-static uint64_t number_of(const char *algorithm)
-{
-    uint64_t i = 0;
-
-    while (strcmp(nf_coll_table[i]->name, algorithm) != 0)
-        i++;
-    return i + 1;
-}
-
 /* In a barrier by dissemination all send at once, ceil(log2 P) times.  Members
  * with processors of their own take so many messages' times for it; if it takes
  * half as long again, they wait for processors and not for the network. */
@@ -174,7 +166,7 @@ static enum nf_status measure_share(struct coll_world *world,
     struct bench_request request = {
         .kind = BENCH_TIME,
         .op = NF_COLL_BARRIER,
-        .algorithm = number_of("barrier.dissemination"),
+        .algorithm = coll_number_of(&nf_coll_barrier_dissemination),
         .least = patience->least,
         .most = patience->most,
         .budget_us = patience->budget_us,

@@ -243,7 +243,7 @@ static enum nf_status set_up_choice(const struct coll_options *o,
 
 /* ---- measuring ---- */
 
-static uint64_t number_of(const struct nf_coll_algorithm *algorithm)
+uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm)
 {
     uint64_t i = 0;
 
@@ -263,7 +263,7 @@ enum nf_status coll_measure(const struct coll_options *o,
     const struct bench_request request = {
         .kind = BENCH_TIME,
         .op = query->op,
-        .algorithm = number_of(algorithm),
+        .algorithm = coll_number_of(algorithm),
         .segments = segments,
         .ordered = !query->commutative,
         .bytes = query->bytes,

@@ -22,6 +22,9 @@ enum nf_status coll_tune_all(const struct coll_options *options,
                              struct coll_world *world,
                              struct coll_results *results);
 
+/** As bench_request.algorithm; NULL: auto. */
+uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm);
+
 /** One timed series, as a row.  @param algorithm  NULL: auto
  *  @param row_p  us is to be freed or handed to coll_results_add() */
 enum nf_status coll_measure(const struct coll_options *options,
