@@ -1,6 +1,8 @@
 /* One operation, timed.  The call comes after a barrier; each member takes its
  * own time, and a sample is the longest of them.  Inputs are new and results
- * are checked in every repeat, outside of the time. */
+ * are checked in every repeat, outside of the time: another barrier ends it,
+ * because members that share processors would check theirs at the expense of
+ * those that are not through. */
 #include "config.h"
 #include "apps/collbench/group_library.h"
 #include <math.h>
@@ -118,10 +120,17 @@ static void take_down(struct series *s)
     nf_free(s->everyone);
 }
 
+static enum nf_status meet(struct bench_team *team, struct series *s)
+{
+    const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
+
+    return s->by_library ? bench_library_barrier(&s->library)
+                         : bench_aside(team, &barrier);
+}
+
 static enum nf_status timed_call(struct bench_team *team, struct series *s,
                                  double *us_p, double *nwrong)
 {
-    const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
     enum nf_status status;
     double start_us;
 
@@ -130,14 +139,15 @@ static enum nf_status timed_call(struct bench_team *team, struct series *s,
     bench_fill(&s->call, s->send, s->recv);
     if (s->by_library && s->call.op == NF_COLL_REDUCE)
         memcpy(s->recv, s->send, (size_t)s->call.bytes); /* in place */
-    status = s->by_library ? bench_library_barrier(&s->library)
-                           : bench_aside(team, &barrier);
+    status = meet(team, s);
     start_us = bench_now_us();
     if (status == NF_OK && s->by_library)
         status = bench_library_call(&s->library, &s->call, s->send, s->recv);
     else if (status == NF_OK)
         status = bench_do(team, team->work, &s->made);
     *us_p = bench_now_us() - start_us;
+    if (status == NF_OK)
+        status = meet(team, s);
     if (status != NF_OK && s->by_library)
         nf_fail(team->err, status, "PVM's group library failed");
     if (status == NF_OK && !bench_is_right(&s->call, s->recv))
