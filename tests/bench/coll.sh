@@ -5,21 +5,26 @@
 # samples are the slowest member's time of one call, and medians are compared.
 #
 #   coll.sh [-w WORLDS] [-o OPS] [-s SIZES] [-x SIDES] [-r ROUNDS] [-t MS]
-#           [-l SECONDS] [-d FILE] [-a REPEATS]
+#           [-l SECONDS] [-d FILE] [-a REPEATS] [-u]
 #
 #   -w  HOSTS:RATE ...: a lab of so many hosts, its links as for `nowfarm lab
 #       up`, or `none`; local:MEMBERS is this machine without a lab
 #       (default: "5:100mbit 8:100mbit 5:1gbit 5:none local:8")
 #   -o  operations, between commas       -s  bytes of a block, between commas
-#   -x  sides left out, between commas: openmpi, mpich, group, ours
+#   -x  sides left out, between commas: openmpi, mpich, group, chain, ours
 #   -r  each side runs so often in each world (default: $REPEATS, else 5)
 #   -t  each run repeats an operation for so long, but 2 to 200 times
-#   -l  limit for one run of one side
+#   -l  limit for one run of one side, and for tuning one operation
 #   -d  all samples go to FILE: world, side, operation, bytes, microseconds
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
 #       beside the others, slowest last, and whether it is within 10 % of the
 #       best or not above the middle half of the best one's times
+#   -u  untuned: choose by the model alone, not by a table that
+#       `nowfarm coll-bench --tune` writes for this world first
 #
+# Beside ours stands a chain of bare TCP from host to host, in segments of 2896,
+# 4096 and 16384 bytes, the fastest of them: what this machine's processors,
+# which are those of all hosts of the lab, leave to any pipeline.
 # Needs root or user namespaces, as the lab does.  A side that is not installed
 # is left out, in one line.  Debian: openmpi-bin libopenmpi-dev, mpich
 # libmpich-dev.
@@ -29,13 +34,13 @@ need_pvm
 worlds="5:100mbit 8:100mbit 5:1gbit 5:none local:8"
 ops=bcast,reduce,allreduce,scan,gather,scatter,alltoall,barrier
 sizes=8,65536,1048576
-left_out='' budget_ms=300 limit_s=150 samples='' all_repeats=
+left_out='' budget_ms=300 limit_s=150 samples='' all_repeats='' untuned=
 wrong() {
     echo "coll.sh: $*" >&2
     exit 2
 }
 usage() { sed -n '2,/^\. /s/^# \{0,1\}//p' "$0"; }
-while getopts w:o:s:x:r:t:l:d:a:h option; do
+while getopts w:o:s:x:r:t:l:d:a:uh option; do
     case $option in
     w) worlds=$OPTARG ;;
     o) ops=$OPTARG ;;
@@ -46,6 +51,7 @@ while getopts w:o:s:x:r:t:l:d:a:h option; do
     l) limit_s=$OPTARG ;;
     d) samples=$OPTARG ;;
     a) all_repeats=$OPTARG ;;
+    u) untuned=yes ;;
     h) usage; exit 0 ;;
     *) wrong "see coll.sh -h" ;;
     esac
@@ -111,6 +117,7 @@ has() {
     [[ $left_out != *,$1,* ]] || return 1
     case $1 in
     tcp) [ "$rate" != local ] ;;
+    chain) [ "$rate" != local ] && [[ ,$ops, = *,bcast,* ]] ;;
     openmpi | mpich) [ "$rate" != local ] && [ -x "$work/coll_mpi.$1" ] ;;
     group) [ -n "$pvmgs" ] ;;
     ours) [ -n "$have_ours" ] ;;
@@ -126,6 +133,29 @@ side_tcp() {
     status=$?
     [ $status = 0 ] || kill "$receiver" 2> /dev/null
     wait "$receiver" && [ $status = 0 ]
+}
+# chain_of SEGMENT: from host to host, the last one first
+chain_of() {
+    local tcp=$top_builddir/tests/bench/tcp_limit i pids=() status
+    timeout -k 5 "$limit_s" "$NF" lab exec "ws$((hosts - 1))" "$tcp" receive $port &
+    pids+=($!)
+    for ((i = hosts - 2; i > 0; i--)); do
+        timeout -k 5 "$limit_s" "$NF" lab exec "ws$i" "$tcp" relay $port \
+            "ws$((i + 1))" $port "$1" &
+        pids+=($!)
+    done
+    on_first "$tcp" send ws1 $port "${plan[@]}" > "$work/chain"
+    status=$?
+    [ $status = 0 ] || kill "${pids[@]}" 2> /dev/null
+    wait "${pids[@]}" && [ $status = 0 ] && sed "s/^tcp/chain$1/" "$work/chain"
+}
+segments="2896 4096 16384"
+side_chain() {
+    local segment
+    for segment in $segments; do
+        port=$((port + 1))
+        chain_of "$segment" || return 1
+    done
 }
 # Every rank has a host of its own, but the hosts share the cores of this
 # machine: nobody may be bound to "the first core", and polling must yield.
@@ -174,12 +204,28 @@ set_where() { # where our members are, as options
         where=(--hosts "$work/hosts" --slaves "$hosts")
     fi
 }
+# The table of each world is its own, so what it was tuned for is what is timed.
+tune() {
+    local op where status
+    set_where
+    table=()
+    [ -z "$untuned" ] || return
+    rm -f "$here/table"
+    for op in ${ops//,/ }; do
+        on_first "$NF" coll-bench "$op" --tune --sizes "${sizes//,/B,}B" \
+            "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
+        status=$?
+        [ $status = 0 ] || [ $status = 2 ] ||
+            echo "# $op was not tuned: $(head -n 1 "$work/err")"
+    done
+    [ ! -s "$here/table" ] || table=(--table "$here/table")
+}
 side_ours() {
     local op where status
     set_where
     for op in ${ops//,/ }; do
-        on_first "$NF" coll-bench "$op" --sizes "${sizes//,/B,}B" "${where[@]}" --json \
-            > "$work/ours"
+        on_first "$NF" coll-bench "$op" --sizes "${sizes//,/B,}B" "${where[@]}" \
+            "${table[@]}" --json > "$work/ours"
         status=$?
         [ $status = 2 ] && continue # not an operation of ours
         [ $status = 0 ] && ours_lines "$op" || return 1
@@ -268,7 +314,19 @@ iqr() {
         q = int((NR + 3) / 4)
         printf("%.0f%%", 100 * (v[NR + 1 - q] - v[q]) / m)}'
 }
-table() {
+chain_lines() {
+    local bytes segment us best
+    has chain || return
+    for bytes in ${sizes//,/ }; do
+        [ "$bytes" -ge 4096 ] || continue # nothing to cut up
+        best=$(for segment in $segments; do of chain "chain$segment" "$bytes"; done |
+            sort -g | head -n 1)
+        printf '# bcast of %s bytes down a chain of bare TCP: %s ms, %s x limit; ours %s x that\n' \
+            "$bytes" "$(ms "$best")" "$(ratio "$best" "$(limit_of bcast "$bytes")")" \
+            "$(ratio "$(of ours bcast "$bytes")" "$best")"
+    done
+}
+print_table() {
     local op bytes limit ours side us
     printf '%-9s %8s %8s' "" "" limit
     printf '  |%16s     ' "Open MPI" MPICH libgpvm3 ours
@@ -368,7 +426,7 @@ every_algorithm() {
     printf '\n# auto beside every algorithm, %s calls each\n' "$all_repeats"
     for op in ${ops//,/ }; do
         on_first "$NF" coll-bench "$op" --algorithm all --sizes \
-            "${sizes//,/B,}B" "${where[@]}" --repeat "$all_repeats" \
+            "${sizes//,/B,}B" "${where[@]}" "${table[@]}" --repeat "$all_repeats" \
             --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
         status=$?
         [ $status = 2 ] && continue # not an operation of ours
@@ -420,14 +478,16 @@ for world in $worlds; do
         "$(if [ "$rate" = local ]; then echo "$hosts members on this machine"
         else echo "$hosts hosts, rate of each link: $rate"; fi)"
     world_up
+    [ -z "$have_ours" ] || tune
     for _ in $(seq "$repeats"); do
-        for side in tcp openmpi mpich group ours; do
+        for side in tcp chain openmpi mpich group ours; do
             if has $side; then once $side; fi
         done
     done
     [ -z "$all_repeats" ] || [ -z "$have_ours" ] || every_algorithm
     world_down
-    table
+    print_table
+    chain_lines
     goal_lines | tee -a "$work/goals"
     [ ! -s "$here/failed" ] || echo "# runs that failed: $(sort "$here/failed" |
         uniq -c | xargs)"

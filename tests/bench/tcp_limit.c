@@ -2,7 +2,12 @@
  * two hosts of the lab, from the sender's first write until the receiver has
  * everything.  It is the limit that framing leaves to any broadcast.
  *
+ * With relays between them it is a broadcast down a chain, of bare TCP and
+ * nothing else: what the hosts' processors leave to any pipeline.  A relay
+ * passes on each SEGMENT bytes when it has them.
+ *
  *   tcp_limit receive PORT
+ *   tcp_limit relay PORT NEXT_HOST NEXT_PORT SEGMENT
  *   tcp_limit send HOST PORT SIZES LEAST MOST BUDGET_MS
  *
  * Both read one clock: the hosts of the lab share the machine's.  So this is a
@@ -10,7 +15,7 @@
  * meaningless between two machines.  One connection carries all transfers; the
  * receiver answers each with the time at which it had all, which also keeps one
  * transfer out of the way of the next.  Prints the lines of samples.h, OP is
- * "tcp". */
+ * "tcp".  Through relays the time is that of the last host to have all. */
 #include "config.h"
 #include <netdb.h>
 #include <netinet/in.h>
@@ -70,35 +75,74 @@ static void without_delay(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* What follows is told before: eight bytes with its length. */
-static int receive(const char *port)
+static int accept_from(const char *port)
 {
     const int on = 1;
     struct addrinfo *own = look_up(NULL, port);
     int listener = socket(AF_INET, SOCK_STREAM, 0), fd;
-    int64_t bytes;
-    double end_us;
 
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (own == NULL || bind(listener, own->ai_addr, own->ai_addrlen) != 0 ||
         listen(listener, 1) != 0)
-        return fail("listen");
+        return -1;
     freeaddrinfo(own);
     fd = accept(listener, NULL, NULL);
-    if (fd < 0)
+    close(listener);
+    if (fd >= 0)
+        without_delay(fd);
+    return fd;
+}
+
+/* Tell the next one, if any, what follows, and be ready when it is. */
+static int announce(int from, int to, int64_t bytes)
+{
+    char ready;
+
+    if (to >= 0 && (write_all(to, &bytes, sizeof bytes) != 0 ||
+                    read_all(to, &ready, 1) != 0))
+        return -1;
+    return write_all(from, "", 1);
+}
+
+static int pass_on(int from, int to, size_t bytes, size_t segment)
+{
+    if (to < 0)
+        return read_all(from, block, bytes);
+    for (size_t done = 0; done < bytes; done += segment) {
+        size_t part = bytes - done < segment ? bytes - done : segment;
+
+        if (read_all(from, block + done, part) != 0 ||
+            write_all(to, block + done, part) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What follows is told before: eight bytes with its length.
+ * @param to  the next one of the chain, or -1 */
+static int receive(int from, int to, size_t segment)
+{
+    int64_t bytes;
+    double end_us, next_us = 0;
+
+    if (from < 0)
         return fail("accept");
-    without_delay(fd);
-    while (read_all(fd, &bytes, sizeof bytes) == 0) {
+    while (read_all(from, &bytes, sizeof bytes) == 0) {
         if (bytes < 1 || bytes > SAMPLES_MAX_BYTES ||
-            write_all(fd, "", 1) != 0 ||
-            read_all(fd, block, (size_t)bytes) != 0)
+            announce(from, to, bytes) != 0 ||
+            pass_on(from, to, (size_t)bytes, segment) != 0)
             return fail("receive");
         end_us = samples_now_us();
-        if (write_all(fd, &end_us, sizeof end_us) != 0)
+        if (to >= 0 && read_all(to, &next_us, sizeof next_us) != 0)
+            return fail("next");
+        if (next_us > end_us)
+            end_us = next_us;
+        if (write_all(from, &end_us, sizeof end_us) != 0)
             return fail("answer");
     }
-    close(fd);
-    close(listener);
+    close(from);
+    if (to >= 0)
+        close(to);
     return 0;
 }
 
@@ -134,7 +178,24 @@ static int connect_to(const char *host, const char *port)
     }
     if (there != NULL)
         freeaddrinfo(there);
+    if (fd >= 0)
+        without_delay(fd);
     return fd;
+}
+
+static int relay(const char *port, const char *host, const char *next_port,
+                 const char *segment_text)
+{
+    char *end;
+    long segment = samples_number(segment_text, 1, SAMPLES_MAX_BYTES, &end);
+    int to;
+
+    if (segment < 0 || *end != '\0')
+        return 2;
+    to = connect_to(host, next_port);
+    if (to < 0)
+        return fail("connect");
+    return receive(accept_from(port), to, (size_t)segment);
 }
 
 static int send_to(const char *host, const char *port,
@@ -145,7 +206,6 @@ static int send_to(const char *host, const char *port,
 
     if (fd < 0)
         return fail("connect");
-    without_delay(fd);
     for (int s = 0; s < plan->nsizes; s++) {
         double trial_us = transfer_us(fd, plan->bytes[s]);
         int n = samples_wanted(plan, trial_us);
@@ -174,12 +234,15 @@ int main(int argc, char **argv)
     if (argc == 8)
         memcpy(words, argv + 3, sizeof words);
     if (argc == 3 && strcmp(argv[1], "receive") == 0)
-        status = receive(argv[2]);
+        status = receive(accept_from(argv[2]), -1, 0);
+    else if (argc == 6 && strcmp(argv[1], "relay") == 0)
+        status = relay(argv[2], argv[3], argv[4], argv[5]);
     else if (argc == 8 && strcmp(argv[1], "send") == 0 &&
              samples_plan_parse(&plan, words) == 0)
         status = send_to(argv[2], argv[3], &plan);
     else
         fprintf(stderr, "usage: tcp_limit receive PORT |"
+                        " relay PORT NEXT_HOST NEXT_PORT SEGMENT |"
                         " send HOST PORT SIZES LEAST MOST BUDGET_MS\n");
     free(block);
     return status;
