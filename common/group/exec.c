@@ -303,7 +303,8 @@ static bool reserve(struct nf_exec *exec)
     size_t nresting = exec->call.layout.pairs ? n : 0;
     size_t bytes = exec->plan->items * sizeof(*exec->items) +
                    (nsizes + 2 * nresting) * sizeof(uint64_t) +
-                   3 * n * sizeof(void *) + 3 * n * sizeof(uint32_t) + 2 * n;
+                   3 * n * sizeof(void *) + 3 * n * sizeof(uint32_t) + 2 * n +
+                   exec->plan->args.ranks;
     uint8_t *block = nf_calloc(1, bytes);
 
     if (block == NULL)
@@ -321,6 +322,7 @@ static bool reserve(struct nf_exec *exec)
     exec->sends = exec->queue + n;
     exec->states = (uint8_t *)(exec->sends + n);
     exec->listed = exec->states + n;
+    exec->told = exec->listed + n;
     return true;
 }
 
@@ -342,6 +344,7 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
     };
     if (!reserve(exec))
         return NF_ERR_NOMEM;
+    exec->head.digest = nf_head_digest(head);
     nf_exec_set_up_sizes(exec);
     set_up_items(exec);
     if (plan->rank == plan->args.root)

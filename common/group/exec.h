@@ -100,6 +100,7 @@ struct nf_exec {
     uint32_t *sends; /**< [nsteps] sends to be done */
     uint32_t sends_head, sends_tail;
     uint8_t *listed; /**< [nsteps] received: the sizes have come */
+    uint8_t *told; /**< [P] a message of this call went there */
     uint32_t window; /**< steps under way at once; 0: any number */
     uint32_t nbegun, nunder_way; /**< with a window: steps taken up; of these
                                       not done, or not gone */

@@ -11,14 +11,14 @@ static enum nf_status send_head(struct nf_exec *exec,
 {
     uint8_t encoded[NF_HEAD_BYTES];
     struct nf_head head = exec->head;
-    struct nf_mesh_message message = { .head = encoded,
-                                       .head_bytes = sizeof(encoded),
-                                       .payload = payload };
+    struct nf_mesh_message message = { .head = encoded, .payload = payload };
 
     head.step = step->round;
     head.segment = segment;
     head.bytes = bytes;
-    nf_head_encode(&head, encoded);
+    head.brief = exec->told[step->peer];
+    exec->told[step->peer] = true;
+    message.head_bytes = nf_head_encode(&head, encoded);
     return nf_mesh_send(exec->mesh, step->peer, &message);
 }
 

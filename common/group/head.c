@@ -1,14 +1,55 @@
-/* Heads of messages: data 40 bytes, control 32 and 4 for each rank
- * named or a bit for each member. */
+/* Heads of messages: data 40 bytes, or 20 of all but a call's first to a member;
+ * control 32 and 4 for each rank named or a bit for each member. */
 #include "config.h"
 #include "common/group/head.h"
 #include <string.h>
 #include "common/base/endian.h"
 
-enum { CONTROL_MAGIC = NF_GROUP_MAGIC ^ 0x20000000, CONTROL_BYTES = 32 };
+enum {
+    CONTROL_MAGIC = NF_GROUP_MAGIC ^ 0x20000000,
+    BRIEF_MAGIC = NF_GROUP_MAGIC ^ 0x40000000,
+    CONTROL_BYTES = 32
+};
 
-void nf_head_encode(const struct nf_head *head, uint8_t to[NF_HEAD_BYTES])
+/* FNV-1a, a word at a time. */
+uint32_t nf_head_digest(const struct nf_head *head)
 {
+    const uint32_t words[] = { (uint32_t)head->op << 24 |
+                                   (uint32_t)head->algorithm << 16 |
+                                   head->flags,
+                               head->table, head->root, head->code };
+    uint32_t digest = 2166136261u;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        digest = (digest ^ words[i]) * 16777619u;
+    return digest;
+}
+
+static size_t encode_brief(const struct nf_head *head, uint8_t *to)
+{
+    nf_store_be32(to, BRIEF_MAGIC);
+    nf_store_be32(to + 4, head->epoch);
+    nf_store_be32(to + 8, head->step);
+    nf_store_be32(to + 12, head->segment);
+    nf_store_be32(to + 16, head->digest);
+    return NF_HEAD_BRIEF_BYTES;
+}
+
+static void decode_brief(const uint8_t *from, struct nf_head *head)
+{
+    *head = (struct nf_head){
+        .brief = true,
+        .epoch = nf_load_be32(from + 4),
+        .step = nf_load_be32(from + 8),
+        .segment = nf_load_be32(from + 12),
+        .digest = nf_load_be32(from + 16),
+    };
+}
+
+size_t nf_head_encode(const struct nf_head *head, uint8_t to[NF_HEAD_BYTES])
+{
+    if (head->brief)
+        return encode_brief(head, to);
     nf_store_be32(to, NF_GROUP_MAGIC);
     to[4] = head->op;
     to[5] = head->algorithm;
@@ -20,10 +61,12 @@ void nf_head_encode(const struct nf_head *head, uint8_t to[NF_HEAD_BYTES])
     nf_store_be32(to + 24, head->segment);
     nf_store_be32(to + 28, head->code);
     nf_store_be64(to + 32, head->bytes);
+    return NF_HEAD_BYTES;
 }
 
 static void decode_head(const uint8_t *from, struct nf_head *head)
 {
+    head->brief = false;
     head->op = from[4];
     head->algorithm = from[5];
     head->flags = nf_load_be16(from + 6);
@@ -105,9 +148,13 @@ enum nf_status nf_head_decode(const uint8_t *from, size_t bytes,
         *is_control_p = true;
         return decode_control(from, bytes, control_p);
     }
+    *is_control_p = false;
+    if (bytes == NF_HEAD_BRIEF_BYTES && nf_load_be32(from) == BRIEF_MAGIC) {
+        decode_brief(from, head_p);
+        return NF_OK;
+    }
     if (bytes != NF_HEAD_BYTES || nf_load_be32(from) != NF_GROUP_MAGIC)
         return NF_ERR_PROTOCOL;
-    *is_control_p = false;
     decode_head(from, head_p);
     return NF_OK;
 }

@@ -8,8 +8,9 @@
 #include "nowfarm.h"
 
 enum {
-    NF_GROUP_MAGIC = 0x6e664703, /**< "nfG", version 3 */
+    NF_GROUP_MAGIC = 0x6e664704, /**< "nfG", version 4 */
     NF_HEAD_BYTES = 40,
+    NF_HEAD_BRIEF_BYTES = 20,
     NF_CONTROL_BYTES_MAX = 32 + 4096 / 8,
     NF_CONTROL_RANKS_MAX = 32,  /**< that a REVOKE names */
     NF_CONTROL_BITS_MAX = 4096, /**< members that a VIEW tells of */
@@ -37,8 +38,15 @@ struct nf_head {
     uint32_t root, step, segment;
     uint32_t code;  /**< type, NF_HEAD_SIZE_MASK, and operator << 16 */
     uint64_t bytes; /**< of this payload */
+    bool brief;     /**< it is not the first of this call from that member, so
+                         of all but epoch, step and segment it has */
+    uint32_t digest; /**< this only; see nf_head_digest() */
 };
-void nf_head_encode(const struct nf_head *head, uint8_t to[NF_HEAD_BYTES]);
+/** Of what must be equal in all members, epoch aside. */
+uint32_t nf_head_digest(const struct nf_head *head);
+/** Brief, if @p head says so; its digest is looked at only then.
+ *  @return bytes used */
+size_t nf_head_encode(const struct nf_head *head, uint8_t to[NF_HEAD_BYTES]);
 
 enum nf_control_kind {
     NF_CONTROL_ASK,    /**< whom do you wait for? */

@@ -63,6 +63,7 @@ struct run {
     struct nf_exec execs[RANKS_MAX];
     struct matrix *send[RANKS_MAX], *recv[RANKS_MAX];
     bool done[RANKS_MAX];
+    bool heard[RANKS_MAX][RANKS_MAX]; /* [r][f]: a message of f, by r */
     uint64_t total; /* elements of recv and send */
 };
 
@@ -181,8 +182,9 @@ static bool take_all(struct run *run, uint32_t r)
 
         if (nf_head_decode(event.message.head, event.message.head_bytes,
                            &is_control, &head, &control) != NF_OK ||
-            is_control)
+            is_control || head.brief != run->heard[r][event.member])
             return false;
+        run->heard[r][event.member] = true; /* what call it is */
         if (nf_exec_take(&run->execs[r], event.member, &head,
                          event.message.payload, &err) != NF_OK) {
             printf("%s\n", err.text);
@@ -490,6 +492,29 @@ static void large_vectors_are_right(void)
     }
 }
 
+/* Were the first message of a call lost, or a later one of another. */
+static void a_brief_head_of_another_call_is_refused(void)
+{
+    const struct nf_coll_args args = { .ranks = 2, .segments = 3 };
+    struct run *run = new_run(nf_coll_find("bcast.pipeline.fd"), args, 3, 9);
+    struct nf_head head = { .op = NF_COLL_BCAST, .brief = true, .segment = 1 };
+    struct nf_error err = { .status = NF_OK };
+
+    CU_ASSERT_FATAL(start(run));
+    head.digest = nf_head_digest(&head) + 1;
+    CU_ASSERT_EQUAL(nf_exec_take(&run->execs[1], 0, &head, NULL, &err),
+                    NF_ERR_MISMATCH);
+    CU_ASSERT_STRING_EQUAL(
+        err.text, "member 0 made a different call: not the same arguments");
+    end_run(run);
+    head.digest--;
+    head.root = 1;
+    CU_ASSERT_NOT_EQUAL(head.digest, nf_head_digest(&head));
+    head.root = 0;
+    head.flags = 1;
+    CU_ASSERT_NOT_EQUAL(head.digest, nf_head_digest(&head));
+}
+
 /* What @p rank sends before it has to wait, at first or when all that the
  * others send before they wait has come. */
 static uint64_t sends_ahead(const char *name, uint32_t ranks, uint32_t rank,
@@ -539,6 +564,8 @@ int main(void)
         { "large vectors are right", large_vectors_are_right },
         { "blocks that go straight home go round by round",
           straight_blocks_go_round_by_round },
+        { "a brief head of another call is refused",
+          a_brief_head_of_another_call_is_refused },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

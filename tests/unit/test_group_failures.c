@@ -453,7 +453,8 @@ static void lie(struct scene *scene, struct nf_rng *rng, uint32_t liar,
                                   : draw_head(rng, group);
 
         head.bytes = nf_rng_below(rng, 5) == 0 ? nf_rng_next(rng) : bytes;
-        nf_head_encode(&head, encoded);
+        head.brief = nf_rng_below(&more, 3) == 0;
+        message.head_bytes = nf_head_encode(&head, encoded);
     } else {
         struct nf_control control = {
             .kind = (enum nf_control_kind)nf_rng_below(rng, NF_CONTROL_KINDS),
