@@ -1,5 +1,6 @@
 #include "config.h"
 #include "apps/nowfarm/sim_torus_report.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,13 +27,15 @@ static size_t items_of(const struct sim_torus_report *r)
 
 static struct item item_at(const struct sim_torus_report *r, size_t i)
 {
-    size_t place = i / r->nalgorithms;
+    size_t sizes = r->sizes.count, algorithms = r->nalgorithms, place;
 
+    assert(sizes > 0 && algorithms > 0);
+    place = i / algorithms;
     return (struct item){
         &r->point[i],
-        &r->shape[place / r->sizes.count],
-        &r->algorithm[i % r->nalgorithms],
-        r->sizes.value[place % r->sizes.count],
+        &r->shape[place / sizes],
+        &r->algorithm[i % algorithms],
+        r->sizes.value[place % sizes],
     };
 }
 
