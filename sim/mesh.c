@@ -158,3 +158,63 @@ void nf_mesh_route(const struct nf_mesh *mesh, uint32_t from, uint32_t to,
     for (uint32_t hop = 0; hop < hops; hop++)
         channel_p[hop] = nf_mesh_channel(mesh, from, to, hop);
 }
+
+/* ---- ways that are said ---- */
+
+static struct leg leg_said(const struct nf_mesh_way *way)
+{
+    return way->steps > 0 ? (struct leg){ (uint32_t)way->steps, true }
+                          : (struct leg){ (uint32_t)-way->steps, false };
+}
+
+bool nf_mesh_has_way(const struct nf_mesh *mesh, const struct nf_mesh_way *way)
+{
+    uint32_t at[NF_MESH_DIMS_MAX], side;
+    int64_t end;
+
+    if (way->from >= mesh->nodes || way->to >= mesh->nodes)
+        return false;
+    if (way->steps == 0)
+        return true;
+    if (way->side >= mesh->dims)
+        return false;
+    side = mesh->side[way->side];
+    if (way->steps <= -(int64_t)side || way->steps >= (int64_t)side)
+        return false;
+    nf_mesh_address(mesh, way->from, at);
+    end = (int64_t)at[way->side] + way->steps;
+    if (!mesh->torus && (end < 0 || end >= side))
+        return false;
+    at[way->side] = (uint32_t)((end + side) % side);
+    return nf_mesh_node(mesh, at) == way->to;
+}
+
+uint32_t nf_mesh_way_hops(const struct nf_mesh *mesh,
+                          const struct nf_mesh_way *way)
+{
+    return way->steps != 0 ? leg_said(way).steps + 2
+                           : nf_mesh_hops(mesh, way->from, way->to);
+}
+
+uint32_t nf_mesh_way_channel(const struct nf_mesh *mesh,
+                             const struct nf_mesh_way *way, uint32_t hop)
+{
+    struct leg leg = leg_said(way);
+    uint32_t at[NF_MESH_DIMS_MAX];
+
+    if (way->steps == 0 || hop == 0)
+        return nf_mesh_channel(mesh, way->from, way->to, hop);
+    if (hop > leg.steps)
+        return way->to * channels_of_a_node(mesh) + EJECTION;
+    nf_mesh_address(mesh, way->from, at);
+    return link_of(mesh, way->side, leg, hop - 1, at);
+}
+
+uint32_t nf_mesh_other_lane(const struct nf_mesh *mesh, uint32_t channel)
+{
+    uint32_t first = channel - channel % channels_of_a_node(mesh) + FIRST_LINK;
+
+    if (!mesh->torus || nf_mesh_is_port(mesh, channel))
+        return channel;
+    return first + ((channel - first) ^ 1);
+}

@@ -53,4 +53,24 @@ uint32_t nf_mesh_channel(const struct nf_mesh *mesh, uint32_t from, uint32_t to,
 /** All of them.  @param channel_p  [nf_mesh_hops()] */
 void nf_mesh_route(const struct nf_mesh *mesh, uint32_t from, uint32_t to,
                    uint32_t *channel_p);
+
+/** A way that a message may be told to take: along one side of a torus only,
+ *  the shorter way round or not. */
+struct nf_mesh_way {
+    uint32_t from, to;
+    uint32_t side;
+    int32_t steps; /**< up, or down if < 0; 0: as the mesh pleases */
+};
+
+/** Is there such a way: does it end where it says, and go round less than
+ *  once? */
+bool nf_mesh_has_way(const struct nf_mesh *mesh, const struct nf_mesh_way *way);
+/** As nf_mesh_hops() and nf_mesh_channel().  @param way  there is such a one */
+uint32_t nf_mesh_way_hops(const struct nf_mesh *mesh,
+                          const struct nf_mesh_way *way);
+uint32_t nf_mesh_way_channel(const struct nf_mesh *mesh,
+                             const struct nf_mesh_way *way, uint32_t hop);
+/** The other lane of a link of a torus; of a port, or on a mesh, the channel
+ *  itself. */
+uint32_t nf_mesh_other_lane(const struct nf_mesh *mesh, uint32_t channel);
 #endif

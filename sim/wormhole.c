@@ -100,9 +100,8 @@ static struct nf_wormhole_event pop(struct nf_wormhole *w)
 static struct nf_wormhole_channel *channel_of(struct nf_wormhole *w,
                                               uint32_t worm, uint32_t hop)
 {
-    const struct nf_worm *it = &w->worms[worm];
-
-    return &w->channels[nf_mesh_channel(&w->mesh, it->from, it->to, hop)];
+    return &w->channels[nf_mesh_way_channel(&w->mesh, &w->worms[worm].way,
+                                            hop)];
 }
 
 /* Behind all who asked earlier: requests come in the order of time and of
@@ -130,6 +129,17 @@ static uint32_t leave(struct nf_wormhole *w,
     else
         channel->first = w->worms[worm].next;
     return worm;
+}
+
+/* A worm takes a channel. */
+static void take(struct nf_wormhole *w, struct nf_wormhole_channel *channel,
+                 uint32_t worm)
+{
+    uint32_t number = (uint32_t)(channel - w->channels);
+    uint32_t other = nf_mesh_other_lane(&w->mesh, number);
+
+    channel->holder = worm;
+    w->shared += other != number && w->channels[other].free == 0;
 }
 
 /* The last channel is granted: from here on nothing can stop the worm. */
@@ -171,7 +181,7 @@ static enum nf_status grant(struct nf_wormhole *w, uint32_t id)
         if (w->granted != NULL)
             w->granted(w->context, id, x, w->now);
         w->waited += w->now - worm->asked;
-        channel_of(w, id, x)->holder = id;
+        take(w, channel_of(w, id, x), id);
         if (x >= worm->flits)
             next = leave(w, channel_of(w, id, x - worm->flits));
         if (worm->granted == worm->hops)
@@ -204,12 +214,21 @@ enum nf_status nf_wormhole_offer(struct nf_wormhole *wormhole, uint32_t worm,
                                  uint32_t from, uint32_t to, uint32_t flits,
                                  int64_t at)
 {
+    const struct nf_mesh_way way = { .from = from, .to = to };
+
+    return nf_wormhole_offer_way(wormhole, worm, &way, flits, at);
+}
+
+enum nf_status nf_wormhole_offer_way(struct nf_wormhole *wormhole,
+                                     uint32_t worm,
+                                     const struct nf_mesh_way *way,
+                                     uint32_t flits, int64_t at)
+{
     struct nf_wormhole *w = wormhole;
 
-    w->worms[worm] = (struct nf_worm){ .from = from,
-                                       .to = to,
+    w->worms[worm] = (struct nf_worm){ .way = *way,
                                        .flits = flits > 0 ? flits : 1,
-                                       .hops = nf_mesh_hops(&w->mesh, from, to),
+                                       .hops = nf_mesh_way_hops(&w->mesh, way),
                                        .asked = at };
     w->offered++;
     return push(w, (struct nf_wormhole_event){ at, REQUEST, worm, 0 });
@@ -237,9 +256,10 @@ static enum nf_status tell_cycle(struct nf_wormhole *w, struct nf_error *err)
         worm = holder(w, worm); /* is on the cycle after that */
     for (uint32_t at = worm; length == 0 || at != worm; at = holder(w, at)) {
         if (bytes + 40 < sizeof(text))
-            bytes += (size_t)snprintf(text + bytes, sizeof(text) - bytes,
-                                      "%s%u (%u to %u)", length > 0 ? ", " : "",
-                                      at, w->worms[at].from, w->worms[at].to);
+            bytes +=
+                (size_t)snprintf(text + bytes, sizeof(text) - bytes,
+                                 "%s%u (%u to %u)", length > 0 ? ", " : "", at,
+                                 w->worms[at].way.from, w->worms[at].way.to);
         else if (strcmp(text + bytes - 3, "...") != 0)
             bytes +=
                 (size_t)snprintf(text + bytes, sizeof(text) - bytes, ", ...");

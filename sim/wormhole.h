@@ -19,7 +19,8 @@
 #define NF_WORM_NONE UINT32_MAX
 
 struct nf_worm {
-    uint32_t from, to, flits;
+    struct nf_mesh_way way;
+    uint32_t flits;
     uint32_t hops;     /**< channels of its way; 0: not offered */
     uint32_t granted;  /**< how many of them so far */
     int64_t asked;     /**< for the channel that it waits for */
@@ -27,8 +28,8 @@ struct nf_worm {
     uint32_t next;     /**< in a queue */
 };
 
-/** Use the functions; to be read are worms, waits, waited and events.  Routes
- *  are not kept, so that room is taken for worms and channels only. */
+/** Use the functions; to be read are worms, waits, waited, shared and events.
+ *  Routes are not kept, so that room is taken for worms and channels only. */
 struct nf_wormhole {
     struct nf_mesh mesh;
     int64_t hop_time; /**< of a flit, >= 1 */
@@ -38,9 +39,11 @@ struct nf_wormhole {
      *  worm.  Set it after nf_wormhole_init(). */
     void (*granted)(void *context, uint32_t worm, uint32_t hop, int64_t at);
     void *context;
-    uint64_t waits; /**< headers that found a channel busy, if only for that
-                         instant */
-    int64_t waited; /**< how long in all */
+    uint64_t waits;  /**< headers that found a channel busy, if only for that
+                          instant */
+    int64_t waited;  /**< how long in all */
+    uint64_t shared; /**< lanes granted while the other lane of that link was
+                          held: on one wire they would slow each other down */
     uint64_t events;
     int64_t now;
     struct nf_wormhole_channel *channels;
@@ -65,6 +68,13 @@ void nf_wormhole_fini(struct nf_wormhole *wormhole);
 enum nf_status nf_wormhole_offer(struct nf_wormhole *wormhole, uint32_t worm,
                                  uint32_t from, uint32_t to, uint32_t flits,
                                  int64_t at);
+
+/** The same on a way that is said.
+ *  @param way  there is such a one, see nf_mesh_has_way() */
+enum nf_status nf_wormhole_offer_way(struct nf_wormhole *wormhole,
+                                     uint32_t worm,
+                                     const struct nf_mesh_way *way,
+                                     uint32_t flits, int64_t at);
 
 /** Go on until it is settled when some worm is delivered, which is later than
  *  the time then reached: what its delivery causes may still be offered.

@@ -60,6 +60,7 @@ $(help_of nowfarm submit; help_of nowfarm run)" ;;
 $(help_of nowfarm compare; without --policy "$(help_of nowfarm run)")" ;;
     sim) want="farm
 mesh
+torus
 hnow
 $(help_of nowfarm sim farm)" ;;
     *)  want=$(help_of nowfarm "$command")
@@ -85,6 +86,8 @@ compare "nowfarm plan" "$(nowfarm plans |
     "$(grep -v -- '^--' <<< "$(offered nowfarm plan)")"
 compare "nowfarm sim mesh" "$(help_of nowfarm sim mesh)" \
     "$(offered nowfarm sim mesh)"
+compare "nowfarm sim torus" "$(help_of nowfarm sim torus)" \
+    "$(offered nowfarm sim torus)"
 compare "nowfarm tree" "$(nowfarm trees | sed -n 's/^\([a-z-]*\): .*/\1/p')" \
     "$(grep -v -- '^--' <<< "$(offered nowfarm tree)")"
 compare "nowfarm coll-bench" "all

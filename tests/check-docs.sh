@@ -33,7 +33,7 @@ commands=$(sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' "$work/help")
 for command in $commands; do
     "$nowfarm" "$command" --help > "$work/help-$command" || exit 99
 done
-for what in farm mesh hnow; do
+for what in farm mesh torus hnow; do
     "$nowfarm" sim $what --help >> "$work/help-sim" || exit 99
 done
 apps=$(sed -n 's/.*APP is one of: //p' "$work/help-run" | tr -d ,)

@@ -13,6 +13,7 @@ static const struct {
 } simulations[] = {
     { "farm", nf_sim_farm, "a job on simulated workstations" },
     { "mesh", nf_sim_mesh, "multicast on a mesh with wormhole routing" },
+    { "torus", nf_sim_torus, "all-to-all exchanges on a torus" },
     { "hnow", nf_sim_hnow, "multicast on workstations that differ" },
 };
 

@@ -8,6 +8,8 @@
 int nf_sim_farm(int argc, const char **argv);
 /** Multicast on a mesh with wormhole routing. */
 int nf_sim_mesh(int argc, const char **argv);
+/** All-to-all exchanges on a torus with wormhole routing. */
+int nf_sim_torus(int argc, const char **argv);
 /** Multicast on random networks of workstations that differ. */
 int nf_sim_hnow(int argc, const char **argv);
 #endif

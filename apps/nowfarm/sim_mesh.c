@@ -10,27 +10,20 @@
 #include "apps/nowfarm/sim_mesh_report.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
-#include "common/base/units.h"
-
-enum { NTICKS = 5 };
 
 /* Texts of options; NULL: not given. */
 struct options {
     char *shape, *nodes, *size, *algorithm, *run, *runs, *seed, *figure,
-        *routing, *ports, *interval, *ticks[NTICKS], *csv, *plot;
+        *routing, *ports, *interval, *ticks[SIM_TICKS], *csv, *plot;
     int torus, json;
 };
 
-static const char *const tick_options[NTICKS] = { "--send-fixed", "--send-byte",
-                                                  "--hop", "--recv-fixed",
-                                                  "--recv-byte" };
-
 /* ---- figures ---- */
 
-static const struct sim_mesh_list paper_nodes = {
+static const struct sim_list paper_nodes = {
     10, { 8, 16, 32, 64, 96, 128, 160, 192, 224, 256 }
 };
-static const struct sim_mesh_list paper_bytes = {
+static const struct sim_list paper_bytes = {
     8, { 0, 1024, 2048, 4096, 8192, 16384, 32768, 65536 }
 };
 
@@ -49,66 +42,11 @@ static struct sim_mesh_figure paper_figure(unsigned number)
 
 /* ---- arguments ---- */
 
-/* The words of "a,b,c" one after the other, cutting it up.  NULL: no more. */
-static char *next_word(char **text)
-{
-    char *word = *text, *comma;
-
-    if (word == NULL)
-        return NULL;
-    comma = strchr(word, ',');
-    if (comma != NULL)
-        *comma = '\0';
-    *text = comma != NULL ? comma + 1 : NULL;
-    return word;
-}
-
-static int too_many(const char *option)
-{
-    return nf_usage_error("%s: want at most %d, with commas between them",
-                          option, SIM_MESH_LIST_MAX);
-}
-
-static int read_node_list(char *text, uint32_t most, struct sim_mesh_list *list)
-{
-    char *word;
-    int rc = NF_EXIT_OK;
-
-    for (list->count = 0;
-         rc == NF_EXIT_OK && (word = next_word(&text)) != NULL;) {
-        uint64_t value = 0;
-
-        if (list->count == SIM_MESH_LIST_MAX)
-            return too_many("--nodes");
-        rc = nf_read_count("--nodes", word, 1, most, &value);
-        list->value[list->count++] = (uint32_t)value;
-    }
-    return rc;
-}
-
-static int read_size_list(char *text, struct sim_mesh_list *list)
-{
-    char *word;
-
-    for (list->count = 0; (word = next_word(&text)) != NULL;) {
-        uint64_t value = 0;
-
-        if (list->count == SIM_MESH_LIST_MAX)
-            return too_many("--size");
-        if (nf_parse_bytes(word, &value) != NF_OK || value > NF_MESH_BYTES_MAX)
-            return nf_usage_error("--size %s: want a size with its unit up to "
-                                  "%uB, as 4KiB",
-                                  word, NF_MESH_BYTES_MAX);
-        list->value[list->count++] = (uint32_t)value;
-    }
-    return NF_EXIT_OK;
-}
-
 static int read_algorithms(char *text, struct sim_mesh_report *r)
 {
     char *word;
 
-    for (r->nalgorithms = 0; (word = next_word(&text)) != NULL;) {
+    for (r->nalgorithms = 0; (word = sim_next_word(&text)) != NULL;) {
         /* what the paper calls it */
         const struct nf_uniform_algorithm *algorithm =
             nf_uniform_find(strcmp(word, "opt-tree") == 0 ? "opt" : word);
@@ -147,22 +85,9 @@ static int read_mesh(const struct options *o, struct sim_mesh_report *r)
 
 static int read_costs(const struct options *o, struct nf_mesh_cast *cast)
 {
-    int64_t *ticks[NTICKS] = { &cast->costs.send_fixed, &cast->costs.send_byte,
-                               &cast->costs.hop, &cast->costs.recv_fixed,
-                               &cast->costs.recv_byte };
     uint64_t value = 1;
-    int rc = NF_EXIT_OK;
+    int rc = sim_read_costs(o->ticks, &cast->costs);
 
-    cast->costs = NF_MESH_COSTS_PAPER;
-    for (int i = 0; i < NTICKS && rc == NF_EXIT_OK; i++) {
-        if (o->ticks[i] == NULL)
-            continue;
-        rc = nf_read_count(tick_options[i], o->ticks[i],
-                           ticks[i] == &cast->costs.hop, NF_MESH_TICKS_MAX,
-                           &value);
-        *ticks[i] = (int64_t)value;
-    }
-    value = 1;
     if (rc == NF_EXIT_OK && o->ports != NULL)
         rc =
             nf_read_count("--ports", o->ports, 1, NF_UNIFORM_PORTS_MAX, &value);
@@ -218,8 +143,10 @@ static int read_figures(const struct options *o, struct sim_mesh_report *r)
         r->nfigures = 1;
         if (o->nodes == NULL || o->size == NULL)
             return nf_usage_error("--nodes and --size go together");
-        rc = read_node_list(o->nodes, r->cast.mesh.nodes, &own->nodes);
-        return rc == NF_EXIT_OK ? read_size_list(o->size, &own->bytes) : rc;
+        rc = sim_read_counts("--nodes", o->nodes, 1, r->cast.mesh.nodes,
+                             &own->nodes);
+        return rc == NF_EXIT_OK ? sim_read_sizes("--size", o->size, &own->bytes)
+                                : rc;
     }
     if (rc == NF_EXIT_OK && r->cast.mesh.nodes < 256)
         return nf_usage_error("--shape %s: the figures take 256 nodes; give "
@@ -334,7 +261,7 @@ static void free_options(struct options *o)
     free(o->routing);
     free(o->ports);
     free(o->interval);
-    for (int i = 0; i < NTICKS; i++)
+    for (int i = 0; i < SIM_TICKS; i++)
         free(o->ticks[i]);
     free(o->csv);
     free(o->plot);

@@ -87,7 +87,7 @@ static enum nf_status fill_table(const struct sim_mesh_report *r,
             snprintf(label, sizeof(label), "%u", by_size ? p.bytes : p.nodes);
         if (a == 0 && table_add_row(table, label) != NF_OK)
             return NF_ERR_NOMEM;
-        table_set(table, 1 + 2 * a, "%.2f", p.study->mean * SIM_MESH_TICK_US);
+        table_set(table, 1 + 2 * a, "%.2f", p.study->mean * SIM_TICK_US);
         table_set(table, 2 + 2 * a, "%.1f", p.study->waits);
     }
     return NF_OK;
@@ -126,19 +126,18 @@ static json_t *point_json(const struct sim_mesh_report *r, unsigned figure,
     json_t *object = json_pack(
         "{s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "nodes",
         (json_int_t)p->nodes, "bytes", (json_int_t)p->bytes, "algorithm",
-        p->algorithm, "mean_us", s->mean * SIM_MESH_TICK_US, "sd_us",
-        s->deviation * SIM_MESH_TICK_US, "min_us",
-        (double)s->least * SIM_MESH_TICK_US, "max_us",
-        (double)s->most * SIM_MESH_TICK_US, "ideal_us",
-        (double)s->ideal * SIM_MESH_TICK_US, "blocked_headers", s->waits,
-        "header_wait_us", s->waited * SIM_MESH_TICK_US);
+        p->algorithm, "mean_us", s->mean * SIM_TICK_US, "sd_us",
+        s->deviation * SIM_TICK_US, "min_us", (double)s->least * SIM_TICK_US,
+        "max_us", (double)s->most * SIM_TICK_US, "ideal_us",
+        (double)s->ideal * SIM_TICK_US, "blocked_headers", s->waits,
+        "header_wait_us", s->waited * SIM_TICK_US);
 
     if (object != NULL && figure > 0)
         json_object_set_new(object, "figure", json_integer(figure));
     if (object != NULL && r->runs == 1) {
         json_object_set_new(object, "time_ticks", json_integer(s->most));
         json_object_set_new(object, "time_us",
-                            json_real((double)s->most * SIM_MESH_TICK_US));
+                            json_real((double)s->most * SIM_TICK_US));
     }
     return object;
 }
@@ -171,7 +170,7 @@ int sim_mesh_json(const struct sim_mesh_report *r)
                        r->cast.mesh.last_first ? "last" : "first", "ports",
                        (json_int_t)r->cast.ports, "interval_ticks",
                        (json_int_t)r->cast.interval, "costs_ticks",
-                       costs_json(&r->cast.costs), "tick_us", SIM_MESH_TICK_US,
+                       costs_json(&r->cast.costs), "tick_us", SIM_TICK_US,
                        "seed", (json_int_t)r->seed, "runs", (json_int_t)r->runs,
                        "points", points);
     if (object != NULL && r->run != UINT64_MAX)
@@ -203,13 +202,12 @@ enum nf_status sim_mesh_csv(const struct sim_mesh_report *r, const char *path,
 
             if (r->figure[f].number > 0)
                 fprintf(to, "%u", r->figure[f].number);
-            fprintf(to, ",%u,%u,%s,%u,%.6f,%.6f,%.2f,%.2f,%.2f,%.6f,%.6f\n",
-                    p.nodes, p.bytes, p.algorithm, s->runs,
-                    s->mean * SIM_MESH_TICK_US, s->deviation * SIM_MESH_TICK_US,
-                    (double)s->least * SIM_MESH_TICK_US,
-                    (double)s->most * SIM_MESH_TICK_US,
-                    (double)s->ideal * SIM_MESH_TICK_US, s->waits,
-                    s->waited * SIM_MESH_TICK_US);
+            fprintf(
+                to, ",%u,%u,%s,%u,%.6f,%.6f,%.2f,%.2f,%.2f,%.6f,%.6f\n",
+                p.nodes, p.bytes, p.algorithm, s->runs, s->mean * SIM_TICK_US,
+                s->deviation * SIM_TICK_US, (double)s->least * SIM_TICK_US,
+                (double)s->most * SIM_TICK_US, (double)s->ideal * SIM_TICK_US,
+                s->waits, s->waited * SIM_TICK_US);
         }
     failed = ferror(to) != 0;
     if (fclose(to) != 0 || failed)
@@ -242,8 +240,8 @@ static enum nf_status plot_one(const struct sim_mesh_report *r,
                                const struct sim_mesh_figure *figure,
                                const char *path, struct nf_error *err)
 {
-    double x[SIM_MESH_LIST_MAX], y[SIM_MESH_LIST_MAX][SIM_MESH_LIST_MAX];
-    struct plot_series series[SIM_MESH_LIST_MAX];
+    double x[SIM_LIST_MAX], y[SIM_LIST_MAX][SIM_LIST_MAX];
+    struct plot_series series[SIM_LIST_MAX];
     char title[200], subtitle[100];
     uint32_t n = points_of(r, figure) / r->nalgorithms;
     struct plot plot = {
@@ -264,8 +262,7 @@ static enum nf_status plot_one(const struct sim_mesh_report *r,
         struct point p = point_at(r, figure, i);
 
         x[i / r->nalgorithms] = is_by_size(figure) ? p.bytes : p.nodes;
-        y[i % r->nalgorithms][i / r->nalgorithms] =
-            p.study->mean * SIM_MESH_TICK_US;
+        y[i % r->nalgorithms][i / r->nalgorithms] = p.study->mean * SIM_TICK_US;
     }
     for (uint32_t a = 0; a < r->nalgorithms; a++)
         series[a] = (struct plot_series){

@@ -2,26 +2,18 @@
 #define NF_APPS_NOWFARM_SIM_MESH_REPORT_H
 /** @file sim_mesh_report.h  What nowfarm sim mesh found, as tables, JSON, CSV
  * and plots. */
+#include "apps/nowfarm/sim_options.h"
 #include "sim/mesh_study.h"
-
-enum { SIM_MESH_LIST_MAX = 32 };
-
-/** A tick of the simulation; what is told is in us. */
-#define SIM_MESH_TICK_US 0.01
 
 struct sim_mesh_algorithm {
     const char *name; /**< as it was asked for */
     const struct nf_uniform_algorithm *algorithm;
 };
 
-struct sim_mesh_list {
-    uint32_t count, value[SIM_MESH_LIST_MAX];
-};
-
 /** All numbers of nodes with all sizes, by all algorithms. */
 struct sim_mesh_figure {
     unsigned number; /**< of the paper, or 0 */
-    struct sim_mesh_list nodes, bytes;
+    struct sim_list nodes, bytes;
     /** [nodes.count * bytes.count * algorithms]: of nodes first, then of bytes;
      *  a figure has several of one only */
     struct nf_mesh_study *study;
@@ -33,7 +25,7 @@ struct sim_mesh_report {
     uint64_t seed, run; /**< run: UINT64_MAX if all */
     uint32_t runs;
     uint32_t nalgorithms, nfigures;
-    struct sim_mesh_algorithm algorithm[SIM_MESH_LIST_MAX];
+    struct sim_mesh_algorithm algorithm[SIM_LIST_MAX];
     struct sim_mesh_figure figure[4];
 };
 

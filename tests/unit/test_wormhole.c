@@ -106,6 +106,94 @@ static void a_torus_goes_the_shorter_way(void)
     CU_ASSERT_NOT_EQUAL(up[2], down[1]);
 }
 
+/* From a, so many steps along a side. */
+static struct nf_mesh_way way_from(const struct nf_mesh *mesh, uint32_t a,
+                                   uint32_t side, int32_t steps)
+{
+    uint32_t at[NF_MESH_DIMS_MAX], n = mesh->side[side];
+
+    nf_mesh_address(mesh, a, at);
+    at[side] = (uint32_t)(((int32_t)(at[side] + n) + steps) % (int32_t)n);
+    return (struct nf_mesh_way){ a, nf_mesh_node(mesh, at), side, steps };
+}
+
+/* Both ways round each ring: they are different links but for the ports, and
+ * the shorter one is the mesh's own. */
+static void ways_that_are_said(void)
+{
+    static const char *const shapes[] = { "7x5", "3x4x2", "9", "2x2", "1x6" };
+
+    for (int i = 0; i < 5; i++) {
+        struct nf_mesh mesh = mesh_of(shapes[i]);
+
+        mesh.torus = true;
+        for (uint32_t a = 0; a < mesh.nodes; a++)
+            for (uint32_t d = 0; d < mesh.dims; d++)
+                for (int32_t up = 1; up < (int32_t)mesh.side[d]; up++) {
+                    int32_t n = (int32_t)mesh.side[d];
+                    struct nf_mesh_way one = way_from(&mesh, a, d, up),
+                                       two = way_from(&mesh, a, d, up - n);
+                    uint32_t k = nf_mesh_way_hops(&mesh, &one);
+                    uint32_t own = nf_mesh_hops(&mesh, a, one.to);
+
+                    CU_ASSERT(nf_mesh_has_way(&mesh, &one));
+                    CU_ASSERT(nf_mesh_has_way(&mesh, &two));
+                    CU_ASSERT_EQUAL(one.to, two.to);
+                    CU_ASSERT_EQUAL(k, (uint32_t)up + 2);
+                    CU_ASSERT_EQUAL(nf_mesh_way_hops(&mesh, &two),
+                                    (uint32_t)(n - up) + 2);
+                    if (2 * up < n)
+                        CU_ASSERT_EQUAL(k, own);
+                    for (uint32_t x = 0; x < k; x++) {
+                        uint32_t channel = nf_mesh_way_channel(&mesh, &one, x);
+
+                        CU_ASSERT_EQUAL(nf_mesh_is_port(&mesh, channel),
+                                        x == 0 || x + 1 == k);
+                        if (2 * up < n)
+                            CU_ASSERT_EQUAL(
+                                channel, nf_mesh_channel(&mesh, a, one.to, x));
+                    }
+                }
+    }
+}
+
+static void ways_that_are_none(void)
+{
+    static const struct nf_mesh_way bad[] = {
+        { 0, 2, 1, 3 },         { 0, 2, 1, -2 },        { 0, 2, 0, 2 },
+        { 0, 10, 1, 2 },        { 0, 1, 1, 6 },         { 0, 4, 1, -6 },
+        { 0, 0, 1, 5 },         { 0, 0, 1, -5 },        { 0, 1, 2, 1 },
+        { 35, 0, 1, 1 },        { 0, 35, 1, 1 },        { 35, 35, 0, 0 },
+        { 0, 1, 1, INT32_MAX }, { 0, 1, 1, INT32_MIN },
+    };
+    struct nf_mesh mesh = mesh_of("7x5");
+
+    CU_ASSERT_FALSE(
+        nf_mesh_has_way(&mesh, &(struct nf_mesh_way){ 0, 4, 1, -1 }));
+    mesh.torus = true;
+    CU_ASSERT(nf_mesh_has_way(&mesh, &(struct nf_mesh_way){ 0, 4, 1, -1 }));
+    CU_ASSERT(nf_mesh_has_way(&mesh, &(struct nf_mesh_way){ 0, 34, 9, 0 }));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CU_ASSERT_FALSE(nf_mesh_has_way(&mesh, &bad[i]));
+}
+
+static void a_link_has_two_lanes(void)
+{
+    struct nf_mesh mesh = mesh_of("4x3");
+
+    for (uint32_t c = 0; c < nf_mesh_channels(&mesh); c++)
+        CU_ASSERT_EQUAL(nf_mesh_other_lane(&mesh, c), c);
+    mesh.torus = true;
+    for (uint32_t c = 0; c < nf_mesh_channels(&mesh); c++) {
+        uint32_t other = nf_mesh_other_lane(&mesh, c);
+
+        CU_ASSERT_EQUAL(nf_mesh_other_lane(&mesh, other), c);
+        CU_ASSERT_EQUAL(other == c, nf_mesh_is_port(&mesh, c));
+        CU_ASSERT_FALSE(nf_mesh_is_port(&mesh, other) &&
+                        !nf_mesh_is_port(&mesh, c));
+    }
+}
+
 /* ---- theorem 3.1 ---- */
 
 static bool share(const struct nf_mesh *mesh, uint32_t a, uint32_t b,
@@ -217,6 +305,23 @@ static void three_worms_that_collide(void)
     nf_wormhole_fini(&w);
 }
 
+/* On a torus often the longer way round. */
+static struct nf_mesh_way any_way(const struct nf_mesh *mesh,
+                                  struct nf_rng *rng)
+{
+    struct nf_mesh_way way = {
+        .from = (uint32_t)nf_rng_below(rng, mesh->nodes),
+        .to = (uint32_t)nf_rng_below(rng, mesh->nodes),
+    };
+    uint32_t side = (uint32_t)nf_rng_below(rng, mesh->dims);
+    int32_t n = (int32_t)mesh->side[side], steps;
+
+    if (!mesh->torus || nf_rng_below(rng, 2) == 0)
+        return way;
+    steps = (int32_t)nf_rng_below(rng, 2 * (uint64_t)n - 1) - (n - 1);
+    return way_from(mesh, way.from, side, steps);
+}
+
 /* Crowded traffic, so that most worms wait for others. */
 static void make_traffic(struct cycles *c, struct nf_rng *rng)
 {
@@ -232,8 +337,7 @@ static void make_traffic(struct cycles *c, struct nf_rng *rng)
     c->nworms = 1 + (uint32_t)nf_rng_below(rng, CYCLES_WORMS_MAX);
     for (uint32_t i = 0; i < c->nworms; i++)
         c->worms[i] = (struct cycles_worm){
-            .from = (uint32_t)nf_rng_below(rng, c->mesh.nodes),
-            .to = (uint32_t)nf_rng_below(rng, c->mesh.nodes),
+            .way = any_way(&c->mesh, rng),
             .flits = 1 + (uint32_t)nf_rng_below(rng, longest),
             .offered = (int64_t)nf_rng_below(rng, until),
         };
@@ -242,10 +346,8 @@ static void make_traffic(struct cycles *c, struct nf_rng *rng)
     /* all the same way round a ring, which often comes to a stop */
     c->mesh.dims = 1;
     c->mesh.nodes = c->mesh.side[0] = 7;
-    for (uint32_t i = 0; i < c->nworms; i++) {
-        c->worms[i].from = i % 7;
-        c->worms[i].to = (i + 3) % 7;
-    }
+    for (uint32_t i = 0; i < c->nworms; i++)
+        c->worms[i].way = (struct nf_mesh_way){ i % 7, (i + 3) % 7, 0, 0 };
 }
 
 /* With a hop's time for each cycle.
@@ -265,8 +367,8 @@ static int same_as(const struct cycles *c, int64_t hop, bool delivered,
     w.context = &grants;
     for (uint32_t i = 0; i < c->nworms && status == NF_OK; i++)
         status =
-            nf_wormhole_offer(&w, i, c->worms[i].from, c->worms[i].to,
-                              c->worms[i].flits, c->worms[i].offered * hop);
+            nf_wormhole_offer_way(&w, i, &c->worms[i].way, c->worms[i].flits,
+                                  c->worms[i].offered * hop);
     while (status == NF_OK)
         status = nf_wormhole_next(&w, &worm, &err);
     ok = status == (delivered ? NF_WAIT : NF_ERR_FAILED);
@@ -333,7 +435,8 @@ static void long_ways_take_little_room(void)
 }
 
 /* All shift by half a ring at once, a round of an all-to-all. */
-static enum nf_status shift(bool one_lane, struct nf_error *err)
+static enum nf_status shift(bool one_lane, uint64_t *shared_p,
+                            struct nf_error *err)
 {
     struct nf_mesh ring = mesh_of("7");
     struct nf_wormhole w;
@@ -347,6 +450,7 @@ static enum nf_status shift(bool one_lane, struct nf_error *err)
         status = nf_wormhole_offer(&w, v, v, (v + 3) % 7, 20, 0);
     while (status == NF_OK)
         status = nf_wormhole_next(&w, &worm, err);
+    *shared_p = w.shared;
     nf_wormhole_fini(&w);
     return status;
 }
@@ -354,9 +458,12 @@ static enum nf_status shift(bool one_lane, struct nf_error *err)
 static void a_second_lane_prevents_cycles(void)
 {
     struct nf_error err = { .text = "" };
+    uint64_t shared;
 
-    CU_ASSERT_EQUAL(shift(false, &err), NF_WAIT);
-    CU_ASSERT_EQUAL(shift(true, &err), NF_ERR_FAILED);
+    CU_ASSERT_EQUAL(shift(false, &shared, &err), NF_WAIT);
+    CU_ASSERT(shared > 0);
+    CU_ASSERT_EQUAL(shift(true, &shared, &err), NF_ERR_FAILED);
+    CU_ASSERT_EQUAL(shared, 0);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(err.text, "7 messages wait for each other in a cycle: "));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "0 (0 to 3)"));
@@ -369,6 +476,9 @@ int main(void)
         { "sides are read", sides_are_read },
         { "ways are ways", ways_are_ways },
         { "a torus goes the shorter way", a_torus_goes_the_shorter_way },
+        { "ways that are said", ways_that_are_said },
+        { "ways that are none", ways_that_are_none },
+        { "a link has two lanes", a_link_has_two_lanes },
         { "ways along a chain are apart", ways_along_a_chain_are_apart },
         CU_TEST_INFO_NULL,
     };

@@ -77,8 +77,9 @@ bool cycles_run(struct cycles *c)
     for (uint32_t w = 0; w < c->nworms; w++) {
         struct cycles_worm *worm = &c->worms[w];
 
-        worm->hops = nf_mesh_hops(&c->mesh, worm->from, worm->to);
-        nf_mesh_route(&c->mesh, worm->from, worm->to, worm->route);
+        worm->hops = nf_mesh_way_hops(&c->mesh, &worm->way);
+        for (uint32_t x = 0; x < worm->hops; x++)
+            worm->route[x] = nf_mesh_way_channel(&c->mesh, &worm->way, x);
         worm->delivered = worm->asked = -1;
         for (uint32_t f = 0; f < worm->flits; f++)
             worm->place[f] = -1;

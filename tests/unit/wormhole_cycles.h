@@ -7,7 +7,8 @@
 enum { CYCLES_WORMS_MAX = 64, CYCLES_FLITS_MAX = 64, CYCLES_HOPS_MAX = 64 };
 
 struct cycles_worm {
-    uint32_t from, to, flits;
+    struct nf_mesh_way way;
+    uint32_t flits;
     int64_t offered;
     /* what comes of it */
     uint32_t hops, route[CYCLES_HOPS_MAX];

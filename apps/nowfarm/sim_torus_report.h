@@ -1,0 +1,75 @@
+#ifndef NF_APPS_NOWFARM_SIM_TORUS_REPORT_H
+#define NF_APPS_NOWFARM_SIM_TORUS_REPORT_H
+/** @file sim_torus_report.h  What nowfarm sim torus found, as text, JSON, CSV
+ *  and plots: times of exchanges, and start-ups of Table 1. */
+#include "apps/nowfarm/sim_options.h"
+#include "common/coll/wish.h"
+#include "sim/torus_run.h"
+#include "sim/torus_table.h"
+
+/** An exchange of more takes a minute and more. */
+enum { SIM_TORUS_NODES_MAX = 1024 };
+
+struct sim_torus_shape {
+    char text[100];
+    struct nf_mesh mesh;
+};
+
+struct sim_torus_algorithm {
+    char name[100]; /**< in full, with its parameters */
+    struct nf_coll_wish wish;
+};
+
+/** An algorithm on a torus, with blocks of one size. */
+struct sim_torus_point {
+    bool fits;      /**< the algorithm is for this torus, or all is 0 */
+    uint32_t steps; /**< start-ups */
+    uint64_t volume, contended;
+    uint32_t channel_messages; /**< at most, in a step */
+    char stuck[200];           /**< the cycle in which messages wait, or "" */
+    struct nf_torus_result result;
+};
+
+struct sim_torus_report {
+    struct nf_torus_setup setup; /**< mesh and block_bytes: of no account */
+    bool one_lane;
+    uint32_t nshapes, nalgorithms;
+    struct sim_torus_shape shape[SIM_LIST_MAX];
+    struct sim_list sizes;
+    struct sim_torus_algorithm algorithm[SIM_LIST_MAX];
+    /** [nshapes][sizes.count][nalgorithms] */
+    struct sim_torus_point *point;
+};
+
+/** The name without "alltoall." */
+const char *sim_torus_short(const struct sim_torus_algorithm *algorithm);
+/** Did messages meet where the algorithm says that they do not? */
+bool sim_torus_is_broken(const struct sim_torus_report *report,
+                         const struct sim_torus_algorithm *algorithm,
+                         const struct sim_torus_point *point);
+
+/** @return the exit status */
+int sim_torus_text(const struct sim_torus_report *report);
+int sim_torus_json(const struct sim_torus_report *report);
+/** @retval NF_ERR_INVAL, NF_ERR_IO, NF_ERR_NOMEM */
+enum nf_status sim_torus_csv(const struct sim_torus_report *report,
+                             const char *path, struct nf_error *err);
+/** Time against the size, if there are several, else against N or nodes.
+ *  @retval as plot_write() */
+enum nf_status sim_torus_plot(const struct sim_torus_report *report,
+                              const char *path, struct nf_error *err);
+
+/** Table 1. */
+struct sim_torus_table {
+    uint32_t nrows;
+    struct nf_torus_row row[SIM_LIST_MAX];
+};
+
+/** The same of it. */
+int sim_torus_table_text(const struct sim_torus_table *table);
+int sim_torus_table_json(const struct sim_torus_table *table);
+enum nf_status sim_torus_table_csv(const struct sim_torus_table *table,
+                                   const char *path, struct nf_error *err);
+enum nf_status sim_torus_table_plot(const struct sim_torus_table *table,
+                                    const char *path, struct nf_error *err);
+#endif
