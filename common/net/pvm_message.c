@@ -15,7 +15,11 @@ enum { SMALL_BYTES = 2048 };
  * a socket to be writable before it sends, and the kernel calls a local socket
  * writable only while no more than a quarter of its buffer is in use: with the
  * usual 208 KiB, a send to a slave that does not read would block before the
- * window is full.  This asks for the most that anybody may have. */
+ * window is full.  This asks for the most that anybody may have.
+ *
+ * And room to receive as much: the kernel lets a receiver that is slow be sent
+ * more small packets than it has room for, drops what does not fit, and gets it
+ * again only after 200 ms. */
 enum { SOCKET_BUFFER_BYTES = 1 << 20 };
 
 static int tuned_fds[1024];
@@ -44,6 +48,7 @@ static void tune_sockets(void)
         (void)setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &no_wait,
                          sizeof(no_wait));
         (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+        (void)setsockopt(fds[i], SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
         if (getsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &got, &size) == 0 &&
             (uint32_t)got / 8 < window_bytes)
             window_bytes = (uint32_t)got / 8;
