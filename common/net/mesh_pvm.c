@@ -244,7 +244,7 @@ static void confirm(struct mesh_pvm *p, uint32_t member)
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
-    if (m->exited || !m->met)
+    if (m->exited || (!m->met && !m->owes_bye))
         return;
     if (!m->owes_bye && (m->left || (!nf_link_owes_confirmation(&m->link) &&
                                      !nf_route_owes(m->tid))))

@@ -119,6 +119,11 @@ static void say_bye(struct mesh_pvm *p, uint32_t member)
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
+    if (m->owes_bye && !m->exited) { /* it may wait for no more than this */
+        m->owes_bye = false;
+        nf_link_confirm(&m->link, &out);
+        nf_mesh_pvm_transmit(p, member, &out);
+    }
     if (m->left || m->exited || (member > p->base.rank && !m->heard))
         return;
     nf_link_purge(&m->link);
@@ -133,7 +138,7 @@ static bool has_unread(const struct mesh_pvm *p)
     for (uint32_t i = 0; i < p->base.ranks; i++) {
         const struct mesh_member *m = &p->members[i];
 
-        if (i != p->base.rank && !m->left && !m->exited &&
+        if (i != p->base.rank && m->heard && !m->left && !m->exited &&
             m->link.confirmed_bytes != m->link.sent_bytes)
             return true;
     }
@@ -142,7 +147,8 @@ static bool has_unread(const struct mesh_pvm *p)
 
 /* After this the task may end.  A member that then sends us a confirmation
  * finds the route broken, and libpvm throws away what it has not read from
- * there: so all must have read their goodbye, which is the last. */
+ * there: so all must have read their goodbye, which is the last.  But for those
+ * that never said a word: they may never read it, and a stop is not to wait. */
 static void linger(struct mesh_pvm *p)
 {
     int64_t until_us = nf_now_us() + LINGER_US, left_us = LINGER_US;

@@ -20,11 +20,13 @@ enum {
 /* ------------------------------------------------------ while a mesh opens */
 
 static volatile int stop;
+static volatile int64_t stopped_us;
 
 static void on_alarm(int number)
 {
     (void)number;
     stop = 1;
+    stopped_us = nf_now_us();
 }
 
 /* Opening fails, long before time is up. */
@@ -100,6 +102,61 @@ void play_interrupted_routes(void)
         tell(3);
         await_word(3);
     }
+}
+
+/* What is longer has waited for its full second. */
+enum { TRIES = 5, CLOSES = 12, AT_ONCE_US = 800000 };
+
+/* Task 0 closes its mesh when the goodbye of the other one has come, has nothing
+ * to wait for, and lives on: that one need not wait for it. */
+void play_closed_together(void)
+{
+    int late = 0; /* once this host may have been busy */
+
+    for (uint64_t id = 1; id <= CLOSES; id++) {
+        struct nf_mesh *mesh = open_mesh(id);
+        int64_t start_us;
+
+        usleep(me == 0 ? 80000 : 20000); /* it is read in the close */
+        start_us = nf_now_us();
+        nf_mesh_close(mesh);
+        late += nf_now_us() - start_us > AT_ONCE_US;
+        tell(1 - me);
+        await_word(1 - me);
+    }
+    CHECK(late <= 1);
+}
+
+/* Task 1 is there and never says a word, to one before it and one behind it: a
+ * stop of the last one does not wait for it. */
+void play_interrupted_silence(void)
+{
+    struct sigaction action = { .sa_handler = on_alarm,
+                                .sa_flags = SA_RESTART };
+    struct itimerval once = { .it_value = { .tv_usec = STOP_AFTER_US } };
+    int64_t least_us = INT64_MAX; /* this host may be busy for a while */
+
+    sigaction(SIGALRM, &action, NULL);
+    for (uint64_t id = 1; id <= TRIES; id++) {
+        if (me == 1) {
+            say_here_and_no_more(id);
+            await_word(0);
+            await_word(2);
+            tell(0);
+            tell(2);
+            continue;
+        }
+        stop = 0;
+        if (me == 2)
+            setitimer(ITIMER_REAL, &once, NULL);
+        expect_failure(id, NF_ERR_INTERRUPTED,
+                       me == 2 ? "interrupted" : "member 2 of 3, task");
+        if (me == 2 && nf_now_us() - stopped_us < least_us)
+            least_us = nf_now_us() - stopped_us;
+        tell(1);
+        await_word(1);
+    }
+    CHECK(me != 2 || least_us < AT_ONCE_US);
 }
 
 /* Task 1 is stopped while task 0 is elsewhere, and comes again, before task 0

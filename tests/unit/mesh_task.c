@@ -566,6 +566,8 @@ const struct scene mesh_scenes[] = {
     { "interrupted", play_interrupted },
     { "stopped-before", play_stopped_before },
     { "interrupted-routes", play_interrupted_routes },
+    { "closed-together", play_closed_together },
+    { "interrupted-silence", play_interrupted_silence },
     { "ended-early", play_ended_early },
     { "first-ended-early", play_first_ended_early },
     { "busy-death", play_busy_death },

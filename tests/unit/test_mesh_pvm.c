@@ -183,6 +183,16 @@ static void test_interrupted_routes(void)
     run("interrupted-routes", 4, -1);
 }
 
+static void test_closed_together(void)
+{
+    run("closed-together", 2, -1);
+}
+
+static void test_interrupted_silence(void)
+{
+    run("interrupted-silence", 3, -1);
+}
+
 static void test_stopped_before(void)
 {
     run("stopped-before", 2, -1);
@@ -250,6 +260,8 @@ static CU_TestInfo tests[] = {
     { "a paused member that ends", test_pause_death },
     { "a stop ends the opening of a mesh, for all", test_interrupted },
     { "also when all have come and open routes", test_interrupted_routes },
+    { "at once, though a member says nothing", test_interrupted_silence },
+    { "nor is a goodbye waited for that has been read", test_closed_together },
     { "who was stopped may come again", test_stopped_before },
     { "nobody waits for a member that ends before it comes", test_ended_early },
     { "nor for the first one", test_first_ended_early },
