@@ -128,6 +128,8 @@ void nf_mesh_note_free(struct mesh_note *note);
 /** Wait for the sockets of libpvm.  @return whether there is something to read
  */
 bool nf_mesh_pvm_sleep(int64_t timeout_us);
+/** Which members' hosts have another data format? */
+void nf_mesh_pvm_compare_formats(struct mesh_pvm *p);
 /** As nf_mesh_subset() and nf_mesh_close(). */
 enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
                                   uint32_t count, uint64_t id,

@@ -1,6 +1,7 @@
 /* The life of a mesh of PVM tasks: how it is made, how subsets of it are, where
  * it is, and how it says goodbye. */
 #include "config.h"
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -87,6 +88,28 @@ void nf_mesh_pvm_free(struct mesh_pvm *p)
     nf_free(p->members);
     nf_free(p->touched);
     nf_free(p);
+}
+
+void nf_mesh_pvm_compare_formats(struct mesh_pvm *p)
+{
+    const char *encoding = getenv("NOWFARM_ENCODING");
+    bool always = encoding != NULL && strcmp(encoding, "xdr") == 0;
+    struct nf_pvm_host *hosts = NULL;
+    size_t count = 0;
+    int mine = -1;
+
+    if (!always && nf_pvm_hosts(&hosts, &count) != NF_OK)
+        count = 0;
+    for (size_t h = 0; h < count; h++)
+        if (hosts[h].tid == nf_pvm_host_of(p->members[p->base.rank].tid))
+            mine = hosts[h].format;
+    for (uint32_t i = 0; i < p->base.ranks; i++) {
+        p->members[i].convert = true; /* right for any host */
+        for (size_t h = 0; h < count; h++)
+            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
+                p->members[i].convert = hosts[h].format != mine;
+    }
+    nf_free(hosts);
 }
 
 void nf_mesh_pvm_place(const struct nf_mesh *mesh,

@@ -14,7 +14,6 @@
  *
  * Who is stopped while routes are opened says STOP to all, and goodbye. */
 #include "config.h"
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include "common/base/alloc.h"
@@ -406,28 +405,6 @@ static enum nf_status await_all(struct mesh_pvm *p, struct meeting *m,
     return status;
 }
 
-static void compare_formats(struct mesh_pvm *p)
-{
-    const char *encoding = getenv("NOWFARM_ENCODING");
-    bool always = encoding != NULL && strcmp(encoding, "xdr") == 0;
-    struct nf_pvm_host *hosts = NULL;
-    size_t count = 0;
-    int mine = -1;
-
-    if (!always && nf_pvm_hosts(&hosts, &count) != NF_OK)
-        count = 0;
-    for (size_t h = 0; h < count; h++)
-        if (hosts[h].tid == nf_pvm_host_of(p->members[p->base.rank].tid))
-            mine = hosts[h].format;
-    for (uint32_t i = 0; i < p->base.ranks; i++) {
-        p->members[i].convert = true; /* right for any host */
-        for (size_t h = 0; h < count; h++)
-            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
-                p->members[i].convert = hosts[h].format != mine;
-    }
-    nf_free(hosts);
-}
-
 /* ----------------------------------------------------------------- open */
 
 /* Member 0 waits for all, they for it.  What is taken back is said now. */
@@ -472,7 +449,7 @@ static enum nf_status enter(struct mesh_pvm *p, int context, bool owned,
     space->once = space->once || owned || !p->shy;
     p->routes = routes && p->base.ranks <= NF_MESH_ROUTES_MOST &&
                 nf_pvm_wants_direct_routes();
-    compare_formats(p); /* before anything is sent */
+    nf_mesh_pvm_compare_formats(p); /* before anything is sent */
     status = nf_mesh_pvm_enter(p, space, cookie, err);
     if (status != NF_OK)
         return status;
