@@ -12,7 +12,8 @@
  * only who answers CALL is waited for.  A STOP may be as old, and its member come
  * again: one that was there before member 0 is not heeded at once.
  *
- * Who is stopped while routes are opened says STOP to all, and goodbye. */
+ * Who is stopped while routes are opened says STOP to all, and goodbye; who was
+ * called and is stopped before START has come says it to all, too. */
 #include "config.h"
 #include <string.h>
 #include <sys/random.h>
@@ -146,6 +147,21 @@ static void say(struct meeting *m, uint32_t to, int kind, uint64_t attempt)
     (void)nf_pvm_say(m->tids[to], m->tag, words);
 }
 
+/* For who opens routes already, if this is the meeting that has been called. */
+static void stop_all(struct meeting *m)
+{
+    struct nf_pvm_guard guard;
+    int tag = m->tag;
+
+    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
+    m->tag |= STOP_TAG;
+    for (uint32_t i = 0; i < m->count; i++)
+        if (i != m->rank)
+            say(m, i, STOP, m->said[COOKIE]);
+    m->tag = tag;
+    nf_pvm_return(&guard);
+}
+
 /* What a member says of this meeting; anything else is let pass.
  *  @retval NF_WAIT  time is up, or m->guilty
  *  @retval NF_ERR_INTERRUPTED  we are to stop */
@@ -277,6 +293,8 @@ static enum nf_status attend_meeting(struct meeting *m, struct nf_error *err)
 
         if (status == NF_ERR_INTERRUPTED) {
             say(m, 0, STOP, attempt);
+            if (m->nonce != 0) /* START may be on its way */
+                stop_all(m);
             return is_missing(m, m->rank, STOPPED, err);
         }
         if (status == NF_ERR_UNREACHABLE)
@@ -335,17 +353,6 @@ static bool is_awaited(const struct mesh_pvm *p)
     return false;
 }
 
-static void stop_all(struct meeting *m)
-{
-    struct nf_pvm_guard guard;
-
-    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
-    for (uint32_t i = 0; i < m->count; i++)
-        if (i != m->rank)
-            say(m, i, STOP, m->said[COOKIE]);
-    nf_pvm_return(&guard);
-}
-
 /* Has a member given up since the meeting?  It says so before its goodbye. */
 static bool others_stop(const struct meeting *m, uint32_t *who_p)
 {
@@ -357,7 +364,7 @@ static bool others_stop(const struct meeting *m, uint32_t *who_p)
     now.until_us = 0;
     nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
     while (!found && hear(&now, who_p, words) == NF_OK)
-        found = words[KIND] == STOP && words[ATTEMPT] == m->said[COOKIE];
+        found = words[KIND] == STOP && words[NONCE] == m->nonce;
     nf_pvm_return(&guard);
     return found;
 }

@@ -53,6 +53,7 @@ void play_turns(void);
 void play_turns_given_up(void);
 void play_interrupted(void);
 void play_interrupted_routes(void);
+void play_interrupted_crossing(void);
 void play_closed_together(void);
 void play_interrupted_silence(void);
 void play_stopped_before(void);

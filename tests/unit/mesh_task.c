@@ -566,6 +566,7 @@ const struct scene mesh_scenes[] = {
     { "interrupted", play_interrupted },
     { "stopped-before", play_stopped_before },
     { "interrupted-routes", play_interrupted_routes },
+    { "interrupted-crossing", play_interrupted_crossing },
     { "closed-together", play_closed_together },
     { "interrupted-silence", play_interrupted_silence },
     { "ended-early", play_ended_early },

@@ -183,6 +183,11 @@ static void test_interrupted_routes(void)
     run("interrupted-routes", 4, -1);
 }
 
+static void test_interrupted_crossing(void)
+{
+    run("interrupted-crossing", 3, -1);
+}
+
 static void test_closed_together(void)
 {
     run("closed-together", 2, -1);
@@ -260,6 +265,8 @@ static CU_TestInfo tests[] = {
     { "a paused member that ends", test_pause_death },
     { "a stop ends the opening of a mesh, for all", test_interrupted },
     { "also when all have come and open routes", test_interrupted_routes },
+    { "also where word that all are there is on its way",
+      test_interrupted_crossing },
     { "at once, though a member says nothing", test_interrupted_silence },
     { "nor is a goodbye waited for that has been read", test_closed_together },
     { "who was stopped may come again", test_stopped_before },
