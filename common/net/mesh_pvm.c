@@ -576,7 +576,7 @@ static bool pvm_is_direct(const struct nf_mesh *mesh, uint32_t member)
 {
     const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
 
-    return p->routes && !p->members[member].detour;
+    return p->routes && !nf_mesh_pvm_has_detour(p, member);
 }
 
 const struct nf_mesh_ops nf_mesh_pvm = {

@@ -112,6 +112,14 @@ void nf_mesh_pvm_compare_formats(struct mesh_pvm *p)
     nf_free(hosts);
 }
 
+bool nf_mesh_pvm_has_detour(const struct mesh_pvm *p, uint32_t member)
+{
+    const struct mesh_member *m = &p->members[member];
+
+    return member < p->base.rank && m->met && !m->left && !m->exited &&
+           !nf_route_is_direct(m->tid);
+}
+
 void nf_mesh_pvm_place(const struct nf_mesh *mesh,
                        struct nf_mesh_place *place_p)
 {
@@ -125,7 +133,7 @@ void nf_mesh_pvm_place(const struct nf_mesh *mesh,
         count = 0;
     for (uint32_t i = 0; i < p->base.ranks && count > 0; i++) {
         place_p->converts = place_p->converts || p->members[i].convert;
-        place_p->direct = place_p->direct && !p->members[i].detour;
+        place_p->direct = place_p->direct && !nf_mesh_pvm_has_detour(p, i);
         for (size_t h = 0; h < count; h++)
             if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
                 memcpy(names[i], hosts[h].name, sizeof(names[i]));
@@ -287,7 +295,6 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         sub->nexited += old->exited;
         sub->members[i].heard = old->heard;
         sub->members[i].met = old->met;
-        sub->members[i].detour = old->detour;
         nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
     }
     status = nf_mesh_pvm_enter(sub, p->space, cookie, err);

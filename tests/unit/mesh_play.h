@@ -64,4 +64,6 @@ void play_by_daemon(void);
 void play_gone_by_daemon(void);
 void play_no_route(void);
 void play_no_route_granted(void);
+void play_no_route_among_others(void);
+void play_route_ends(void);
 #endif

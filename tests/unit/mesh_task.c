@@ -576,5 +576,7 @@ const struct scene mesh_scenes[] = {
     { "gone-by-daemon", play_gone_by_daemon },
     { "no-route", play_no_route },
     { "no-route-granted", play_no_route_granted },
+    { "no-route-among-others", play_no_route_among_others },
+    { "route-ends", play_route_ends },
     { NULL, NULL },
 };

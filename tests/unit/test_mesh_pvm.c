@@ -227,6 +227,12 @@ static void test_no_route(void)
 {
     run("no-route", 2, -1);
     run("no-route-granted", 2, -1);
+    run("no-route-among-others", 3, -1);
+}
+
+static void test_route_ends(void)
+{
+    run("route-ends", 2, -1);
 }
 
 static CU_TestInfo tests[] = {
@@ -276,6 +282,7 @@ static CU_TestInfo tests[] = {
       test_busy_death },
     { "messages go by the pvmds if that is wanted", test_by_daemon },
     { "or if no direct route can be had, and that is known", test_no_route },
+    { "also when a route ends before its tasks", test_route_ends },
     { "a program that handles all messages is told", test_handler },
     CU_TEST_INFO_NULL,
 };
