@@ -60,9 +60,9 @@ struct meeting {
     struct guest {
         uint64_t attempt;
         bool joined, here, stopped;
-    } * guests;          /* [count], of member 0 */
-    int64_t forgiven_us; /* then who is still stopped does not come */
-    bool caught_up;      /* all that was there before has been heard */
+        int64_t forgiven_us; /* if it is still stopped then it does not come */
+    } * guests;     /* [count], of member 0 */
+    bool caught_up; /* all that was there before has been heard */
     uint64_t said[NF_PVM_WORDS]; /* by START */
 };
 
@@ -127,7 +127,7 @@ static void hear_stops(struct meeting *m)
 {
     m->caught_up = true;
     for (uint32_t i = 0; i < m->count && m->guests != NULL; i++)
-        if (m->guests[i].stopped && nf_now_us() >= m->forgiven_us) {
+        if (m->guests[i].stopped && nf_now_us() >= m->guests[i].forgiven_us) {
             m->guilty = i;
             m->why = STOPPED;
         }
@@ -240,8 +240,10 @@ static enum nf_status gather(struct meeting *m, struct nf_error *err)
         if (status == NF_WAIT)
             return is_missing(m, first_missing(m, called), TOO_LATE, err);
         if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt) {
-            m->guests[from] = (struct guest){ .stopped = true };
-            m->forgiven_us = nf_now_us() + (m->caught_up ? 0 : AGAIN_US);
+            m->guests[from] = (struct guest){
+                .stopped = true,
+                .forgiven_us = nf_now_us() + (m->caught_up ? 0 : AGAIN_US),
+            };
         }
         if (words[KIND] == JOIN) {
             m->guests[from] = (struct guest){ words[ATTEMPT], .joined = true };

@@ -291,6 +291,31 @@ void play_stopped_before(void)
     }
 }
 
+/* Task 2 was stopped before task 0 began, and may come again; task 1 is stopped
+ * then: it is that one who ends it. */
+void play_stopped_each(void)
+{
+    uint64_t words[NF_PVM_WORDS] = { [ATTEMPT] = 99 };
+
+    if (me == 0) {
+        await_word(2);
+        tell(1);
+        expect_failure(1, NF_ERR_INTERRUPTED, "member 1 of 3, task");
+        tell(1);
+        tell(2);
+        return;
+    }
+    if (me == 1) {
+        await_word(0);
+        usleep(STOP_AFTER_US);
+    }
+    say_by_hand(0, 1, JOIN, words);
+    say_by_hand(0, 1, STOP, words);
+    if (me == 2)
+        tell(0);
+    await_word(0);
+}
+
 /* A task that ends before it has come is not waited for, whoever it is. */
 void play_ended_early(void)
 {

@@ -57,6 +57,7 @@ void play_interrupted_crossing(void);
 void play_closed_together(void);
 void play_interrupted_silence(void);
 void play_stopped_before(void);
+void play_stopped_each(void);
 void play_ended_early(void);
 void play_first_ended_early(void);
 void play_busy_death(void);

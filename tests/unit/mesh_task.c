@@ -565,6 +565,7 @@ const struct scene mesh_scenes[] = {
     { "turns-given-up", play_turns_given_up },
     { "interrupted", play_interrupted },
     { "stopped-before", play_stopped_before },
+    { "stopped-each", play_stopped_each },
     { "interrupted-routes", play_interrupted_routes },
     { "interrupted-crossing", play_interrupted_crossing },
     { "closed-together", play_closed_together },

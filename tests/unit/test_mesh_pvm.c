@@ -201,6 +201,7 @@ static void test_interrupted_silence(void)
 static void test_stopped_before(void)
 {
     run("stopped-before", 2, -1);
+    run("stopped-each", 3, -1);
 }
 
 static void test_ended_early(void)
