@@ -394,7 +394,8 @@ static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us,
             return is_missing(m, who, STOPPED, err);
         if (nf_now_us() >= until_us)
             return NF_WAIT;
-        (void)nf_mesh_pvm_sleep(10000);
+        if (!nf_mesh_pvm_any_touched()) /* a look for stops reads frames, too */
+            (void)nf_mesh_pvm_sleep(10000);
     }
     return NF_OK;
 }
