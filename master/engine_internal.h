@@ -150,7 +150,8 @@ struct engine {
     uint32_t max_slaves, max_slots;
 
     struct nf_coll_rules rules; /**< of options->table_file */
-    bool has_rules, rules_compared;
+    bool has_rules, rules_compared[NF_GROUP_PURPOSES];
+    char rules_differ[NF_ERROR_TEXT_BYTES]; /**< what was said of them last */
     bool hold, combine; /**< results stay with slaves; ... and are combined */
     struct gather gather;
     struct nf_blob *shared;
@@ -317,8 +318,10 @@ enum nf_status nf_gather_collect(struct engine *e);
 /** Read the table, if one is wanted; one that is of no use gives a notice. */
 void nf_table_open(struct engine *e);
 void nf_table_close(struct engine *e);
-/** Is it of these hosts?  Once, a notice if it is not. */
-void nf_table_compare(struct engine *e, const struct nf_mesh *mesh);
+/** Is it of these hosts, and of the routes of a group of that purpose?  Once for
+ *  each purpose, a notice if it is not: what was said is not said again. */
+void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
+                      const struct nf_mesh *mesh);
 /** Set m->algorithm for a call of @p query.  @param varies  a gatherv */
 void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
                    bool varies, struct nf_group_msg *m);

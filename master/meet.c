@@ -43,7 +43,7 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
     status = nf_net_mesh(e->net, members, count, m, tids, &mesh, err);
     if (status == NF_OK && mesh != NULL) {
         options.algorithms = m->algorithm;
-        nf_table_compare(e, mesh);
+        nf_table_compare(e, m->purpose, mesh);
         status = nf_group_create(mesh, m->id, NULL, &options, group_p, err);
         if (status != NF_OK)
             nf_mesh_close(mesh);

@@ -60,19 +60,24 @@ void nf_table_close(struct engine *e)
     nf_coll_rules_fini(&e->rules);
 }
 
-void nf_table_compare(struct engine *e, const struct nf_mesh *mesh)
+void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
+                      const struct nf_mesh *mesh)
 {
     struct nf_mesh_place place;
     struct nf_coll_place here;
     char text[NF_ERROR_TEXT_BYTES];
 
-    if (!e->has_rules || e->rules_compared || !nf_mesh_place(mesh, &place))
+    if (!e->has_rules || e->rules_compared[purpose] ||
+        !nf_mesh_place(mesh, &place))
         return;
-    e->rules_compared = true;
+    e->rules_compared[purpose] = true;
     here = nf_coll_place_of(place.hosts_hash, place.direct, place.converts);
-    if (nf_coll_rules_differ(&e->rules, &here, text, sizeof(text)))
-        nf_engine_notice(e, "%s: %s: not the best here, perhaps",
-                         e->options->table_file, text);
+    if (!nf_coll_rules_differ(&e->rules, &here, text, sizeof(text)) ||
+        strcmp(text, e->rules_differ) == 0)
+        return;
+    memcpy(e->rules_differ, text, sizeof(text));
+    nf_engine_notice(e, "%s: %s: not the best here, perhaps",
+                     e->options->table_file, text);
 }
 
 void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,

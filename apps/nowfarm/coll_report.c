@@ -146,6 +146,8 @@ static void print_model(const struct coll_results *results, FILE *to)
                 model->pieces[i].from_bytes);
     fprintf(to, "; delta %.3g; combining a byte %.3g us; %s", model->delta,
             combine_byte_us(results), results->model_source);
+    if (model->share_us > 0)
+        fprintf(to, "; shared processors %.3g us a message", model->share_us);
     if (route_of(results) != NULL)
         fprintf(to, "; route %s", route_of(results));
     fputc('\n', to);

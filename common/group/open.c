@@ -134,8 +134,10 @@ static char *read_table(const char *path, size_t *bytes_p)
     return text;
 }
 
-/* Were the rules found out where this group is? */
-static void warn_if_elsewhere(const struct nf_group *group, const char *path)
+/* Were the rules found out where this group is?
+ * @param direct  the other members' data go without the pvmds */
+static void warn_if_elsewhere(const struct nf_group *group, const char *path,
+                              bool direct)
 {
     struct nf_mesh_place place;
     struct nf_coll_place here;
@@ -143,7 +145,8 @@ static void warn_if_elsewhere(const struct nf_group *group, const char *path)
 
     if (!nf_mesh_place(group->mesh, &place))
         return;
-    here = nf_coll_place_of(place.hosts_hash, place.direct, place.converts);
+    here = nf_coll_place_of(place.hosts_hash, place.direct && direct,
+                            place.converts);
     if (nf_coll_rules_differ(&group->rules, &here, text, sizeof(text)))
         nf_log(NF_LOG_WARN, "%s: %s: not the best here, perhaps", path, text);
 }
@@ -167,7 +170,6 @@ static char *usable_table(struct nf_group *group, const char *path,
     } else {
         if (warning.status != NF_OK)
             nf_log(NF_LOG_WARN, "%s: %s", path, warning.text);
-        warn_if_elsewhere(group, path);
     }
     *bytes_p = text != NULL ? bytes : 0;
     return text;
@@ -182,6 +184,21 @@ static enum nf_status share_prices(struct nf_group *group)
     if (status == NF_OK && !nf_exchange_price_is_sane(&group->exchange))
         status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,
                                  "member 0 has prices that make no sense");
+    return status;
+}
+
+/* A member knows of its routes to those before it: rank 0 of none. */
+static enum nf_status compare_place(struct nf_group *group,
+                                    const struct nf_group_options *options)
+{
+    struct nf_mesh_place place;
+    uint64_t mine = nf_mesh_place(group->mesh, &place) && !place.direct;
+    uint64_t by_daemon = 0;
+    enum nf_status status =
+        nf_reduce(group, &mine, &by_daemon, 1, NF_ELEM_UINT64, NF_SUM, 0);
+
+    if (status == NF_OK && group->rank == 0)
+        warn_if_elsewhere(group, options->table_file, by_daemon == 0);
     return status;
 }
 
@@ -214,6 +231,8 @@ static enum nf_status share_table(struct nf_group *group,
     nf_free(text);
     if (status == NF_OK && bytes > 0)
         status = share_prices(group);
+    if (status == NF_OK && bytes > 0)
+        status = compare_place(group, options);
     return status;
 }
 
@@ -267,6 +286,8 @@ static enum nf_status share_table_here(struct nf_group **groups, uint32_t count,
     char *text = usable_table(groups[0], path, &bytes);
     enum nf_status status = NF_OK;
 
+    if (text != NULL)
+        warn_if_elsewhere(groups[0], path, true);
     for (uint32_t i = 1; i < count && text != NULL && status == NF_OK; i++)
         status = nf_group_set_rules(groups[i], text, (size_t)bytes, NULL, err);
     for (uint32_t i = 1; i < count; i++)

@@ -48,7 +48,9 @@ struct nf_model {
     double occupancy_us; /**< o_s: how long a send keeps its sender busy */
     double share_us; /**< of processors that members share: so much of their
                           time does each message of a group take; 0: each has
-                          its own */
+                          its own.  Of all processors together, with as many
+                          members as it was measured with: of fewer, which may
+                          leave some idle, a message takes at least so much */
     uint32_t ncombines;
     struct nf_model_combine combines[NF_MODEL_COMBINES_MAX];
     enum nf_model_route route;

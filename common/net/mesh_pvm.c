@@ -244,7 +244,7 @@ static void confirm(struct mesh_pvm *p, uint32_t member)
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
-    if (m->exited || !m->met)
+    if (m->exited || (!m->met && !m->owes_bye))
         return;
     if (!m->owes_bye && (m->left || (!nf_link_owes_confirmation(&m->link) &&
                                      !nf_route_owes(m->tid))))
@@ -576,7 +576,7 @@ static bool pvm_is_direct(const struct nf_mesh *mesh, uint32_t member)
 {
     const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
 
-    return p->routes && !p->members[member].detour;
+    return p->routes && !nf_mesh_pvm_has_detour(p, member);
 }
 
 const struct nf_mesh_ops nf_mesh_pvm = {

@@ -37,7 +37,6 @@ struct mesh_member {
     bool heard;       /**< of this mesh */
     bool met;         /**< it may be sent to, see mesh_pvm_meet.c */
     bool owes_answer; /**< it has asked whether we are there */
-    bool detour;      /**< we have asked it for a direct route in vain */
     bool answered;    /**< that it is, to what we asked at: */
     int64_t asked_us;
     bool exited;   /**< its task has ended: what it sent may still come */
@@ -128,12 +127,17 @@ void nf_mesh_note_free(struct mesh_note *note);
 /** Wait for the sockets of libpvm.  @return whether there is something to read
  */
 bool nf_mesh_pvm_sleep(int64_t timeout_us);
+/** Which members' hosts have another data format? */
+void nf_mesh_pvm_compare_formats(struct mesh_pvm *p);
 /** As nf_mesh_subset() and nf_mesh_close(). */
 enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
                                   uint32_t count, uint64_t id,
                                   struct nf_mesh **mesh_p,
                                   struct nf_error *err);
 void nf_mesh_pvm_close(struct nf_mesh *mesh);
+/** Is it known that what goes to @p member, one before this, goes by the pvmds
+ *  though it was asked for a direct route? */
+bool nf_mesh_pvm_has_detour(const struct mesh_pvm *p, uint32_t member);
 void nf_mesh_pvm_place(const struct nf_mesh *mesh,
                        struct nf_mesh_place *place_p);
 
@@ -216,6 +220,11 @@ struct mesh_space *nf_mesh_space_open(int context);
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_mesh_space_watch(struct mesh_space *space,
                                    const struct mesh_pvm *p);
+/** Is there a direct route to task @p tid?  To be called before it is asked for
+ *  one, and then the other: one that was refused looks like one that is there.
+ *  Not from within libpvm. */
+void nf_mesh_look_for_route(int tid);
+bool nf_mesh_finds_route(int tid);
 /** Take what has come while a link was sending. */
 void nf_mesh_space_catch_up(struct mesh_space *space);
 /** Has this task left PVM since? */

@@ -1,6 +1,7 @@
 /* The life of a mesh of PVM tasks: how it is made, how subsets of it are, where
  * it is, and how it says goodbye. */
 #include "config.h"
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -89,6 +90,36 @@ void nf_mesh_pvm_free(struct mesh_pvm *p)
     nf_free(p);
 }
 
+void nf_mesh_pvm_compare_formats(struct mesh_pvm *p)
+{
+    const char *encoding = getenv("NOWFARM_ENCODING");
+    bool always = encoding != NULL && strcmp(encoding, "xdr") == 0;
+    struct nf_pvm_host *hosts = NULL;
+    size_t count = 0;
+    int mine = -1;
+
+    if (!always && nf_pvm_hosts(&hosts, &count) != NF_OK)
+        count = 0;
+    for (size_t h = 0; h < count; h++)
+        if (hosts[h].tid == nf_pvm_host_of(p->members[p->base.rank].tid))
+            mine = hosts[h].format;
+    for (uint32_t i = 0; i < p->base.ranks; i++) {
+        p->members[i].convert = true; /* right for any host */
+        for (size_t h = 0; h < count; h++)
+            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
+                p->members[i].convert = hosts[h].format != mine;
+    }
+    nf_free(hosts);
+}
+
+bool nf_mesh_pvm_has_detour(const struct mesh_pvm *p, uint32_t member)
+{
+    const struct mesh_member *m = &p->members[member];
+
+    return member < p->base.rank && m->met && !m->left && !m->exited &&
+           !nf_route_is_direct(m->tid);
+}
+
 void nf_mesh_pvm_place(const struct nf_mesh *mesh,
                        struct nf_mesh_place *place_p)
 {
@@ -102,7 +133,7 @@ void nf_mesh_pvm_place(const struct nf_mesh *mesh,
         count = 0;
     for (uint32_t i = 0; i < p->base.ranks && count > 0; i++) {
         place_p->converts = place_p->converts || p->members[i].convert;
-        place_p->direct = place_p->direct && !p->members[i].detour;
+        place_p->direct = place_p->direct && !nf_mesh_pvm_has_detour(p, i);
         for (size_t h = 0; h < count; h++)
             if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
                 memcpy(names[i], hosts[h].name, sizeof(names[i]));
@@ -119,6 +150,11 @@ static void say_bye(struct mesh_pvm *p, uint32_t member)
     struct mesh_member *m = &p->members[member];
     struct nf_link_out out;
 
+    if (m->owes_bye && !m->exited) { /* it may wait for no more than this */
+        m->owes_bye = false;
+        nf_link_confirm(&m->link, &out);
+        nf_mesh_pvm_transmit(p, member, &out);
+    }
     if (m->left || m->exited || (member > p->base.rank && !m->heard))
         return;
     nf_link_purge(&m->link);
@@ -133,7 +169,7 @@ static bool has_unread(const struct mesh_pvm *p)
     for (uint32_t i = 0; i < p->base.ranks; i++) {
         const struct mesh_member *m = &p->members[i];
 
-        if (i != p->base.rank && !m->left && !m->exited &&
+        if (i != p->base.rank && m->heard && !m->left && !m->exited &&
             m->link.confirmed_bytes != m->link.sent_bytes)
             return true;
     }
@@ -142,7 +178,8 @@ static bool has_unread(const struct mesh_pvm *p)
 
 /* After this the task may end.  A member that then sends us a confirmation
  * finds the route broken, and libpvm throws away what it has not read from
- * there: so all must have read their goodbye, which is the last. */
+ * there: so all must have read their goodbye, which is the last.  But for those
+ * that never said a word: they may never read it, and a stop is not to wait. */
 static void linger(struct mesh_pvm *p)
 {
     int64_t until_us = nf_now_us() + LINGER_US, left_us = LINGER_US;
@@ -258,7 +295,6 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         sub->nexited += old->exited;
         sub->members[i].heard = old->heard;
         sub->members[i].met = old->met;
-        sub->members[i].detour = old->detour;
         nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
     }
     status = nf_mesh_pvm_enter(sub, p->space, cookie, err);

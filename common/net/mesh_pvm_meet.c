@@ -19,7 +19,6 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/net/mesh_pvm.h"
-#include "common/net/pvm_route.h"
 
 /* An answer says no more of the other one if we were stopped in between. */
 enum { ANSWER_FRESH_US = 500000 };
@@ -101,11 +100,11 @@ void nf_mesh_pvm_greet(struct mesh_pvm *p, uint32_t member)
         ask(p, member);
         return;
     }
+    nf_mesh_look_for_route(m->tid);
     nf_pvm_ask_direct_routes(true);
     begin(p, member);
     nf_pvm_ask_direct_routes(false);
-    m->detour = !nf_route_is_direct(m->tid);
-    if (m->detour)
+    if (!nf_mesh_finds_route(m->tid))
         nf_log(NF_LOG_INFO, "no direct route to task %x: by the pvmds",
                (unsigned)m->tid);
     if (p->shy)

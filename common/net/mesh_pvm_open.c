@@ -12,9 +12,9 @@
  * only who answers CALL is waited for.  A STOP may be as old, and its member come
  * again: one that was there before member 0 is not heeded at once.
  *
- * Who is stopped while routes are opened says STOP to all, and goodbye. */
+ * Who is stopped while routes are opened says STOP to all, and goodbye; who was
+ * called and is stopped before START has come says it to all, too. */
 #include "config.h"
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include "common/base/alloc.h"
@@ -60,9 +60,9 @@ struct meeting {
     struct guest {
         uint64_t attempt;
         bool joined, here, stopped;
-    } * guests;          /* [count], of member 0 */
-    int64_t forgiven_us; /* then who is still stopped does not come */
-    bool caught_up;      /* all that was there before has been heard */
+        int64_t forgiven_us; /* if it is still stopped then it does not come */
+    } * guests;     /* [count], of member 0 */
+    bool caught_up; /* all that was there before has been heard */
     uint64_t said[NF_PVM_WORDS]; /* by START */
 };
 
@@ -127,7 +127,7 @@ static void hear_stops(struct meeting *m)
 {
     m->caught_up = true;
     for (uint32_t i = 0; i < m->count && m->guests != NULL; i++)
-        if (m->guests[i].stopped && nf_now_us() >= m->forgiven_us) {
+        if (m->guests[i].stopped && nf_now_us() >= m->guests[i].forgiven_us) {
             m->guilty = i;
             m->why = STOPPED;
         }
@@ -145,6 +145,21 @@ static void say(struct meeting *m, uint32_t to, int kind, uint64_t attempt)
     words[ATTEMPT] = attempt;
     words[NONCE] = m->nonce;
     (void)nf_pvm_say(m->tids[to], m->tag, words);
+}
+
+/* For who opens routes already, if this is the meeting that has been called. */
+static void stop_all(struct meeting *m)
+{
+    struct nf_pvm_guard guard;
+    int tag = m->tag;
+
+    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
+    m->tag |= STOP_TAG;
+    for (uint32_t i = 0; i < m->count; i++)
+        if (i != m->rank)
+            say(m, i, STOP, m->said[COOKIE]);
+    m->tag = tag;
+    nf_pvm_return(&guard);
 }
 
 /* What a member says of this meeting; anything else is let pass.
@@ -225,8 +240,10 @@ static enum nf_status gather(struct meeting *m, struct nf_error *err)
         if (status == NF_WAIT)
             return is_missing(m, first_missing(m, called), TOO_LATE, err);
         if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt) {
-            m->guests[from] = (struct guest){ .stopped = true };
-            m->forgiven_us = nf_now_us() + (m->caught_up ? 0 : AGAIN_US);
+            m->guests[from] = (struct guest){
+                .stopped = true,
+                .forgiven_us = nf_now_us() + (m->caught_up ? 0 : AGAIN_US),
+            };
         }
         if (words[KIND] == JOIN) {
             m->guests[from] = (struct guest){ words[ATTEMPT], .joined = true };
@@ -278,6 +295,8 @@ static enum nf_status attend_meeting(struct meeting *m, struct nf_error *err)
 
         if (status == NF_ERR_INTERRUPTED) {
             say(m, 0, STOP, attempt);
+            if (m->nonce != 0) /* START may be on its way */
+                stop_all(m);
             return is_missing(m, m->rank, STOPPED, err);
         }
         if (status == NF_ERR_UNREACHABLE)
@@ -336,17 +355,6 @@ static bool is_awaited(const struct mesh_pvm *p)
     return false;
 }
 
-static void stop_all(struct meeting *m)
-{
-    struct nf_pvm_guard guard;
-
-    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
-    for (uint32_t i = 0; i < m->count; i++)
-        if (i != m->rank)
-            say(m, i, STOP, m->said[COOKIE]);
-    nf_pvm_return(&guard);
-}
-
 /* Has a member given up since the meeting?  It says so before its goodbye. */
 static bool others_stop(const struct meeting *m, uint32_t *who_p)
 {
@@ -358,7 +366,7 @@ static bool others_stop(const struct meeting *m, uint32_t *who_p)
     now.until_us = 0;
     nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
     while (!found && hear(&now, who_p, words) == NF_OK)
-        found = words[KIND] == STOP && words[ATTEMPT] == m->said[COOKIE];
+        found = words[KIND] == STOP && words[NONCE] == m->nonce;
     nf_pvm_return(&guard);
     return found;
 }
@@ -386,7 +394,8 @@ static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us,
             return is_missing(m, who, STOPPED, err);
         if (nf_now_us() >= until_us)
             return NF_WAIT;
-        (void)nf_mesh_pvm_sleep(10000);
+        if (!nf_mesh_pvm_any_touched()) /* a look for stops reads frames, too */
+            (void)nf_mesh_pvm_sleep(10000);
     }
     return NF_OK;
 }
@@ -404,28 +413,6 @@ static enum nf_status await_all(struct mesh_pvm *p, struct meeting *m,
     status = is_missing(m, first_unmet(p), TOO_LATE, err);
     (void)pump_until(p, nf_now_us() + GRACE_US, NULL, NULL);
     return status;
-}
-
-static void compare_formats(struct mesh_pvm *p)
-{
-    const char *encoding = getenv("NOWFARM_ENCODING");
-    bool always = encoding != NULL && strcmp(encoding, "xdr") == 0;
-    struct nf_pvm_host *hosts = NULL;
-    size_t count = 0;
-    int mine = -1;
-
-    if (!always && nf_pvm_hosts(&hosts, &count) != NF_OK)
-        count = 0;
-    for (size_t h = 0; h < count; h++)
-        if (hosts[h].tid == nf_pvm_host_of(p->members[p->base.rank].tid))
-            mine = hosts[h].format;
-    for (uint32_t i = 0; i < p->base.ranks; i++) {
-        p->members[i].convert = true; /* right for any host */
-        for (size_t h = 0; h < count; h++)
-            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
-                p->members[i].convert = hosts[h].format != mine;
-    }
-    nf_free(hosts);
 }
 
 /* ----------------------------------------------------------------- open */
@@ -472,7 +459,7 @@ static enum nf_status enter(struct mesh_pvm *p, int context, bool owned,
     space->once = space->once || owned || !p->shy;
     p->routes = routes && p->base.ranks <= NF_MESH_ROUTES_MOST &&
                 nf_pvm_wants_direct_routes();
-    compare_formats(p); /* before anything is sent */
+    nf_mesh_pvm_compare_formats(p); /* before anything is sent */
     status = nf_mesh_pvm_enter(p, space, cookie, err);
     if (status != NF_OK)
         return status;

@@ -184,8 +184,11 @@ static void on_message(int context, const struct nf_pvm_message *message)
 {
     struct mesh_space *space = spaces;
 
-    if (message->kind == NF_PVM_ROUTE_ENDED && context == NF_PVM_ROUTES_CONTEXT)
+    if (message->kind == NF_PVM_ROUTE_ENDED &&
+        context == NF_PVM_ROUTES_CONTEXT) {
+        nf_route_closed(message->tid);
         take_route_end(message->tid);
+    }
     if (message->kind == NF_PVM_ROUTE_OPENED &&
         context == NF_PVM_ROUTES_CONTEXT)
         nf_route_opened(message->tid);
@@ -249,6 +252,22 @@ static void confirm_routes(void)
 
 /* ---------------------------------------------------------------- life */
 
+/* Before we asked to be told of any. */
+static bool some_are_older;
+
+void nf_mesh_look_for_route(int tid)
+{
+    if (some_are_older && nf_route_presume(tid))
+        nf_pvm_notify_route_end(tid);
+}
+
+bool nf_mesh_finds_route(int tid)
+{
+    if (nf_route_is_to_watch(tid))
+        nf_pvm_notify_route_end(tid);
+    return nf_route_is_direct(tid);
+}
+
 /* Until this task leaves PVM. */
 static void watch_routes(void)
 {
@@ -259,8 +278,7 @@ static void watch_routes(void)
         nf_pvm_watch(NF_PVM_ROUTES_CONTEXT, on_message, &watch) != NF_OK)
         return;
     watched_by = nf_pvm_self();
-    if (nf_pvm_notify_routes())
-        nf_route_opened(0);
+    some_are_older = nf_pvm_notify_routes();
 }
 
 bool nf_mesh_space_is_dead(const struct mesh_space *space)

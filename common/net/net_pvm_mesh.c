@@ -12,6 +12,11 @@
  * between slaves by the pvmds. */
 enum { ROUTES_MOST = 64 };
 
+static bool wants_routes(const struct nf_group_msg *msg)
+{
+    return msg->purpose == NF_GROUP_SHARED && msg->count <= ROUTES_MOST;
+}
+
 static uint64_t draw(const struct net_pvm *n, uint64_t id)
 {
     uint64_t number;
@@ -61,7 +66,9 @@ enum nf_status nf_net_pvm_mesh(struct nf_net *net, const uint32_t *members,
     *mesh_p = NULL;
     if (!joins)
         return NF_OK;
-    return nf_mesh_join_pvm(tids_p, count, msg_p->cookie, context, true, false,
+    /* member 0 has nobody to ask for a route: it is asked, and may say so */
+    return nf_mesh_join_pvm(tids_p, count, msg_p->cookie, context, true,
+                            members[0] == NF_NO_PEER && wants_routes(msg_p),
                             mesh_p, err);
 }
 
@@ -77,10 +84,9 @@ enum nf_status nf_port_pvm_mesh(struct nf_port *port,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     for (uint32_t i = 0; i < msg->count; i++)
         tids[i] = nf_group_tid(msg, i);
-    status = nf_mesh_join_pvm(
-        tids, msg->count, msg->cookie, (int)msg->context, false,
-        msg->purpose == NF_GROUP_SHARED && msg->count <= ROUTES_MOST, mesh_p,
-        err);
+    status =
+        nf_mesh_join_pvm(tids, msg->count, msg->cookie, (int)msg->context,
+                         false, wants_routes(msg), mesh_p, err);
     nf_free(tids);
     if (status == NF_OK && (*mesh_p)->rank != msg->rank) {
         nf_mesh_close(*mesh_p);

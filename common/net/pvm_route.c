@@ -14,14 +14,15 @@ struct route {
     bool starved;               /* somebody has found no room in this round */
     bool doubtful; /* may all that was sent up to this not be confirmed? */
     uint32_t doubt;
-    bool direct;
+    bool direct, watched; /* and its end is asked for */
+    bool known;           /* whether it was direct when it was first used */
 };
 
 /* Open addressing; NULL is free.  Routes go only all at once, or when their
  * task has ended: those stay as places that can be used again. */
 static struct route **table;
 static uint32_t capacity, used;
-static bool some_owe, some_are_older;
+static bool some_owe;
 static void (*on_room)(int tid);
 
 static struct route **place_of(struct route **in, uint32_t size, int tid)
@@ -211,19 +212,45 @@ void nf_route_doubt(int tid)
 
 void nf_route_opened(int tid)
 {
-    struct route *route = tid != 0 ? find(tid) : NULL;
+    struct route *route = find(tid);
 
-    if (tid == 0)
-        some_are_older = true;
-    else if (route != NULL)
-        route->direct = true;
+    if (route != NULL)
+        route->direct = route->known = true;
+}
+
+void nf_route_closed(int tid)
+{
+    struct route *route = known(tid);
+
+    if (route != NULL)
+        route->direct = route->watched = false;
+}
+
+bool nf_route_presume(int tid)
+{
+    struct route *route = find(tid);
+
+    if (route == NULL || route->known)
+        return false;
+    route->known = route->direct = route->watched = true;
+    return true;
+}
+
+bool nf_route_is_to_watch(int tid)
+{
+    struct route *route = known(tid);
+    bool is_new = route != NULL && route->direct && !route->watched;
+
+    if (is_new)
+        route->watched = true;
+    return is_new;
 }
 
 bool nf_route_is_direct(int tid)
 {
     const struct route *route = known(tid);
 
-    return some_are_older || (route != NULL && route->direct);
+    return route != NULL && route->direct;
 }
 
 void nf_route_end(int tid)
@@ -246,7 +273,7 @@ void nf_route_begin(int self)
     nf_free(table);
     table = NULL;
     capacity = used = 0;
-    some_owe = some_are_older = false;
+    some_owe = false;
 }
 
 void nf_route_on_room(void (*freed)(int tid))

@@ -43,12 +43,19 @@ bool nf_route_owes(int tid);
 /** Has any route come to owe since nf_route_all_told()? */
 bool nf_route_some_owe(void);
 void nf_route_all_told(void);
-/** What we send to @p tid goes directly; 0: so it may be with tasks of which
- *  nothing is known. */
+/** What we send to @p tid goes directly from now on, or not any more. */
 void nf_route_opened(int tid);
+void nf_route_closed(int tid);
 /** Does it?  Who has asked for a route knows; who was asked may be told so too
  *  early. */
 bool nf_route_is_direct(int tid);
+/** Believe that it does if nothing is known.
+ *  @return whether it is so: then ask for word of its end, which comes at once
+ *  if there is no route */
+bool nf_route_presume(int tid);
+/** Does it, and is this asked for the first time?  Then it is time to ask for
+ *  word of its end. */
+bool nf_route_is_to_watch(int tid);
 /** A link to @p tid ends: what it has on the way may never be confirmed. */
 void nf_route_doubt(int tid);
 /** Forget all about a task that has ended. */

@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "common/base/clock.h"
+#include "common/net/pvm_context.h"
 #include "tests/unit/link_pipe.h"
 #include "tests/unit/mesh_play.h"
 
@@ -20,11 +21,13 @@ enum {
 /* ------------------------------------------------------ while a mesh opens */
 
 static volatile int stop;
+static volatile int64_t stopped_us;
 
 static void on_alarm(int number)
 {
     (void)number;
     stop = 1;
+    stopped_us = nf_now_us();
 }
 
 /* Opening fails, long before time is up. */
@@ -42,6 +45,60 @@ static void expect_failure(uint64_t id, enum nf_status status, const char *text)
         fprintf(stderr, "task %u: status %d, %s\n", me, (int)got, err.text);
     CHECK(got == status && mesh == NULL && strstr(err.text, text) != NULL);
     CHECK(nf_now_us() - start_us < SOON_US);
+}
+
+/* What members say in the meeting, by hand: see mesh_pvm_open.c. */
+enum { JOIN = 1, CALL, HERE, START, FAIL, STOP };
+enum { KIND, ID, TIDS, ATTEMPT, NONCE, CONTEXT, COOKIE };
+
+static uint64_t hash_of(uint64_t id)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) ^ id;
+
+    for (uint32_t i = 0; i < ntasks; i++)
+        hash = (hash ^ (uint32_t)tids[i]) * UINT64_C(1099511628211);
+    return hash ^ (hash >> 31);
+}
+
+/* In a meeting of mesh @p id. */
+static void say_by_hand(uint32_t to, uint64_t id, int kind,
+                        uint64_t words[NF_PVM_WORDS])
+{
+    struct nf_pvm_guard guard;
+
+    words[KIND] = UINT64_C(0x4e464d53) << 32 | (uint64_t)kind;
+    words[ID] = id;
+    words[TIDS] = hash_of(id);
+    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
+    CHECK(nf_pvm_say(tids[to], (int)(hash_of(id) & 0xffffff), words) == NF_OK);
+    nf_pvm_return(&guard);
+}
+
+/* @return of whom it is */
+static uint32_t hear_by_hand(uint64_t id, int kind,
+                             uint64_t words_p[NF_PVM_WORDS])
+{
+    struct nf_pvm_guard guard;
+    uint32_t from = 0;
+    int tid = 0;
+
+    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
+    CHECK(nf_pvm_hear((int)(hash_of(id) & 0xffffff), PATIENCE_US, &tid,
+                      words_p) == NF_OK);
+    nf_pvm_return(&guard);
+    CHECK((words_p[KIND] & 7) == (uint64_t)kind && words_p[ID] == id);
+    while (tids[from] != tid)
+        from++;
+    return from;
+}
+
+void say_here_and_no_more(uint64_t id)
+{
+    uint64_t words[NF_PVM_WORDS] = { [ATTEMPT] = 99 };
+
+    say_by_hand(0, id, JOIN, words);
+    CHECK(hear_by_hand(id, CALL, words) == 0);
+    say_by_hand(0, id, HERE, words);
 }
 
 /* Task 2 stays away.  A signal handler ends the wait of one task, and so that
@@ -102,6 +159,103 @@ void play_interrupted_routes(void)
     }
 }
 
+/* Task 2 is stopped when all are there, and word of that is on its way: the
+ * others, which have it already, do not wait for it. */
+void play_interrupted_crossing(void)
+{
+    uint64_t attempts[3] = { 0 }, words[NF_PVM_WORDS];
+    struct sigaction action = { .sa_handler = on_alarm,
+                                .sa_flags = SA_RESTART };
+    struct itimerval once = { .it_value = { .tv_usec = STOP_AFTER_US } };
+
+    if (me > 0) {
+        sigaction(SIGALRM, &action, NULL);
+        if (me == 2)
+            setitimer(ITIMER_REAL, &once, NULL);
+        expect_failure(1, NF_ERR_INTERRUPTED,
+                       me == 2 ? "interrupted" : "member 2 of 3, task");
+        tell(0);
+        return;
+    }
+    for (uint32_t i = 1; i < 3; i++) {
+        uint32_t from = hear_by_hand(1, JOIN, words);
+
+        attempts[from] = words[ATTEMPT];
+    }
+    for (uint32_t i = 1; i < 3; i++) {
+        uint64_t call[NF_PVM_WORDS] = { [ATTEMPT] = attempts[i], [NONCE] = 7 };
+
+        say_by_hand(i, 1, CALL, call);
+        (void)hear_by_hand(1, HERE, words);
+    }
+    {
+        uint64_t start[NF_PVM_WORDS] = { [ATTEMPT] = attempts[1],
+                                         [NONCE] = 7,
+                                         [CONTEXT] =
+                                             (uint64_t)nf_pvm_context_create(),
+                                         [COOKIE] = 5 };
+
+        say_by_hand(1, 1, START, start);
+    }
+    await_word(1);
+    await_word(2);
+}
+
+/* What is longer has waited for its full second. */
+enum { TRIES = 5, CLOSES = 12, AT_ONCE_US = 800000 };
+
+/* Task 0 closes its mesh when the goodbye of the other one has come, has nothing
+ * to wait for, and lives on: that one need not wait for it. */
+void play_closed_together(void)
+{
+    int late = 0; /* once this host may have been busy */
+
+    for (uint64_t id = 1; id <= CLOSES; id++) {
+        struct nf_mesh *mesh = open_mesh(id);
+        int64_t start_us;
+
+        usleep(me == 0 ? 80000 : 20000); /* it is read in the close */
+        start_us = nf_now_us();
+        nf_mesh_close(mesh);
+        late += nf_now_us() - start_us > AT_ONCE_US;
+        tell(1 - me);
+        await_word(1 - me);
+    }
+    CHECK(late <= 1);
+}
+
+/* Task 1 is there and never says a word, to one before it and one behind it: a
+ * stop of the last one does not wait for it. */
+void play_interrupted_silence(void)
+{
+    struct sigaction action = { .sa_handler = on_alarm,
+                                .sa_flags = SA_RESTART };
+    struct itimerval once = { .it_value = { .tv_usec = STOP_AFTER_US } };
+    int64_t least_us = INT64_MAX; /* this host may be busy for a while */
+
+    sigaction(SIGALRM, &action, NULL);
+    for (uint64_t id = 1; id <= TRIES; id++) {
+        if (me == 1) {
+            say_here_and_no_more(id);
+            await_word(0);
+            await_word(2);
+            tell(0);
+            tell(2);
+            continue;
+        }
+        stop = 0;
+        if (me == 2)
+            setitimer(ITIMER_REAL, &once, NULL);
+        expect_failure(id, NF_ERR_INTERRUPTED,
+                       me == 2 ? "interrupted" : "member 2 of 3, task");
+        if (me == 2 && nf_now_us() - stopped_us < least_us)
+            least_us = nf_now_us() - stopped_us;
+        tell(1);
+        await_word(1);
+    }
+    CHECK(me != 2 || least_us < AT_ONCE_US);
+}
+
 /* Task 1 is stopped while task 0 is elsewhere, and comes again, before task 0
  * opens the same mesh or soon after. */
 void play_stopped_before(void)
@@ -135,6 +289,31 @@ void play_stopped_before(void)
         expect_failure(3, NF_ERR_INTERRUPTED, "member 1 of 2, task");
         tell(1);
     }
+}
+
+/* Task 2 was stopped before task 0 began, and may come again; task 1 is stopped
+ * then: it is that one who ends it. */
+void play_stopped_each(void)
+{
+    uint64_t words[NF_PVM_WORDS] = { [ATTEMPT] = 99 };
+
+    if (me == 0) {
+        await_word(2);
+        tell(1);
+        expect_failure(1, NF_ERR_INTERRUPTED, "member 1 of 3, task");
+        tell(1);
+        tell(2);
+        return;
+    }
+    if (me == 1) {
+        await_word(0);
+        usleep(STOP_AFTER_US);
+    }
+    say_by_hand(0, 1, JOIN, words);
+    say_by_hand(0, 1, STOP, words);
+    if (me == 2)
+        tell(0);
+    await_word(0);
 }
 
 /* A task that ends before it has come is not waited for, whoever it is. */

@@ -53,7 +53,11 @@ void play_turns(void);
 void play_turns_given_up(void);
 void play_interrupted(void);
 void play_interrupted_routes(void);
+void play_interrupted_crossing(void);
+void play_closed_together(void);
+void play_interrupted_silence(void);
 void play_stopped_before(void);
+void play_stopped_each(void);
 void play_ended_early(void);
 void play_first_ended_early(void);
 void play_busy_death(void);
@@ -61,4 +65,6 @@ void play_by_daemon(void);
 void play_gone_by_daemon(void);
 void play_no_route(void);
 void play_no_route_granted(void);
+void play_no_route_among_others(void);
+void play_route_ends(void);
 #endif

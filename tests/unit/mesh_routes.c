@@ -1,7 +1,9 @@
 /* Scenes of test_mesh_pvm in which messages go by the pvmds. */
 #include "config.h"
+#include <pvm3.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include "tests/unit/link_pipe.h"
 #include "tests/unit/mesh_play.h"
@@ -57,12 +59,12 @@ void play_by_daemon(void)
     nf_mesh_close(mesh);
 }
 
-/* One task has descriptors for the mesh, and not one more for a route. */
-static void open_without_route(uint32_t poor)
+/* A mesh in which one task has descriptors for it, and not one more for a route.
+ */
+static struct nf_mesh *open_poor(uint64_t id, uint32_t poor)
 {
-    const uint32_t both[] = { 0, 1 };
     struct rlimit before, tight;
-    struct nf_mesh *mesh, *sub;
+    struct nf_mesh *mesh;
     int free_fd = dup(STDIN_FILENO);
 
     close(free_fd);
@@ -71,8 +73,16 @@ static void open_without_route(uint32_t poor)
     tight.rlim_cur = (rlim_t)free_fd + 1;
     if (me == poor)
         CHECK(setrlimit(RLIMIT_NOFILE, &tight) == 0);
-    mesh = open_mesh(poor + 1);
+    mesh = open_mesh(id);
     CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    return mesh;
+}
+
+static void open_without_route(uint32_t poor)
+{
+    const uint32_t both[] = { 0, 1 };
+    struct nf_mesh *mesh = open_poor(poor + 1, poor), *sub;
+
     expect_route(mesh, false);
     talk(mesh);
     CHECK(nf_mesh_subset(mesh, both, 2, 5, &sub, NULL) == NF_OK);
@@ -92,6 +102,57 @@ void play_no_route(void)
 void play_no_route_granted(void)
 {
     open_without_route(0);
+}
+
+/* There is a route to another one already, which says nothing of this one. */
+void play_no_route_among_others(void)
+{
+    struct nf_mesh *mesh;
+
+    if (me == 2) { /* a route of the program's own, before there is a mesh */
+        pvm_setopt(PvmRoute, PvmRouteDirect);
+        tell(0);
+        pvm_setopt(PvmRoute, PvmAllowDirect);
+        tell(1);
+    } else {
+        await_word(2);
+    }
+    mesh = open_poor(1, 1);
+    if (me == 2) {
+        CHECK(nf_mesh_is_direct(mesh, 0));
+        CHECK(!nf_mesh_is_direct(mesh, 1));
+    }
+    for (uint32_t word = 0; word < TURNS; word++)
+        meet(mesh, word);
+    nf_mesh_close(mesh);
+}
+
+/* A route breaks while both tasks live. */
+void play_route_ends(void)
+{
+    struct nf_mesh *mesh = open_mesh(1);
+    int *fds, count = pvm_getfds(&fds);
+
+    expect_route(mesh, true);
+    meet(mesh, 1);
+    meet(mesh, 2);
+    CHECK(count == 2); /* that to the pvmd comes first */
+    if (me == 1)
+        CHECK(shutdown(fds[1], SHUT_RDWR) == 0);
+    usleep(200000);
+    while (me == 1 && nf_mesh_is_direct(mesh, 0)) {
+        struct nf_mesh_event event;
+
+        CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+        usleep(1000);
+    }
+    expect_route(mesh, false);
+    talk(mesh);
+    nf_mesh_close(mesh);
+    mesh = open_mesh(2); /* another one can be opened */
+    expect_route(mesh, true);
+    talk(mesh);
+    nf_mesh_close(mesh);
 }
 
 /* Who is not there any more is found out without routes, too. */

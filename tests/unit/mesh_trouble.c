@@ -163,37 +163,6 @@ void play_stopped_lower(void)
     nf_mesh_close(mesh);
 }
 
-/* What a member says in the meeting, by hand: see mesh_pvm_open.c. */
-enum { JOIN = 1, CALL, HERE };
-enum { KIND, ID, TIDS, ATTEMPT, NONCE };
-
-static uint64_t hash_of(uint64_t id)
-{
-    uint64_t hash = UINT64_C(14695981039346656037) ^ id;
-
-    for (uint32_t i = 0; i < ntasks; i++)
-        hash = (hash ^ (uint32_t)tids[i]) * UINT64_C(1099511628211);
-    return hash ^ (hash >> 31);
-}
-
-void say_here_and_no_more(uint64_t id)
-{
-    const uint64_t magic = UINT64_C(0x4e464d53) << 32;
-    uint64_t words[NF_PVM_WORDS] = { magic | JOIN, id, hash_of(id), 99 };
-    uint64_t heard[NF_PVM_WORDS];
-    int tag = (int)(hash_of(id) & 0xffffff), tid = 0;
-    struct nf_pvm_guard guard;
-
-    nf_pvm_enter(NF_PVM_MEETING_CONTEXT, false, &guard);
-    CHECK(nf_pvm_say(tids[0], tag, words) == NF_OK);
-    CHECK(nf_pvm_hear(tag, PATIENCE_US, &tid, heard) == NF_OK);
-    CHECK(tid == tids[0] && heard[KIND] == (magic | CALL));
-    words[KIND] = magic | HERE;
-    words[NONCE] = heard[NONCE];
-    CHECK(nf_pvm_say(tids[0], tag, words) == NF_OK);
-    nf_pvm_return(&guard);
-}
-
 /* Task 1 is there until all begin to open routes, and then does not call PVM
  * any more: the others give up in time, whether they come before or behind it.
  */

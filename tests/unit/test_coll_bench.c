@@ -2,6 +2,8 @@
  * that it reads.  Tuning: test_coll_tune.c. */
 #include "config.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "apps/collbench/team.h"
 #include "apps/nowfarm/coll_bench.h"
@@ -322,6 +324,29 @@ static void predictions_are_the_formulas(void)
         4 * 10, 1e-9);
 }
 
+static void shared_processors_are_shown(void)
+{
+    struct coll_results results = { .model = { .npieces = 1,
+                                               .pieces = { { 0, 90, 0.25 } },
+                                               .delta = 1 },
+                                    .model_source = "measured" };
+
+    for (int shared = 0; shared < 2; shared++) {
+        char *text = NULL;
+        size_t bytes;
+        FILE *to = open_memstream(&text, &bytes);
+
+        results.model.share_us = shared * 31.5;
+        coll_report_print(&results, to);
+        fclose(to);
+        CU_ASSERT(strncmp(text, "# T(m) = 90 + 0.25 m us; delta 1", 32) == 0);
+        CU_ASSERT_EQUAL(
+            strstr(text, "; shared processors 31.5 us a message\n") != NULL,
+            shared == 1);
+        free(text);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo values[] = {
@@ -340,6 +365,7 @@ int main(void)
         { "lists of sizes are read", lists_of_sizes_are_read },
         { "machines are read", machines_are_read },
         { "predictions are the formulas", predictions_are_the_formulas },
+        { "shared processors are shown", shared_processors_are_shown },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/net/pvm_context.h"
 #include "nowfarm_group.h"
 #include "tests/unit/group_sim.h"
@@ -239,10 +240,47 @@ static void play_ahead(void)
     free(buffer);
 }
 
+static char logged[1000];
+
+static void keep_log(enum nf_log_level level, const char *line)
+{
+    size_t used = strlen(logged);
+
+    (void)level;
+    snprintf(logged + used, sizeof(logged) - used, "%s\n", line);
+}
+
+/* The last member has no direct routes at first, which only that one knows:
+ * rank 0 tells it of a table of direct routes. */
+static void play_detour(void)
+{
+    const struct nf_group_options options = {
+        .table_file = me == 0 ? getenv("NF_TEST_TABLE") : NULL
+    };
+
+    nf_log_set_sink(keep_log);
+    for (uint64_t id = 1; id <= 2; id++) {
+        struct nf_group *group = NULL;
+        struct nf_error err;
+
+        if (me == ntasks - 1) /* it asks for none */
+            setenv("NOWFARM_ROUTE", id == 1 ? "daemon" : "direct", 1);
+        logged[0] = '\0';
+        CHECK(nf_group_open(tids, ntasks, id, &options, &group, &err) == NF_OK);
+        CHECK(group->has_rules);
+        CHECK((strstr(logged, "tuned for messages by the direct route") !=
+               NULL) == (me == 0 && id == 1));
+        CHECK(nf_barrier(group) == NF_OK);
+        nf_group_close(group);
+    }
+    nf_log_set_sink(NULL);
+}
+
 static const struct scene scenes[] = {
     { "ahead", play_ahead },   { "several", play_several },
     { "rounds", play_rounds }, { "killed", play_killed },
     { "absent", play_absent }, { "late", play_late },
+    { "detour", play_detour },
     { NULL, NULL },
 };
 
@@ -299,17 +337,27 @@ static void tasks_get_right_results(void)
     run("rounds", 1, -1);
 }
 
-static void the_table_of_rank_0_is_everybodys(void)
+static void run_with_table(const char *scene)
 {
     char path[] = "/tmp/nf-table-XXXXXX";
     int fd = mkstemp(path);
 
     CU_ASSERT(fd >= 0 && write_table(path));
     setenv("NF_TEST_TABLE", path, 1);
-    run("rounds", 3, -1);
+    run(scene, 3, -1);
     unsetenv("NF_TEST_TABLE");
     close(fd);
     unlink(path);
+}
+
+static void the_table_of_rank_0_is_everybodys(void)
+{
+    run_with_table("rounds");
+}
+
+static void routes_of_others_count_too(void)
+{
+    run_with_table("detour");
 }
 
 static void the_same_in_xdr(void)
@@ -371,6 +419,8 @@ int main(int argc, char **argv)
           who_runs_ahead_fills_nobodys_memory },
         { "the table of rank 0 is everybody's",
           the_table_of_rank_0_is_everybodys },
+        { "a table is compared with the routes of all",
+          routes_of_others_count_too },
         { "a killed task is named and left behind",
           a_killed_task_is_named_and_left_behind },
         { "a task that does not come is left behind",

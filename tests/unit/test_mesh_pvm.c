@@ -183,9 +183,25 @@ static void test_interrupted_routes(void)
     run("interrupted-routes", 4, -1);
 }
 
+static void test_interrupted_crossing(void)
+{
+    run("interrupted-crossing", 3, -1);
+}
+
+static void test_closed_together(void)
+{
+    run("closed-together", 2, -1);
+}
+
+static void test_interrupted_silence(void)
+{
+    run("interrupted-silence", 3, -1);
+}
+
 static void test_stopped_before(void)
 {
     run("stopped-before", 2, -1);
+    run("stopped-each", 3, -1);
 }
 
 static void test_ended_early(void)
@@ -212,6 +228,12 @@ static void test_no_route(void)
 {
     run("no-route", 2, -1);
     run("no-route-granted", 2, -1);
+    run("no-route-among-others", 3, -1);
+}
+
+static void test_route_ends(void)
+{
+    run("route-ends", 2, -1);
 }
 
 static CU_TestInfo tests[] = {
@@ -250,6 +272,10 @@ static CU_TestInfo tests[] = {
     { "a paused member that ends", test_pause_death },
     { "a stop ends the opening of a mesh, for all", test_interrupted },
     { "also when all have come and open routes", test_interrupted_routes },
+    { "also where word that all are there is on its way",
+      test_interrupted_crossing },
+    { "at once, though a member says nothing", test_interrupted_silence },
+    { "nor is a goodbye waited for that has been read", test_closed_together },
     { "who was stopped may come again", test_stopped_before },
     { "nobody waits for a member that ends before it comes", test_ended_early },
     { "nor for the first one", test_first_ended_early },
@@ -257,6 +283,7 @@ static CU_TestInfo tests[] = {
       test_busy_death },
     { "messages go by the pvmds if that is wanted", test_by_daemon },
     { "or if no direct route can be had, and that is known", test_no_route },
+    { "also when a route ends before its tasks", test_route_ends },
     { "a program that handles all messages is told", test_handler },
     CU_TEST_INFO_NULL,
 };
