@@ -17,9 +17,11 @@ enum nf_status nf_tree_ecef(const struct nf_hops *hops, uint32_t root,
 }
 
 enum nf_status nf_tree_ecef_ports(const struct nf_hops *hops, uint32_t root,
-                                  struct nf_tree *tree_p)
+                                  bool is_blocking, struct nf_tree *tree_p)
 {
-    const struct nf_greedy how = { .holds_port = true, .cap_us = INFINITY };
+    const struct nf_greedy how = { .is_blocking = is_blocking,
+                                   .holds_port = true,
+                                   .cap_us = INFINITY };
 
     return nf_greedy_tree(&how, hops, root,
                           hops->is_matrix ? NULL : nf_receivers_by_recv,

@@ -72,13 +72,6 @@ void hnow_params(const json_t *params, struct nf_hetero *hetero_p,
 
 /* ---- builders ---- */
 
-enum nf_status hnow_ecef_ports(const struct nf_hops *hops, uint32_t root,
-                               bool is_blocking, struct nf_tree *tree_p)
-{
-    (void)is_blocking;
-    return nf_tree_ecef_ports(hops, root, tree_p);
-}
-
 static enum nf_status build(const struct nf_hops *hops, uint32_t root,
                             const uint32_t *sender, const uint32_t *receiver,
                             struct nf_tree *tree_p)

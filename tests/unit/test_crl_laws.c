@@ -71,8 +71,8 @@ static void plans_are_never_worse(void)
         polished_us = check_plan(&hetero, root, bytes, 60);
         CU_ASSERT(polished_us <= crl_us);
         limit_us = hnow_best_us(nf_tree_ecef, &hetero, root, bytes, true);
-        limit_us = fmin(limit_us, hnow_best_us(hnow_ecef_ports, &hetero, root,
-                                               bytes, true));
+        limit_us = fmin(limit_us, hnow_best_us(nf_tree_ecef_ports, &hetero,
+                                               root, bytes, true));
         limit_us = fmin(limit_us,
                         hnow_best_us(hnow_chain, &hetero, root, bytes, true));
         limit_us = fmin(limit_us, hnow_best_us(hnow_opt_by_number, &hetero,

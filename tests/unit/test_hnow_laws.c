@@ -198,7 +198,7 @@ static void fast_and_slow_versions_make_the_same_trees(void)
 {
     static hnow_builder *const builders[] = { nf_tree_fef, nf_tree_ecef,
                                               nf_tree_ecef_la, nf_tree_fnf,
-                                              hnow_ecef_ports };
+                                              nf_tree_ecef_ports };
 
     for (uint64_t r = 0; r < 200; r++) {
         struct nf_hetero hetero, matrix;
@@ -369,7 +369,7 @@ static void what_cannot_be_planned_with_is_refused(void)
 {
     static hnow_builder *const builders[] = { nf_tree_fef, nf_tree_ecef,
                                               nf_tree_ecef_la, nf_tree_fnf,
-                                              hnow_ecef_ports };
+                                              nf_tree_ecef_ports };
     static const double wrong[] = { NAN, -1, INFINITY };
 
     for (int k = 0; k < 32; k++) {
