@@ -126,6 +126,9 @@ static enum nf_status try_caps(struct planner *p)
 
 /* ---- one size of segments ---- */
 
+typedef enum nf_status heuristic_fn(const struct nf_hops *hops, uint32_t root,
+                                    bool is_blocking, struct nf_tree *tree_p);
+
 /* Is the tree in ldt, simulated, the best so far? */
 static enum nf_status keep_best(struct planner *p, uint64_t segment)
 {
@@ -143,6 +146,35 @@ static enum nf_status keep_best(struct planner *p, uint64_t segment)
         p->tree = tree;
     }
     return NF_OK;
+}
+
+/* Heuristics as they send, which with ports may be a better order than those
+ * that nf_ldt_run() knows. */
+static enum nf_status keep_as_sent(struct planner *p, uint64_t segment)
+{
+    static heuristic_fn *const heuristics[] = { nf_tree_fef, nf_tree_ecef,
+                                                nf_tree_ecef_la, nf_tree_fnf,
+                                                nf_tree_ecef_ports };
+    enum nf_status status = NF_OK;
+
+    for (size_t i = 0; i < 5 && status == NF_OK; i++) {
+        struct nf_tree tree = { .nodes = 0 };
+        double time_us = INFINITY;
+
+        status = heuristics[i](&p->hops, p->search.root, false, &tree);
+        if (status == NF_OK)
+            status = nf_tree_pipe(&tree, &p->hops, 1, &time_us);
+        if (time_us < p->plan.time_us) {
+            nf_tree_fini(&p->plan.tree);
+            p->plan = (struct nf_crl_plan){ .tree = tree,
+                                            .segment_bytes = segment,
+                                            .segments = 1,
+                                            .time_us = time_us };
+        } else {
+            nf_tree_fini(&tree);
+        }
+    }
+    return status;
 }
 
 static void load_best(struct nf_crl_search *search)
@@ -202,6 +234,8 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
             nf_crl_score(&p->search);
             status = keep_best(p, segment);
         }
+    if (segments == 1 && status == NF_OK)
+        status = keep_as_sent(p, segment);
     return status;
 }
 

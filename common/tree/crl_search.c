@@ -59,6 +59,7 @@ enum nf_status nf_crl_search_init(struct nf_crl_search *search_p,
         return NF_ERR_NOMEM;
     }
     s->ldt.root = root;
+    s->ldt.minds_ports = true;
     for (uint32_t v = 0; v < nodes; v++)
         s->fixed_us[v] = empty->send[v] + empty->recv[v];
     return NF_OK;
