@@ -177,6 +177,26 @@ static void nothing_may_cost_anything(void)
     }
 }
 
+/* In segments the time hardly depends on how many hosts there are. */
+static void many_hosts_are_planned_as_well_as_few(void)
+{
+    for (uint64_t r = 0; r < 2; r++) {
+        struct nf_hetero few, many;
+        double few_us, many_us;
+        uint32_t root;
+
+        CU_ASSERT(nf_hnow_draw(r, 100, true, &few, &root) == NF_OK);
+        few.has_ports = true;
+        few_us = check_plan(&few, root, 1 << 20, 0);
+        CU_ASSERT(nf_hnow_draw(r, 260, true, &many, &root) == NF_OK);
+        many.has_ports = true;
+        many_us = check_plan(&many, root, 1 << 20, 0);
+        CU_ASSERT(many_us < few_us * 1.05);
+        nf_hetero_fini(&few);
+        nf_hetero_fini(&many);
+    }
+}
+
 static void there_are_not_too_many_segments(void)
 {
     static const uint64_t sizes[] = { 1 << 20, (1 << 20) + 1, 1 << 30,
@@ -296,6 +316,8 @@ int main(void)
         { "hosts that are alike get the OPT-tree",
           hosts_that_are_alike_get_the_opt_tree },
         { "nothing may cost anything", nothing_may_cost_anything },
+        { "many hosts are planned as well as few",
+          many_hosts_are_planned_as_well_as_few },
         { "segments cover the message", segments_cover_the_message },
         { "there are not too many segments", there_are_not_too_many_segments },
         { "memory may be short", memory_may_be_short },

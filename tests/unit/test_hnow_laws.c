@@ -7,6 +7,7 @@
 #include "common/base/rng.h"
 #include "common/tree/greedy.h"
 #include "common/tree/hnow.h"
+#include "common/tree/make.h"
 #include "common/tree/times.h"
 #include "sim/hnow.h"
 #include "tests/unit/hnow_nets.h"
@@ -308,7 +309,8 @@ static void lazy_choice_is_that_of_the_definition(void)
         CU_ASSERT(nf_ldt_init(&ldt, hops.nodes) == NF_OK);
         ldt.root = root;
         fits = plain_greedy(&how, &hops, root, &p);
-        CU_ASSERT(nf_greedy_pairs(&how, &hops, &room, &ldt) == fits);
+        CU_ASSERT_EQUAL(nf_greedy_pairs(&how, &hops, &room, &ldt),
+                        fits ? NF_GREEDY_FITS : NF_GREEDY_EXCEEDS);
         for (uint32_t v = 0; fits && v < hops.nodes; v++)
             CU_ASSERT(v == root || ldt.parent[v] == p.parent[v]);
         fitted += fits;
@@ -317,6 +319,58 @@ static void lazy_choice_is_that_of_the_definition(void)
         done(&hetero, &hops);
     }
     CU_ASSERT(fitted > 300 && fitted < 900);
+}
+
+/* The tree for receivers in their order, and its time. */
+static enum nf_greedy_end run_greedy(const struct nf_greedy *how,
+                                     const struct nf_hops *hops, uint32_t root,
+                                     double *time_us_p)
+{
+    struct nf_greedy_room room;
+    enum nf_greedy_end end;
+    uint32_t receivers[32];
+    struct nf_ldt ldt;
+
+    CU_ASSERT(nf_greedy_room_init(&room, hops->nodes) == NF_OK);
+    CU_ASSERT(nf_ldt_init(&ldt, hops->nodes) == NF_OK);
+    ldt.root = root;
+    nf_receivers_all(hops->nodes, root, receivers);
+    end = how->look_ahead > 0
+              ? nf_greedy_pairs(how, hops, &room, &ldt)
+              : nf_greedy_serve(how, hops, receivers, &room, &ldt);
+    if (end != NF_GREEDY_NONE)
+        *time_us_p = nf_ldt_run(&ldt, hops, how->segments);
+    nf_greedy_room_fini(&room);
+    nf_ldt_fini(&ldt);
+    return end;
+}
+
+static void only_what_takes_too_long_is_given_up(void)
+{
+    unsigned given_up = 0;
+
+    for (uint64_t r = 0; r < 1000; r++) {
+        struct nf_greedy how = { .look_ahead = r % 2 == 0 ? 1 : 0,
+                                 .segments = 1 + r % 30,
+                                 .cap_us = INFINITY };
+        double time_us = 0, again_us = 0;
+        struct nf_hetero hetero;
+        struct nf_hops hops;
+        uint32_t root;
+
+        draw(r, 2 + (uint32_t)r % 30, r % 3 != 0, r % 5 != 0, 8192, &hetero,
+             &hops, &root);
+        CU_ASSERT_EQUAL(run_greedy(&how, &hops, root, &time_us),
+                        NF_GREEDY_FITS);
+        how.limit_us = time_us * (1 + 1e-9);
+        CU_ASSERT_EQUAL(run_greedy(&how, &hops, root, &again_us),
+                        NF_GREEDY_FITS);
+        CU_ASSERT(is_same(time_us, again_us));
+        how.limit_us = time_us / 2;
+        given_up += run_greedy(&how, &hops, root, &again_us) == NF_GREEDY_NONE;
+        done(&hetero, &hops);
+    }
+    CU_ASSERT(given_up > 900);
 }
 
 /* ---- optima and bounds ---- */
@@ -412,6 +466,8 @@ int main(void)
           fast_and_slow_versions_make_the_same_trees },
         { "lazy choice is that of the definition",
           lazy_choice_is_that_of_the_definition },
+        { "only what takes too long is given up",
+          only_what_takes_too_long_is_given_up },
         { "three ways lead to the optimum", three_ways_lead_to_the_optimum },
         { "more nodes than the exact search takes are refused",
           more_nodes_than_the_exact_search_takes_are_refused },
