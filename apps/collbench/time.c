@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 
 /* What a member holds for a series of calls. */
@@ -25,18 +26,14 @@ struct series {
 static enum nf_status force(struct bench_team *team,
                             const struct bench_request *request)
 {
+    struct nf_coll_wish wish = { .segments = request->segments };
     char text[96];
 
     nf_group_unforce(team->work);
     if (request->algorithm == 0)
         return NF_OK;
-    if (request->segments == 0)
-        snprintf(text, sizeof(text), "%s",
-                 nf_coll_table[request->algorithm - 1]->name);
-    else
-        snprintf(text, sizeof(text), "%s:k=%llu",
-                 nf_coll_table[request->algorithm - 1]->name,
-                 (unsigned long long)request->segments);
+    wish.algorithm = nf_coll_table[request->algorithm - 1];
+    nf_coll_wish_write(&wish, text, sizeof(text));
     return nf_group_force(team->work, text, team->err);
 }
 
