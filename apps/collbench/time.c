@@ -23,10 +23,42 @@ struct series {
     struct bench_library library;
 };
 
+/* What others sent is checked when it is forced. */
+static struct nf_coll_sides sides_of(uint64_t count, const uint64_t *of)
+{
+    struct nf_coll_sides sides = { .count = 0 };
+
+    for (uint64_t i = 0; i < count && i < NF_COLL_SIDES_MAX; i++)
+        sides.of[sides.count++] = (uint32_t)of[i];
+    return sides;
+}
+
+struct nf_coll_params bench_params(const struct bench_request *request)
+{
+    return (struct nf_coll_params){
+        .radix = (uint32_t)request->radix,
+        .radices = sides_of(request->nradices, request->radices),
+        .shape = sides_of(request->nsides, request->shape),
+    };
+}
+
+void bench_set_params(struct bench_request *request,
+                      const struct nf_coll_params *params)
+{
+    request->radix = params->radix;
+    request->nradices = params->radices.count;
+    request->nsides = params->shape.count;
+    for (uint32_t i = 0; i < NF_COLL_SIDES_MAX; i++) {
+        request->radices[i] = params->radices.of[i];
+        request->shape[i] = params->shape.of[i];
+    }
+}
+
 static enum nf_status force(struct bench_team *team,
                             const struct bench_request *request)
 {
-    struct nf_coll_wish wish = { .segments = request->segments };
+    struct nf_coll_wish wish = { .segments = request->segments,
+                                 .params = bench_params(request) };
     char text[96];
 
     nf_group_unforce(team->work);
@@ -181,6 +213,7 @@ static void name_algorithm(struct bench_team *team,
     if (nf_group_choose(team->work, &asked, &choice, NULL) == NF_OK) {
         result_p->algorithm = choice.algorithm;
         result_p->segments = choice.segments;
+        result_p->params = choice.params;
     }
 }
 
