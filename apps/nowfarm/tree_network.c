@@ -76,6 +76,10 @@ static int read_network(struct work *w)
         return nf_failure(&err);
     if (status != NF_OK)
         return nf_usage_error("--network %s", err.text);
+    if (nf_network_date_s(w->network.model.date) >
+        (int64_t)time(NULL) + NF_NETWORK_AHEAD_S)
+        return nf_usage_error("--network %s: date: %s is still to come",
+                              w->options->network, w->network.model.date);
     w->hetero = nf_network_hetero(&w->network, true);
     if (nf_network_is_old(&w->network, time(NULL), NULL, 0, text, sizeof(text)))
         fprintf(stderr, "nowfarm: %s: %s\n", w->options->network, text);

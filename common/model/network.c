@@ -189,7 +189,7 @@ static int64_t digits(const char *text, int n)
 int64_t nf_network_date_s(const char *date)
 {
     static const char form[] = "0000-00-00T00:00:00Z";
-    int64_t month, day, hour, minute, second;
+    int64_t year, month, day, hour, minute, second, next;
 
     if (strlen(date) != sizeof(form) - 1)
         return -1;
@@ -197,16 +197,19 @@ int64_t nf_network_date_s(const char *date)
         if (form[i] == '0' ? date[i] < '0' || date[i] > '9'
                            : date[i] != form[i])
             return -1;
+    year = digits(date, 4);
     month = digits(date + 5, 2);
     day = digits(date + 8, 2);
     hour = digits(date + 11, 2);
     minute = digits(date + 14, 2);
     second = digits(date + 17, 2);
-    if (digits(date, 4) < 1970 || month < 1 || month > 12 || day < 1 ||
-        day > 31 || hour > 23 || minute > 59 || second > 60)
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || hour > 23 ||
+        minute > 59 || second > 60)
         return -1;
-    return 86400 * days(digits(date, 4), month, day) + 3600 * hour +
-           60 * minute + second;
+    next = month < 12 ? days(year, month + 1, 1) : days(year + 1, 1, 1);
+    if (day > next - days(year, month, 1))
+        return -1;
+    return 86400 * days(year, month, day) + 3600 * hour + 60 * minute + second;
 }
 
 bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
