@@ -17,6 +17,10 @@ void hnow_net(const json_t *row, uint64_t seed, struct nf_hetero *hetero_p,
 void hnow_params(const json_t *params, struct nf_hetero *hetero_p,
                  uint32_t *root_p);
 
+/** Hosts that are all alike. */
+void hnow_alike(uint32_t n, double send, double wire, double recv,
+                struct nf_hetero *hetero_p);
+
 typedef enum nf_status hnow_builder(const struct nf_hops *hops, uint32_t root,
                                     bool is_blocking, struct nf_tree *tree_p);
 

@@ -18,18 +18,6 @@ static bool is_same(double a, double b)
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
-/* Hosts that are all alike. */
-static void alike(uint32_t n, double send, double wire, double recv,
-                  struct nf_hetero *hetero_p)
-{
-    CU_ASSERT(nf_hetero_init(hetero_p, n, false) == NF_OK);
-    hetero_p->wire[0].fixed_us = wire;
-    for (uint32_t v = 0; v < n; v++) {
-        hetero_p->send[v].fixed_us = send;
-        hetero_p->recv[v].fixed_us = recv;
-    }
-}
-
 /* A plan that is a tree, keeps its word and is no worse than others. */
 static double check_plan(const struct nf_hetero *hetero, uint32_t root,
                          uint64_t bytes, uint32_t polish)
@@ -155,7 +143,7 @@ static void hosts_that_are_alike_get_the_opt_tree(void)
             double end = rows[i].send + rows[i].wire + rows[i].recv;
             struct nf_hetero hetero;
 
-            alike(n, rows[i].send, rows[i].wire, rows[i].recv, &hetero);
+            hnow_alike(n, rows[i].send, rows[i].wire, rows[i].recv, &hetero);
             CU_ASSERT(is_same(check_plan(&hetero, n / 2, 0, 0),
                               two_queues_us(n, rows[i].send, end)));
             nf_hetero_fini(&hetero);
@@ -167,7 +155,7 @@ static void nothing_may_cost_anything(void)
     for (uint32_t n = 1; n <= 20; n++) {
         struct nf_hetero hetero;
 
-        alike(n, 0, 0, 0, &hetero);
+        hnow_alike(n, 0, 0, 0, &hetero);
         hetero.has_ports = n % 2 == 0;
         CU_ASSERT(is_same(check_plan(&hetero, n - 1, 0, NF_CRL_POLISH), 0));
         CU_ASSERT(is_same(check_plan(&hetero, 0, 1 << 20, NF_CRL_POLISH), 0));

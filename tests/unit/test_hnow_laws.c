@@ -33,18 +33,6 @@ static void done(struct nf_hetero *hetero, struct nf_hops *hops)
     nf_hetero_fini(hetero);
 }
 
-/* Hosts that are all alike. */
-static void alike(uint32_t n, double send, double wire, double recv,
-                  struct nf_hetero *hetero_p)
-{
-    CU_ASSERT(nf_hetero_init(hetero_p, n, false) == NF_OK);
-    hetero_p->wire[0].fixed_us = wire;
-    for (uint32_t v = 0; v < n; v++) {
-        hetero_p->send[v].fixed_us = send;
-        hetero_p->recv[v].fixed_us = recv;
-    }
-}
-
 static void random_tree(struct nf_rng *rng, struct nf_tree *tree)
 {
     uint32_t n = tree->nodes, reached = 1;
@@ -70,7 +58,7 @@ static void a_star_takes_340_blocking_and_160_not(void)
     struct nf_tree tree;
     double time_us = 0, ready_us[4];
 
-    alike(4, 20, 0, 100, &hetero);
+    hnow_alike(4, 20, 0, 100, &hetero);
     hetero.recv[1].fixed_us = 80;
     CU_ASSERT(nf_hops_init(&hops, &hetero, 0) == NF_OK);
     CU_ASSERT(nf_tree_init(&tree, 4, 0) == NF_OK);
@@ -413,7 +401,7 @@ static void more_nodes_than_the_exact_search_takes_are_refused(void)
 
     CU_ASSERT_EQUAL(nf_segment_count(0, 1024), 1);
     CU_ASSERT_EQUAL(nf_segment_count(1025, 1024), 2);
-    alike(NF_TREE_EXACT_MAX + 1, 1, 1, 1, &hetero);
+    hnow_alike(NF_TREE_EXACT_MAX + 1, 1, 1, 1, &hetero);
     CU_ASSERT(nf_hops_init(&hops, &hetero, 0) == NF_OK);
     CU_ASSERT(nf_tree_exact(&hops, 0, false, &tree, &time_us) == NF_ERR_RANGE);
     done(&hetero, &hops);
