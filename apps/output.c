@@ -382,3 +382,28 @@ enum nf_status nf_output_write_whole(const char *path, const void *data,
     nf_output_abort(output);
     return status;
 }
+
+/* ---- made in memory ---- */
+
+enum nf_status nf_output_text_open(struct nf_output_text *text_p,
+                                   struct nf_error *err)
+{
+    *text_p = (struct nf_output_text){ .text = NULL };
+    text_p->to = open_memstream(&text_p->text, &text_p->bytes);
+    return text_p->to != NULL ? NF_OK
+                              : nf_fail(err, NF_ERR_NOMEM, "out of memory");
+}
+
+enum nf_status nf_output_text_close(struct nf_output_text *text,
+                                    enum nf_status status, const char *path,
+                                    struct nf_error *err)
+{
+    bool failed = ferror(text->to) != 0;
+
+    if (fclose(text->to) != 0 || failed || status != NF_OK)
+        status = nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
+    else
+        status = nf_output_write_whole(path, text->text, text->bytes, err);
+    free(text->text);
+    return status;
+}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include "nowfarm.h"
 
 struct nf_output;
@@ -61,6 +62,23 @@ void nf_output_abort(struct nf_output *output);
  *  @retval NF_ERR_INVAL, NF_ERR_IO, NF_ERR_NOMEM  as above */
 enum nf_status nf_output_write_whole(const char *path, const void *data,
                                      size_t bytes, struct nf_error *err);
+
+/** A file that is made in memory, line by line. */
+struct nf_output_text {
+    FILE *to;
+    char *text;
+    size_t bytes;
+};
+/** @param text_p  write to text_p->to; nf_output_text_close() it if NF_OK
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_output_text_open(struct nf_output_text *text_p,
+                                   struct nf_error *err);
+/** Write it as a whole, if all that was to be in it is.
+ *  @param status  of making it; all that goes wrong there is memory
+ *  @retval NF_ERR_INVAL, NF_ERR_IO, NF_ERR_NOMEM  as above */
+enum nf_status nf_output_text_close(struct nf_output_text *text,
+                                    enum nf_status status, const char *path,
+                                    struct nf_error *err);
 
 /** Remove the temporary files of all outputs of this process that are open.
  *  Runs at exit by itself.  Async-signal-safe; the outputs must not be

@@ -153,12 +153,26 @@ static void disband(struct bench_team *team)
     team->work = NULL;
 }
 
+/* Prices are rank 0's, as in every group: others might round another way. */
 static enum nf_status apply_rules(struct bench_team *team)
 {
+    struct nf_call prices = { .kind = NF_CALL_BCAST,
+                              .count = NF_EXCHANGE_PRICE_WORDS,
+                              .type = NF_ELEM_UINT64 };
+    enum nf_status status;
+
     if (team->work == NULL || team->rules == NULL)
         return NF_OK;
-    return nf_group_set_rules(team->work, team->rules, team->rules_bytes, NULL,
-                              team->err);
+    status = nf_group_set_rules(team->work, team->rules, team->rules_bytes,
+                                NULL, team->err);
+    if (status != NF_OK)
+        return status;
+    prices.recv = &team->work->exchange;
+    status = bench_aside(team, &prices);
+    if (status == NF_OK && !nf_exchange_price_is_sane(&team->work->exchange))
+        status = nf_fail(team->err, NF_ERR_PROTOCOL,
+                         "prices of rank 0 that make no sense");
+    return status;
 }
 
 static enum nf_status form(struct bench_team *team,

@@ -43,7 +43,10 @@ struct bench_request {
     uint64_t op;      /**< TIME: enum nf_coll_op */
     uint64_t algorithm; /**< TIME: 1 + its number in nf_coll_table; 0: auto */
     uint64_t segments;  /**< TIME: 0: the model's */
-    uint64_t ordered;   /**< TIME: != 0: by an operator that does not commute */
+    /** TIME: see struct nf_coll_params. */
+    uint64_t radix, nradices, radices[NF_COLL_SIDES_MAX];
+    uint64_t nsides, shape[NF_COLL_SIDES_MAX];
+    uint64_t ordered; /**< TIME: != 0: by an operator that does not commute */
     uint64_t bytes;
     /** Timed calls: as many as fit into budget_us, but least..most. */
     uint64_t least, most, budget_us;
@@ -51,8 +54,8 @@ struct bench_request {
 enum { BENCH_REPEATS_MAX = 1000, BENCH_SENDS_AT_ONCE = 32 };
 
 struct bench_team {
-    struct nf_group *all;  /**< every member; not owned */
-    struct nf_group *work; /**< NULL: not in the team */
+    struct nf_group *all;    /**< every member; not owned */
+    struct nf_group *work;   /**< NULL: not in the team */
     uint32_t ranks, partner; /**< of the team */
     uint64_t next_id;        /**< of groups, equal in all members */
     char *rules;             /**< a table as text, or NULL */
@@ -71,12 +74,13 @@ struct bench_result {
                                      PING: of a round; SENDS: of one send */
     const struct nf_coll_algorithm *algorithm; /**< TIME: what really ran */
     uint32_t segments;
+    struct nf_coll_params params;
     bool wrong; /**< TIME: some member's result was not what it must be */
 };
 
 /** What the group of everybody is opened with.  Its members wait for the next
- *  request for as long as rank 0 lives, and for nobody else: if one is lost, all
- *  others come to the calls in which that is found out. */
+ *  request for as long as rank 0 lives, and for nobody else: if one is lost,
+ * all others come to the calls in which that is found out. */
 extern const struct nf_group_options bench_patient;
 /** @param all  the group of everybody; borrowed
  *  @param stop  may be NULL   @param err  borrowed */
@@ -114,6 +118,10 @@ enum nf_status bench_tell_routes(struct nf_group *all,
 uint32_t bench_guilty_rank(const struct bench_team *team);
 
 /* time.c */
+/** Of @p request, out of and into its words. */
+struct nf_coll_params bench_params(const struct bench_request *request);
+void bench_set_params(struct bench_request *request,
+                      const struct nf_coll_params *params);
 /** A new group gets the operator that does not commute; it is the only one of
  *  the group, and so the same everywhere. */
 enum nf_status bench_define(struct nf_group *group);

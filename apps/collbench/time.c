@@ -10,6 +10,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 
 /* What a member holds for a series of calls. */
@@ -24,21 +25,49 @@ struct series {
     struct bench_library library;
 };
 
+/* What others sent is checked when it is forced. */
+static struct nf_coll_sides sides_of(uint64_t count, const uint64_t *of)
+{
+    struct nf_coll_sides sides = { .count = 0 };
+
+    for (uint64_t i = 0; i < count && i < NF_COLL_SIDES_MAX; i++)
+        sides.of[sides.count++] = (uint32_t)of[i];
+    return sides;
+}
+
+struct nf_coll_params bench_params(const struct bench_request *request)
+{
+    return (struct nf_coll_params){
+        .radix = (uint32_t)request->radix,
+        .radices = sides_of(request->nradices, request->radices),
+        .shape = sides_of(request->nsides, request->shape),
+    };
+}
+
+void bench_set_params(struct bench_request *request,
+                      const struct nf_coll_params *params)
+{
+    request->radix = params->radix;
+    request->nradices = params->radices.count;
+    request->nsides = params->shape.count;
+    for (uint32_t i = 0; i < NF_COLL_SIDES_MAX; i++) {
+        request->radices[i] = params->radices.of[i];
+        request->shape[i] = params->shape.of[i];
+    }
+}
+
 static enum nf_status force(struct bench_team *team,
                             const struct bench_request *request)
 {
+    struct nf_coll_wish wish = { .segments = request->segments,
+                                 .params = bench_params(request) };
     char text[96];
 
     nf_group_unforce(team->work);
     if (request->algorithm == 0)
         return NF_OK;
-    if (request->segments == 0)
-        snprintf(text, sizeof(text), "%s",
-                 nf_coll_table[request->algorithm - 1]->name);
-    else
-        snprintf(text, sizeof(text), "%s:k=%llu",
-                 nf_coll_table[request->algorithm - 1]->name,
-                 (unsigned long long)request->segments);
+    wish.algorithm = nf_coll_table[request->algorithm - 1];
+    nf_coll_wish_write(&wish, text, sizeof(text));
     return nf_group_force(team->work, text, team->err);
 }
 
@@ -194,6 +223,7 @@ static void name_algorithm(struct bench_team *team,
     if (nf_group_choose(team->work, &asked, &choice, NULL) == NF_OK) {
         result_p->algorithm = choice.algorithm;
         result_p->segments = choice.segments;
+        result_p->params = choice.params;
     }
 }
 

@@ -38,23 +38,12 @@ static enum nf_status write_form(const struct form *form,
                                  const struct timeline *timeline,
                                  const char *path, struct nf_error *err)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    enum nf_status status;
-    bool failed;
+    struct nf_output_text text;
 
-    if (to == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    status = form->draw(to, timeline);
-    failed = ferror(to) != 0;
-    if (fclose(to) != 0 || failed || status != NF_OK) {
-        free(text);
-        return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
-    }
-    status = nf_output_write_whole(path, text, bytes, err);
-    free(text);
-    return status;
+    if (nf_output_text_open(&text, err) != NF_OK)
+        return NF_ERR_NOMEM;
+    return nf_output_text_close(&text, form->draw(text.to, timeline), path,
+                                err);
 }
 
 static enum nf_status draw(const char *trace, const struct form *form,

@@ -14,6 +14,7 @@ struct coll_options {
     bool ordered; /**< by an operator that does not commute */
     bool all_algorithms;
     const struct nf_coll_algorithm *algorithm; /**< NULL: auto, or all */
+    struct nf_coll_params params;              /**< of algorithm */
     uint32_t segments;                         /**< 0: the model's */
     uint64_t sizes[COLL_SIZES_MAX];
     unsigned nsizes;
@@ -59,12 +60,13 @@ struct coll_row {
     const struct nf_coll_algorithm *algorithm;
     bool chosen; /**< by auto */
     uint32_t segments;
+    struct nf_coll_params params;
     unsigned count;
     double *us; /**< [count] slowest member's time of each call, in their order;
                      NULL if nothing was run */
     struct stats_summary summary; /**< of us */
     double predicted_us;          /**< NaN: no formula */
-    bool ordered;    /**< the operator does not commute */
+    bool ordered;                 /**< the operator does not commute */
     double group_us; /**< the median of PVM's group library; NaN: has it not */
 };
 
@@ -91,6 +93,11 @@ double coll_predict(const struct nf_model *model,
                     const struct nf_coll_query *query,
                     const struct nf_coll_algorithm *algorithm,
                     uint32_t segments);
+
+enum { COLL_NAME_BYTES = 96 };
+/** The row's algorithm with its parameters, as --algorithm takes it, but
+ *  without segments; "?": it is not known. */
+void coll_row_name(const struct coll_row *row, char text_p[COLL_NAME_BYTES]);
 
 /* coll_report.c */
 void coll_report_print(const struct coll_results *results, FILE *to);

@@ -8,6 +8,7 @@
 #include "apps/nowfarm/coll_bench.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
+#include "common/coll/wish.h"
 
 #define SIZE_MOST     (UINT64_C(256) << 20)
 #define DEFAULT_SIZES "8B,512B,8KiB,64KiB,1MiB"
@@ -203,7 +204,10 @@ static enum nf_status parse_algorithm(const char *name, struct coll_options *o,
                                       struct nf_error *err)
 {
     enum nf_coll_op op = NF_COLL_BCAST;
-    char full[64];
+    struct nf_coll_wish wish = { .algorithm = NULL };
+    struct nf_error why;
+    char bare[64], full[160];
+    size_t length;
 
     if (name == NULL || strcmp(name, "auto") == 0)
         return NF_OK;
@@ -215,16 +219,22 @@ static enum nf_status parse_algorithm(const char *name, struct coll_options *o,
         return nf_fail(
             err, NF_ERR_INVAL,
             "--algorithm %s: want auto or all for several operations", name);
-    o->algorithm = nf_coll_find(name);
-    if (o->algorithm == NULL) {
-        snprintf(full, sizeof(full), "%s.%s", nf_coll_op_names[op], name);
-        o->algorithm = nf_coll_find(full);
-    }
+    length = strcspn(name, ":");
+    snprintf(bare, sizeof(bare), "%.*s", (int)length, name);
+    if (nf_coll_find(bare) == NULL)
+        snprintf(bare, sizeof(bare), "%s.%.*s", nf_coll_op_names[op],
+                 (int)length, name);
+    o->algorithm = nf_coll_find(bare);
     if (o->algorithm == NULL || o->algorithm->op != op)
         return nf_fail(err, NF_ERR_INVAL,
                        "--algorithm %s: no such algorithm for %s (see: nowfarm "
                        "plans)",
                        name, nf_coll_op_names[op]);
+    snprintf(full, sizeof(full), "%s%s", bare, name + length);
+    if (nf_coll_wish_read(full, &wish, &why) != NF_OK)
+        return nf_fail(err, NF_ERR_INVAL, "--algorithm %s", why.text);
+    o->params = wish.params;
+    o->segments = (uint32_t)wish.segments;
     return NF_OK;
 }
 
@@ -348,7 +358,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
     const char *name;
     /* clang-format off */
     const struct poptOption table[] = {
-        { "algorithm", 'a', POPT_ARG_STRING, &texts.algorithm, 0, "one of `nowfarm plans`; auto (default): what a group would take; all", "A" },
+        { "algorithm", 'a', POPT_ARG_STRING, &texts.algorithm, 0, "one of `nowfarm plans`, as for NOWFARM_COLL; auto (default): what a group would take; all", "A" },
         { "segments", 'k', POPT_ARG_STRING, &texts.segments, 0, "for algorithms that have them; default: the best by the model", "K" },
         { "sizes", '\0', POPT_ARG_STRING, &texts.sizes, 0, "bytes of the vector (gather, scatter: of a block); default " DEFAULT_SIZES, "LIST" },
         { "slaves", 's', POPT_ARG_STRING, &texts.slaves, 0, "members, this command being the first; several: each in turn; default one a host", "P[,P...]" },

@@ -10,6 +10,7 @@
 #include "apps/output.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/coll/wish.h"
 
 enum { SERIES_MAX = 32, LABEL_WIDEST = 34 };
 
@@ -60,6 +61,17 @@ double coll_predict(const struct nf_model *model,
                                      (double)query->bytes, segments);
 
     return isfinite(cost_us) ? cost_us : NAN;
+}
+
+void coll_row_name(const struct coll_row *row, char text_p[COLL_NAME_BYTES])
+{
+    const struct nf_coll_wish wish = { .algorithm = row->algorithm,
+                                       .params = row->params };
+
+    if (row->algorithm == NULL)
+        snprintf(text_p, COLL_NAME_BYTES, "?");
+    else
+        nf_coll_wish_write(&wish, text_p, COLL_NAME_BYTES);
 }
 
 /* ---- for people ---- */
@@ -172,10 +184,10 @@ void coll_report_print(const struct coll_results *results, FILE *to)
             table_set(&table, i, "%s", ran ? live[i - 1] : predicted[i - 1]);
     for (size_t i = 0; i < results->count; i++) {
         const struct coll_row *row = &results->rows[i];
-        char label[80];
+        char label[COLL_NAME_BYTES + 8], name[COLL_NAME_BYTES];
 
-        snprintf(label, sizeof(label), "%s%s",
-                 row->algorithm != NULL ? row->algorithm->name : "?",
+        coll_row_name(row, name);
+        snprintf(label, sizeof(label), "%s%s", name,
                  row->chosen ? " (auto)" : "");
         if (table_add_row(&table, label) == NF_OK)
             put_row(&table, row, beside);
@@ -196,7 +208,9 @@ static json_t *row_json(const struct coll_row *row)
 {
     json_t *samples = json_array();
     bool has = row->us != NULL;
+    char name[COLL_NAME_BYTES];
 
+    coll_row_name(row, name);
     for (unsigned i = 0; has && i < row->count; i++)
         json_array_append_new(samples, real_or_null(row->us[i]));
     return json_pack(
@@ -204,10 +218,10 @@ static json_t *row_json(const struct coll_row *row)
         "s:o}",
         "op", nf_coll_op_names[row->op], "slaves", (json_int_t)row->ranks,
         "bytes", (json_int_t)row->bytes, "ordered", (int)row->ordered,
-        "algorithm", row->algorithm != NULL ? row->algorithm->name : NULL,
-        "segments", (json_int_t)row->segments, "auto", (int)row->chosen,
-        "median_us", has ? real_or_null(row->summary.median) : json_null(),
-        "q1_us", has ? real_or_null(row->summary.q1) : json_null(), "q3_us",
+        "algorithm", row->algorithm != NULL ? name : NULL, "segments",
+        (json_int_t)row->segments, "auto", (int)row->chosen, "median_us",
+        has ? real_or_null(row->summary.median) : json_null(), "q1_us",
+        has ? real_or_null(row->summary.q1) : json_null(), "q3_us",
         has ? real_or_null(row->summary.q3) : json_null(), "predicted_us",
         real_or_null(row->predicted_us), "bandwidth_mbyte_s",
         has && row->bytes > 0
@@ -270,11 +284,14 @@ enum nf_status coll_report_csv(const struct coll_results *results,
         const struct coll_row *row = &results->rows[i];
         const struct stats_summary *s = &row->summary;
         const double none = NAN;
+        char name[COLL_NAME_BYTES];
+
+        coll_row_name(row, name);
 
         fprintf(to, "%s,%" PRIu32 ",%" PRIu64 ",%s,%" PRIu32 ",%d,%u",
                 nf_coll_op_names[row->op], row->ranks, row->bytes,
-                row->algorithm != NULL ? row->algorithm->name : "",
-                row->segments, row->chosen, row->count);
+                row->algorithm != NULL ? name : "", row->segments, row->chosen,
+                row->count);
         put_field(to, row->us != NULL ? s->min : none);
         put_field(to, row->us != NULL ? s->q1 : none);
         put_field(to, row->us != NULL ? s->median : none);

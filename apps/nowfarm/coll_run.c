@@ -21,10 +21,16 @@ bool coll_is_wanted(const struct coll_options *o,
                     const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query)
 {
+    struct nf_coll_args args = { .ranks = query->ranks,
+                                 .root = query->root,
+                                 .segments = 1 };
+
     if (o->algorithm != NULL && o->algorithm != algorithm)
         return false;
+    nf_coll_use_params(&o->params, &args);
     return (o->all_algorithms || o->algorithm != NULL) &&
-           nf_coll_serves(algorithm, query);
+           nf_coll_serves(algorithm, query) &&
+           nf_coll_fits(algorithm, &args, NULL) == NF_OK;
 }
 
 /* Sizes of an operation; a barrier has none. */
@@ -73,6 +79,18 @@ static uint32_t segments_for(const struct coll_options *o,
     return nf_coll_usual_segments(algorithm, network, query, NULL);
 }
 
+/* NaN: no formula */
+static double predict_us(const struct nf_model *model,
+                         const struct nf_coll_query *query,
+                         const struct coll_row *row)
+{
+    struct nf_coll_network network = coll_network(model, query);
+    double us = nf_coll_params_cost_us(row->algorithm, &network, query,
+                                       row->segments, &row->params);
+
+    return isfinite(us) ? us : NAN;
+}
+
 static enum nf_status predict(const struct coll_options *o,
                               const struct nf_coll_query *query,
                               struct coll_results *results,
@@ -92,18 +110,19 @@ static enum nf_status predict(const struct coll_options *o,
         nf_coll_select_by_model(query, &network, &best)) {
         row.algorithm = best.algorithm;
         row.segments = best.segments;
+        row.params = best.params;
         row.predicted_us = best.cost_us;
         row.chosen = any = true;
         status = add(results, &row, err);
     }
     row.chosen = false;
+    row.params = o->params;
     for (size_t i = 0; nf_coll_table[i] != NULL && status == NF_OK; i++) {
         row.algorithm = nf_coll_table[i];
         if (!coll_is_wanted(o, row.algorithm, query))
             continue;
         row.segments = segments_for(o, row.algorithm, query, &network);
-        row.predicted_us =
-            coll_predict(&results->model, query, row.algorithm, row.segments);
+        row.predicted_us = predict_us(&results->model, query, &row);
         any = true;
         if (isfinite(row.predicted_us) || o->algorithm != NULL)
             status = add(results, &row, err);
@@ -255,16 +274,16 @@ uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm)
 enum nf_status coll_measure(const struct coll_options *o,
                             struct coll_world *world, uint64_t least,
                             const struct nf_coll_query *query,
-                            const struct nf_coll_algorithm *algorithm,
-                            uint32_t segments, const struct nf_model *model,
+                            const struct nf_coll_wish *wish,
+                            const struct nf_model *model,
                             struct coll_row *row_p)
 {
     static struct bench_result result; /* large, and never two at a time */
-    const struct bench_request request = {
+    struct bench_request request = {
         .kind = BENCH_TIME,
         .op = query->op,
-        .algorithm = coll_number_of(algorithm),
-        .segments = segments,
+        .algorithm = coll_number_of(wish->algorithm),
+        .segments = wish->segments,
         .ordered = !query->commutative,
         .bytes = query->bytes,
         .least = o->repeat > 0 ? o->repeat : least,
@@ -272,8 +291,10 @@ enum nf_status coll_measure(const struct coll_options *o,
         .budget_us = BUDGET_US,
     };
     double *sorted;
-    enum nf_status status = bench_direct(&world->team, &request, NULL, &result);
+    enum nf_status status;
 
+    bench_set_params(&request, &wish->params);
+    status = bench_direct(&world->team, &request, NULL, &result);
     if (status != NF_OK)
         return status;
     *row_p = (struct coll_row){
@@ -282,15 +303,15 @@ enum nf_status coll_measure(const struct coll_options *o,
         .bytes = query->bytes,
         .ordered = !query->commutative,
         .algorithm = result.algorithm,
-        .chosen = algorithm == NULL,
+        .chosen = wish->algorithm == NULL,
         .segments = result.segments,
+        .params = result.params,
         .count = result.count,
         .predicted_us = NAN,
         .group_us = NAN,
     };
     if (result.algorithm != NULL)
-        row_p->predicted_us =
-            coll_predict(model, query, result.algorithm, result.segments);
+        row_p->predicted_us = predict_us(model, query, row_p);
     if (result.wrong)
         return nf_fail(world->team.err, NF_ERR_VERIFY,
                        "%s of %llu bytes over %u members: the result is wrong",
@@ -316,10 +337,16 @@ static enum nf_status measure_one(const struct coll_options *o,
                                   const struct nf_coll_algorithm *algorithm,
                                   struct coll_results *results)
 {
+    struct nf_coll_wish wish = { .algorithm = algorithm };
     struct coll_row row;
-    enum nf_status status = coll_measure(
-        o, world, LEAST_REPEATS, query, algorithm,
-        algorithm != NULL ? o->segments : 0, &results->model, &row);
+    enum nf_status status;
+
+    if (algorithm != NULL) {
+        wish.segments = o->segments;
+        wish.params = o->params;
+    }
+    status = coll_measure(o, world, LEAST_REPEATS, query, &wish,
+                          &results->model, &row);
 
     return status == NF_OK ? add(results, &row, world->team.err) : status;
 }

@@ -4,6 +4,7 @@
  *  tuning. */
 #include "apps/nowfarm/coll_bench.h"
 #include "apps/nowfarm/coll_world.h"
+#include "common/coll/wish.h"
 
 /** Fill @p results by options->model alone. */
 enum nf_status coll_predict_all(const struct coll_options *options,
@@ -25,13 +26,13 @@ enum nf_status coll_tune_all(const struct coll_options *options,
 /** As bench_request.algorithm; NULL: auto. */
 uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm);
 
-/** One timed series, as a row.  @param algorithm  NULL: auto
+/** One timed series, as a row.  @param wish  without algorithm: auto
  *  @param row_p  us is to be freed or handed to coll_results_add() */
 enum nf_status coll_measure(const struct coll_options *options,
                             struct coll_world *world, uint64_t least,
                             const struct nf_coll_query *query,
-                            const struct nf_coll_algorithm *algorithm,
-                            uint32_t segments, const struct nf_model *model,
+                            const struct nf_coll_wish *wish,
+                            const struct nf_model *model,
                             struct coll_row *row_p);
 
 /** Is @p algorithm asked for, and can it serve @p query? */

@@ -1,6 +1,7 @@
 /* Which algorithms tuning tries, and which one it believes. */
 #include "config.h"
 #include "apps/nowfarm/coll_tune.h"
+#include "common/coll/exchange_choice.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,21 @@ static unsigned insert(struct coll_candidate *list, unsigned count,
     memmove(&list[at + 1], &list[at], (count - at) * sizeof(*list));
     list[at] = *candidate;
     return count + 1;
+}
+
+/* Those that a rule for the algorithm takes: tables name none. */
+static void set_radices(const struct nf_coll_query *query,
+                        const struct nf_coll_network *network,
+                        struct coll_candidate *c)
+{
+    struct nf_exchange_price price;
+
+    if (c->algorithm != &nf_coll_alltoall_mixed)
+        return;
+    price = nf_exchange_price_of(network);
+    nf_exchange_radices(&price, query->ranks, query->bytes, &c->params);
+    c->predicted_us = nf_coll_params_cost_us(c->algorithm, network, query,
+                                             c->segments, &c->params);
 }
 
 static unsigned add_two_level(const struct nf_coll_query *query,
@@ -61,13 +77,14 @@ static unsigned add_usual(const struct nf_coll_query *query,
         if (list[i].algorithm == usual->algorithm &&
             list[i].segments == usual->segments)
             return count;
-    list[count++] = (struct coll_candidate){
+    list[count] = (struct coll_candidate){
         .algorithm = usual->algorithm,
         .segments = usual->segments,
         .predicted_us = nf_coll_cost_us(usual->algorithm, network, query->ranks,
                                         (double)query->bytes, usual->segments),
     };
-    return count;
+    set_radices(query, network, &list[count]);
+    return count + 1;
 }
 
 unsigned coll_candidates(const struct nf_coll_query *query,
@@ -88,6 +105,7 @@ unsigned coll_candidates(const struct nf_coll_query *query,
         c.segments =
             nf_coll_best_segments(c.algorithm, network, query->ranks,
                                   (double)query->bytes, most, &c.predicted_us);
+        set_radices(query, network, &c);
         if (isfinite(c.predicted_us))
             count = insert(list_p, count, &c);
     }

@@ -11,6 +11,8 @@ enum { COLL_BEST = 3, COLL_CANDIDATES_MAX = COLL_BEST + 4 };
 struct coll_candidate {
     const struct nf_coll_algorithm *algorithm;
     uint32_t segments;
+    struct nf_coll_params params; /**< as a rule has them: radices of
+                                       nf_exchange_radices() */
     double predicted_us;
     struct stats_summary us; /**< n = 0: not measured yet */
 };

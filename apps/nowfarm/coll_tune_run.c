@@ -36,10 +36,11 @@ static enum nf_status time_them(struct tuning *t,
     enum nf_status status = NF_OK;
 
     for (unsigned i = from; i < to && status == NF_OK; i++) {
+        const struct nf_coll_wish wish = { list[i].algorithm, list[i].segments,
+                                           list[i].params };
         struct coll_row row;
 
-        status = coll_measure(t->options, t->world, TUNE_REPEATS, query,
-                              list[i].algorithm, list[i].segments,
+        status = coll_measure(t->options, t->world, TUNE_REPEATS, query, &wish,
                               &t->results->model, &row);
         if (status != NF_OK)
             return status;

@@ -184,14 +184,12 @@ int sim_mesh_json(const struct sim_mesh_report *r)
 enum nf_status sim_mesh_csv(const struct sim_mesh_report *r, const char *path,
                             struct nf_error *err)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    enum nf_status status;
-    bool failed;
+    struct nf_output_text text;
+    FILE *to;
 
-    if (to == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    if (nf_output_text_open(&text, err) != NF_OK)
+        return NF_ERR_NOMEM;
+    to = text.to;
     fputs("figure,nodes,bytes,algorithm,runs,mean_us,sd_us,min_us,max_us,"
           "ideal_us,blocked_headers,header_wait_us\n",
           to);
@@ -209,13 +207,7 @@ enum nf_status sim_mesh_csv(const struct sim_mesh_report *r, const char *path,
                 (double)s->most * SIM_TICK_US, (double)s->ideal * SIM_TICK_US,
                 s->waits, s->waited * SIM_TICK_US);
         }
-    failed = ferror(to) != 0;
-    if (fclose(to) != 0 || failed)
-        status = nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
-    else
-        status = nf_output_write_whole(path, text, bytes, err);
-    free(text);
-    return status;
+    return nf_output_text_close(&text, NF_OK, path, err);
 }
 
 /* ---- plots ---- */

@@ -76,6 +76,10 @@ static int read_network(struct work *w)
         return nf_failure(&err);
     if (status != NF_OK)
         return nf_usage_error("--network %s", err.text);
+    if (nf_network_date_s(w->network.model.date) >
+        (int64_t)time(NULL) + NF_NETWORK_AHEAD_S)
+        return nf_usage_error("--network %s: date: %s is still to come",
+                              w->options->network, w->network.model.date);
     w->hetero = nf_network_hetero(&w->network, true);
     if (nf_network_is_old(&w->network, time(NULL), NULL, 0, text, sizeof(text)))
         fprintf(stderr, "nowfarm: %s: %s\n", w->options->network, text);
@@ -249,7 +253,7 @@ static enum nf_status write_picture(const struct work *w,
                                     const struct picture *p,
                                     struct nf_error *err)
 {
-    char what[300], *text = NULL;
+    char what[300];
     struct tree_picture picture = { .tree = &w->plan.tree,
                                     .title = what,
                                     .subtitle = w->plan.segments > 1
@@ -260,22 +264,13 @@ static enum nf_status write_picture(const struct work *w,
                                     .free = p->free,
                                     .ready = p->ready,
                                     .label = p->label };
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    enum nf_status status;
-    bool failed;
+    struct nf_output_text text;
 
-    if (to == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    if (nf_output_text_open(&text, err) != NF_OK)
+        return NF_ERR_NOMEM;
     describe(w, what, sizeof(what));
-    status = tree_svg(to, &picture);
-    failed = ferror(to) != 0;
-    if (fclose(to) != 0 || failed || status != NF_OK)
-        status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    else
-        status = nf_output_write_whole(w->options->draw, text, bytes, err);
-    free(text);
-    return status;
+    return nf_output_text_close(&text, tree_svg(text.to, &picture),
+                                w->options->draw, err);
 }
 
 static enum nf_status draw(const struct work *w, struct nf_error *err)

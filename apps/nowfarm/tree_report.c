@@ -166,7 +166,7 @@ static enum nf_status write_picture(const struct tree_report *r,
                                     const struct times *times, const char *path,
                                     struct nf_error *err)
 {
-    char title[160], what[160], time[TIME_BYTES], *text = NULL;
+    char title[160], what[160], time[TIME_BYTES];
     struct tree_picture picture = { .tree = &r->tree,
                                     .title = title,
                                     .subtitle = what,
@@ -176,24 +176,14 @@ static enum nf_status write_picture(const struct tree_report *r,
                                     .free = times->free,
                                     .ready = times->ready,
                                     .label = times->label };
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    enum nf_status status;
-    bool failed;
+    struct nf_output_text text;
 
-    if (to == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    if (nf_output_text_open(&text, err) != NF_OK)
+        return NF_ERR_NOMEM;
     describe(r, what, sizeof(what));
     snprintf(title, sizeof(title), "%s: all ready after %s", r->algorithm->name,
              time_text(nf_uniform_last(r->ready, r->tree.nodes), time));
-    status = tree_svg(to, &picture);
-    failed = ferror(to) != 0;
-    if (fclose(to) != 0 || failed || status != NF_OK)
-        status = nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
-    else
-        status = nf_output_write_whole(path, text, bytes, err);
-    free(text);
-    return status;
+    return nf_output_text_close(&text, tree_svg(text.to, &picture), path, err);
 }
 
 enum nf_status tree_report_draw(const struct tree_report *r, const char *path,

@@ -129,24 +129,40 @@ uint64_t nf_exchange_ns(const struct nf_exchange_price *price, uint32_t ranks,
                : burst_ns(price, ranks, bytes);
 }
 
-void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
-                        uint64_t bytes, struct nf_coll_choice *choice_p)
+uint64_t nf_exchange_radices(const struct nf_exchange_price *price,
+                             uint32_t ranks, uint64_t bytes,
+                             struct nf_coll_params *params_p)
 {
     struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
     uint32_t count = ranks > 3 ? nf_radix_hull(ranks, hull) : 0;
-    struct nf_coll_choice best = { .algorithm = &nf_coll_alltoall_burst,
-                                   .segments = 1 };
-    uint64_t least = nf_exchange_ns(price, ranks, bytes, &best.params);
+    uint64_t least = UINT64_MAX;
 
+    params_p->radices.count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        struct nf_coll_params params = { .radices = hull[i].radices };
+        const struct nf_coll_params params = { .radices = hull[i].radices };
         uint64_t ns = nf_exchange_ns(price, ranks, bytes, &params);
 
         if (ns >= least)
             continue;
         least = ns;
+        params_p->radices = hull[i].radices;
+    }
+    return least;
+}
+
+void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
+                        uint64_t bytes, struct nf_coll_choice *choice_p)
+{
+    struct nf_coll_choice best = { .algorithm = &nf_coll_alltoall_burst,
+                                   .segments = 1 };
+    uint64_t least = nf_exchange_ns(price, ranks, bytes, &best.params);
+    struct nf_coll_params mixed = { .radix = 0 };
+    uint64_t ns = nf_exchange_radices(price, ranks, bytes, &mixed);
+
+    if (ns < least) {
+        least = ns;
         best.algorithm = &nf_coll_alltoall_mixed;
-        best.params = params;
+        best.params = mixed;
     }
     best.cost_us = (double)least / 1e3;
     *choice_p = best;

@@ -43,6 +43,14 @@ bool nf_exchange_price_is_sane(const struct nf_exchange_price *price);
 uint64_t nf_exchange_ns(const struct nf_exchange_price *price, uint32_t ranks,
                         uint64_t bytes, const struct nf_coll_params *params);
 
+/** The cheapest mixed radices; of equals those of fewer rounds.  None for less
+ *  than 4 ranks.
+ *  @param params_p  only radices are set
+ *  @return what they take; UINT64_MAX: there are none */
+uint64_t nf_exchange_radices(const struct nf_exchange_price *price,
+                             uint32_t ranks, uint64_t bytes,
+                             struct nf_coll_params *params_p);
+
 /** The cheapest; of equals a burst, else the one of fewer rounds.  P >= 2.
  *  O(P log P) a vector of radices on the hull. */
 void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,

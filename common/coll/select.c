@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/base/error.h"
 #include "common/base/units.h"
+#include "common/coll/exchange_choice.h"
 #include "common/coll/rules.h"
 #include "common/coll/wish.h"
 
@@ -102,7 +103,8 @@ bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
 
 /* Where the cost on half-duplex and on full-duplex ports is from. */
 struct formulas {
-    double crowd_us; /* what messages of one segment take of shared processors */
+    double
+        crowd_us; /* what messages of one segment take of shared processors */
     const struct nf_coll_algorithm *half, *full;
     double half_weight, full_weight;
     struct nf_coll_price half_price, full_price;
@@ -132,8 +134,8 @@ static bool has_formula(const struct nf_coll_algorithm *algorithm,
 }
 
 /* Formulas count what one rank does, and think of the others as doing the same
- * meanwhile.  Where all share some processors, no algorithm is done before these
- * have had all of its messages.
+ * meanwhile.  Where all share some processors, no algorithm is done before
+ * these have had all of its messages.
  * @return messages of a segment, or of all where there are none; 0: too many */
 static double count_messages(const struct nf_coll_algorithm *algorithm,
                              uint32_t ranks)
@@ -213,6 +215,25 @@ double nf_coll_cost_us(const struct nf_coll_algorithm *algorithm,
     return cost_by(&f, ranks, bytes, segments);
 }
 
+double nf_coll_params_cost_us(const struct nf_coll_algorithm *algorithm,
+                              const struct nf_coll_network *network,
+                              const struct nf_coll_query *query,
+                              uint32_t segments,
+                              const struct nf_coll_params *params)
+{
+    const struct nf_coll_params none = { .radix = 0 };
+    struct nf_exchange_price price;
+
+    if (nf_coll_same_params(params, &none))
+        return nf_coll_cost_us(algorithm, network, query->ranks,
+                               (double)query->bytes, segments);
+    if (algorithm != &nf_coll_alltoall_mixed || params->radices.count == 0)
+        return INFINITY;
+    price = nf_exchange_price_of(network);
+    return (double)nf_exchange_ns(&price, query->ranks, query->bytes, params) /
+           1e3;
+}
+
 uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,
                                const struct nf_coll_network *network,
                                uint32_t ranks, double bytes, uint32_t most,
@@ -281,7 +302,13 @@ bool nf_coll_select_by_model(const struct nf_coll_query *query,
     /* equal but for rounding is equal: then the first by name */
     const double less = 1 - 1e-9;
     struct nf_coll_choice best = { .cost_us = INFINITY };
+    struct nf_exchange_price price;
 
+    if (query->op == NF_COLL_ALLTOALL) {
+        price = nf_exchange_price_of(network);
+        nf_exchange_choose(&price, query->ranks, query->bytes, choice);
+        return true;
+    }
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
         struct nf_coll_choice got = { .algorithm = nf_coll_table[i] };
 
@@ -346,9 +373,9 @@ static enum nf_status choose_forced(const char *forced,
     if (nf_coll_fits(wish.algorithm, &args, &why) != NF_OK)
         return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
     choose(wish.algorithm, wish.segments, query, network, choice);
-    if (!nf_coll_same_params(&choice->params, &wish.params))
-        choice->cost_us = INFINITY; /* the formulas know of none */
     choice->params = wish.params;
+    choice->cost_us = nf_coll_params_cost_us(wish.algorithm, network, query,
+                                             choice->segments, &choice->params);
     return NF_OK;
 }
 
@@ -366,6 +393,15 @@ static void choose_by_rule(const struct nf_coll_rule *rule,
     if (rule->k_rule != NF_K_MODEL && k == 0)
         k = 1;
     choose(rule->algorithm, k, query, network, choice);
+    /* rules name no radices: the best for this size */
+    if (rule->algorithm == &nf_coll_alltoall_mixed) {
+        struct nf_exchange_price price = nf_exchange_price_of(network);
+
+        nf_exchange_radices(&price, query->ranks, query->bytes,
+                            &choice->params);
+        choice->cost_us = nf_coll_params_cost_us(
+            rule->algorithm, network, query, choice->segments, &choice->params);
+    }
 }
 
 enum nf_status nf_coll_select(const struct nf_coll_query *query,

@@ -61,6 +61,13 @@ double nf_coll_cost_us(const struct nf_coll_algorithm *algorithm,
                        const struct nf_coll_network *network, uint32_t ranks,
                        double bytes, uint32_t segments);
 
+/** The same with parameters; INFINITY if the formulas know nothing of them. */
+double nf_coll_params_cost_us(const struct nf_coll_algorithm *algorithm,
+                              const struct nf_coll_network *network,
+                              const struct nf_coll_query *query,
+                              uint32_t segments,
+                              const struct nf_coll_params *params);
+
 /** The cheapest k of 1..@p most, the least of equals; 1 if the algorithm has
  *  no segments to choose.  All k are tried, so pieces of any shape are right.
  *  @param cost_us_p  may be NULL: the cost with that k */
@@ -83,7 +90,8 @@ uint32_t nf_coll_usual_segments(const struct nf_coll_algorithm *algorithm,
 double nf_coll_real_segments(double alpha, double beta, double start_us,
                              double byte_us, double bytes);
 
-/** The cheapest of nf_coll_table by the model; of equals the first by name.
+/** The cheapest of nf_coll_table by the model; of equals the first by name.  An
+ *  all-to-all: what nf_exchange_choose() takes, as groups do.
  *  @return false if none serves or none has a finite cost */
 bool nf_coll_select_by_model(const struct nf_coll_query *query,
                              const struct nf_coll_network *network,

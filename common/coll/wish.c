@@ -62,7 +62,7 @@ static const char *read_word(const char *word, struct nf_coll_wish *wish)
         return nf_coll_sides_read(word + 6, &wish->params.shape)
                    ? NULL
                    : "want :shape= and sides as 3x4";
-    if (strncmp(word, "k=", 2) == 0 &&
+    if (strncmp(word, "k=", 2) == 0 && algorithm->items == NF_ITEMS_SEGMENTS &&
         nf_parse_count(word + 2, 1, NF_COLL_SEGMENTS_MAX, &wish->segments) ==
             NF_OK)
         return NULL;
@@ -74,7 +74,9 @@ static const char *read_word(const char *word, struct nf_coll_wish *wish)
         return "want :shape= and sides as 3x4 after the name";
     if (algorithm->radix > 0)
         return "want :radix= and a number up to 4096 after the name";
-    return "want :k= and 1 to 1024 segments after the name";
+    if (algorithm->items == NF_ITEMS_SEGMENTS)
+        return "want :k= and 1 to 1024 segments after the name";
+    return "want nothing after the name";
 }
 
 enum nf_status nf_coll_wish_read(const char *text, struct nf_coll_wish *wish_p,

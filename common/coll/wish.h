@@ -3,7 +3,7 @@
 /** @file wish.h  An algorithm as users ask for it: its full name, and what it
  *  is to take, in any order:
  *
- *      bcast.pipeline.fd:k=16            segments
+ *      bcast.pipeline.fd:k=16            segments, of algorithms that have such
  *      alltoall.bruck:radix=4            of algorithms that have one
  *      alltoall.mixed:radices=3x2x3      lowest digit first
  *      alltoall.dh:shape=4x6             the grid that the ranks are

@@ -4,6 +4,7 @@
 #include "config.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/coll/exchange_choice.h"
 #include "common/coll/wish.h"
 #include "common/group/group.h"
 #include <stdio.h>
@@ -91,6 +92,7 @@ static enum nf_status choose(const struct nf_group *group,
         group->has_rules && !query->plain ? &group->rules : NULL;
     const struct nf_model *model = rules != NULL ? &rules->model : &builtin;
     struct nf_coll_network network;
+    enum nf_status status;
 
     *choice_p = (struct nf_coll_choice){ .segments = 1 };
     if (coll.ranks == 1) {
@@ -114,8 +116,13 @@ static enum nf_status choose(const struct nf_group *group,
         return NF_OK;
     }
     network = network_for(model, query, group->deterministic);
-    return nf_coll_select(&coll, &network, rules,
-                          forced[0] != '\0' ? forced : NULL, choice_p, err);
+    status = nf_coll_select(&coll, &network, rules,
+                            forced[0] != '\0' ? forced : NULL, choice_p, err);
+    if (status == NF_OK && forced[0] == '\0' &&
+        choice_p->algorithm == &nf_coll_alltoall_mixed)
+        nf_exchange_radices(&group->exchange, coll.ranks, coll.bytes,
+                            &choice_p->params);
+    return status;
 }
 
 static uint32_t slot_of(const struct nf_choice_query *query)
@@ -134,9 +141,8 @@ static bool same(const struct nf_choice_query *a,
                  const struct nf_choice_query *b)
 {
     return a->varies == b->varies && a->plain == b->plain &&
-           a->type == b->type && a->op == b->op &&
-           a->coll.op == b->coll.op && a->coll.root == b->coll.root &&
-           a->coll.bytes == b->coll.bytes &&
+           a->type == b->type && a->op == b->op && a->coll.op == b->coll.op &&
+           a->coll.root == b->coll.root && a->coll.bytes == b->coll.bytes &&
            a->coll.elements == b->coll.elements &&
            a->coll.commutative == b->coll.commutative;
 }

@@ -72,24 +72,90 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
 
 /* ---- hosts that come and go ---- */
 
+enum { WORST_SIZES = 8, WORST_POINTS = WORST_SIZES + 2 * NF_CURVE_POINTS_MAX };
+
+/* Beyond its last point. */
+static double last_slope(const struct nf_curve *curve)
+{
+    const struct nf_curve_point *last = curve->points + curve->npoints - 1;
+
+    if (!curve->by_table || curve->npoints < 2)
+        return curve->line.byte_us;
+    return fmax(curve->line.byte_us,
+                (last->us - last[-1].us) / (last->bytes - last[-1].bytes));
+}
+
+/* A size more where both curves are looked at, unless there is one within a
+ * byte.  @return how many there are now */
+static uint32_t add_size(struct nf_curve_point *points, uint32_t count,
+                         double bytes)
+{
+    uint32_t at = count;
+
+    while (at > 0 && points[at - 1].bytes > bytes)
+        at--;
+    if ((at > 0 && bytes - points[at - 1].bytes < 1) ||
+        (at < count && points[at].bytes - bytes < 1))
+        return count;
+    memmove(points + at + 1, points + at, (count - at) * sizeof(*points));
+    points[at].bytes = bytes;
+    return count + 1;
+}
+
+/* By how much the point is above the line between its neighbours. */
+static double height(const struct nf_curve_point *p)
+{
+    double part = (p->bytes - p[-1].bytes) / (p[1].bytes - p[-1].bytes);
+
+    return p->us - (p[-1].us + part * (p[1].us - p[-1].us));
+}
+
+/* One point less, and nowhere less time: the one that is missed the least. */
+static uint32_t drop_point(struct nf_curve_point *points, uint32_t count)
+{
+    uint32_t best = 1;
+    double more_us;
+
+    for (uint32_t i = 2; i + 1 < count; i++)
+        if (height(&points[i]) < height(&points[best]))
+            best = i;
+    more_us = fmax(height(&points[best]), 0);
+    points[best - 1].us += more_us;
+    points[best + 1].us += more_us;
+    memmove(points + best, points + best + 1,
+            (count - best - 1) * sizeof(*points));
+    return count - 1;
+}
+
 /* *worst becomes at no size less than @p curve, but for times that no model
- * may have. */
+ * may have: between two points of both the greater of two straight lines is
+ * nowhere above the line between its ends. */
 static void worsen(struct nf_curve *worst, const struct nf_curve *curve)
 {
-    static const double sizes[] = { 0,    64,    256,   1024,
-                                    4096, 16384, 65536, 1 << 20 };
-    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
-    struct nf_curve both = { .by_table = true, .npoints = SIZES };
+    static const double sizes[WORST_SIZES] = { 0,    64,    256,   1024,
+                                               4096, 16384, 65536, 1 << 20 };
+    struct nf_curve_point points[WORST_POINTS];
+    struct nf_curve both = { .by_table = true };
+    uint32_t count = 0;
 
     both.line.fixed_us = fmax(worst->line.fixed_us, curve->line.fixed_us);
-    both.line.byte_us = fmax(worst->line.byte_us, curve->line.byte_us);
-    for (uint32_t i = 0; i < SIZES; i++) {
-        double us =
-            fmax(nf_curve_us(worst, sizes[i]), nf_curve_us(curve, sizes[i]));
-
+    both.line.byte_us = fmax(last_slope(worst), last_slope(curve));
+    for (uint32_t i = 0; worst->by_table && i < worst->npoints; i++)
+        count = add_size(points, count, worst->points[i].bytes);
+    for (uint32_t i = 0; curve->by_table && i < curve->npoints; i++)
+        count = add_size(points, count, curve->points[i].bytes);
+    for (uint32_t i = 0; i < WORST_SIZES; i++)
+        count = add_size(points, count, sizes[i]);
+    for (uint32_t i = 0; i < count; i++)
+        points[i].us = fmax(nf_curve_us(worst, points[i].bytes),
+                            nf_curve_us(curve, points[i].bytes));
+    while (count > NF_CURVE_POINTS_MAX)
+        count = drop_point(points, count);
+    both.npoints = count;
+    for (uint32_t i = 0; i < count; i++)
         both.points[i] =
-            (struct nf_curve_point){ sizes[i], fmin(us, NF_COST_MAX) };
-    }
+            (struct nf_curve_point){ points[i].bytes,
+                                     fmin(points[i].us, NF_COST_MAX) };
     *worst = both;
 }
 
@@ -189,7 +255,7 @@ static int64_t digits(const char *text, int n)
 int64_t nf_network_date_s(const char *date)
 {
     static const char form[] = "0000-00-00T00:00:00Z";
-    int64_t month, day, hour, minute, second;
+    int64_t year, month, day, hour, minute, second, next;
 
     if (strlen(date) != sizeof(form) - 1)
         return -1;
@@ -197,16 +263,19 @@ int64_t nf_network_date_s(const char *date)
         if (form[i] == '0' ? date[i] < '0' || date[i] > '9'
                            : date[i] != form[i])
             return -1;
+    year = digits(date, 4);
     month = digits(date + 5, 2);
     day = digits(date + 8, 2);
     hour = digits(date + 11, 2);
     minute = digits(date + 14, 2);
     second = digits(date + 17, 2);
-    if (digits(date, 4) < 1970 || month < 1 || month > 12 || day < 1 ||
-        day > 31 || hour > 23 || minute > 59 || second > 60)
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || hour > 23 ||
+        minute > 59 || second > 60)
         return -1;
-    return 86400 * days(digits(date, 4), month, day) + 3600 * hour +
-           60 * minute + second;
+    next = month < 12 ? days(year, month + 1, 1) : days(year + 1, 1, 1);
+    if (day > next - days(year, month, 1))
+        return -1;
+    return 86400 * days(year, month, day) + 3600 * hour + 60 * minute + second;
 }
 
 bool nf_network_is_old(const struct nf_network *network, int64_t now_s,

@@ -24,6 +24,7 @@ enum {
     NF_NETWORK_HOSTS_MAX = 512,
     NF_NETWORK_NAME_BYTES = 64,
     NF_NETWORK_OLD_S = 7 * 86400, /**< a model older than this is old */
+    NF_NETWORK_AHEAD_S = 86400,   /**< clocks do not differ by more */
 };
 
 struct nf_network_host {

@@ -235,6 +235,16 @@ static bool is_word(const char *text)
            text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
+static bool has_combine(const struct nf_model *model, const char *type,
+                        const char *op)
+{
+    for (uint32_t i = 0; i < model->ncombines; i++)
+        if (strcmp(model->combines[i].type, type) == 0 &&
+            strcmp(model->combines[i].operation, op) == 0)
+            return true;
+    return false;
+}
+
 static enum nf_status read_combines(struct nf_json_reader *reader,
                                     const json_t *object,
                                     struct nf_model *model)
@@ -254,6 +264,10 @@ static enum nf_status read_combines(struct nf_json_reader *reader,
             return nf_reader_fail(
                 reader, NF_ERR_INVAL,
                 "want [\"type\", \"operation\", us per byte]");
+        if (has_combine(model, type, op))
+            return nf_reader_fail(reader, NF_ERR_INVAL,
+                                  "\"%s\" and \"%s\" are there twice", type,
+                                  op);
         status = read_item(reader, item, 2, 0, TIME_MOST_US, &byte_us);
         if (status == NF_OK)
             status = nf_model_set_combine(model, type, op, byte_us);

@@ -126,13 +126,12 @@ static enum nf_status try_caps(struct planner *p)
 
 /* ---- one size of segments ---- */
 
-/* Is the tree in ldt, simulated, the best so far? */
-static enum nf_status keep_best(struct planner *p, uint64_t segment)
+/* Is p->tree, simulated, the best so far? */
+static enum nf_status keep_tree(struct planner *p, uint64_t segment)
 {
     struct nf_tree tree = p->plan.tree;
     double time_us;
 
-    nf_ldt_get(&p->search.ldt, &p->tree);
     if (nf_tree_pipe(&p->tree, &p->hops, p->search.segments, &time_us) != NF_OK)
         return NF_ERR_NOMEM;
     if (time_us < p->plan.time_us) {
@@ -143,6 +142,42 @@ static enum nf_status keep_best(struct planner *p, uint64_t segment)
         p->tree = tree;
     }
     return NF_OK;
+}
+
+/* Is the tree in ldt, as it was run last? */
+static enum nf_status keep_best(struct planner *p, uint64_t segment)
+{
+    nf_ldt_get(&p->search.ldt, &p->tree);
+    return keep_tree(p, segment);
+}
+
+/* Is the tree that ldt->parent and order make the best so far? */
+static enum nf_status keep_as_sent(struct planner *p, uint64_t segment)
+{
+    struct nf_ldt *ldt = &p->search.ldt;
+    uint32_t n = ldt->nodes;
+
+    p->tree.root = ldt->root;
+    memcpy(p->tree.parent, ldt->parent, n * sizeof(uint32_t));
+    p->tree.parent[ldt->root] = NF_TREE_NONE;
+    nf_tree_children(&p->tree, ldt->order, n);
+    return keep_tree(p, segment);
+}
+
+/* The heuristics, whose order may with ports be a better one than those that
+ * nf_ldt_run() knows. */
+static enum nf_status try_heuristics(struct planner *p, uint64_t segment)
+{
+    enum nf_status status = NF_OK;
+
+    for (unsigned i = 0; i < NF_CRL_HEURISTICS && status == NF_OK; i++) {
+        bool is_there;
+
+        status = nf_crl_heuristic(&p->search, i, p->plan.time_us, &is_there);
+        if (status == NF_OK && is_there)
+            status = keep_as_sent(p, segment);
+    }
+    return status;
 }
 
 static void load_best(struct nf_crl_search *search)
@@ -176,19 +211,48 @@ static void keep_draft(struct planner *p, uint64_t segment)
         (struct draft){ segment, search->segments, search->best_us, parent };
 }
 
+/* Trees that take as long are neither the plan nor a draft. */
+static double limit(const struct planner *p)
+{
+    if (p->ndrafts < DRAFTS)
+        return INFINITY;
+    return fmax(p->plan.time_us, p->drafts[DRAFTS - 1].time_us);
+}
+
+static enum nf_status try_rivals(struct planner *p, uint64_t segment,
+                                 double *rival_us)
+{
+    enum nf_status status = NF_OK;
+
+    /* with ports scores are lower bounds: the plan's may have been too low */
+    for (unsigned i = 0; i < NF_CRL_RIVALS && status == NF_OK; i++)
+        if (rival_us[i] < p->plan.time_us &&
+            nf_crl_rival(&p->search, i, INFINITY)) {
+            nf_crl_score(&p->search);
+            status = keep_best(p, segment);
+        }
+    if (p->search.segments == 1 && status == NF_OK)
+        status = try_heuristics(p, segment);
+    return status;
+}
+
 static enum nf_status try_segment(struct planner *p, uint64_t segment,
                                   uint64_t segments)
 {
     enum nf_status status = NF_OK;
     double rival_us[NF_CRL_RIVALS];
 
-    for (unsigned i = 0; i < NF_CRL_RIVALS; i++)
-        rival_us[i] = INFINITY;
     nf_hops_set(&p->hops, p->hetero, (double)segment);
     nf_crl_search_set(&p->search, &p->hops, segments);
+    p->search.limit_us = limit(p);
     nf_crl_try_cap(&p->search, INFINITY);
-    for (unsigned i = 0; nf_crl_rival(&p->search, i); i++)
-        rival_us[i] = nf_crl_score(&p->search);
+    for (unsigned i = 0; i < NF_CRL_RIVALS; i++) {
+        double limit_us = fmax(p->search.best_us, p->plan.time_us);
+
+        rival_us[i] = INFINITY;
+        if (nf_crl_rival(&p->search, i, fmin(limit_us, p->search.limit_us)))
+            rival_us[i] = nf_crl_score(&p->search);
+    }
     if (segments > 1)
         status = try_caps(p);
     keep_draft(p, segment);
@@ -196,13 +260,7 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
         load_best(&p->search);
         status = keep_best(p, segment);
     }
-    /* with ports scores are lower bounds: the plan's may have been too low */
-    for (unsigned i = 0; i < NF_CRL_RIVALS && status == NF_OK; i++)
-        if (rival_us[i] < p->plan.time_us && nf_crl_rival(&p->search, i)) {
-            nf_crl_score(&p->search);
-            status = keep_best(p, segment);
-        }
-    return status;
+    return status == NF_OK ? try_rivals(p, segment, rival_us) : status;
 }
 
 static enum nf_status polish(struct planner *p, uint32_t trees)

@@ -7,9 +7,10 @@
  *  first, all others have them last, slow ones before quick ones; and if there
  *  are several segments no host gets more children than it can serve in a
  *  given time.  Which hosts are good, how many of them and which time is tried
- *  out.  Never worse than ECEF or ECEF with ports, each with Algorithm 1, a
- *  sorted chain, or the best tree for hosts that are all as the mean one; for
- *  equal hosts that tree. */
+ *  out.  Never worse than ECEF or ECEF with ports, each with Algorithm 1, than
+ *  a heuristic of hnow.h as it sends the whole message, a sorted chain, or the
+ *  best tree for hosts that are all as the mean one; for equal hosts that
+ *  tree. */
 #include "common/model/hetero.h"
 #include "common/tree/tree.h"
 

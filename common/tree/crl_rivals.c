@@ -9,17 +9,52 @@
 
 /* ---- ECEF, as published and waiting for ports ---- */
 
-static void ecef(struct nf_crl_search *s, bool holds_port)
+/* @param end_p  what came of it
+ * @retval NF_ERR_NOMEM */
+static enum nf_status run(struct nf_crl_search *s,
+                          const struct nf_heuristic *heuristic, double limit_us,
+                          enum nf_greedy_end *end_p)
 {
-    const struct nf_greedy how = { .holds_port = holds_port,
-                                   .cap_us = INFINITY };
+    nf_receivers_fn *receivers = nf_heuristic_receivers(heuristic, s->hops);
+    struct nf_greedy how = heuristic->how;
 
-    if (s->hops->is_matrix) {
-        nf_greedy_pairs(&how, s->hops, &s->room, &s->ldt);
-        return;
-    }
-    nf_receivers_by_recv(s->hops, s->root, s->receivers);
-    nf_greedy_serve(&how, s->hops, s->receivers, &s->room, &s->ldt);
+    how.limit_us = limit_us;
+    how.segments = s->segments;
+    how.slack_us = s->slack_us;
+    if (receivers == NULL)
+        *end_p = nf_greedy_pairs(&how, s->hops, &s->room, &s->ldt);
+    else if (receivers(s->hops, s->root, s->receivers) == NF_OK)
+        *end_p =
+            nf_greedy_serve(&how, s->hops, s->receivers, &s->room, &s->ldt);
+    else
+        return NF_ERR_NOMEM;
+    return NF_OK;
+}
+
+/* Needs no memory. */
+static bool ecef(struct nf_crl_search *s, bool holds_port, double limit_us)
+{
+    enum nf_greedy_end end = NF_GREEDY_NONE;
+
+    run(s, holds_port ? &nf_heuristic_ecef_ports : &nf_heuristic_ecef, limit_us,
+        &end);
+    if (end == NF_GREEDY_NONE)
+        nf_crl_given_up(s);
+    return end != NF_GREEDY_NONE;
+}
+
+enum nf_status nf_crl_heuristic(struct nf_crl_search *search, unsigned which,
+                                double limit_us, bool *is_there_p)
+{
+    static const struct nf_heuristic *const heuristics[NF_CRL_HEURISTICS] = {
+        &nf_heuristic_fef, &nf_heuristic_ecef,       &nf_heuristic_ecef_la,
+        &nf_heuristic_fnf, &nf_heuristic_ecef_ports,
+    };
+    enum nf_greedy_end end = NF_GREEDY_NONE;
+    enum nf_status status = run(search, heuristics[which], limit_us, &end);
+
+    *is_there_p = end != NF_GREEDY_NONE;
+    return status;
 }
 
 /* ---- chains ---- */
@@ -159,14 +194,14 @@ static void opt_of_mean(struct nf_crl_search *s, bool by_size)
     opt_place(s, by_size, s->room.degree, s->room.seen, s->room.left);
 }
 
-bool nf_crl_rival(struct nf_crl_search *search, unsigned which)
+bool nf_crl_rival(struct nf_crl_search *search, unsigned which, double limit_us)
 {
     static const unsigned chains[] = { BY_RECV, BY_SEND, BY_RECV | BY_SEND,
                                        BY_RECV | BY_SEND | BY_WIRE, BY_FIXED };
 
     if (which < 2)
-        ecef(search, which == 1);
-    else if (which < 4)
+        return ecef(search, which == 1, limit_us);
+    if (which < 4)
         opt_of_mean(search, which == 3);
     else if (which < 9)
         chain(search, chains[which - 4]);

@@ -59,6 +59,7 @@ enum nf_status nf_crl_search_init(struct nf_crl_search *search_p,
         return NF_ERR_NOMEM;
     }
     s->ldt.root = root;
+    s->ldt.minds_ports = true;
     for (uint32_t v = 0; v < nodes; v++)
         s->fixed_us[v] = empty->send[v] + empty->recv[v];
     return NF_OK;
@@ -93,13 +94,19 @@ static void set_wires(struct nf_crl_search *s)
         s->mean_wire_us[v] = hops->is_matrix ? 0 : hops->wire[0];
         s->least_port_us[v] = hops->is_matrix ? INFINITY : hops->port[0];
     }
+    s->slack_us = 0;
+    if (!hops->is_matrix && hops->wire[0] < hops->port[0])
+        s->slack_us = hops->wire[0] - hops->port[0];
     for (uint32_t j = 0; hops->is_matrix && j < n; j++)
         for (uint32_t i = 0; i < n; i++) {
             double port_us = nf_hops_port(hops, i, j);
+            double wire_us = nf_hops_wire(hops, i, j);
 
             if (i == j)
                 continue;
-            s->mean_wire_us[j] += nf_hops_wire(hops, i, j) / (n - 1);
+            s->mean_wire_us[j] += wire_us / (n - 1);
+            if (wire_us - port_us < s->slack_us)
+                s->slack_us = wire_us - port_us;
             if (port_us < s->least_port_us[i] && j != s->root)
                 s->least_port_us[i] = port_us;
         }
@@ -114,7 +121,7 @@ void nf_crl_search_set(struct nf_crl_search *search, const struct nf_hops *hops,
     search->segments = segments;
     search->is_thin =
         hops->is_matrix && segments > 1 && hops->nodes > NF_CRL_THIN;
-    search->best_us = INFINITY;
+    search->best_us = search->limit_us = INFINITY;
     search->greatest_period_us = 0;
     set_wires(search);
     for (uint32_t v = 0; v < n; v++)
@@ -141,6 +148,12 @@ static double greatest_period(const struct nf_crl_search *s)
     for (uint32_t v = 0; v < s->hops->nodes; v++)
         period_us = fmax(period_us, s->ldt.slowest_us[v]);
     return period_us;
+}
+
+double nf_crl_given_up(struct nf_crl_search *search)
+{
+    search->greatest_period_us = INFINITY;
+    return INFINITY;
 }
 
 double nf_crl_score(struct nf_crl_search *search)
@@ -176,12 +189,25 @@ static uint32_t relays_of(uint32_t count, uint32_t part, uint32_t parts)
     return whole + (rest > parts || (rest == parts && whole % 2 == 1));
 }
 
+/* As long as that is too long.  The periods of trees without a cap are to be
+ * known, even if they are not the best. */
+static double limit_under(const struct nf_crl_search *s, double cap_us)
+{
+    if (isinf(cap_us) && s->segments > 1)
+        return s->limit_us;
+    return fmin(s->best_us, s->limit_us);
+}
+
 /* The first so many of able are relays.
  * @return the time of the tree, INFINITY if the cap does not allow one */
 static double try_relays(struct nf_crl_search *s, uint32_t relays,
                          double cap_us)
 {
-    const struct nf_greedy how = { .holds_port = true, .cap_us = cap_us };
+    const struct nf_greedy how = { .holds_port = true,
+                                   .cap_us = cap_us,
+                                   .limit_us = limit_under(s, cap_us),
+                                   .segments = s->segments,
+                                   .slack_us = s->slack_us };
     uint32_t n = s->hops->nodes, count = 0;
 
     memset(s->is_relay, 0, n * sizeof(*s->is_relay));
@@ -192,9 +218,9 @@ static double try_relays(struct nf_crl_search *s, uint32_t relays,
     for (uint32_t k = 0; k + 1 < n; k++)
         if (!s->is_relay[s->leaves[k]])
             s->receivers[count++] = s->leaves[k];
-    if (!nf_greedy_serve(&how, s->hops, s->receivers, &s->room, &s->ldt) &&
-        !s->hops->is_matrix)
-        return INFINITY;
+    if (nf_greedy_serve(&how, s->hops, s->receivers, &s->room, &s->ldt) ==
+        NF_GREEDY_NONE)
+        return nf_crl_given_up(s);
     return nf_crl_score(s);
 }
 
@@ -226,10 +252,21 @@ static double try_pairs(struct nf_crl_search *s, double weight, double cap_us)
         .holds_port = true,
         .look_ahead = isinf(weight) ? 1e6 : weight,
         .cap_us = cap_us,
+        .limit_us = limit_under(s, cap_us),
+        .segments = s->segments,
+        .slack_us = s->slack_us,
     };
 
-    nf_greedy_pairs(&how, s->hops, &s->room, &s->ldt);
+    if (nf_greedy_pairs(&how, s->hops, &s->room, &s->ldt) == NF_GREEDY_NONE)
+        return nf_crl_given_up(s);
     return nf_crl_score(s);
+}
+
+static bool tries_pairs(const struct nf_crl_search *s, unsigned weight)
+{
+    if (s->is_thin)
+        return weights[weight] <= 0 && s->hops->nodes <= NF_CRL_PAIRS;
+    return true;
 }
 
 double nf_crl_try_cap(struct nf_crl_search *search, double cap_us)
@@ -242,7 +279,7 @@ double nf_crl_try_cap(struct nf_crl_search *search, double cap_us)
             continue;
         least_us =
             fmin(least_us, try_base(search, search->base[w], is_first, cap_us));
-        if (search->hops->is_matrix && !search->is_thin)
+        if (search->hops->is_matrix && tries_pairs(search, w))
             least_us = fmin(least_us, try_pairs(search, weights[w], cap_us));
         is_first = false;
     }

@@ -6,8 +6,9 @@
 #include "common/tree/opt_table.h"
 
 /* Above so many nodes trees in segments over links that differ would take
- * seconds: then few are tried. */
-enum { NF_CRL_THIN = 150 };
+ * seconds: then few are tried, and of still more nodes none that choose among
+ * all pairs. */
+enum { NF_CRL_THIN = 250, NF_CRL_PAIRS = 500 };
 enum { NF_CRL_WEIGHTS = 7, NF_CRL_RIVALS = 10 };
 
 struct nf_crl_search {
@@ -15,6 +16,11 @@ struct nf_crl_search {
     uint32_t root;
     uint64_t segments;
     bool is_thin; /**< few trees are tried */
+    /** Trees that take as long are of no use, as those that take as long as
+     *  the best one: given up as soon as that is sure.  INFINITY: there are no
+     *  others. */
+    double limit_us;
+    double slack_us; /**< see struct nf_greedy */
     struct nf_greedy_room room;
     struct nf_ldt ldt;              /**< the tree that is tried now */
     struct nf_opt_table opt;        /**< for nodes that are as the mean one */
@@ -39,22 +45,37 @@ enum nf_status nf_crl_search_init(struct nf_crl_search *search_p,
                                   const struct nf_hops *empty, uint32_t root);
 void nf_crl_search_fini(struct nf_crl_search *search);
 
-/** Begin anew with other costs. */
+/** Begin anew with other costs, without a limit. */
 void nf_crl_search_set(struct nf_crl_search *search, const struct nf_hops *hops,
                        uint64_t segments);
 
 /** Is the tree in search->ldt the best so far?  Then it is kept.
  *  @return its time */
 double nf_crl_score(struct nf_crl_search *search);
+/** A tree was given up: its period may have been any.  @return INFINITY */
+double nf_crl_given_up(struct nf_crl_search *search);
 
 /** Trees in which no period exceeds @p cap_us.
  *  @return the time of the best of them, INFINITY if there is none */
 double nf_crl_try_cap(struct nf_crl_search *search, double cap_us);
 
 /** The trees that CRL must not be worse than, one after the other.
- *  @param which  0, 1, ..., less than NF_CRL_RIVALS
- *  @return false if there are no more; otherwise it is in search->ldt */
-bool nf_crl_rival(struct nf_crl_search *search, unsigned which);
+ *  @param which     0, 1, ..., less than NF_CRL_RIVALS
+ *  @param limit_us  trees that take as long are of no use
+ *  @return false: it takes longer, or there is none; otherwise it is in
+ *          search->ldt */
+bool nf_crl_rival(struct nf_crl_search *search, unsigned which,
+                  double limit_us);
+
+enum { NF_CRL_HEURISTICS = 5 };
+/** The heuristics of hnow.h, with one segment: to be taken as they send.
+ *  @param which       less than NF_CRL_HEURISTICS
+ *  @param limit_us    as above
+ *  @param is_there_p  false: it takes longer.  Otherwise search->ldt has parent
+ *                     and order, that of sending
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_crl_heuristic(struct nf_crl_search *search, unsigned which,
+                                double limit_us, bool *is_there_p);
 
 /** Annealing, from the best tree: try so many.  See nf_crl_score(). */
 void nf_crl_anneal(struct nf_crl_search *search, uint32_t trees);

@@ -5,23 +5,28 @@
 #include "common/tree/hnow.h"
 #include "common/tree/make.h"
 
+const struct nf_heuristic nf_heuristic_ecef = {
+    .how = { .cap_us = INFINITY },
+    .receivers = nf_receivers_by_recv,
+    .only_equal = true,
+};
+
 enum nf_status nf_tree_ecef(const struct nf_hops *hops, uint32_t root,
                             bool is_blocking, struct nf_tree *tree_p)
 {
-    const struct nf_greedy how = { .is_blocking = is_blocking,
-                                   .cap_us = INFINITY };
-
-    return nf_greedy_tree(&how, hops, root,
-                          hops->is_matrix ? NULL : nf_receivers_by_recv,
-                          tree_p);
+    return nf_heuristic_tree(&nf_heuristic_ecef, hops, root, is_blocking,
+                             tree_p);
 }
 
-enum nf_status nf_tree_ecef_ports(const struct nf_hops *hops, uint32_t root,
-                                  struct nf_tree *tree_p)
-{
-    const struct nf_greedy how = { .holds_port = true, .cap_us = INFINITY };
+const struct nf_heuristic nf_heuristic_ecef_ports = {
+    .how = { .holds_port = true, .cap_us = INFINITY },
+    .receivers = nf_receivers_by_recv,
+    .only_equal = true,
+};
 
-    return nf_greedy_tree(&how, hops, root,
-                          hops->is_matrix ? NULL : nf_receivers_by_recv,
-                          tree_p);
+enum nf_status nf_tree_ecef_ports(const struct nf_hops *hops, uint32_t root,
+                                  bool is_blocking, struct nf_tree *tree_p)
+{
+    return nf_heuristic_tree(&nf_heuristic_ecef_ports, hops, root, is_blocking,
+                             tree_p);
 }

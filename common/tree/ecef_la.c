@@ -96,13 +96,15 @@ static enum nf_status by_both(const struct nf_hops *hops, uint32_t root,
     return status;
 }
 
+const struct nf_heuristic nf_heuristic_ecef_la = {
+    .how = { .look_ahead = 1, .cap_us = INFINITY },
+    .receivers = by_both,
+    .only_equal = true,
+};
+
 enum nf_status nf_tree_ecef_la(const struct nf_hops *hops, uint32_t root,
                                bool is_blocking, struct nf_tree *tree_p)
 {
-    const struct nf_greedy how = { .is_blocking = is_blocking,
-                                   .look_ahead = 1,
-                                   .cap_us = INFINITY };
-
-    return nf_greedy_tree(&how, hops, root, hops->is_matrix ? NULL : by_both,
-                          tree_p);
+    return nf_heuristic_tree(&nf_heuristic_ecef_la, hops, root, is_blocking,
+                             tree_p);
 }

@@ -5,12 +5,13 @@
 #include "common/tree/hnow.h"
 #include "common/tree/make.h"
 
+const struct nf_heuristic nf_heuristic_fef = {
+    .how = { .is_by_edge = true, .cap_us = INFINITY },
+};
+
 enum nf_status nf_tree_fef(const struct nf_hops *hops, uint32_t root,
                            bool is_blocking, struct nf_tree *tree_p)
 {
-    const struct nf_greedy how = { .is_by_edge = true,
-                                   .is_blocking = is_blocking,
-                                   .cap_us = INFINITY };
-
-    return nf_greedy_tree(&how, hops, root, NULL, tree_p);
+    return nf_heuristic_tree(&nf_heuristic_fef, hops, root, is_blocking,
+                             tree_p);
 }

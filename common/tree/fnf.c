@@ -13,11 +13,14 @@ static enum nf_status by_send(const struct nf_hops *hops, uint32_t root,
     return NF_OK;
 }
 
+const struct nf_heuristic nf_heuristic_fnf = {
+    .how = { .cap_us = INFINITY },
+    .receivers = by_send,
+};
+
 enum nf_status nf_tree_fnf(const struct nf_hops *hops, uint32_t root,
                            bool is_blocking, struct nf_tree *tree_p)
 {
-    const struct nf_greedy how = { .is_blocking = is_blocking,
-                                   .cap_us = INFINITY };
-
-    return nf_greedy_tree(&how, hops, root, by_send, tree_p);
+    return nf_heuristic_tree(&nf_heuristic_fnf, hops, root, is_blocking,
+                             tree_p);
 }

@@ -17,6 +17,8 @@ enum nf_status nf_greedy_room_init(struct nf_greedy_room *room_p,
     room_p->other_us = nf_calloc(nodes, sizeof(double));
     room_p->free_us = nf_calloc(nodes, sizeof(double));
     room_p->port_sum_us = nf_calloc(nodes, sizeof(double));
+    room_p->reach_us = nf_calloc(nodes, sizeof(double));
+    room_p->slowest_us = nf_calloc(nodes, sizeof(double));
     room_p->degree = nf_calloc(nodes, sizeof(uint32_t));
     room_p->key_us = nf_calloc(nodes, sizeof(double));
     room_p->ahead_us = nf_calloc(nodes, sizeof(double));
@@ -27,7 +29,8 @@ enum nf_status nf_greedy_room_init(struct nf_greedy_room *room_p,
     room_p->heap.items = nf_calloc(nodes, sizeof(*room_p->heap.items));
     if (room_p->start_us != NULL && room_p->other_us != NULL &&
         room_p->total_us != NULL && room_p->free_us != NULL &&
-        room_p->port_sum_us != NULL && room_p->degree != NULL &&
+        room_p->port_sum_us != NULL && room_p->reach_us != NULL &&
+        room_p->slowest_us != NULL && room_p->degree != NULL &&
         room_p->key_us != NULL && room_p->ahead_us != NULL &&
         room_p->from != NULL && room_p->seen != NULL && room_p->near != NULL &&
         room_p->left != NULL && room_p->heap.items != NULL)
@@ -43,6 +46,8 @@ void nf_greedy_room_fini(struct nf_greedy_room *room)
     nf_free(room->other_us);
     nf_free(room->free_us);
     nf_free(room->port_sum_us);
+    nf_free(room->reach_us);
+    nf_free(room->slowest_us);
     nf_free(room->degree);
     nf_free(room->key_us);
     nf_free(room->ahead_us);
@@ -63,6 +68,7 @@ struct making {
     uint32_t reached; /* ldt->order[0..reached) have the message */
     uint32_t nleft;   /* room->left[0..nleft) are to be reached */
     bool fits;        /* under the cap */
+    bool is_too_long; /* for the limit */
 };
 
 /* May i have one child more, over a wire that it keeps busy for port_us? */
@@ -98,9 +104,40 @@ static void begin(struct making *m)
         m->room->start_us[v] = INFINITY;
     m->ldt->order[0] = root;
     m->room->free_us[root] = 0;
+    m->room->reach_us[root] = 0;
+    m->room->slowest_us[root] = 0;
     m->reached = 1;
     m->fits = true;
     set_start(m, root);
+}
+
+/* i got a child j.  Least times of the whole tree, as ldt.h has it: until i has
+ * the message, then until the last of its children so far has the first segment
+ * on its wire, and the segments that follow it to that child; and until j has
+ * the message, and those that follow. */
+static void look_at_limit(struct making *m, uint32_t i, uint32_t j)
+{
+    struct nf_greedy_room *room = m->room;
+    double more = (double)(m->how->segments - 1);
+    double hands_us = room->degree[i] * m->hops->send[i];
+    double recv_us = i != m->ldt->root ? m->hops->recv[i] : 0;
+    double port_us = room->port_sum_us[i], of_i_us, of_j_us;
+    double period_us =
+        hands_us + recv_us > port_us ? hands_us + recv_us : port_us;
+
+    if (period_us > room->slowest_us[i])
+        room->slowest_us[i] = period_us;
+    room->slowest_us[j] = room->slowest_us[i];
+    if (m->hops->recv[j] > room->slowest_us[j])
+        room->slowest_us[j] = m->hops->recv[j];
+    room->reach_us[j] = room->reach_us[i] + nf_hops_time(m->hops, i, j);
+    port_us += m->how->slack_us;
+    of_i_us = room->reach_us[i] + more * room->slowest_us[i] +
+              (hands_us > port_us ? hands_us : port_us);
+    of_j_us = room->reach_us[j] + more * room->slowest_us[j];
+    /* less a little: sums of rounded numbers */
+    m->is_too_long = of_i_us * (1 - 1e-12) >= m->how->limit_us ||
+                     of_j_us * (1 - 1e-12) >= m->how->limit_us;
 }
 
 static void add_edge(struct making *m, uint32_t i, uint32_t j)
@@ -119,6 +156,8 @@ static void add_edge(struct making *m, uint32_t i, uint32_t j)
     room->port_sum_us[i] += nf_hops_port(m->hops, i, j);
     m->ldt->parent[j] = i;
     m->ldt->order[m->reached++] = j;
+    if (m->how->limit_us > 0)
+        look_at_limit(m, i, j);
     set_start(m, i);
     set_start(m, j);
 }
@@ -327,8 +366,17 @@ static void take(struct making *m, uint32_t at)
     }
 }
 
-bool nf_greedy_pairs(const struct nf_greedy *how, const struct nf_hops *hops,
-                     struct nf_greedy_room *room, struct nf_ldt *ldt)
+static enum nf_greedy_end end_of(const struct making *m)
+{
+    if (m->is_too_long || m->reached < m->hops->nodes)
+        return NF_GREEDY_NONE;
+    return m->fits ? NF_GREEDY_FITS : NF_GREEDY_EXCEEDS;
+}
+
+enum nf_greedy_end nf_greedy_pairs(const struct nf_greedy *how,
+                                   const struct nf_hops *hops,
+                                   struct nf_greedy_room *room,
+                                   struct nf_ldt *ldt)
 {
     struct making m = { .how = how, .hops = hops, .room = room, .ldt = ldt };
 
@@ -342,7 +390,7 @@ bool nf_greedy_pairs(const struct nf_greedy *how, const struct nf_hops *hops,
             look_ahead(&m, room->left[k]);
         set_total(&m, room->left[k]);
     }
-    while (m.nleft > 0) {
+    while (m.nleft > 0 && !m.is_too_long) {
         uint32_t at = pick(&m), j = room->left[at], i = room->from[j];
 
         if (i == NF_TREE_NONE)
@@ -350,13 +398,13 @@ bool nf_greedy_pairs(const struct nf_greedy *how, const struct nf_hops *hops,
         add_edge(&m, i, j);
         take(&m, at);
     }
-    return m.fits;
+    return end_of(&m);
 }
 
 /* ---- receivers in a given order ---- */
 
 /* All links are the same: the sender that is free first serves it first. */
-static bool serve_equal(struct making *m, const uint32_t *receivers)
+static void serve_equal(struct making *m, const uint32_t *receivers)
 {
     struct nf_heap *heap = &m->room->heap;
     const double *send = m->hops->send, *free_us = m->room->free_us;
@@ -365,12 +413,10 @@ static bool serve_equal(struct making *m, const uint32_t *receivers)
     heap->count = 0;
     if (is_open(m, m->ldt->root, port_us))
         nf_heap_push(heap, send[m->ldt->root], m->ldt->root);
-    for (uint32_t k = 0; k + 1 < m->hops->nodes; k++) {
-        uint32_t i, j = receivers[k];
+    for (uint32_t k = 0;
+         k + 1 < m->hops->nodes && heap->count > 0 && !m->is_too_long; k++) {
+        uint32_t i = heap->items[0].node, j = receivers[k];
 
-        if (heap->count == 0)
-            return false;
-        i = heap->items[0].node;
         add_edge(m, i, j);
         if (is_open(m, i, port_us))
             nf_heap_delay_top(heap, free_us[i] + send[i]);
@@ -379,7 +425,6 @@ static bool serve_equal(struct making *m, const uint32_t *receivers)
         if (is_open(m, j, port_us))
             nf_heap_push(heap, free_us[j] + send[j], j);
     }
-    return true;
 }
 
 /* As choose(), without the second best: most of the time of planning for many
@@ -402,25 +447,29 @@ static uint32_t best_sender(const struct making *m, uint32_t j)
     return from;
 }
 
-static bool serve_matrix(struct making *m, const uint32_t *receivers)
+static void serve_matrix(struct making *m, const uint32_t *receivers)
 {
-    for (uint32_t k = 0; k + 1 < m->hops->nodes; k++) {
+    for (uint32_t k = 0; k + 1 < m->hops->nodes && !m->is_too_long; k++) {
         uint32_t from = best_sender(m, receivers[k]);
 
         if (from == NF_TREE_NONE)
             from = least_overloaded(m, receivers[k]);
         add_edge(m, from, receivers[k]);
     }
-    return m->fits;
 }
 
-bool nf_greedy_serve(const struct nf_greedy *how, const struct nf_hops *hops,
-                     const uint32_t *receivers, struct nf_greedy_room *room,
-                     struct nf_ldt *ldt)
+enum nf_greedy_end nf_greedy_serve(const struct nf_greedy *how,
+                                   const struct nf_hops *hops,
+                                   const uint32_t *receivers,
+                                   struct nf_greedy_room *room,
+                                   struct nf_ldt *ldt)
 {
     struct making m = { .how = how, .hops = hops, .room = room, .ldt = ldt };
 
     begin(&m);
-    return hops->is_matrix ? serve_matrix(&m, receivers)
-                           : serve_equal(&m, receivers);
+    if (hops->is_matrix)
+        serve_matrix(&m, receivers);
+    else
+        serve_equal(&m, receivers);
+    return end_of(&m);
 }

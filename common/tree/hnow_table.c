@@ -24,13 +24,6 @@ static enum nf_status whole(heuristic_fn *heuristic,
     return status;
 }
 
-static enum nf_status ecef_ports(const struct nf_hops *hops, uint32_t root,
-                                 bool is_blocking, struct nf_tree *tree_p)
-{
-    (void)is_blocking;
-    return nf_tree_ecef_ports(hops, root, tree_p);
-}
-
 static enum nf_status exact(const struct nf_hops *hops, uint32_t root,
                             bool is_blocking, struct nf_tree *tree_p)
 {
@@ -50,7 +43,7 @@ WHOLE(fef, nf_tree_fef)
 WHOLE(ecef, nf_tree_ecef)
 WHOLE(ecef_la, nf_tree_ecef_la)
 WHOLE(fnf, nf_tree_fnf)
-WHOLE(ecef_ports, ecef_ports)
+WHOLE(ecef_ports, nf_tree_ecef_ports)
 WHOLE(exact, exact)
 
 static enum nf_status make_crl(const struct nf_hetero *hetero, uint32_t root,

@@ -1,5 +1,7 @@
 /* See ldt.h; the order is optimal for one machine, jobs of equal length and
- * delivery tails: Algorithm 1 of Sawahata & Shibusawa. */
+ * delivery tails: Algorithm 1 of Sawahata & Shibusawa.  Jobs whose lengths
+ * differ, as ports do, are to be sorted by what is left when the machine is
+ * free again. */
 #include "config.h"
 #include "common/tree/ldt.h"
 #include <string.h>
@@ -17,10 +19,11 @@ enum nf_status nf_ldt_init(struct nf_ldt *ldt_p, uint32_t nodes)
     ldt_p->slowest_us = nf_calloc(nodes, sizeof(double));
     ldt_p->tail_us = nf_calloc(nodes, sizeof(double));
     ldt_p->after_us = nf_calloc(nodes, sizeof(double));
+    ldt_p->rest_us = nf_calloc(nodes, sizeof(double));
     if (ldt_p->parent != NULL && ldt_p->order != NULL && ldt_p->first != NULL &&
         ldt_p->child != NULL && ldt_p->latest != NULL &&
         ldt_p->slowest_us != NULL && ldt_p->tail_us != NULL &&
-        ldt_p->after_us != NULL)
+        ldt_p->after_us != NULL && ldt_p->rest_us != NULL)
         return NF_OK;
     nf_ldt_fini(ldt_p);
     return NF_ERR_NOMEM;
@@ -36,6 +39,7 @@ void nf_ldt_fini(struct nf_ldt *ldt)
     nf_free(ldt->slowest_us);
     nf_free(ldt->tail_us);
     nf_free(ldt->after_us);
+    nf_free(ldt->rest_us);
     *ldt = (struct nf_ldt){ .nodes = 0 };
 }
 
@@ -70,28 +74,67 @@ static double period_us(const struct nf_ldt *ldt, const struct nf_hops *hops,
     return hands_us > port_us ? hands_us : port_us;
 }
 
+/* D(v) with the children in their order.
+ * @param latest_p  whose tail decides it */
+static double after(const struct nf_ldt *ldt, const struct nf_hops *hops,
+                    uint32_t v, uint64_t segments, uint32_t *latest_p)
+{
+    double after_us = (double)(segments - 1) * ldt->slowest_us[v];
+    const uint32_t *children = ldt->child + ldt->first[v];
+    uint32_t count = ldt->first[v + 1] - ldt->first[v];
+    double port_us = 0;
+
+    *latest_p = NF_TREE_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t child = children[i];
+        double begin_us = (i + 1) * hops->send[v];
+
+        if (port_us > begin_us)
+            begin_us = port_us;
+        port_us = begin_us + nf_hops_port(hops, v, child);
+        if (begin_us - ldt->tail_us[child] > after_us) {
+            after_us = begin_us - ldt->tail_us[child];
+            *latest_p = child;
+        }
+    }
+    return after_us;
+}
+
+/* Ports that differ: is it better to have first what takes longest after the
+ * sender is free again?  Then so it is. */
+static void try_rests(struct nf_ldt *ldt, const struct nf_hops *hops,
+                      uint32_t v, uint64_t segments)
+{
+    uint32_t *child = ldt->child + ldt->first[v];
+    uint32_t count = ldt->first[v + 1] - ldt->first[v], latest;
+    double after_us;
+
+    for (uint32_t i = 0; i < count; i++)
+        ldt->rest_us[child[i]] =
+            ldt->tail_us[child[i]] + nf_hops_hold(hops, v, child[i]);
+    nf_sort_nodes(child, count, ldt->rest_us);
+    after_us = after(ldt, hops, v, segments, &latest);
+    if (after_us < ldt->after_us[v]) {
+        ldt->after_us[v] = after_us;
+        ldt->latest[v] = latest;
+    } else {
+        nf_sort_nodes(child, count, ldt->tail_us);
+    }
+}
+
 /* The children's tails are known: D(v).  tail_us is negated, for sorting. */
 static void finish(struct nf_ldt *ldt, const struct nf_hops *hops, uint32_t v,
                    uint64_t segments)
 {
     uint32_t *child = ldt->child + ldt->first[v];
     uint32_t count = ldt->first[v + 1] - ldt->first[v];
-    double after_us = (double)(segments - 1) * ldt->slowest_us[v];
-    double begin_us = 0, port_us = 0;
 
-    ldt->latest[v] = NF_TREE_NONE;
     nf_sort_nodes(child, count, ldt->tail_us);
-    for (uint32_t i = 0; i < count; i++) {
-        begin_us = (i + 1) * hops->send[v];
-        if (port_us > begin_us)
-            begin_us = port_us;
-        port_us = begin_us + nf_hops_port(hops, v, child[i]);
-        if (begin_us - ldt->tail_us[child[i]] > after_us) {
-            after_us = begin_us - ldt->tail_us[child[i]];
-            ldt->latest[v] = child[i];
-        }
-    }
-    ldt->after_us[v] = after_us;
+    ldt->after_us[v] = after(ldt, hops, v, segments, &ldt->latest[v]);
+    /* if it is the longest tail that decides no order is better */
+    if (ldt->minds_ports && hops->is_matrix && ldt->latest[v] != NF_TREE_NONE &&
+        ldt->latest[v] != child[0])
+        try_rests(ldt, hops, v, segments);
 }
 
 double nf_ldt_run(struct nf_ldt *ldt, const struct nf_hops *hops,

@@ -13,7 +13,9 @@
  *      q_c  = wire(v, c) + recv[c] + D(c), children by q descending
  *      b_i  = when the i-th child's segment begins its way:
  *             max(i * send[v], b_(i-1) + port of the one before)
- *  and D(root) is the time of the tree. */
+ *  and D(root) is the time of the tree.  Where ports differ that is not always
+ *  the best order: q_c less max(send[v], port) descending is another one. */
+#include <stdbool.h>
 #include "common/tree/hops.h"
 #include "common/tree/tree.h"
 
@@ -21,6 +23,8 @@
  *  node but for order and child. */
 struct nf_ldt {
     uint32_t nodes, root;
+    bool minds_ports; /**< take the better one of both orders; false: the one
+                           that is published */
     uint32_t *parent;
     uint32_t *order;    /**< parents before children, the root first */
     uint32_t *first;    /**< [nodes + 1]; children as in struct nf_tree */
@@ -30,6 +34,7 @@ struct nf_ldt {
     double *slowest_us; /**< pm */
     double *tail_us;    /**< q */
     double *after_us;   /**< D */
+    double *rest_us;    /**< what try_rests() of ldt.c sorts by */
 };
 
 enum nf_status nf_ldt_init(struct nf_ldt *ldt_p, uint32_t nodes);

@@ -38,11 +38,12 @@ static enum nf_status to_tree(const struct nf_ldt *ldt, struct nf_tree *tree_p)
     return status;
 }
 
-enum nf_status nf_greedy_tree(const struct nf_greedy *how,
-                              const struct nf_hops *hops, uint32_t root,
-                              nf_receivers_fn *receivers,
-                              struct nf_tree *tree_p)
+enum nf_status nf_heuristic_tree(const struct nf_heuristic *heuristic,
+                                 const struct nf_hops *hops, uint32_t root,
+                                 bool is_blocking, struct nf_tree *tree_p)
 {
+    nf_receivers_fn *receivers = nf_heuristic_receivers(heuristic, hops);
+    struct nf_greedy how = heuristic->how;
     struct nf_greedy_room room = { .nodes = 0 };
     struct nf_ldt ldt = { .nodes = 0 };
     enum nf_status status = nf_hops_check(hops, root);
@@ -57,13 +58,14 @@ enum nf_status nf_greedy_tree(const struct nf_greedy *how,
     if (status == NF_OK)
         status = nf_ldt_init(&ldt, hops->nodes);
     ldt.root = root;
+    how.is_blocking = is_blocking;
     if (status == NF_OK && receivers != NULL)
         status = receivers(hops, root, order);
     if (status == NF_OK) {
         if (receivers != NULL)
-            nf_greedy_serve(how, hops, order, &room, &ldt);
+            nf_greedy_serve(&how, hops, order, &room, &ldt);
         else
-            nf_greedy_pairs(how, hops, &room, &ldt);
+            nf_greedy_pairs(&how, hops, &room, &ldt);
         status = to_tree(&ldt, tree_p);
     }
     nf_ldt_fini(&ldt);

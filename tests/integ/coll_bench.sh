@@ -40,6 +40,14 @@ same "model: binomial over 16 takes 4 messages" \
     "$(rows algorithm > a; rows slaves > s; rows bytes > b; rows predicted_us > p
     paste a s b p | awk '$1 == "bcast.binomial" && $2 == 16 && $3 == 8 {
         printf("%.2f\n", $4)}' | sort -u)" 185.12
+# all-to-all goes by what groups take, radices and all
+run coll-bench alltoall --model a=100,b=0.1 --slaves 8 --sizes 16B --json
+same "alltoall, by the model: with radices" "$(rows algorithm)" \
+    "alltoall.mixed:radices=2x2x2"
+run coll-bench alltoall --model a=100,b=0.1 --slaves 8 --sizes 10B --json \
+    --algorithm mixed:radices=3x3
+same "a wish: is told" "$(rows algorithm)" "alltoall.mixed:radices=3x3"
+same "a wish: has its price" "$(rows predicted_us)" 410.0
 run coll-bench scan --model a=10,b=0.01,delta=1,g=0.001 --slaves 8 --csv model.csv
 same "own model: exit status" "$rc" 0
 same "own model: a line a size and one of names" "$(wc -l < model.csv)" 6
@@ -113,6 +121,7 @@ bad "hosts of threads" bcast --transport local --hosts x
 bad "a table of nothing" bcast --out x
 bad "tuning one algorithm" bcast --tune --algorithm flat
 bad "no such machine" bcast --model cray --slaves 4
+bad "no such parameter" alltoall --algorithm mixed:k=3 --model sp2 --slaves 4
 bad "half a model" bcast --model a=3 --slaves 4
 bad "a model of no group" bcast --model sp2
 bad "a time-out without a unit" bcast --timeout 3

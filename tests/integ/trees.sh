@@ -324,6 +324,10 @@ refuse "a tree for hosts that differ without them" "want --network" \
     tree crl --nodes 3 --hold 1 --end 2
 refuse "a size without a network" "goes with --network" \
     tree opt --nodes 3 --hold 1 --end 2 --size 1KiB
+sed 's/2026-11-22/2226-11-22/' net.json > coming.json
+refuse "a model that is still to be made" \
+    "coming.json: date: 2226-11-22T12:00:00Z is still to come" \
+    tree crl --network coming.json --size 1KiB
 refuse "an unknown tree in a network" 'no tree "oak"' \
     tree oak --network net.json --size 1KiB
 refuse "no such model" "none.json: No such file" \

@@ -70,14 +70,18 @@ void hnow_params(const json_t *params, struct nf_hetero *hetero_p,
     }
 }
 
-/* ---- builders ---- */
-
-enum nf_status hnow_ecef_ports(const struct nf_hops *hops, uint32_t root,
-                               bool is_blocking, struct nf_tree *tree_p)
+void hnow_alike(uint32_t n, double send, double wire, double recv,
+                struct nf_hetero *hetero_p)
 {
-    (void)is_blocking;
-    return nf_tree_ecef_ports(hops, root, tree_p);
+    CU_ASSERT(nf_hetero_init(hetero_p, n, false) == NF_OK);
+    hetero_p->wire[0].fixed_us = wire;
+    for (uint32_t v = 0; v < n; v++) {
+        hetero_p->send[v].fixed_us = send;
+        hetero_p->recv[v].fixed_us = recv;
+    }
 }
+
+/* ---- builders ---- */
 
 static enum nf_status build(const struct nf_hops *hops, uint32_t root,
                             const uint32_t *sender, const uint32_t *receiver,

@@ -17,11 +17,15 @@ void hnow_net(const json_t *row, uint64_t seed, struct nf_hetero *hetero_p,
 void hnow_params(const json_t *params, struct nf_hetero *hetero_p,
                  uint32_t *root_p);
 
+/** Hosts that are all alike. */
+void hnow_alike(uint32_t n, double send, double wire, double recv,
+                struct nf_hetero *hetero_p);
+
 typedef enum nf_status hnow_builder(const struct nf_hops *hops, uint32_t root,
                                     bool is_blocking, struct nf_tree *tree_p);
 
-/** ECEF that waits for ports; a chain by send + recv; binomial by rank. */
-hnow_builder hnow_ecef_ports, hnow_chain, hnow_binomial;
+/** A chain by send + recv; binomial by rank. */
+hnow_builder hnow_chain, hnow_binomial;
 
 /** OPT-tree for hosts that are all as the mean one, ranks by number, or the
  *  quicker the more a rank has to see to. */

@@ -168,11 +168,19 @@ static void test_forced(void)
     refused(&query, "bcast.magic",
             "\"bcast.magic\": no such algorithm (see: nowfarm plans)");
     refused(&query, "", "\"\": no such algorithm (see: nowfarm plans)");
-    refused(&query, "bcast.flat:k=0",
-            "\"bcast.flat:k=0\": want :k= and 1 to 1024 segments after the "
-            "name");
-    refused(&query, "bcast.flat:8",
-            "\"bcast.flat:8\": want :k= and 1 to 1024 segments after the name");
+    refused(&query, "bcast.pipeline.fd:k=0",
+            "\"bcast.pipeline.fd:k=0\": want :k= and 1 to 1024 segments after "
+            "the name");
+    refused(
+        &query, "bcast.pipeline.fd:8",
+        "\"bcast.pipeline.fd:8\": want :k= and 1 to 1024 segments after the "
+        "name");
+    refused(&query, "bcast.flat:k=8",
+            "\"bcast.flat:k=8\": want nothing after the name");
+    refused(
+        &query, "alltoall.bruck:k=8",
+        "\"alltoall.bruck:k=8\": want :radix= and a number up to 4096 after "
+        "the name");
     refused(&query, "allreduce.ring",
             "allreduce.ring cannot serve this bcast: 6 ranks, commutative "
             "operator");

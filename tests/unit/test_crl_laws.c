@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/coll/coll.h"
 #include "common/tree/hnow.h"
+#include "common/tree/hnow_table.h"
 #include "common/tree/times.h"
 #include "sim/hnow.h"
 #include "tests/unit/hnow_nets.h"
@@ -15,18 +16,6 @@
 static bool is_same(double a, double b)
 {
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
-}
-
-/* Hosts that are all alike. */
-static void alike(uint32_t n, double send, double wire, double recv,
-                  struct nf_hetero *hetero_p)
-{
-    CU_ASSERT(nf_hetero_init(hetero_p, n, false) == NF_OK);
-    hetero_p->wire[0].fixed_us = wire;
-    for (uint32_t v = 0; v < n; v++) {
-        hetero_p->send[v].fixed_us = send;
-        hetero_p->recv[v].fixed_us = recv;
-    }
 }
 
 /* A plan that is a tree, keeps its word and is no worse than others. */
@@ -71,8 +60,8 @@ static void plans_are_never_worse(void)
         polished_us = check_plan(&hetero, root, bytes, 60);
         CU_ASSERT(polished_us <= crl_us);
         limit_us = hnow_best_us(nf_tree_ecef, &hetero, root, bytes, true);
-        limit_us = fmin(limit_us, hnow_best_us(hnow_ecef_ports, &hetero, root,
-                                               bytes, true));
+        limit_us = fmin(limit_us, hnow_best_us(nf_tree_ecef_ports, &hetero,
+                                               root, bytes, true));
         limit_us = fmin(limit_us,
                         hnow_best_us(hnow_chain, &hetero, root, bytes, true));
         limit_us = fmin(limit_us, hnow_best_us(hnow_opt_by_number, &hetero,
@@ -80,6 +69,39 @@ static void plans_are_never_worse(void)
         limit_us = fmin(limit_us, hnow_best_us(hnow_opt_by_size, &hetero, root,
                                                bytes, true));
         CU_ASSERT(crl_us <= limit_us * (1 + 1e-9));
+        nf_hetero_fini(&hetero);
+    }
+}
+
+/* As `nowfarm tree` has it: each algorithm sends in its own order, which with
+ * ports may be a better one than that of the longest tails first. */
+static void no_heuristic_is_faster(void)
+{
+    static const uint64_t sizes[] = { 0, 1000, 20000, 300001 };
+
+    for (uint64_t r = 0; r < 2000; r++) {
+        uint64_t bytes = sizes[r / 4 % 4];
+        struct nf_crl_plan plan;
+        struct nf_hetero hetero;
+        double crl_us = 0;
+        uint32_t root;
+
+        CU_ASSERT(nf_hnow_draw(r, 2 + (uint32_t)r % 19, r % 3 != 0, &hetero,
+                               &root) == NF_OK);
+        hetero.has_ports = r % 2 == 0;
+        for (size_t k = 0; nf_hnow_table[k] != NULL; k++) {
+            if (strcmp(nf_hnow_table[k]->name, "exact") == 0)
+                continue;
+            CU_ASSERT(nf_hnow_make(nf_hnow_table[k], &hetero, root, bytes,
+                                   &plan, NULL) == NF_OK);
+            if (k == 0)
+                crl_us = plan.time_us;
+            if (crl_us > plan.time_us * (1 + 1e-9))
+                printf("\n    network %d: %s is faster", (int)r,
+                       nf_hnow_table[k]->name);
+            CU_ASSERT(crl_us <= plan.time_us * (1 + 1e-9));
+            nf_crl_plan_fini(&plan);
+        }
         nf_hetero_fini(&hetero);
     }
 }
@@ -121,7 +143,7 @@ static void hosts_that_are_alike_get_the_opt_tree(void)
             double end = rows[i].send + rows[i].wire + rows[i].recv;
             struct nf_hetero hetero;
 
-            alike(n, rows[i].send, rows[i].wire, rows[i].recv, &hetero);
+            hnow_alike(n, rows[i].send, rows[i].wire, rows[i].recv, &hetero);
             CU_ASSERT(is_same(check_plan(&hetero, n / 2, 0, 0),
                               two_queues_us(n, rows[i].send, end)));
             nf_hetero_fini(&hetero);
@@ -133,13 +155,33 @@ static void nothing_may_cost_anything(void)
     for (uint32_t n = 1; n <= 20; n++) {
         struct nf_hetero hetero;
 
-        alike(n, 0, 0, 0, &hetero);
+        hnow_alike(n, 0, 0, 0, &hetero);
         hetero.has_ports = n % 2 == 0;
         CU_ASSERT(is_same(check_plan(&hetero, n - 1, 0, NF_CRL_POLISH), 0));
         CU_ASSERT(is_same(check_plan(&hetero, 0, 1 << 20, NF_CRL_POLISH), 0));
         hetero.wire[0].byte_us = 0.1;
         CU_ASSERT(check_plan(&hetero, 0, 1 << 20, NF_CRL_POLISH) >= 0);
         nf_hetero_fini(&hetero);
+    }
+}
+
+/* In segments the time hardly depends on how many hosts there are. */
+static void many_hosts_are_planned_as_well_as_few(void)
+{
+    for (uint64_t r = 0; r < 2; r++) {
+        struct nf_hetero few, many;
+        double few_us, many_us;
+        uint32_t root;
+
+        CU_ASSERT(nf_hnow_draw(r, 100, true, &few, &root) == NF_OK);
+        few.has_ports = true;
+        few_us = check_plan(&few, root, 1 << 20, 0);
+        CU_ASSERT(nf_hnow_draw(r, 260, true, &many, &root) == NF_OK);
+        many.has_ports = true;
+        many_us = check_plan(&many, root, 1 << 20, 0);
+        CU_ASSERT(many_us < few_us * 1.05);
+        nf_hetero_fini(&few);
+        nf_hetero_fini(&many);
     }
 }
 
@@ -258,9 +300,12 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "plans are never worse", plans_are_never_worse },
+        { "no heuristic is faster", no_heuristic_is_faster },
         { "hosts that are alike get the OPT-tree",
           hosts_that_are_alike_get_the_opt_tree },
         { "nothing may cost anything", nothing_may_cost_anything },
+        { "many hosts are planned as well as few",
+          many_hosts_are_planned_as_well_as_few },
         { "segments cover the message", segments_cover_the_message },
         { "there are not too many segments", there_are_not_too_many_segments },
         { "memory may be short", memory_may_be_short },

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/coll/exchange_choice.h"
 #include "common/coll/radix.h"
+#include "common/coll/rules.h"
 #include "tests/unit/nf_unit.h"
 
 /* 90 us and 1 ns a byte: t_s B is 90000 bytes, and nothing is rounded. */
@@ -212,6 +213,66 @@ static void shared_processors_take_each_message(void)
     CU_ASSERT(!nf_exchange_price_is_sane(&price));
 }
 
+/* By the model and by a rule as well, which names no radices. */
+static void radices_are_those_of_the_size(void)
+{
+    const struct nf_coll_network network = {
+        .price = { .npieces = 1, .pieces = { { 0, 90, 0.1 } } }, .delta = 1
+    };
+    const struct nf_exchange_price price = nf_exchange_price_of(&network);
+    const struct nf_coll_rule rule = { .op = NF_COLL_ALLTOALL,
+                                       .ranks = 20,
+                                       .max_bytes = UINT64_MAX,
+                                       .algorithm = &nf_coll_alltoall_mixed,
+                                       .k_rule = NF_K_FIXED,
+                                       .value = 1 };
+    struct nf_coll_rules rules;
+    unsigned mixed = 0;
+
+    nf_coll_rules_init(&rules);
+    CU_ASSERT(nf_coll_rules_add(&rules, &rule) == NF_OK);
+    for (uint64_t bytes = 1; bytes < 100000; bytes *= 3) {
+        struct nf_coll_query query = {
+            NF_COLL_ALLTOALL, 20, 0, bytes, bytes, true
+        };
+        struct nf_coll_choice want, got;
+
+        nf_exchange_choose(&price, 20, bytes, &want);
+        CU_ASSERT(nf_coll_select(&query, &network, NULL, NULL, &got, NULL) ==
+                  NF_OK);
+        CU_ASSERT_PTR_EQUAL(got.algorithm, want.algorithm);
+        CU_ASSERT(nf_coll_same_params(&got.params, &want.params));
+        CU_ASSERT(nf_coll_select(&query, &network, &rules, NULL, &got, NULL) ==
+                  NF_OK);
+        CU_ASSERT_PTR_EQUAL(got.algorithm, &nf_coll_alltoall_mixed);
+        CU_ASSERT(got.params.radices.count > 0 && isfinite(got.cost_us));
+        if (want.algorithm != &nf_coll_alltoall_mixed)
+            continue;
+        mixed++;
+        CU_ASSERT(nf_coll_same_params(&got.params, &want.params));
+    }
+    CU_ASSERT(mixed >= 5);
+    nf_coll_rules_fini(&rules);
+}
+
+static void wishes_have_their_price(void)
+{
+    const struct nf_coll_network network = {
+        .price = { .npieces = 1, .pieces = { { 0, 100, 0.1 } } }, .delta = 1
+    };
+    struct nf_coll_query query = { NF_COLL_ALLTOALL, 8, 0, 10, 10, true };
+    struct nf_coll_choice got;
+
+    CU_ASSERT(nf_coll_select(&query, &network, NULL,
+                             "alltoall.mixed:radices=3x3", &got,
+                             NULL) == NF_OK);
+    /* by 1, 2, 3 and 6: 3, 2, 3 and 2 blocks */
+    CU_ASSERT_DOUBLE_EQUAL(got.cost_us, 410, 1e-9);
+    CU_ASSERT(nf_coll_select(&query, &network, NULL, "alltoall.bruck:radix=4",
+                             &got, NULL) == NF_OK);
+    CU_ASSERT(isinf(got.cost_us));
+}
+
 /* Hosts that round in other ways have the same prices. */
 static void rounding_does_not_matter(void)
 {
@@ -236,6 +297,8 @@ int main(void)
           whole_prices_are_those_of_the_model },
         { "starts of later pieces may be negative",
           starts_of_later_pieces_may_be_negative },
+        { "radices are those of the size", radices_are_those_of_the_size },
+        { "wishes have their price", wishes_have_their_price },
         { "shared processors take each message",
           shared_processors_take_each_message },
         { "the worst networks", prices_of_the_worst_networks },

@@ -150,8 +150,7 @@ static void wishes_that_make_no_sense_are_refused(void)
         { "alltoall.pairwise_xor",
           "alltoall.pairwise_xor: wants 2, 4, 8, ... ranks, not 9" },
         { "alltoall.burst:shape=3x3",
-          "\"alltoall.burst:shape=3x3\": want :k= and 1 to 1024 segments "
-          "after the name" },
+          "\"alltoall.burst:shape=3x3\": want nothing after the name" },
     };
     struct nf_group *groups[9];
     struct nf_error err;

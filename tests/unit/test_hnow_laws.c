@@ -7,6 +7,7 @@
 #include "common/base/rng.h"
 #include "common/tree/greedy.h"
 #include "common/tree/hnow.h"
+#include "common/tree/make.h"
 #include "common/tree/times.h"
 #include "sim/hnow.h"
 #include "tests/unit/hnow_nets.h"
@@ -30,18 +31,6 @@ static void done(struct nf_hetero *hetero, struct nf_hops *hops)
 {
     nf_hops_fini(hops);
     nf_hetero_fini(hetero);
-}
-
-/* Hosts that are all alike. */
-static void alike(uint32_t n, double send, double wire, double recv,
-                  struct nf_hetero *hetero_p)
-{
-    CU_ASSERT(nf_hetero_init(hetero_p, n, false) == NF_OK);
-    hetero_p->wire[0].fixed_us = wire;
-    for (uint32_t v = 0; v < n; v++) {
-        hetero_p->send[v].fixed_us = send;
-        hetero_p->recv[v].fixed_us = recv;
-    }
 }
 
 static void random_tree(struct nf_rng *rng, struct nf_tree *tree)
@@ -69,7 +58,7 @@ static void a_star_takes_340_blocking_and_160_not(void)
     struct nf_tree tree;
     double time_us = 0, ready_us[4];
 
-    alike(4, 20, 0, 100, &hetero);
+    hnow_alike(4, 20, 0, 100, &hetero);
     hetero.recv[1].fixed_us = 80;
     CU_ASSERT(nf_hops_init(&hops, &hetero, 0) == NF_OK);
     CU_ASSERT(nf_tree_init(&tree, 4, 0) == NF_OK);
@@ -198,7 +187,7 @@ static void fast_and_slow_versions_make_the_same_trees(void)
 {
     static hnow_builder *const builders[] = { nf_tree_fef, nf_tree_ecef,
                                               nf_tree_ecef_la, nf_tree_fnf,
-                                              hnow_ecef_ports };
+                                              nf_tree_ecef_ports };
 
     for (uint64_t r = 0; r < 200; r++) {
         struct nf_hetero hetero, matrix;
@@ -308,7 +297,8 @@ static void lazy_choice_is_that_of_the_definition(void)
         CU_ASSERT(nf_ldt_init(&ldt, hops.nodes) == NF_OK);
         ldt.root = root;
         fits = plain_greedy(&how, &hops, root, &p);
-        CU_ASSERT(nf_greedy_pairs(&how, &hops, &room, &ldt) == fits);
+        CU_ASSERT_EQUAL(nf_greedy_pairs(&how, &hops, &room, &ldt),
+                        fits ? NF_GREEDY_FITS : NF_GREEDY_EXCEEDS);
         for (uint32_t v = 0; fits && v < hops.nodes; v++)
             CU_ASSERT(v == root || ldt.parent[v] == p.parent[v]);
         fitted += fits;
@@ -317,6 +307,58 @@ static void lazy_choice_is_that_of_the_definition(void)
         done(&hetero, &hops);
     }
     CU_ASSERT(fitted > 300 && fitted < 900);
+}
+
+/* The tree for receivers in their order, and its time. */
+static enum nf_greedy_end run_greedy(const struct nf_greedy *how,
+                                     const struct nf_hops *hops, uint32_t root,
+                                     double *time_us_p)
+{
+    struct nf_greedy_room room;
+    enum nf_greedy_end end;
+    uint32_t receivers[32];
+    struct nf_ldt ldt;
+
+    CU_ASSERT(nf_greedy_room_init(&room, hops->nodes) == NF_OK);
+    CU_ASSERT(nf_ldt_init(&ldt, hops->nodes) == NF_OK);
+    ldt.root = root;
+    nf_receivers_all(hops->nodes, root, receivers);
+    end = how->look_ahead > 0
+              ? nf_greedy_pairs(how, hops, &room, &ldt)
+              : nf_greedy_serve(how, hops, receivers, &room, &ldt);
+    if (end != NF_GREEDY_NONE)
+        *time_us_p = nf_ldt_run(&ldt, hops, how->segments);
+    nf_greedy_room_fini(&room);
+    nf_ldt_fini(&ldt);
+    return end;
+}
+
+static void only_what_takes_too_long_is_given_up(void)
+{
+    unsigned given_up = 0;
+
+    for (uint64_t r = 0; r < 1000; r++) {
+        struct nf_greedy how = { .look_ahead = r % 2 == 0 ? 1 : 0,
+                                 .segments = 1 + r % 30,
+                                 .cap_us = INFINITY };
+        double time_us = 0, again_us = 0;
+        struct nf_hetero hetero;
+        struct nf_hops hops;
+        uint32_t root;
+
+        draw(r, 2 + (uint32_t)r % 30, r % 3 != 0, r % 5 != 0, 8192, &hetero,
+             &hops, &root);
+        CU_ASSERT_EQUAL(run_greedy(&how, &hops, root, &time_us),
+                        NF_GREEDY_FITS);
+        how.limit_us = time_us * (1 + 1e-9);
+        CU_ASSERT_EQUAL(run_greedy(&how, &hops, root, &again_us),
+                        NF_GREEDY_FITS);
+        CU_ASSERT(is_same(time_us, again_us));
+        how.limit_us = time_us / 2;
+        given_up += run_greedy(&how, &hops, root, &again_us) == NF_GREEDY_NONE;
+        done(&hetero, &hops);
+    }
+    CU_ASSERT(given_up > 900);
 }
 
 /* ---- optima and bounds ---- */
@@ -359,7 +401,7 @@ static void more_nodes_than_the_exact_search_takes_are_refused(void)
 
     CU_ASSERT_EQUAL(nf_segment_count(0, 1024), 1);
     CU_ASSERT_EQUAL(nf_segment_count(1025, 1024), 2);
-    alike(NF_TREE_EXACT_MAX + 1, 1, 1, 1, &hetero);
+    hnow_alike(NF_TREE_EXACT_MAX + 1, 1, 1, 1, &hetero);
     CU_ASSERT(nf_hops_init(&hops, &hetero, 0) == NF_OK);
     CU_ASSERT(nf_tree_exact(&hops, 0, false, &tree, &time_us) == NF_ERR_RANGE);
     done(&hetero, &hops);
@@ -369,7 +411,7 @@ static void what_cannot_be_planned_with_is_refused(void)
 {
     static hnow_builder *const builders[] = { nf_tree_fef, nf_tree_ecef,
                                               nf_tree_ecef_la, nf_tree_fnf,
-                                              hnow_ecef_ports };
+                                              nf_tree_ecef_ports };
     static const double wrong[] = { NAN, -1, INFINITY };
 
     for (int k = 0; k < 32; k++) {
@@ -412,6 +454,8 @@ int main(void)
           fast_and_slow_versions_make_the_same_trees },
         { "lazy choice is that of the definition",
           lazy_choice_is_that_of_the_definition },
+        { "only what takes too long is given up",
+          only_what_takes_too_long_is_given_up },
         { "three ways lead to the optimum", three_ways_lead_to_the_optimum },
         { "more nodes than the exact search takes are refused",
           more_nodes_than_the_exact_search_takes_are_refused },

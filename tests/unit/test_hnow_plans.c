@@ -86,7 +86,7 @@ static void fixed_plans_are_as_good(void)
                 hnow_best_us(nf_tree_ecef, &hetero, root, bytes, false),
                 real(row, "ecef_a1_unsegmented"), 1e-9);
         near_to("ECEF + A1 in segments",
-                hnow_best_us(hnow_ecef_ports, &hetero, root, bytes, true),
+                hnow_best_us(nf_tree_ecef_ports, &hetero, root, bytes, true),
                 json_number_value(json_array_get(
                     json_object_get(row, "ecef_a1_best_segment"), 0)),
                 1e-9);
@@ -120,8 +120,8 @@ static void add_exact(const json_t *row, uint64_t seed, struct means *m)
                                      &bound_us) == NF_OK);
     m->ecef +=
         hnow_best_us(nf_tree_ecef, &hetero, root, bytes, false) / optimum_us;
-    m->ports +=
-        hnow_best_us(hnow_ecef_ports, &hetero, root, bytes, true) / optimum_us;
+    m->ports += hnow_best_us(nf_tree_ecef_ports, &hetero, root, bytes, true) /
+                optimum_us;
     m->chain +=
         hnow_best_us(hnow_chain, &hetero, root, bytes, true) / optimum_us;
     m->crl += plan_us(&hetero, root, bytes, 0) / optimum_us;
@@ -176,7 +176,8 @@ static void add_large(const json_t *row, uint64_t seed, struct sums *sums)
                                      &bound_us) == NF_OK);
     values[0] = us;
     values[1] = us / hnow_best_us(nf_tree_ecef, &hetero, root, bytes, false);
-    values[2] = us / hnow_best_us(hnow_ecef_ports, &hetero, root, bytes, true);
+    values[2] =
+        us / hnow_best_us(nf_tree_ecef_ports, &hetero, root, bytes, true);
     values[3] = us / hnow_best_us(hnow_chain, &hetero, root, bytes, true);
     values[4] = us / hnow_best_us(hnow_binomial, &hetero, root, bytes, true);
     values[5] = us / bound_us;

@@ -543,6 +543,8 @@ static void test_age(void)
     CU_ASSERT_EQUAL(nf_network_date_s("2026-13-22T12:00:00Z"), -1);
     CU_ASSERT_EQUAL(nf_network_date_s("2026-11-22 12:00:00Z"), -1);
     CU_ASSERT_EQUAL(nf_network_date_s("yesterday"), -1);
+    CU_ASSERT_EQUAL(nf_network_date_s("2026-02-29T12:00:00Z"), -1);
+    CU_ASSERT(nf_network_date_s("2028-02-29T12:00:00Z") > day);
     CU_ASSERT(!nf_network_is_old(&network, day + NF_NETWORK_OLD_S, same, 2,
                                  text, sizeof(text)));
     CU_ASSERT(!nf_network_is_old(&network, 0, NULL, 0, text, sizeof(text)));

@@ -166,7 +166,13 @@ static const struct bad bad[] = {
     { HEAD "\"collective\": {\"pieces\": [[0, 1, 1]], \"delta\": 1, "
            "\"o_s_us\": 2, \"t_op\": [[\"double\", \"s\\nm\", 1]]}}",
       "t_op[0]: want" },
+    { HEAD "\"collective\": {\"pieces\": [[0, 1, 1]], \"delta\": 1, "
+           "\"o_s_us\": 2, \"t_op\": [[\"double\", \"sum\", 1], "
+           "[\"double\", \"max\", 1], [\"double\", \"sum\", 2]]}}",
+      "t_op[2]: \"double\" and \"sum\" are there twice" },
     { "{\"nowfarm_network\": 1, \"date\": \"today\"}", "date: want a time" },
+    { "{\"nowfarm_network\": 1, \"date\": \"2026-02-31T12:00:00Z\"}",
+      "date: want a time" },
     { "{\"nowfarm_network\": 1, \"date\": \"2026-11-22T12:00:00Z\",\n"
       "\"medium\": \"air\"}",
       "m:2: medium: want \"switch\" or \"shared\"" },
