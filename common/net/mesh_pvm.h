@@ -134,6 +134,7 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
                                   struct nf_mesh **mesh_p,
                                   struct nf_error *err);
 void nf_mesh_pvm_close(struct nf_mesh *mesh);
+void nf_mesh_pvm_host_names(const struct nf_mesh *mesh, char (*names_p)[64]);
 void nf_mesh_pvm_place(const struct nf_mesh *mesh,
                        struct nf_mesh_place *place_p);
 
