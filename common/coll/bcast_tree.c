@@ -216,7 +216,7 @@ const struct nf_coll_algorithm nf_coll_bcast_tree = {
     .name = "bcast.tree",
     .op = NF_COLL_BCAST,
     .summary = "segments down the tree planned for a measured network",
-    .source = "Sawahata & Shibusawa: ordered trees for hosts that differ",
+    .source = "Sawahata and Shibusawa, and crl.h",
     .cost = "no formula: by the tree; d children at most: d (k-1) rounds and "
             "the deepest way",
     .items = NF_ITEMS_SEGMENTS,
