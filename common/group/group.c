@@ -511,7 +511,7 @@ static struct nf_head head_of(const struct nf_group *group,
         .flags = digest(group, call, choice),
         .epoch = group->epoch,
         .table = (group->has_rules ? group->rules.id : 0) ^
-                 nf_measured_id(group->measured),
+                 (group->sharing ? 0 : nf_measured_id(group->measured)),
         .root = root,
         .code = (uint32_t)call->type | size_digest(group, call->type) |
                 (call->op < 0 ? 0xffff0000u : (uint32_t)call->op << 16),

@@ -115,7 +115,8 @@ struct nf_group {
     bool has_rules; /**< the model is theirs */
     struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
     struct nf_measured *measured; /**< the network, or NULL */
-    bool sharing;   /**< the table is handed out: nothing is forced yet */
+    bool sharing;   /**< the table and the network are handed out: nothing is
+                         forced yet, and no network counts */
     bool plain;     /**< calls that begin now go by the built-in model,
                          whatever is forced or measured; barriers by the fewest
                          messages */
