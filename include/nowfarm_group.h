@@ -144,6 +144,16 @@ struct nf_group_options {
      *  known, is used, with a line in the log.  Default: a built-in model, of
      *  a switched 100 Mbit/s network. */
     const char *table_file;
+    /** Model file of a measured network; read by rank 0 only, which hands it to
+     *  the others.  Broadcasts are then planned for hosts and links that differ:
+     *  the best tree and all other algorithms are priced by that model, and the
+     *  cheapest is taken; table_file has no say in them.  Members are told apart
+     *  by the names of their PVM hosts (threads: "local").  A host that the model
+     *  does not know counts as slow, in all as the slowest that was measured;
+     *  members on one host need no wire between them.  A damaged file, or one
+     *  for a group of more than 128, is left aside, with a line in the log.
+     *  Default: the environment variable NOWFARM_NETWORK of rank 0; "": none. */
+    const char *network_file;
     /** Becomes != 0, for example in a signal handler of yours: a call that waits
      *  for others then fails within about 0.1 s with NF_ERR_INTERRUPTED.  That
      *  is nf_group_open(), which gives up for the others too (who has opened it

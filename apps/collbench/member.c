@@ -83,7 +83,8 @@ static enum nf_status serve_all(const struct word *word, uint64_t id,
 static enum nf_status live(const char *address, struct nf_error *err)
 {
     const struct nf_group_options options = { .timeout_us = BENCH_MEET_US,
-                                              .algorithms = "" };
+                                              .algorithms = "",
+                                              .network_file = "" };
     struct word word = { .count = 0 };
     struct nf_group *pair = NULL;
     uint64_t id = 0;

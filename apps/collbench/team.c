@@ -2,6 +2,7 @@
 #include "config.h"
 #include "apps/collbench/team.h"
 #include <math.h>
+#include <string.h>
 #include <time.h>
 #include "apps/prefix/member.h"
 #include "common/base/alloc.h"
@@ -15,11 +16,12 @@ enum {
     SHOW_LIFE_US = 250000,
     /* What rank 0 may do between two calls: fitting models, making data. */
     BETWEEN_CALLS_US = 5000000,
-    RULES_BYTES_MAX = 16 << 20,
+    TEXT_BYTES_MAX = 17 << 20,
 };
 
 const struct nf_group_options bench_patient = { .timeout_us = -1,
-                                                .algorithms = "bcast.flat" };
+                                                .algorithms = "bcast.flat",
+                                                .network_file = "" };
 
 double bench_now_us(void)
 {
@@ -175,6 +177,18 @@ static enum nf_status apply_rules(struct bench_team *team)
     return status;
 }
 
+/* Members of a team are the first of all. */
+static enum nf_status apply_network(struct bench_team *team)
+{
+    size_t names = (size_t)nf_group_size(team->all) * 64;
+
+    if (team->work == NULL || team->network == NULL || team->partner > 0)
+        return NF_OK;
+    return nf_group_set_network(team->work, team->network + names,
+                                team->network_bytes - names, "the network",
+                                (const char(*)[64])team->network, team->err);
+}
+
 static enum nf_status form(struct bench_team *team,
                            const struct bench_request *request)
 {
@@ -203,30 +217,49 @@ static enum nf_status form(struct bench_team *team,
     if (status == NF_OK && bench_define(team->work) != NF_OK)
         status = bench_blame(team, team->work, NF_ERR_RANGE);
     nf_free(members);
+    if (status == NF_OK)
+        status = apply_network(team);
     return status == NF_OK ? apply_rules(team) : status;
+}
+
+/* A text of rank 0, which replaces *text_p.  @param bytes  0: none */
+static enum nf_status take_text(struct bench_team *team, uint64_t bytes,
+                                const char *text, char **text_p,
+                                size_t *bytes_p)
+{
+    nf_free(*text_p);
+    *text_p = NULL;
+    *bytes_p = (size_t)bytes;
+    if (bytes > TEXT_BYTES_MAX)
+        return nf_fail(team->err, NF_ERR_RANGE, "a file of more than 16 MiB");
+    if (bytes == 0)
+        return NF_OK;
+    *text_p = nf_calloc(1, (size_t)bytes);
+    if (*text_p == NULL)
+        return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
+    if (text != NULL)
+        memcpy(*text_p, text, (size_t)bytes);
+    return bcast(team, *text_p, (size_t)bytes, NF_ELEM_BYTE);
 }
 
 static enum nf_status take_rules(struct bench_team *team, uint64_t bytes,
                                  const char *text)
 {
+    enum nf_status status =
+        take_text(team, bytes, text, &team->rules, &team->rules_bytes);
+
+    return status == NF_OK ? apply_rules(team) : status;
+}
+
+static enum nf_status take_network(struct bench_team *team, uint64_t bytes,
+                                   const char *text)
+{
     enum nf_status status;
 
-    nf_free(team->rules);
-    team->rules = NULL;
-    team->rules_bytes = (size_t)bytes;
-    if (bytes > RULES_BYTES_MAX)
-        return nf_fail(team->err, NF_ERR_RANGE, "a table of more than 16 MiB");
-    if (bytes > 0) {
-        team->rules = nf_calloc(1, (size_t)bytes);
-        if (team->rules == NULL)
-            return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
-        for (size_t i = 0; text != NULL && i < bytes; i++)
-            team->rules[i] = text[i];
-        status = bcast(team, team->rules, (size_t)bytes, NF_ELEM_BYTE);
-        if (status != NF_OK)
-            return status;
-    }
-    return apply_rules(team);
+    if (bytes <= (uint64_t)nf_group_size(team->all) * 64)
+        return nf_fail(team->err, NF_ERR_PROTOCOL, "a network without a model");
+    status = take_text(team, bytes, text, &team->network, &team->network_bytes);
+    return status == NF_OK ? apply_network(team) : status;
 }
 
 /* ---- requests ---- */
@@ -242,6 +275,8 @@ static enum nf_status carry_out(struct bench_team *team,
         return form(team, request);
     case BENCH_RULES:
         return take_rules(team, request->bytes, text);
+    case BENCH_NETWORK:
+        return take_network(team, request->bytes, text);
     case BENCH_TIME:
     case BENCH_LIBRARY:
         return team->work == NULL ? NF_OK : bench_time(team, request, result_p);
@@ -329,5 +364,6 @@ void bench_team_fini(struct bench_team *team)
 {
     disband(team);
     nf_free(team->rules);
-    team->rules = NULL;
+    nf_free(team->network);
+    team->rules = team->network = NULL;
 }

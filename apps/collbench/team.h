@@ -23,6 +23,8 @@ enum bench_kind {
     BENCH_END,      /**< that was all */
     BENCH_TEAM,     /**< make a team: ranks, partner */
     BENCH_RULES,    /**< bytes of a rules table follow; 0: forget it */
+    BENCH_NETWORK,  /**< bytes of a network follow: the names of all members'
+                         hosts, 64 bytes each, and a model file as text */
     BENCH_TIME,     /**< time op: algorithm, segments, bytes, ... */
     BENCH_LIBRARY,  /**< time op of PVM's group library: partner, bytes, ... */
     BENCH_PING,     /**< rounds of a message there and back, team of two */
@@ -60,6 +62,8 @@ struct bench_team {
     uint64_t next_id;        /**< of groups, equal in all members */
     char *rules;             /**< a table as text, or NULL */
     size_t rules_bytes;
+    char *network; /**< as BENCH_NETWORK has it, or NULL */
+    size_t network_bytes;
     int64_t timeout_us;       /**< of `work` */
     int64_t shown_us;         /**< when rank 0 last looked after `all` */
     const volatile int *stop; /**< become != 0: fail with INTERRUPTED */
@@ -90,7 +94,7 @@ void bench_team_init(struct bench_team *team, struct nf_group *all,
 void bench_team_fini(struct bench_team *team);
 
 /** Have @p request carried out by all.  Called by rank 0 only.
- *  @param text  BENCH_RULES: [request->bytes], else NULL
+ *  @param text  BENCH_RULES, BENCH_NETWORK: [request->bytes], else NULL
  *  @param result_p  filled for kinds that measure; else may be NULL
  *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED, ...  team->err */
 enum nf_status bench_direct(struct bench_team *team,

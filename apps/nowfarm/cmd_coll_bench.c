@@ -11,6 +11,7 @@
 #include "apps/nowfarm/plot.h"
 #include "apps/output.h"
 #include "common/base/error.h"
+#include "common/model/network_file.h"
 
 /* A signal while members measure ends that in order; before and after, or the
  * second time, at once: the keeper cleans up behind us. */
@@ -55,6 +56,21 @@ static uint32_t most_members(const struct coll_options *o)
     return most;
 }
 
+/* Is it a model?  Told before anybody is started. */
+static enum nf_status check_network(const char *path, struct nf_error *err)
+{
+    struct nf_network network;
+    struct nf_error why;
+    enum nf_status status = nf_network_read(path, &network, &why);
+
+    if (status == NF_OK)
+        nf_network_fini(&network);
+    else if (status != NF_ERR_NOMEM)
+        status = NF_ERR_INVAL;
+    return status == NF_OK ? NF_OK
+                           : nf_fail(err, status, "--network %s", why.text);
+}
+
 /* Files that could not be written are better known before. */
 static enum nf_status check_files(const struct coll_options *o,
                                   struct nf_error *err)
@@ -68,6 +84,8 @@ static enum nf_status check_files(const struct coll_options *o,
             o->out != NULL ? o->out : "nowfarm-collectives.table", err);
     if (status == NF_OK && o->plot != NULL)
         status = plot_check(o->plot, err);
+    if (status == NF_OK && o->network != NULL)
+        status = check_network(o->network, err);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/plan_exchange.h"
+#include "apps/nowfarm/plan_network.h"
 #include "common/base/error.h"
 #include "common/coll/check.h"
 #include "common/coll/prune.h"
@@ -18,7 +19,8 @@ struct request {
     struct nf_coll_args args;
     uint64_t count; /* elements; UINT64_MAX: nothing is empty */
     struct nf_coll_sides shape, radices;
-    struct nf_torus_load load; /* of an all-to-all that was checked */
+    struct nf_torus_load load;   /* of an all-to-all that was checked */
+    struct plan_network network; /* of a broadcast; no hosts: not given */
     int check, json;
 };
 
@@ -117,7 +119,7 @@ static int print_json(const struct request *request,
         json_array_append_new(messages,
                               message_json(schedule, &schedule->messages[i]));
     return nf_print_json(json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:o?, s:o?, s:o}", "algorithm",
+        "{s:s, s:I, s:I, s:I, s:I, s:o?, s:o?, s:o?, s:o}", "algorithm",
         request->algorithm->name, "ranks", (json_int_t)request->args.ranks,
         "root", (json_int_t)request->args.root, "segments",
         (json_int_t)column_k(request), "steps",
@@ -125,6 +127,10 @@ static int print_json(const struct request *request,
         request->check ? json_true() : json_null(), "load",
         request->check && is_exchange(request)
             ? nf_load_json(request->algorithm, &request->load)
+            : NULL,
+        "network",
+        request->network.network.nhosts > 0
+            ? plan_network_json(&request->network)
             : NULL,
         "messages", messages));
 }
@@ -223,6 +229,7 @@ static int read_algorithm(const char *op, const char *name,
 /* Texts of options; NULL: not given. */
 struct numbers {
     char *ranks, *root, *segments, *count, *per_host, *shape, *radix, *radices;
+    char *network, *size;
 };
 
 /* k: what was asked for or the algorithm's own, and no more than elements. */
@@ -297,11 +304,33 @@ static int read_exchange(const struct numbers *numbers, struct request *request,
     return rc;
 }
 
+/* Ranks are the hosts of the model. */
+static int read_network(const struct numbers *numbers, struct request *request,
+                        uint64_t *ranks_p)
+{
+    int rc;
+
+    if (numbers->network != NULL && request->algorithm->op != NF_COLL_BCAST)
+        return nf_usage_error("--network: only for bcast");
+    if (numbers->network != NULL && numbers->count != NULL)
+        return nf_usage_error("--count: with --network there is --size");
+    rc = plan_network_read(numbers->network, numbers->size, &request->network);
+    if (rc == NF_EXIT_OK && request->network.network.nhosts > 0) {
+        *ranks_p = request->network.network.nhosts;
+        if (numbers->ranks != NULL)
+            rc = nf_read_count("--ranks", numbers->ranks, *ranks_p, *ranks_p,
+                               ranks_p);
+    }
+    return rc;
+}
+
 static int read_numbers(const struct numbers *numbers, struct request *request)
 {
     uint64_t ranks = 0, root = 0;
     int rc = read_exchange(numbers, request, &ranks);
 
+    if (rc == NF_EXIT_OK)
+        rc = read_network(numbers, request, &ranks);
     if (rc == NF_EXIT_OK && ranks == 0)
         rc = nf_read_count("--ranks", numbers->ranks, 1, NF_COLL_RANKS_MAX,
                            &ranks);
@@ -319,6 +348,9 @@ static int read_numbers(const struct numbers *numbers, struct request *request)
         rc = read_segments(numbers, request);
     if (rc == NF_EXIT_OK)
         rc = read_hosts(numbers, request);
+    if (rc == NF_EXIT_OK && request->network.network.nhosts > 0)
+        rc = plan_network_make(&request->network, request->algorithm,
+                               numbers->segments != NULL, &request->args);
     return rc;
 }
 
@@ -344,6 +376,12 @@ int nf_cmd_plan(int argc, const char **argv)
           "alltoall: of algorithms that have one", "R" },
         { "radices", '\0', POPT_ARG_STRING, &numbers.radices, 0,
           "alltoall mixed: lowest digit first (fewest steps)", "RxR.." },
+        { "network", '\0', POPT_ARG_STRING, &numbers.network, 0,
+          "bcast: between the hosts of a measured network, with the tree and "
+          "the segments that are best there",
+          "MODEL" },
+        { "size", '\0', POPT_ARG_STRING, &numbers.size, 0,
+          "of the vector, with --network, as 64KiB", "BYTES" },
         { "check", '\0', POPT_ARG_NONE, &request.check, 0,
           "see whether the messages do what they should", NULL },
         { "json", '\0', POPT_ARG_NONE, &request.json, 0,
@@ -355,7 +393,8 @@ int nf_cmd_plan(int argc, const char **argv)
     int rc;
 
     poptSetOtherOptionHelp(context,
-                           "OPERATION ALGORITHM --ranks P | --shape RxC");
+                           "OPERATION ALGORITHM --ranks P | --shape RxC | "
+                           "--network MODEL --size BYTES");
     rc = nf_read_options(context);
     op = poptGetArg(context);
     name = poptGetArg(context);
@@ -369,6 +408,9 @@ int nf_cmd_plan(int argc, const char **argv)
     if (rc == NF_EXIT_OK)
         rc = run(&request);
     poptFreeContext(context);
+    plan_network_fini(&request.network);
+    free(numbers.network);
+    free(numbers.size);
     free(numbers.ranks);
     free(numbers.root);
     free(numbers.segments);

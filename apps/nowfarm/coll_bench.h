@@ -24,6 +24,7 @@ struct coll_options {
     uint32_t repeat;    /**< 0: as many as fit */
     int64_t timeout_us; /**< of calls */
     const char *table;  /**< to go by */
+    const char *network; /**< a model file that broadcasts go by */
     const char *model;  /**< to predict by; nothing is run */
     bool beside;        /**< PVM's group library too */
     bool tune;

@@ -18,7 +18,7 @@
 /* Texts that popt has allocated. */
 static struct texts {
     char *algorithm, *segments, *sizes, *slaves, *hosts, *transport, *route,
-        *repeat, *timeout, *table, *model, *out, *csv, *plot;
+        *repeat, *timeout, *table, *network, *model, *out, *csv, *plot;
 } texts;
 
 void coll_options_fini(void)
@@ -27,7 +27,7 @@ void coll_options_fini(void)
                      &texts.slaves,    &texts.hosts,    &texts.transport,
                      &texts.route,     &texts.repeat,   &texts.timeout,
                      &texts.table,     &texts.model,    &texts.out,
-                     &texts.csv,       &texts.plot };
+                     &texts.csv,       &texts.plot,     &texts.network };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         free(*all[i]);
@@ -302,6 +302,10 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
         return nf_fail(err, NF_ERR_INVAL,
                        "--tune tries algorithms of its own choice: not with "
                        "--algorithm, --table or --model");
+    if (o->network != NULL && (o->tune || o->model != NULL))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--network is what running broadcasts go by: not with "
+                       "--tune or --model");
     if (o->model != NULL && o->nslaves == 0)
         return nf_fail(
             err, NF_ERR_INVAL,
@@ -339,6 +343,7 @@ static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
     o->transport = texts.transport;
     o->route = texts.route;
     o->table = texts.table;
+    o->network = texts.network;
     o->model = texts.model;
     o->out = texts.out;
     o->csv = texts.csv;
@@ -368,6 +373,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
         { "repeat", '\0', POPT_ARG_STRING, &texts.repeat, 0, "calls that are timed; default 5 to 200 in 0.3 s", "N" },
         { "timeout", '\0', POPT_ARG_STRING, &texts.timeout, 0, "give up when a member is silent for; default 60s", "TIME" },
         { "table", '\0', POPT_ARG_STRING, &texts.table, 0, "let auto go by a table of --tune; default: by the model measured at the start", "FILE" },
+        { "network", '\0', POPT_ARG_STRING, &texts.network, 0, "let auto and bcast.tree go by a model file of a measured network: broadcasts", "MODEL" },
         { "model", '\0', POPT_ARG_STRING, &texts.model, 0, "predict only: sp2, t3e, cluster or a=us,b=us/byte[,delta=1..2][,g=us/byte]", "MODEL" },
         { "ordered", '\0', POPT_ARG_NONE, &ordered, 0, "combine by an operator that does not commute: reduce, allreduce, reduce_scatter, scan, exscan", NULL },
         { "tune", '\0', POPT_ARG_NONE, &tune, 0, "find the best algorithms and write a table", NULL },

@@ -227,6 +227,35 @@ bool coll_use_table(const char *path, const char *instead,
     return useful;
 }
 
+/* The network, with the names of who is where. */
+static enum nf_status hand_out_network(const struct coll_options *o,
+                                       struct coll_world *world)
+{
+    size_t bytes = 0, names = world->members * sizeof(*world->names);
+    char *text, *both;
+    struct bench_request request = { .kind = BENCH_NETWORK };
+    enum nf_status status;
+
+    if (o->network == NULL)
+        return NF_OK;
+    text = coll_read_file(o->network, &bytes);
+    if (text == NULL)
+        return nf_fail(world->team.err, NF_ERR_IO, "%s: %s", o->network,
+                       strerror(errno));
+    both = nf_malloc(names + bytes);
+    if (both == NULL) {
+        nf_free(text);
+        return nf_fail(world->team.err, NF_ERR_NOMEM, "out of memory");
+    }
+    memcpy(both, world->names, names);
+    memcpy(both + names, text, bytes);
+    request.bytes = names + bytes;
+    status = bench_direct(&world->team, &request, both, NULL);
+    nf_free(both);
+    nf_free(text);
+    return status;
+}
+
 /* What auto goes by: the table, else a model measured now. */
 static enum nf_status set_up_choice(const struct coll_options *o,
                                     struct coll_world *world,
@@ -431,6 +460,8 @@ enum nf_status coll_measure_all(const struct coll_options *o,
 {
     enum nf_status status = set_up_choice(o, world, results);
 
+    if (status == NF_OK)
+        status = hand_out_network(o, world);
     if (status == NF_OK && o->nslaves == 0)
         return measure_party(o, world, world->members, results);
     for (unsigned p = 0; p < o->nslaves && status == NF_OK; p++)

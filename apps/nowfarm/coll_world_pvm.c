@@ -257,6 +257,7 @@ static enum nf_status greet(const struct coll_world_config *config,
 {
     const struct nf_group_options options = { .timeout_us = BENCH_MEET_US,
                                               .algorithms = "",
+                                              .network_file = "",
                                               .stop = config->stop };
     struct coll_tasks *tasks = world->tasks;
     const int pair[2] = { tasks->tids[0], tasks->tids[rank] };
@@ -314,9 +315,9 @@ static enum nf_status start_server(struct coll_tasks *tasks,
         path[0] = '\0';
     }
     if (path[0] == '\0')
-        return nf_fail(err, NF_ERR_UNREACHABLE,
-                       "--group-library: there is no group server, pvmgs, under %s",
-                       root);
+        return nf_fail(
+            err, NF_ERR_UNREACHABLE,
+            "--group-library: there is no group server, pvmgs, under %s", root);
     tasks->relays++;
     nf_keeper_spawn(tasks->keeper, NF_COLL_RANKS_MAX, tasks->hosts[0], 1, path,
                     "none");
@@ -326,8 +327,8 @@ static enum nf_status start_server(struct coll_tasks *tasks,
             return nf_fail(err, NF_ERR_UNREACHABLE,
                            "--group-library: %s was not started in 40 s", path);
         if (status == NF_OK && answer.kind == NF_ANSWER_REFUSED)
-            return nf_fail(err, NF_ERR_UNREACHABLE, "--group-library: %s: %s", path,
-                           answer.text);
+            return nf_fail(err, NF_ERR_UNREACHABLE, "--group-library: %s: %s",
+                           path, answer.text);
         if (status == NF_OK && answer.kind == NF_ANSWER_SPAWNED)
             tasks->server = answer.tids[0];
     }

@@ -84,6 +84,14 @@ struct nf_coll_sides {
     uint32_t of[NF_COLL_SIDES_MAX];
 };
 
+/** A tree that a broadcast goes down: rank v hands what it has to child[first[v]]
+ *  up to child[first[v + 1] - 1], in this order.  Ranks are true ones. */
+struct nf_coll_tree {
+    uint32_t ranks, root;
+    const uint32_t *first; /**< [ranks + 1] */
+    const uint32_t *child; /**< [ranks - 1] */
+};
+
 /** One collective.  Fields that an operation or algorithm does not have are
  *  ignored. */
 struct nf_coll_args {
@@ -98,6 +106,8 @@ struct nf_coll_args {
     const struct nf_coll_sides *radices; /**< all-to-all, of alltoall.mixed;
                                               borrowed; NULL: fewest rounds */
     uint32_t radix; /**< of algorithms that have one; 0: their own */
+    const struct nf_coll_tree *tree; /**< of bcast.tree; borrowed; NULL: a
+                                          binomial one */
 };
 
 /** @return the number of virtual rank @p v */
@@ -265,6 +275,7 @@ struct nf_coll_algorithm {
     X(bcast_vdg_ring)                                                          \
     X(bcast_vdg_circ)                                                          \
     X(bcast_circulant)                                                         \
+    X(bcast_tree)                                                              \
     X(bcast_two_level)
 #define NF_COLL_REDUCE_LIST(X)                                                 \
     X(reduce_linear)                                                           \

@@ -48,6 +48,8 @@ struct nf_coll_choice {
     uint32_t segments;
     double cost_us; /**< predicted; INFINITY if there is no formula */
     struct nf_coll_params params;
+    const struct nf_coll_tree *tree; /**< of bcast.tree; borrowed of whoever
+                                          planned it; NULL: a binomial one */
 };
 
 /** May this algorithm serve this call?  Operation, P = 2^n, the order of

@@ -79,6 +79,30 @@ static void choose_exchange(const struct nf_group *group,
     nf_exchange_choose(&price, coll->ranks, coll->bytes, choice_p);
 }
 
+/* By the measured network, unless something else than its tree is forced.
+ * @retval NF_WAIT  the network has no say */
+static enum nf_status choose_measured(const struct nf_group *group,
+                                      const struct nf_coll_query *coll,
+                                      const char *forced,
+                                      struct nf_coll_choice *choice_p,
+                                      struct nf_error *err)
+{
+    struct nf_coll_wish wish = { .algorithm = &nf_coll_bcast_tree };
+    enum nf_status status;
+
+    if (group->measured == NULL || coll->op != NF_COLL_BCAST)
+        return NF_WAIT;
+    if (forced[0] != '\0' && (nf_coll_wish_read(forced, &wish, err) != NF_OK ||
+                              wish.algorithm != &nf_coll_bcast_tree))
+        return NF_WAIT;
+    status = nf_measured_choose(group->measured, coll, forced[0] != '\0',
+                                choice_p, err);
+    if (status == NF_OK && wish.segments > 0)
+        choice_p->segments =
+            nf_coll_clamp_segments(coll->elements, wish.segments);
+    return status;
+}
+
 static enum nf_status choose(const struct nf_group *group,
                              const struct nf_choice_query *query,
                              struct nf_coll_choice *choice_p,
@@ -98,6 +122,13 @@ static enum nf_status choose(const struct nf_group *group,
     if (coll.ranks == 1) {
         choice_p->algorithm = first_of(coll.op);
         return NF_OK;
+    }
+    if (!group->sharing && !query->plain) {
+        enum nf_status status =
+            choose_measured(group, &coll, forced, choice_p, err);
+
+        if (status != NF_WAIT)
+            return status;
     }
     /* what is timed comes next: the fewest messages disturb it least */
     if (query->plain && coll.op == NF_COLL_BARRIER)
@@ -342,6 +373,29 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     group->has_rules = true;
     network = nf_coll_network_of(&rules.model, NULL, NULL);
     group->exchange = nf_exchange_price_of(&network);
+    nf_group_forget_choices(group);
+    return NF_OK;
+}
+
+enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
+                                    size_t bytes, const char *file,
+                                    const char (*names)[64],
+                                    struct nf_error *err)
+{
+    struct nf_measured *measured;
+    enum nf_status status = nf_measured_create(
+        text, bytes, file, names, group->hosts, group->ranks, &measured, err);
+
+    if (status != NF_OK)
+        return status;
+    /* plans that are kept may have trees of the old one */
+    for (uint32_t i = 0; i < NF_PLANS_KEPT; i++)
+        if (group->plan_users[i] == 0) {
+            nf_plan_destroy(group->plans[i]);
+            group->plans[i] = NULL;
+        }
+    nf_measured_destroy(group->measured);
+    group->measured = measured;
     nf_group_forget_choices(group);
     return NF_OK;
 }

@@ -48,6 +48,8 @@ static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
     hash = (hash ^ root) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
     hash = hash_params(&choice->params, hash);
+    hash = (hash ^ (uint64_t)(uintptr_t)choice->tree) *
+           UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(hash >> 40) % NF_PLANS_KEPT;
 }
 
@@ -61,12 +63,14 @@ static enum nf_status take_plan(struct nf_group *group,
     struct nf_coll_args args = { .ranks = group->ranks,
                                  .root = root,
                                  .segments = choice->segments,
-                                 .hosts = group->hosts };
+                                 .hosts = group->hosts,
+                                 .tree = choice->tree };
     enum nf_status status;
 
     nf_coll_use_params(&choice->params, &args);
     if (plan == NULL || plan->algorithm != choice->algorithm ||
         plan->args.root != root || plan->args.segments != choice->segments ||
+        plan->args.tree != choice->tree ||
         !nf_coll_same_params(&plan->params, &choice->params)) {
         status = nf_plan_create(choice->algorithm, &args, group->rank, &plan,
                                 &group->error);
@@ -451,6 +455,17 @@ enum nf_status nf_group_pass(struct nf_group *group)
     return status;
 }
 
+static uint64_t hash_tree(const struct nf_coll_tree *tree, uint64_t hash)
+{
+    for (uint32_t v = 0; tree != NULL && v < tree->ranks; v++) {
+        uint64_t child = v + 1 < tree->ranks ? tree->child[v] : 0;
+
+        hash = (hash ^ hash >> 29 ^ child << 32 ^ tree->first[v]) *
+               UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return hash;
+}
+
 /* Counts that differ are noticed even where pieces are of one size. */
 static uint16_t digest(const struct nf_group *group,
                        const struct nf_exec_call *call,
@@ -461,6 +476,7 @@ static uint16_t digest(const struct nf_group *group,
 
     hash = (hash + choice->segments) * UINT64_C(0x9e3779b97f4a7c15);
     hash = hash_params(&choice->params, hash);
+    hash = hash_tree(choice->tree, hash);
     for (uint32_t i = 0; i < group->ranks; i++)
         if (layout->counts != NULL && !layout->varies)
             hash = (hash ^ hash >> 29 ^ layout->counts[i]) *
@@ -468,7 +484,8 @@ static uint16_t digest(const struct nf_group *group,
     return (uint16_t)(hash >> 48);
 }
 
-/* Members that define a type differently are told so.  Sizes below 256 differ. */
+/* Members that define a type differently are told so.  Sizes below 256 differ.
+ */
 static uint32_t size_digest(const struct nf_group *group, int type)
 {
     uint32_t bytes = (uint32_t)nf_elem_equal_bytes(&group->codes, type);
@@ -493,7 +510,8 @@ static struct nf_head head_of(const struct nf_group *group,
         .algorithm = number,
         .flags = digest(group, call, choice),
         .epoch = group->epoch,
-        .table = group->has_rules ? group->rules.id : 0,
+        .table = (group->has_rules ? group->rules.id : 0) ^
+                 (group->sharing ? 0 : nf_measured_id(group->measured)),
         .root = root,
         .code = (uint32_t)call->type | size_digest(group, call->type) |
                 (call->op < 0 ? 0xffff0000u : (uint32_t)call->op << 16),

@@ -12,6 +12,7 @@
 #include "common/coll/rules.h"
 #include "common/coll/select.h"
 #include "common/group/exec.h"
+#include "common/group/measured.h"
 #include "common/group/over_mesh.h"
 #include "common/net/mesh.h"
 
@@ -113,7 +114,9 @@ struct nf_group {
     struct nf_coll_rules rules;
     bool has_rules; /**< the model is theirs */
     struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
-    bool sharing;   /**< the table is handed out: nothing is forced yet */
+    struct nf_measured *measured; /**< the network, or NULL */
+    bool sharing;   /**< the table and the network are handed out: nothing is
+                         forced yet, and no network counts */
     bool plain;     /**< calls that begin now go by the built-in model,
                          whatever is forced or measured; barriers by the fewest
                          messages */
@@ -262,6 +265,15 @@ void nf_group_force_those_of(struct nf_group *group,
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   size_t bytes, struct nf_error *warning,
                                   struct nf_error *err);
+
+/** Choose broadcasts by this network, a model file as text, from now on.
+ *  @param names  [ranks] of the members' hosts   @param file  for errors
+ *  @retval NF_ERR_INVAL  it is no model, or there are too many members
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
+                                    size_t bytes, const char *file,
+                                    const char (*names)[64],
+                                    struct nf_error *err);
 
 /* shrink.c */
 struct nf_shrink;

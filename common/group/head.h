@@ -31,10 +31,11 @@ enum {
 struct nf_head {
     uint8_t op;        /**< enum nf_coll_op */
     uint8_t algorithm; /**< its place in nf_coll_table */
-    uint16_t flags;    /**< a digest of count and k: wrong counts are noticed
+    uint16_t flags;    /**< a digest of count, k and tree: wrong counts are noticed
                             though the bytes of this message are the same */
     uint32_t epoch;    /**< number of the call on this group */
-    uint32_t table;    /**< id of the table that algorithms are chosen by */
+    uint32_t table;    /**< id of the table and network that algorithms are
+                            chosen by */
     uint32_t root, step, segment;
     uint32_t code;  /**< type, NF_HEAD_SIZE_MASK, and operator << 16 */
     uint64_t bytes; /**< of this payload */

@@ -25,6 +25,7 @@ static void destroy(struct nf_group *group)
         nf_plan_destroy(group->plans[i]);
     nf_shrink_forget(group);
     nf_coll_rules_fini(&group->rules);
+    nf_measured_destroy(group->measured);
     nf_free(group->spare);
     nf_free(group->lost);
     nf_free(group->left_us);
@@ -114,7 +115,7 @@ void nf_group_close(struct nf_group *group)
  */
 
 /* @return NULL: there is none that is of use */
-static char *read_table(const char *path, size_t *bytes_p)
+static char *read_text(const char *path, size_t *bytes_p)
 {
     FILE *file = fopen(path, "rb");
     char *text = NULL;
@@ -156,7 +157,7 @@ static char *usable_table(struct nf_group *group, const char *path,
 {
     struct nf_error err, warning = { .status = NF_OK };
     size_t bytes = 0;
-    char *text = read_table(path, &bytes);
+    char *text = read_text(path, &bytes);
 
     if (text == NULL) {
         nf_log(NF_LOG_WARN, "%s: can't be read, going by the built-in model",
@@ -173,6 +174,71 @@ static char *usable_table(struct nf_group *group, const char *path,
     }
     *bytes_p = text != NULL ? bytes : 0;
     return text;
+}
+
+/* What rank 0 hands out: texts, with a length each. */
+enum { TABLE, NETWORK, TEXTS };
+struct texts {
+    char *text[TEXTS];
+    uint64_t bytes[TEXTS];
+    char (*names)[64]; /* [P] of the members' hosts, with a network */
+};
+
+static void forget_texts(struct texts *texts)
+{
+    nf_free(texts->text[TABLE]);
+    nf_free(texts->text[NETWORK]);
+    nf_free(texts->names);
+}
+
+/* The network of rank 0, who tells what there is to say of it. */
+static void take_network(struct nf_group *group, const char *path,
+                         struct texts *texts)
+{
+    struct nf_error err = { .status = NF_OK };
+    size_t bytes = 0;
+    char *text = read_text(path, &bytes);
+    uint32_t unknown = 0;
+    enum nf_status status = NF_ERR_NOMEM;
+
+    texts->names = nf_calloc(group->ranks, sizeof(*texts->names));
+    if (text != NULL && texts->names != NULL) {
+        nf_mesh_host_names(group->mesh, texts->names);
+        status = nf_group_set_network(group, text, bytes, path,
+                                      (const char(*)[64])texts->names, &err);
+    }
+    if (status != NF_OK) {
+        nf_log(NF_LOG_WARN, "%s%s: broadcasts go by no network",
+               text == NULL ? path : err.text,
+               text == NULL ? ": can't be read" : "");
+        nf_free(text);
+        nf_free(texts->names);
+        texts->names = NULL;
+        return;
+    }
+    unknown = nf_measured_unknown(group->measured);
+    if (unknown > 0)
+        nf_log(NF_LOG_WARN,
+               "%s: %u of %u members are on hosts that were not measured and "
+               "count as slow",
+               path, unknown, group->ranks);
+    texts->text[NETWORK] = text;
+    texts->bytes[NETWORK] = bytes;
+}
+
+static void read_texts(struct nf_group *group,
+                       const struct nf_group_options *options,
+                       struct texts *texts)
+{
+    const char *network = options != NULL ? options->network_file : NULL;
+
+    if (options != NULL && options->table_file != NULL)
+        texts->text[TABLE] =
+            usable_table(group, options->table_file, &texts->bytes[TABLE]);
+    if (network == NULL)
+        network = getenv("NOWFARM_NETWORK");
+    if (network != NULL && network[0] != '\0' && group->ranks > 1)
+        take_network(group, network, texts);
 }
 
 /* Rank 0 has made them whole numbers: others might round another way. */
@@ -202,37 +268,71 @@ static enum nf_status compare_place(struct nf_group *group,
     return status;
 }
 
-/* Rank 0's table becomes everybody's.  It is handed out before rank 0 goes by
- * it itself. */
-static enum nf_status share_table(struct nf_group *group,
+/* One text goes to everybody. */
+static enum nf_status share_text(struct nf_group *group, struct texts *texts,
+                                 int which)
+{
+    size_t bytes = (size_t)texts->bytes[which];
+
+    if (bytes == 0)
+        return NF_OK;
+    if (group->rank != 0)
+        texts->text[which] = nf_malloc(bytes);
+    if (texts->text[which] == NULL)
+        return nf_group_broke(group, NF_ERR_NOMEM);
+    return nf_bcast(group, texts->text[which], bytes, NF_ELEM_BYTE, 0);
+}
+
+static enum nf_status share_network(struct nf_group *group, struct texts *texts)
+{
+    enum nf_status status = share_text(group, texts, NETWORK);
+
+    if (status != NF_OK || texts->bytes[NETWORK] == 0)
+        return status;
+    if (group->rank != 0)
+        texts->names = nf_calloc(group->ranks, sizeof(*texts->names));
+    if (texts->names == NULL)
+        return nf_group_broke(group, NF_ERR_NOMEM);
+    status = nf_bcast(group, texts->names, group->ranks * sizeof(*texts->names),
+                      NF_ELEM_BYTE, 0);
+    for (uint32_t i = 0; i < group->ranks; i++)
+        texts->names[i][sizeof(*texts->names) - 1] = '\0';
+    if (status != NF_OK)
+        return status;
+    return nf_group_set_network(group, texts->text[NETWORK],
+                                (size_t)texts->bytes[NETWORK], "the network",
+                                (const char(*)[64])texts->names, &group->error);
+}
+
+/* Rank 0's table and network become everybody's.  They are handed out before
+ * rank 0 goes by them itself. */
+static enum nf_status share_texts(struct nf_group *group,
                                   const struct nf_group_options *options)
 {
-    char *text = NULL;
-    uint64_t bytes = 0;
+    struct texts texts = { .names = NULL };
     enum nf_status status;
 
-    if (group->rank == 0 && options != NULL && options->table_file != NULL)
-        text = usable_table(group, options->table_file, &bytes);
+    if (group->rank == 0)
+        read_texts(group, options, &texts);
     group->has_rules = false;
-    status = nf_bcast(group, &bytes, 1, NF_ELEM_UINT64, 0);
-    if (status == NF_OK && bytes > TABLE_BYTES_MAX)
+    status = nf_bcast(group, texts.bytes, TEXTS, NF_ELEM_UINT64, 0);
+    if (status == NF_OK && (texts.bytes[TABLE] > TABLE_BYTES_MAX ||
+                            texts.bytes[NETWORK] > NF_MEASURED_BYTES_MAX))
         status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,
-                                 "member 0 has too large a table");
-    if (status == NF_OK && group->rank != 0 && bytes > 0) {
-        text = nf_malloc((size_t)bytes);
-        if (text == NULL)
-            status = nf_group_broke(group, NF_ERR_NOMEM);
-    }
+                                 "member 0 has too large a table or network");
     if (status == NF_OK)
-        status = nf_bcast(group, text, (size_t)bytes, NF_ELEM_BYTE, 0);
-    if (status == NF_OK && bytes > 0)
+        status = share_text(group, &texts, TABLE);
+    if (status == NF_OK && texts.bytes[TABLE] > 0)
         status =
-            nf_group_set_rules(group, text, (size_t)bytes, NULL, &group->error);
-    nf_free(text);
-    if (status == NF_OK && bytes > 0)
+            nf_group_set_rules(group, texts.text[TABLE],
+                               (size_t)texts.bytes[TABLE], NULL, &group->error);
+    if (status == NF_OK && texts.bytes[TABLE] > 0)
         status = share_prices(group);
-    if (status == NF_OK && bytes > 0)
+    if (status == NF_OK && texts.bytes[TABLE] > 0)
         status = compare_place(group, options);
+    if (status == NF_OK)
+        status = share_network(group, &texts);
+    forget_texts(&texts);
     return status;
 }
 
@@ -266,7 +366,7 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
         return status;
     }
     group->sharing = true;
-    status = share_table(group, options);
+    status = share_texts(group, options);
     group->sharing = false;
     nf_group_forget_choices(group);
     if (status != NF_OK) {
@@ -279,20 +379,27 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
 }
 
 /* All in one thread: nothing needs to be sent. */
-static enum nf_status share_table_here(struct nf_group **groups, uint32_t count,
-                                       const char *path, struct nf_error *err)
+static enum nf_status share_here(struct nf_group **groups, uint32_t count,
+                                 const struct nf_group_options *options,
+                                 struct nf_error *err)
 {
-    uint64_t bytes = 0;
-    char *text = usable_table(groups[0], path, &bytes);
+    struct texts texts = { .names = NULL };
     enum nf_status status = NF_OK;
 
-    if (text != NULL)
-        warn_if_elsewhere(groups[0], path, true);
-    for (uint32_t i = 1; i < count && text != NULL && status == NF_OK; i++)
-        status = nf_group_set_rules(groups[i], text, (size_t)bytes, NULL, err);
-    for (uint32_t i = 1; i < count; i++)
+    read_texts(groups[0], options, &texts);
+    if (texts.bytes[TABLE] > 0)
+        warn_if_elsewhere(groups[0], options->table_file, true);
+    for (uint32_t i = 1; i < count && status == NF_OK; i++) {
+        if (texts.bytes[TABLE] > 0)
+            status = nf_group_set_rules(groups[i], texts.text[TABLE],
+                                        (size_t)texts.bytes[TABLE], NULL, err);
         groups[i]->exchange = groups[0]->exchange;
-    nf_free(text);
+        if (status == NF_OK && texts.bytes[NETWORK] > 0)
+            status = nf_group_set_network(
+                groups[i], texts.text[NETWORK], (size_t)texts.bytes[NETWORK],
+                "the network", (const char(*)[64])texts.names, err);
+    }
+    forget_texts(&texts);
     return status;
 }
 
@@ -316,9 +423,8 @@ enum nf_status nf_group_open_threads(uint32_t count,
         for (; made < count && status == NF_OK; made += status == NF_OK)
             status = nf_group_create(meshes[made], 0, NULL, options,
                                      &groups_p[made], err);
-        if (status == NF_OK && options != NULL && options->table_file != NULL)
-            status =
-                share_table_here(groups_p, count, options->table_file, err);
+        if (status == NF_OK)
+            status = share_here(groups_p, count, options, err);
         for (uint32_t i = 0; i < count && status != NF_OK; i++) {
             if (i < made)
                 nf_group_close(groups_p[i]);

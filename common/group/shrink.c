@@ -156,7 +156,7 @@ enum nf_status nf_shrink_start(struct nf_group *group,
     int64_t now_us = nf_group_now_us(group);
     enum nf_status status;
 
-    group->chase.active = false; /* nobody is to blame any more */
+    group->chase.active = false;       /* nobody is to blame any more */
     (void)nf_group_look_around(group); /* others may have decided */
     (void)nf_group_revoke(group, NF_ERR_REVOKED, NULL, 0,
                           "the group is being made smaller");
@@ -262,6 +262,30 @@ static uint64_t mix(uint64_t hash, uint64_t x)
     return hash ^ hash >> 29;
 }
 
+static enum nf_status copy_network(const struct nf_group *from,
+                                   const uint32_t *members, struct nf_group *to,
+                                   struct nf_error *err)
+{
+    const char *text;
+    size_t bytes;
+    const char(*names)[64];
+    char(*left)[64];
+    enum nf_status status;
+
+    if (from->measured == NULL)
+        return NF_OK;
+    names = nf_measured_source(from->measured, &text, &bytes);
+    left = nf_calloc(to->ranks, sizeof(*left));
+    if (left == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < to->ranks; i++)
+        memcpy(left[i], names[members[i]], sizeof(left[i]));
+    status = nf_group_set_network(to, text, bytes, "the network",
+                                  (const char(*)[64])left, err);
+    nf_free(left);
+    return status;
+}
+
 /* What was chosen, defined and measured stays. */
 static enum nf_status copy_setup(const struct nf_group *from,
                                  struct nf_group *to, struct nf_error *err)
@@ -306,15 +330,20 @@ static enum nf_status make_group(struct nf_shrink *shrink,
             id = mix(id, i);
         }
     status = nf_mesh_subset(group->mesh, members, count, id, &mesh, err);
-    nf_free(members);
-    if (status != NF_OK)
+    if (status != NF_OK) {
+        nf_free(members);
         return status;
+    }
     status = nf_group_create(mesh, id, &group->clock, &none, group_p, err);
     if (status != NF_OK) {
+        nf_free(members);
         nf_mesh_close(mesh);
         return status;
     }
     status = copy_setup(group, *group_p, err);
+    if (status == NF_OK)
+        status = copy_network(group, members, *group_p, err);
+    nf_free(members);
     if (status != NF_OK)
         nf_group_close(*group_p);
     return status;

@@ -1,3 +1,4 @@
+/* Reading JSON, and saying where it is wrong. */
 #include "config.h"
 #include "common/json/reader.h"
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* Reading model files, strictly: a plan made of half a model would be worse
- * than none. */
+ * than none.  Groups read them too, so this goes into libnfcore. */
 #include "config.h"
 #include "common/model/network_file.h"
 #include <math.h>

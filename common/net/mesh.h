@@ -77,6 +77,7 @@ struct nf_mesh_ops {
     bool (*is_direct)(const struct nf_mesh *mesh, uint32_t member);
     uint32_t (*host_of)(const struct nf_mesh *mesh, uint32_t member);
     bool (*converts)(const struct nf_mesh *mesh, uint32_t member);
+    void (*host_names)(const struct nf_mesh *mesh, char (*names)[64]);
 };
 
 /** A mesh's object starts with this. */
@@ -193,6 +194,17 @@ static inline uint32_t nf_mesh_host_of(const struct nf_mesh *mesh,
 {
     return mesh->ops->host_of == NULL ? member
                                       : mesh->ops->host_of(mesh, member);
+}
+
+/** The names of all members' hosts, as PVM has them; "": not known.
+ *  @param names_p  [ranks] */
+static inline void nf_mesh_host_names(const struct nf_mesh *mesh,
+                                      char (*names_p)[64])
+{
+    for (uint32_t i = 0; i < mesh->ranks; i++)
+        names_p[i][0] = '\0';
+    if (mesh->ops->host_names != NULL)
+        mesh->ops->host_names(mesh, names_p);
 }
 
 /** Is @p member on a machine of another data format, so that numbers in what is

@@ -381,6 +381,12 @@ static void local_place(const struct nf_mesh *mesh,
     };
 }
 
+static void local_host_names(const struct nf_mesh *mesh, char (*names)[64])
+{
+    for (uint32_t i = 0; i < mesh->ranks; i++)
+        strcpy(names[i], "local");
+}
+
 static uint32_t local_host_of(const struct nf_mesh *mesh, uint32_t member)
 {
     (void)mesh;
@@ -410,6 +416,7 @@ static const struct nf_mesh_ops local_ops = {
     .place = local_place,
     .host_of = local_host_of,
     .converts = local_converts,
+    .host_names = local_host_names,
 };
 
 static enum nf_status make_world(uint32_t count, struct world **world_p,

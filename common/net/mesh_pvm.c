@@ -593,6 +593,7 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .drop = pvm_drop,
     .has_urgent = pvm_has_urgent,
     .place = nf_mesh_pvm_place,
+    .host_names = nf_mesh_pvm_host_names,
     .is_direct = pvm_is_direct,
     .host_of = pvm_host_of,
     .converts = pvm_converts,

@@ -138,6 +138,7 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh);
 /** Is it known that what goes to @p member, one before this, goes by the pvmds
  *  though it was asked for a direct route? */
 bool nf_mesh_pvm_has_detour(const struct mesh_pvm *p, uint32_t member);
+void nf_mesh_pvm_host_names(const struct nf_mesh *mesh, char (*names_p)[64]);
 void nf_mesh_pvm_place(const struct nf_mesh *mesh,
                        struct nf_mesh_place *place_p);
 

@@ -120,28 +120,44 @@ bool nf_mesh_pvm_has_detour(const struct mesh_pvm *p, uint32_t member)
            !nf_route_is_direct(m->tid);
 }
 
+/* @return false: they are not known */
+static bool find_names(const struct mesh_pvm *p, char (*names)[64])
+{
+    struct nf_pvm_host *hosts = NULL;
+    size_t count = 0;
+
+    if (nf_pvm_hosts(&hosts, &count) != NF_OK)
+        count = 0;
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        for (size_t h = 0; h < count; h++)
+            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
+                memcpy(names[i], hosts[h].name, sizeof(names[i]));
+    nf_free(hosts);
+    return count > 0;
+}
+
+void nf_mesh_pvm_host_names(const struct nf_mesh *mesh, char (*names_p)[64])
+{
+    (void)find_names((const struct mesh_pvm *)mesh, names_p);
+}
+
 void nf_mesh_pvm_place(const struct nf_mesh *mesh,
                        struct nf_mesh_place *place_p)
 {
     const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
     char(*names)[64] = nf_calloc(p->base.ranks, sizeof(*names));
-    struct nf_pvm_host *hosts = NULL;
-    size_t count = 0;
 
     *place_p = (struct nf_mesh_place){ .direct = p->routes };
-    if (names == NULL || nf_pvm_hosts(&hosts, &count) != NF_OK)
-        count = 0;
-    for (uint32_t i = 0; i < p->base.ranks && count > 0; i++) {
-        place_p->converts = place_p->converts || p->members[i].convert;
-        place_p->direct = place_p->direct && !nf_mesh_pvm_has_detour(p, i);
-        for (size_t h = 0; h < count; h++)
-            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
-                memcpy(names[i], hosts[h].name, sizeof(names[i]));
-    }
-    if (count > 0)
+    if (names == NULL)
+        return;
+    if (find_names(p, names)) {
+        for (uint32_t i = 0; i < p->base.ranks; i++) {
+            place_p->converts = place_p->converts || p->members[i].convert;
+            place_p->direct = place_p->direct && !nf_mesh_pvm_has_detour(p, i);
+        }
         place_p->hosts_hash =
             nf_model_hosts_hash(names[0], sizeof(names[0]), p->base.ranks);
-    nf_free(hosts);
+    }
     nf_free(names);
 }
 

@@ -100,14 +100,34 @@ static void try_finer(struct planner *p, struct caps *caps)
         try_cap(p, caps, sqrt(above_us * best_us));
 }
 
+/* The @p n-th root of @p x >= 1, by halving.  pow() is not the same in all
+ * libraries, and members of a group that plan alike are to get the same tree.
+ */
+static double find_root(double x, int n)
+{
+    double low = 1, high = x;
+
+    for (int i = 0; i < 100; i++) {
+        double middle = low + (high - low) / 2, power = 1;
+
+        for (int k = 0; k < n; k++)
+            power *= middle;
+        if (power <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static enum nf_status try_caps(struct planner *p)
 {
     struct caps caps = { .count = 0 };
     int steps = p->search.is_thin ? CAPS / 2 : CAPS;
-    double least_us,
-        greatest_us = fmin(p->search.greatest_period_us,
-                           fmin(p->search.best_us, p->plan.time_us) /
-                               (double)(p->search.segments - 1));
+    double least_us, cap_us, ratio;
+    double greatest_us = fmin(p->search.greatest_period_us,
+                              fmin(p->search.best_us, p->plan.time_us) /
+                                  (double)(p->search.segments - 1));
 
     if (nf_tree_least_period(&p->hops, p->search.root, &least_us) != NF_OK)
         return NF_ERR_NOMEM;
@@ -116,9 +136,10 @@ static enum nf_status try_caps(struct planner *p)
         try_cap(p, &caps, greatest_us);
         return NF_OK;
     }
-    for (int i = 0; i < steps; i++)
-        try_cap(p, &caps,
-                least_us * pow(greatest_us / least_us, i / (steps - 1.0)));
+    cap_us = least_us;
+    ratio = find_root(greatest_us / least_us, steps - 1);
+    for (int i = 0; i < steps; i++, cap_us *= ratio)
+        try_cap(p, &caps, cap_us);
     for (int i = 0; i < (p->search.is_thin ? 1 : FINER / 2); i++)
         try_finer(p, &caps);
     return NF_OK;

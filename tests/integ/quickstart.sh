@@ -71,6 +71,29 @@ for ranks in 2 3 7; do
         "sum of the first $n squares: $((n * (n + 1) * (2 * n + 1) / 6))"
 done
 check "no task is left" wait_until 5 eval '[ -z "$(our_pids running)" ]'
+# its broadcasts by a measured network; by a file that is none, as without
+curve='{"us": 30, "us_per_byte": 0.01}'
+cat > net.json << END
+{"nowfarm_network": 1, "date": "2026-11-22T12:00:00Z", "medium": "switch",
+ "route": "direct", "encoding": "raw",
+ "collective": {"pieces": [[0, 176, 0.1]], "delta": 1, "o_s_us": 5, "t_op": []},
+ "hosts": [
+  {"name": "$(hostname)", "send": $curve, "recv": $curve, "hold": $curve},
+  {"name": "other", "send": $curve, "recv": $curve, "hold": $curve}],
+ "wires": [{"from": "$(hostname)", "to": "other", "wire": $curve},
+  {"from": "other", "to": "$(hostname)", "wire": $curve}]}
+END
+head -c 99 net.json > cut.json
+for file in net cut; do
+    NOWFARM_NETWORK=$file.json timeout -k 5 $((60 * slow)) ./running 4 \
+        > "$work/out" 2> "$work/err" < /dev/null
+    same "the group program by $file.json: exit status" "$?" 0
+    same "the group program by $file.json: right" "$(cat "$work/out")" \
+        "sum of the first 4000 squares: 21341334000"
+    cp "$work/err" $file.err
+done
+same "a model has nothing said of it" "$(wc -l < net.err)" 0
+same "a file that is none has one line" "$(grep -c 'cut.json:' cut.err)" 1
 # spawned from PVM's console it has a parent too
 {
     echo "spawn -> $work/user/running 3"

@@ -1,0 +1,133 @@
+/* Time of a schedule: each rank's hands and port are followed, round by round.
+ */
+#include "config.h"
+#include "common/tree/pricer.h"
+#include <string.h>
+#include "common/base/alloc.h"
+
+enum nf_status nf_pricer_init(struct nf_pricer *pricer_p,
+                              const struct nf_hetero *hetero)
+{
+    memset(pricer_p, 0, sizeof(*pricer_p));
+    pricer_p->hetero = hetero;
+    pricer_p->hands_us = nf_calloc(hetero->hosts, 2 * sizeof(double));
+    if (pricer_p->hands_us == NULL)
+        return NF_ERR_NOMEM;
+    pricer_p->port_us = pricer_p->hands_us + hetero->hosts;
+    return NF_OK;
+}
+
+void nf_pricer_fini(struct nf_pricer *pricer)
+{
+    for (unsigned i = 0; i < pricer->count; i++)
+        nf_hops_fini(&pricer->kept[i].hops);
+    nf_free(pricer->hands_us);
+    memset(pricer, 0, sizeof(*pricer));
+}
+
+/* @return NULL: out of memory */
+static const struct nf_hops *hops_of(struct nf_pricer *pricer, double bytes)
+{
+    unsigned at;
+
+    for (unsigned i = 0; i < pricer->count; i++)
+        if (pricer->kept[i].bytes == bytes)
+            return &pricer->kept[i].hops;
+    at = pricer->count;
+    if (at == NF_PRICER_SIZES) { /* the one that is there longest */
+        at = pricer->next;
+        pricer->next = (at + 1) % NF_PRICER_SIZES;
+        nf_hops_set(&pricer->kept[at].hops, pricer->hetero, bytes);
+    } else if (nf_hops_init(&pricer->kept[at].hops, pricer->hetero, bytes) ==
+               NF_OK) {
+        pricer->count++;
+    } else {
+        return NULL;
+    }
+    pricer->kept[at].bytes = bytes;
+    return &pricer->kept[at].hops;
+}
+
+/* What the messages of a schedule weigh. */
+struct load {
+    const struct nf_schedule *schedule;
+    uint32_t items;
+    double bytes;
+};
+
+static double bytes_of(const struct load *load,
+                       const struct nf_coll_message *message)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < message->nspans; i++)
+        count += load->schedule->spans[message->first_span + i].count;
+    return count == 0 ? 0 : load->bytes * (double)count / load->items;
+}
+
+/* Messages [from, to) leave.  @param there_us_p  [to - from] when each is there
+ *  @return false: out of memory */
+static bool send_round(struct nf_pricer *pricer, const struct load *load,
+                       size_t from, size_t to, double *there_us_p)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct nf_coll_message *m = &load->schedule->messages[i];
+        const struct nf_hops *hops = hops_of(pricer, bytes_of(load, m));
+        double *hands_us = &pricer->hands_us[m->src];
+        double *port_us = &pricer->port_us[m->src];
+        double begin_us;
+
+        if (hops == NULL)
+            return false;
+        *hands_us += hops->send[m->src];
+        begin_us = *hands_us > *port_us ? *hands_us : *port_us;
+        *port_us = begin_us + nf_hops_port(hops, m->src, m->dst);
+        there_us_p[i - from] = begin_us + nf_hops_wire(hops, m->src, m->dst);
+    }
+    return true;
+}
+
+static bool receive_round(struct nf_pricer *pricer, const struct load *load,
+                          size_t from, size_t to, const double *there_us,
+                          double *last_us)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct nf_coll_message *m = &load->schedule->messages[i];
+        const struct nf_hops *hops = hops_of(pricer, bytes_of(load, m));
+        double *hands_us = &pricer->hands_us[m->dst];
+
+        if (hops == NULL)
+            return false;
+        if (there_us[i - from] > *hands_us)
+            *hands_us = there_us[i - from];
+        *hands_us += hops->recv[m->dst];
+        if (*hands_us > *last_us)
+            *last_us = *hands_us;
+    }
+    return true;
+}
+
+enum nf_status nf_pricer_time(struct nf_pricer *pricer,
+                              const struct nf_schedule *schedule,
+                              uint32_t items, double bytes, double *time_us_p)
+{
+    const struct load load = { schedule, items, bytes };
+    double *there_us = nf_calloc(schedule->count + 1, sizeof(*there_us));
+    double last_us = 0;
+    bool ok = there_us != NULL;
+
+    memset(pricer->hands_us, 0, 2 * pricer->hetero->hosts * sizeof(double));
+    for (size_t from = 0, to; ok && from < schedule->count; from = to) {
+        to = from;
+        while (to < schedule->count &&
+               schedule->messages[to].round == schedule->messages[from].round)
+            to++;
+        ok = send_round(pricer, &load, from, to, there_us) &&
+             receive_round(pricer, &load, from, to, there_us, &last_us);
+    }
+    nf_free(there_us);
+    if (!ok)
+        return NF_ERR_NOMEM;
+    *time_us_p = last_us;
+    return NF_OK;
+}

@@ -1,0 +1,46 @@
+#ifndef NF_TREE_PRICER_H
+#define NF_TREE_PRICER_H
+/** @file pricer.h  What a schedule of messages takes where hosts and links
+ *  differ: the same price for all algorithms, trees being some of them.  Pure.
+ *
+ *  Ranks are the hosts of the model.  A rank does what it has to in the order
+ * of rounds, in a round sending before it receives, and never waits for a round
+ * to be over: it sends     in send[i]; its port has the message for port(i, j),
+ * one after the other, and it is there wire(i, j) after it began it receives in
+ * recv[j], once the message is there A message of c of n items is c/n of the
+ * bytes.  For bcast.tree that is nf_tree_pipe().  Combining costs nothing.
+ *
+ *  Only sums, differences, products, quotients and comparisons of doubles:
+ * equal models give equal bits, wherever IEEE 754 holds. */
+#include "common/coll/coll.h"
+#include "common/tree/hops.h"
+
+enum { NF_PRICER_SIZES = 16 };
+
+struct nf_pricer {
+    const struct nf_hetero *hetero;
+    /** Of sizes that were asked for last. */
+    struct {
+        double bytes;
+        struct nf_hops hops;
+    } kept[NF_PRICER_SIZES];
+    unsigned count, next;
+    double *hands_us, *port_us; /**< [hosts] when they are free */
+};
+
+/** @param hetero  borrowed   @param pricer_p  nf_pricer_fini() it
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_pricer_init(struct nf_pricer *pricer_p,
+                              const struct nf_hetero *hetero);
+void nf_pricer_fini(struct nf_pricer *pricer);
+
+/** @param schedule  all messages between hetero->hosts ranks, sorted
+ *  @param items  of the schedule; 0: messages without data
+ *  @param bytes  of all items
+ *  @param time_us_p  when the last rank has the last message.
+ *  O(messages), and O(hosts^2) for a size that is new
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_pricer_time(struct nf_pricer *pricer,
+                              const struct nf_schedule *schedule,
+                              uint32_t items, double bytes, double *time_us_p);
+#endif

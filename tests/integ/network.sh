@@ -1,0 +1,119 @@
+#!/bin/bash
+# Broadcasts by a measured network: the plan of its tree, real PVM tasks and
+# threads that go down it, and files that are no models.
+. "${0%/*}/lib.sh"
+cd "$work" || exit 99
+
+curve() { echo "{\"us\": $1, \"us_per_byte\": $2}"; }
+# model HOST...: each is slower than the one before
+model() {
+    local from to us=10 comma=
+    echo '{"nowfarm_network": 1, "date": "2026-11-22T12:00:00Z",'
+    echo '"medium": "switch", "route": "direct", "encoding": "raw",'
+    echo '"collective": {"pieces": [[0, 176, 0.1]], "delta": 1, "o_s_us": 5,'
+    echo '"t_op": []}, "hosts": ['
+    for from; do
+        echo "$comma{\"name\": \"$from\", \"send\": $(curve $us 0.001),"
+        echo "\"recv\": $(curve $us 0.001), \"hold\": $(curve $us 0.08)}"
+        us=$((us * 2)) comma=,
+    done
+    echo '], "wires": ['
+    comma=
+    us=40
+    for from; do
+        for to; do
+            [ "$from" != "$to" ] || continue
+            echo "$comma{\"from\": \"$from\", \"to\": \"$to\","
+            echo "\"wire\": $(curve $us "$(printf 0.%03d $us)")}"
+            us=$(((us * 7 + 13) % 400 + 40)) comma=,
+        done
+    done
+    echo ']}'
+}
+rows() {
+    local i
+    for ((i = 0; ; i++)); do
+        json "results.$i.$1" || break
+    done
+}
+refuse() { # TEXT PATTERN ARGS...
+    local text=$1 pattern=$2
+    shift 2
+    run "$@"
+    refused 2 "$text"
+    check "$text: the line says so" err_says "$pattern"
+}
+
+# --- plans
+model a b c d > net.json
+for size in 64B 64KiB 1MiB; do
+    for root in 0 3; do
+        run plan bcast tree --network net.json --size $size --root $root \
+            --check --json
+        same "$size from $root: exit status" "$rc" 0
+        same "$size from $root: checked" "$(json checked)" true
+        same "$size from $root: ranks are hosts" "$(json ranks)" 4
+        check "$size from $root: nothing is cheaper than the cheapest" \
+            awk "BEGIN {exit !($(json network.cheapest.predicted_us) <= \
+                $(json network.predicted_us))}"
+    done
+done
+model a b c d e f > six.json
+run plan bcast tree --network six.json --size 64KiB --root 2 --json
+same "where hosts differ that is the tree" \
+    "$(json network.cheapest.algorithm)" bcast.tree
+run plan bcast circulant --network net.json --size 64KiB --json
+check "another one has a price too" \
+    awk "BEGIN {exit !($(json network.predicted_us) > 0)}"
+run plan bcast tree --ranks 13 --root 5 --segments 6 --check
+same "without a network it is binomial: exit status" "$rc" 0
+same "and sends to all" "$(wc -l < out)" $((12 * 6))
+refuse "a plan of a reduction" "only for bcast" \
+    plan reduce linear --network net.json --size 1KiB
+refuse "a plan without a size" "want --size" plan bcast tree --network net.json
+refuse "a size without a network" "goes with --network" \
+    plan bcast tree --ranks 4 --size 1KiB
+refuse "other ranks than hosts" "--ranks 5" \
+    plan bcast tree --network net.json --size 1KiB --ranks 5
+refuse "a network and elements" "there is --size" \
+    plan bcast tree --network net.json --size 1KiB --count 3
+
+# --- no models
+echo '{"nowfarm_network": 1}' > bad.json
+for command in "plan bcast tree --size 1KiB" \
+    "coll-bench bcast --slaves 3 --sizes 8B"; do
+    # shellcheck disable=SC2086
+    refuse "$command: half a model" "--network bad.json:1: " \
+        $command --network bad.json
+    # shellcheck disable=SC2086
+    refuse "$command: no file" "--network none.json: No such file" \
+        $command --network none.json
+done
+refuse "tuning by a network" "not with --tune" \
+    coll-bench bcast --network net.json --tune
+check "no virtual machine was started" no_pvmd
+
+# --- threads
+model local a b > here.json
+run coll-bench bcast --algorithm tree --transport local --slaves 5 \
+    --network here.json --sizes 1B,8KiB,1000003B --repeat 2 --json
+same "threads: exit status" "$rc" 0
+same "threads: by the tree" "$(rows algorithm | sort | uniq -c | tr -s ' ')" \
+    " 3 bcast.tree"
+
+# --- PVM tasks; every result is checked
+need_pvm
+model "$(hostname)" a b > here.json
+for file in here.json net.json; do # in net.json this host is not known
+    run coll-bench bcast --algorithm tree --slaves 4 --network $file \
+        --sizes 1B,8KiB,1000003B --repeat 3 --json
+    same "tasks, $file: exit status" "$rc" 0
+    same "tasks, $file: by the tree" \
+        "$(rows algorithm | sort | uniq -c | tr -s ' ')" " 3 bcast.tree"
+    run coll-bench bcast --slaves 2,5 --network $file --sizes 8B,200KiB \
+        --repeat 3 --json
+    same "tasks choose, $file: exit status" "$rc" 0
+    same "tasks choose, $file: results" "$(rows algorithm | wc -l)" 4
+done
+check "nothing is left of the members" wait_until 5 no_slaves
+finish

@@ -1,0 +1,360 @@
+/* Groups that go by a measured network: all members plan alike, broadcasts go
+ * down the tree and are right. */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/rng.h"
+#include "tests/unit/group_sim.h"
+#include "tests/unit/nf_unit.h"
+
+enum { RANKS = 7 };
+
+/* Hosts h0, h1, ... of which the slowest is up to @p ratio times the quickest.
+ * To be free()d. */
+static char *write_model(uint32_t hosts, double ratio)
+{
+    struct nf_rng rng = { 11 };
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+#define DRAW(x)                                                                \
+    ((x) * (1 + (ratio - 1) * (double)nf_rng_below(&rng, 1000) / 1000))
+    fprintf(out, "{\"nowfarm_network\": 1, \"date\": \"2026-11-22T12:00:00Z\","
+                 "\"medium\": \"switch\", \"route\": \"direct\", "
+                 "\"encoding\": \"raw\", \"collective\": {\"pieces\": "
+                 "[[0, 176, 0.1]], \"delta\": 1, \"o_s_us\": 5, "
+                 "\"t_op\": []}, \"hosts\": [");
+    for (uint32_t i = 0; i < hosts; i++)
+        fprintf(out,
+                "%s{\"name\": \"h%u\", \"send\": {\"us\": %f, "
+                "\"us_per_byte\": 0.002}, \"recv\": {\"us\": %f, "
+                "\"us_per_byte\": 0.003}, \"hold\": {\"us\": %f, "
+                "\"us_per_byte\": 0.08}}",
+                i > 0 ? "," : "", i, DRAW(20), DRAW(30), DRAW(20));
+    fprintf(out, "], \"wires\": [");
+    for (uint32_t i = 0; i < hosts; i++)
+        for (uint32_t j = 0; j < hosts; j++)
+            if (i != j)
+                fprintf(out,
+                        "%s{\"from\": \"h%u\", \"to\": \"h%u\", \"wire\": "
+                        "{\"us\": %f, \"us_per_byte\": %f}}",
+                        i > 0 || j > 1 ? "," : "", i, j, DRAW(40), DRAW(0.08));
+#undef DRAW
+    fprintf(out, "]}");
+    fclose(out);
+    return text;
+}
+
+static void name_hosts(char (*names)[64], uint32_t ranks, uint32_t hosts)
+{
+    for (uint32_t i = 0; i < ranks; i++)
+        snprintf(names[i], sizeof(names[i]), "h%u", i % hosts);
+}
+
+/* Members on the hosts of a model of @p hosts, going round. */
+static void open_measured(struct group_sim *sim, uint32_t hosts, double ratio,
+                          const char *algorithms)
+{
+    const struct nf_group_options options = { .algorithms = algorithms };
+    char names[RANKS][64];
+    char *text = write_model(hosts, ratio);
+    struct nf_error err = { .text = "" };
+
+    CU_ASSERT_FATAL(sim_open(sim, RANKS, 1, &options));
+    name_hosts(names, RANKS, hosts);
+    for (uint32_t r = 0; r < RANKS; r++) {
+        for (uint32_t i = 0; i < RANKS; i++)
+            sim->groups[r]->hosts[i] = i % hosts;
+        CU_ASSERT_EQUAL(nf_group_set_network(sim->groups[r], text, strlen(text),
+                                             "model", (const char(*)[64])names,
+                                             &err),
+                        NF_OK);
+    }
+    if (err.text[0] != '\0')
+        printf("\n    %s", err.text);
+    free(text);
+}
+
+static struct nf_coll_choice ask(struct nf_group *group, uint64_t bytes,
+                                 uint32_t root)
+{
+    const struct nf_choice_query query = {
+        .coll = { .op = NF_COLL_BCAST,
+                  .ranks = RANKS,
+                  .root = root,
+                  .bytes = bytes,
+                  .elements = bytes,
+                  .commutative = true },
+    };
+    struct nf_coll_choice choice = { .segments = 0 };
+
+    CU_ASSERT_EQUAL(nf_group_choose(group, &query, &choice, NULL), NF_OK);
+    return choice;
+}
+
+static bool same_tree(const struct nf_coll_tree *a,
+                      const struct nf_coll_tree *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return a->ranks == b->ranks && a->root == b->root &&
+           memcmp(a->first, b->first, (a->ranks + 1) * sizeof(uint32_t)) == 0 &&
+           memcmp(a->child, b->child, (a->ranks - 1) * sizeof(uint32_t)) == 0;
+}
+
+static void all_members_plan_alike(void)
+{
+    static const uint64_t sizes[] = { 1, 100, 5000, 100000, 1 << 20 };
+    struct group_sim sim;
+    unsigned trees = 0;
+
+    open_measured(&sim, RANKS, 4, "");
+    for (uint32_t root = 0; root < RANKS; root++)
+        for (int i = 0; i < 5; i++) {
+            struct nf_coll_choice first = ask(sim.groups[0], sizes[i], root);
+
+            trees += first.algorithm == &nf_coll_bcast_tree;
+            CU_ASSERT(first.algorithm != &nf_coll_bcast_tree ||
+                      first.tree->root == root);
+            for (uint32_t r = 1; r < RANKS; r++) {
+                struct nf_coll_choice other =
+                    ask(sim.groups[r], sizes[i], root);
+
+                CU_ASSERT(other.algorithm == first.algorithm);
+                CU_ASSERT(other.segments == first.segments);
+                CU_ASSERT(other.cost_us == first.cost_us);
+                CU_ASSERT(same_tree(other.tree, first.tree));
+            }
+        }
+    CU_ASSERT(trees > 5 * RANKS * 3 / 4);
+    sim_close(&sim);
+}
+
+/* @return by which algorithm; "" if the result is wrong */
+static const char *broadcast(struct group_sim *sim, uint32_t root, size_t count)
+{
+    static uint32_t buffers[RANKS][300000];
+    const char *algorithm = "";
+    bool ok = true;
+
+    for (uint32_t r = 0; r < RANKS; r++) {
+        struct nf_call call = { .kind = NF_CALL_BCAST,
+                                .recv = buffers[r],
+                                .count = count,
+                                .type = NF_ELEM_UINT32,
+                                .root = root };
+
+        for (size_t i = 0; i < count; i++)
+            buffers[r][i] = r == root ? (uint32_t)i * 7 + root : 0;
+        sim_start(sim, r, &call);
+        if (r == 0)
+            algorithm = nf_request_algorithm(sim->requests[r]);
+    }
+    ok = sim_run(sim);
+    for (uint32_t r = 0; r < RANKS; r++) {
+        ok = ok && sim->statuses[r] == NF_OK;
+        for (size_t i = 0; i < count; i++)
+            ok = ok && buffers[r][i] == (uint32_t)i * 7 + root;
+    }
+    return ok ? algorithm : "";
+}
+
+static void broadcasts_go_down_the_tree(void)
+{
+    static const size_t counts[] = { 1, 3, 1000, 30000, 300000 };
+    struct group_sim sim;
+
+    open_measured(&sim, RANKS, 4, "bcast.tree");
+    for (uint32_t root = 0; root < RANKS; root++)
+        for (int i = 0; i < 5; i++)
+            CU_ASSERT_STRING_EQUAL(broadcast(&sim, root, counts[i]),
+                                   "bcast.tree");
+    sim_close(&sim);
+    open_measured(&sim, RANKS, 4, "");
+    for (int i = 0; i < 5; i++)
+        CU_ASSERT_STRING_NOT_EQUAL(broadcast(&sim, 2, counts[i]), "");
+    sim_close(&sim);
+    open_measured(&sim, 3, 4, ""); /* some share a host */
+    for (int i = 0; i < 5; i++)
+        CU_ASSERT_STRING_NOT_EQUAL(broadcast(&sim, 1, counts[i]), "");
+    sim_close(&sim);
+}
+
+static void what_is_forced_is_taken(void)
+{
+    struct group_sim sim;
+    struct nf_coll_choice choice, planned;
+
+    open_measured(&sim, RANKS, 1, "");
+    choice = ask(sim.groups[0], 65536, 0);
+    CU_ASSERT(choice.algorithm != &nf_coll_bcast_tree);
+    CU_ASSERT(choice.tree == NULL);
+    CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], "bcast.tree", NULL), NF_OK);
+    planned = ask(sim.groups[0], 65536, 0);
+    CU_ASSERT(planned.algorithm == &nf_coll_bcast_tree);
+    CU_ASSERT(planned.tree != NULL && planned.segments > 1);
+    CU_ASSERT(planned.cost_us >= choice.cost_us);
+    CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], "bcast.tree:k=3", NULL),
+                    NF_OK);
+    choice = ask(sim.groups[0], 65536, 0);
+    CU_ASSERT(choice.tree == planned.tree && choice.segments == 3);
+    CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], "bcast.flat", NULL), NF_OK);
+    choice = ask(sim.groups[0], 65536, 0);
+    CU_ASSERT_STRING_EQUAL(choice.algorithm->name, "bcast.flat");
+    CU_ASSERT(choice.tree == NULL);
+    sim_close(&sim);
+}
+
+/* A broadcast of another size takes segments of the length that was planned. */
+static void segments_are_as_long_as_planned(void)
+{
+    struct group_sim sim;
+    struct nf_coll_choice whole, less;
+
+    open_measured(&sim, RANKS, 4, "bcast.tree");
+    whole = ask(sim.groups[0], 1 << 20, 0);
+    less = ask(sim.groups[0], (1 << 20) - 100000, 0);
+    CU_ASSERT(less.tree == whole.tree);
+    CU_ASSERT(less.segments <= whole.segments);
+    CU_ASSERT(less.segments >= whole.segments * 9 / 10 - 1);
+    CU_ASSERT_EQUAL(ask(sim.groups[0], 1, 0).segments, 1);
+    sim_close(&sim);
+}
+
+/* Slow: never one that hands on. */
+static void unknown_hosts_are_leaves(void)
+{
+    struct group_sim sim;
+    char names[RANKS][64];
+    char *text = write_model(RANKS, 2);
+    const struct nf_coll_tree *tree;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, NULL));
+    name_hosts(names, RANKS, RANKS);
+    snprintf(names[3], sizeof(names[3]), "newcomer");
+    names[5][0] = '\0';
+    CU_ASSERT_EQUAL(nf_group_set_network(sim.groups[0], text, strlen(text),
+                                         "model", (const char(*)[64])names,
+                                         NULL),
+                    NF_OK);
+    CU_ASSERT_EQUAL(nf_measured_unknown(sim.groups[0]->measured), 2);
+    CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], "bcast.tree", NULL), NF_OK);
+    tree = ask(sim.groups[0], 1000, 0).tree;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(tree);
+    CU_ASSERT_EQUAL(tree->first[4] - tree->first[3], 0);
+    CU_ASSERT_EQUAL(tree->first[6] - tree->first[5], 0);
+    sim_close(&sim);
+    free(text);
+}
+
+static void a_bad_model_changes_nothing(void)
+{
+    struct group_sim sim;
+    char names[RANKS][64];
+    struct nf_error err = { .text = "" };
+    const char *before;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, NULL));
+    name_hosts(names, RANKS, RANKS);
+    before = ask(sim.groups[0], 65536, 0).algorithm->name;
+    CU_ASSERT_EQUAL(nf_group_set_network(sim.groups[0], "{\"x\": 1}", 8,
+                                         "model", (const char(*)[64])names,
+                                         &err),
+                    NF_ERR_INVAL);
+    CU_ASSERT(strstr(err.text, "model:1") != NULL);
+    CU_ASSERT_PTR_NULL(sim.groups[0]->measured);
+    CU_ASSERT_STRING_EQUAL(ask(sim.groups[0], 65536, 0).algorithm->name,
+                           before);
+    sim_close(&sim);
+}
+
+/* Two of whom one goes by another network do not wait for each other. */
+static void members_with_other_networks_are_told(void)
+{
+    static uint32_t buffers[RANKS][1000];
+    struct group_sim sim;
+    char names[RANKS][64];
+    char *text = write_model(RANKS, 2);
+    bool told = false;
+
+    open_measured(&sim, RANKS, 4, "");
+    name_hosts(names, RANKS, RANKS);
+    CU_ASSERT_EQUAL(nf_group_set_network(sim.groups[1], text, strlen(text),
+                                         "model", (const char(*)[64])names,
+                                         NULL),
+                    NF_OK);
+    for (uint32_t r = 0; r < RANKS; r++) {
+        const struct nf_call call = { .kind = NF_CALL_BCAST,
+                                      .recv = buffers[r],
+                                      .count = 1000,
+                                      .type = NF_ELEM_UINT32 };
+
+        sim_start(&sim, r, &call);
+    }
+    (void)sim_run(&sim);
+    for (uint32_t r = 0; r < RANKS; r++)
+        told = told || sim.statuses[r] == NF_ERR_MISMATCH;
+    CU_ASSERT(told);
+    sim_close(&sim);
+    free(text);
+}
+
+/* All of the file's way: threads are on "local", which is one host. */
+static void threads_go_by_a_file(void)
+{
+    struct nf_group *groups[3];
+    struct nf_group_options options = { .algorithms = "" };
+    char path[] = "/tmp/nowfarm-network.XXXXXX";
+    char *text = write_model(3, 3);
+    int fd = mkstemp(path);
+    FILE *file = fdopen(fd, "w");
+
+    CU_ASSERT_FATAL(file != NULL);
+    fputs(text, file);
+    fclose(file);
+    options.network_file = path;
+    CU_ASSERT_EQUAL(nf_group_open_threads(3, &options, groups, NULL), NF_OK);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_PTR_NOT_NULL(groups[i]->measured);
+        CU_ASSERT_EQUAL(nf_measured_id(groups[i]->measured),
+                        nf_measured_id(groups[0]->measured));
+        CU_ASSERT_EQUAL(nf_measured_unknown(groups[i]->measured), 3);
+    }
+    for (int i = 0; i < 3; i++)
+        nf_group_close(groups[i]);
+    options.network_file = "/nowhere/net.json";
+    CU_ASSERT_EQUAL(nf_group_open_threads(3, &options, groups, NULL), NF_OK);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_PTR_NULL(groups[i]->measured);
+        nf_group_close(groups[i]);
+    }
+    unlink(path);
+    free(text);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "all members plan alike", all_members_plan_alike },
+        { "broadcasts go down the tree", broadcasts_go_down_the_tree },
+        { "what is forced is taken", what_is_forced_is_taken },
+        { "segments are as long as planned", segments_are_as_long_as_planned },
+        { "unknown hosts are leaves", unknown_hosts_are_leaves },
+        { "a bad model changes nothing", a_bad_model_changes_nothing },
+        { "members with other networks are told",
+          members_with_other_networks_are_told },
+        { "threads go by a file", threads_go_by_a_file },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "groups and measured networks", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
