@@ -1,7 +1,7 @@
 #ifndef NF_FARM_FARM_IMPL_H
 #define NF_FARM_FARM_IMPL_H
-/** @file farm_impl.h  What farm.c (events), dispatch.c (who gets what) and
- *  copies.c (leases that two slaves have) share.  For these only. */
+/** @file farm_impl.h  What farm.c (events), silence.c (the clock), dispatch.c
+ *  (who gets what) and copies.c (leases that two slaves have) share.  For these only. */
 #include "common/farm/farm.h"
 #include "common/farm/pool.h"
 
@@ -89,6 +89,15 @@ enum nf_status nf_farm_finish(struct nf_farm *farm,
 /** The event is not one that can be: nothing happens.  @return @p status */
 enum nf_status nf_farm_reject(struct nf_farm *farm, enum nf_status status,
                               struct nf_actions *actions_p);
+/** Did it ever join? */
+bool nf_farm_is_known(const struct nf_farm *farm, uint32_t slave);
+/** A live slave is lost: its units come back. */
+void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss);
+
+/* silence.c */
+
+/** Silence is to be looked for a while from now. */
+void nf_farm_set_tick(struct nf_farm *farm);
 
 /* home.c */
 
