@@ -269,6 +269,8 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
         case NF_ACT_GATHER:
             nf_gather_begin(e, now_us);
             break;
+        case NF_ACT_EXCHANGE: /* no job has phases yet */
+            break;
         case NF_ACT_ABANDON:
             nf_gather_abandon(e, now_us);
             break;

@@ -61,6 +61,11 @@ enum nf_status nf_farm_create(const struct nf_farm_config *config,
         config->max_attempts == 0 || config->silence_limit_us < 0)
         return nf_fail(err, NF_ERR_INVAL,
                        "farm: slots, attempts or silence limit out of range");
+    if (config->phases > 1 &&
+        (!config->hold || config->phases > NF_PHASES_MOST ||
+         config->units > NF_PHASE_UNITS_MOST))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "farm: phases, or their units, out of range");
     farm = nf_calloc(1, sizeof(*farm));
     if (!farm)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
@@ -70,6 +75,8 @@ enum nf_status nf_farm_create(const struct nf_farm_config *config,
     status = init_tables(farm, config->max_slots);
     if (!status && config->hold)
         status = nf_pool_hold(&farm->pool);
+    if (!status && config->phases > 1)
+        status = nf_phases_create(farm, config->phases);
     if (status) {
         nf_fail(err, status, "out of memory");
         goto err_destroy;
@@ -98,6 +105,7 @@ void nf_farm_destroy(struct nf_farm *farm)
 {
     if (!farm)
         return;
+    nf_phases_destroy(farm);
     nf_pool_fini(&farm->pool);
     nf_free(farm->actions);
     nf_free(farm->slaves);
@@ -122,6 +130,7 @@ enum nf_status nf_farm_finish(struct nf_farm *farm,
                               struct nf_actions *actions_p)
 {
     nf_farm_end_or_gather(farm);
+    nf_phases_turn(farm);
     farm->wake_us = INT64_MAX;
     farm->deaf = false;
     if (!farm->over) {
@@ -297,6 +306,7 @@ void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
     bool certain = had_one_unit(farm, s);
     uint64_t returned = 0;
 
+    nf_phases_lose(farm, slave, loss);
     if (s->outstanding == 0)
         nf_farm_idle_remove(farm, slave);
     if (farm->draining == slave)
@@ -435,6 +445,13 @@ enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
     bool late;
 
     nf_farm_begin(farm, slave, now_us);
+    if (nf_phases_know(farm, lease)) {
+        enum nf_status status =
+            nf_phases_result(farm, slave, lease, first, count);
+
+        return status ? nf_farm_reject(farm, status, actions_p)
+                      : nf_farm_finish(farm, actions_p);
+    }
     age = find_lease(farm, slave, lease, first, count, &index);
     if (age == NF_LEASE_UNKNOWN)
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
@@ -489,6 +506,12 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
     uint64_t returned = 0;
 
     nf_farm_begin(farm, slave, now_us);
+    if (nf_phases_know(farm, lease)) {
+        enum nf_status status = nf_phases_failed(farm, slave, lease, unit);
+
+        return status ? nf_farm_reject(farm, status, actions_p)
+                      : nf_farm_finish(farm, actions_p);
+    }
     age = find_lease(farm, slave, lease, unit, 1, &index);
     if (age == NF_LEASE_UNKNOWN)
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);

@@ -56,7 +56,9 @@ enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
 {
     nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
     if (!farm->over) {
-        if (farm->gathering)
+        if (farm->phases)
+            nf_phases_cancel(farm);
+        else if (farm->gathering)
             nf_farm_act(farm, NF_ACT_ABANDON);
         farm->gathering = false;
         farm->over = true;
@@ -80,6 +82,7 @@ void nf_farm_get_stats(const struct nf_farm *farm,
     stats_p->returned = nf_pool_returned(pool) + pool->counts[NF_UNIT_ALONE];
     stats_p->leased = pool->counts[NF_UNIT_LEASED];
     stats_p->held = pool->held;
+    nf_phases_get_stats(farm, stats_p);
 }
 
 bool nf_farm_get_estimate(const struct nf_farm *farm, uint32_t slave,
