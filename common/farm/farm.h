@@ -75,6 +75,13 @@ enum nf_loss {
                           nf_farm_unit_failed(): the others not suspect */
 };
 
+/** The phase of a unit's lease, in a job of several phases: the upper bits of
+ *  the lease's number. */
+static inline uint32_t nf_lease_phase(uint64_t lease)
+{
+    return lease >> 63 ? (uint32_t)(lease >> 48 & 0x7fff) : 0;
+}
+
 enum nf_action_kind {
     NF_ACT_SEND,    /**< slave, slot, lease, first, count, copy */
     NF_ACT_CANCEL,  /**< slave, slot, lease: it is of no use any more, and

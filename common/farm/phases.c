@@ -23,8 +23,11 @@ enum nf_phase_state {
 enum { WINDOW = 2 };
 
 #define UNIT_NONE UINT32_MAX
-/* Ids of leases, apart from those of the first phase. */
-#define LEASE_BIT (UINT64_C(1) << 63)
+/* Numbers of leases, apart from those of the first phase: the phase, and a count.
+ * nf_lease_phase() */
+#define LEASE_BIT   (UINT64_C(1) << 63)
+#define PHASE_SHIFT 48
+#define COUNT_MASK  ((UINT64_C(1) << PHASE_SHIFT) - 1)
 
 enum nf_status nf_phases_create(struct nf_farm *farm, uint32_t count)
 {
@@ -253,7 +256,8 @@ static void send_head(struct nf_farm *farm, uint32_t slave, uint32_t slot)
     ph->slot_leases[slot]++;
     u->state = NF_PHASE_LEASED;
     u->slot = slot;
-    u->lease = LEASE_BIT | ++ph->leases;
+    u->lease = LEASE_BIT | (uint64_t)phase_of(ph, index) << PHASE_SHIFT |
+               (++ph->leases & COUNT_MASK);
     act->slave = slave;
     act->slot = slot - farm->slaves[slave].first_slot;
     act->lease = u->lease;
@@ -326,7 +330,7 @@ static enum nf_status find(struct nf_farm *farm, uint32_t slave, uint64_t lease,
 
     *unit_p = NULL;
     if (!nf_farm_is_known(farm, slave) || unit >= ph->units ||
-        (lease & ~LEASE_BIT) > ph->leases)
+        (lease & COUNT_MASK) > ph->leases)
         return NF_ERR_PROTOCOL;
     for (uint32_t phase = 1; phase < ph->count; phase++) {
         struct nf_phase_unit *u = unit_at(ph, phase, unit);

@@ -340,7 +340,9 @@ static enum nf_status short_life(struct rig *rig)
 
     if (nf_policy_parse("fixed+window:w=0", &rig->policy, NULL))
         return NF_ERR_NOMEM;
-    rig->config = (struct nf_farm_config){ 2000, &rig->policy, 2, 8, 3, 0, 1, true };
+    rig->config = (struct nf_farm_config){
+        2000, &rig->policy, 2, 8, 3, 0, 1, true, 0
+    };
     rig->wake_us = INT64_MAX;
     if (nf_farm_create(&rig->config, &rig->farm, NULL))
         return NF_ERR_NOMEM;
