@@ -7,9 +7,9 @@
 #include "common/net/pvm_context.h"
 
 /* Who opens a route waits for the other one, and if that stops just then, its
- * master takes both for silent.  So routes between slaves are for shared data,
- * at the begin; results go to the master on the route that there is, and
- * between slaves by the pvmds. */
+ * master takes both for silent.  So routes between slaves are for what is large:
+ * shared data, and what they exchange between phases; results go to the master on
+ * the route that there is, and between slaves by the pvmds. */
 enum { ROUTES_MOST = 64 };
 
 static uint64_t draw(const struct net_pvm *n, uint64_t id)
@@ -79,7 +79,7 @@ enum nf_status nf_port_pvm_mesh(struct nf_port *port,
         tids[i] = nf_group_tid(msg, i);
     status = nf_mesh_join_pvm(
         tids, msg->count, msg->cookie, (int)msg->context, false,
-        msg->purpose == NF_GROUP_SHARED && msg->count <= ROUTES_MOST, mesh_p,
+        msg->purpose != NF_GROUP_GATHER && msg->count <= ROUTES_MOST, mesh_p,
         err);
     nf_free(tids);
     if (status == NF_OK && (*mesh_p)->rank != msg->rank) {
