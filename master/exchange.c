@@ -138,10 +138,33 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
                       err.text);
 }
 
+/* What the two all-to-all of it take, of blocks that are all as large as the largest:
+ * sizes of pieces, and pieces. */
+static double model_us(const struct engine *e)
+{
+    const struct gather *g = &e->gather;
+    const struct nf_coll_network network =
+        nf_coll_network_of(e->has_rules ? &e->rules.model : &nf_group_model,
+                           NULL, NULL);
+    double each = (double)e->app->units / g->nmembers;
+
+    return nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
+                           each * each * sizeof(uint64_t), 1) +
+           nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
+                           (double)e->largest_bytes, 1);
+}
+
 static void complete(struct engine *e, int64_t now_us)
 {
     struct nf_actions actions;
 
+    e->report.exchange_algorithm[0] = '\0';
+    if (e->gather.nmembers > 1) {
+        snprintf(e->report.exchange_algorithm,
+                 sizeof(e->report.exchange_algorithm), "%s",
+                 nf_coll_alltoall_burst.name);
+        e->report.exchange_model_s += model_us(e) * 1e-6;
+    }
     e->report.exchange_moving_s += (double)e->moving_us * 1e-6;
     e->gather.failures = 0;
     nf_gather_end(e, now_us);
