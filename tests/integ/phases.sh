@@ -100,9 +100,9 @@ unset NOWFARM_LOG
 RANDOM=$$
 echo "# seed $$"
 for round in 1 2 3 4 5 6 7 8; do
-    begin --rows 2000 --cols 2000 --slaves 4 --slots 1
+    begin --rows 4000 --cols 4000 --slaves 4 --slots 1
     check "four slaves are there" list_slaves 4
-    sleep 0.$((RANDOM % 6))$((RANDOM % 10))
+    sleep 0.$((RANDOM % 8))$((RANDOM % 10))
     kill -9 "${slaves[RANDOM % 4]}" 2> /dev/null
     await 60
     job_verified "killed at random, round $round"
