@@ -572,28 +572,6 @@ static void a_job_may_be_cancelled(void)
     nf_farm_destroy(w->farm);
 }
 
-static void bad_phases_are_refused(void)
-{
-    struct nf_policy policy;
-    struct nf_error err = { .text = "" };
-    struct nf_farm_config config = { .units = 10,
-                                     .policy = &policy,
-                                     .slots = 1,
-                                     .max_slots = 1,
-                                     .max_attempts = 1,
-                                     .phases = 2 };
-    struct nf_farm *farm;
-
-    CU_ASSERT_EQUAL_FATAL(nf_policy_parse("gss", &policy, &err), NF_OK);
-    CU_ASSERT_EQUAL(nf_farm_create(&config, &farm, &err), NF_ERR_INVAL);
-    config.hold = true;
-    config.phases = NF_PHASES_MOST + 1;
-    CU_ASSERT_EQUAL(nf_farm_create(&config, &farm, &err), NF_ERR_INVAL);
-    config.phases = 2;
-    config.units = NF_PHASE_UNITS_MOST + 1;
-    CU_ASSERT_EQUAL(nf_farm_create(&config, &farm, &err), NF_ERR_INVAL);
-}
-
 int main(void)
 {
     static CU_TestInfo tests[] = {
@@ -610,7 +588,6 @@ int main(void)
         { "answers that do not fit are refused",
           answers_that_do_not_fit_are_refused },
         { "a job may be cancelled", a_job_may_be_cancelled },
-        { "bad phases are refused", bad_phases_are_refused },
         CU_TEST_INFO_NULL,
     };
     static CU_SuiteInfo suites[] = {
