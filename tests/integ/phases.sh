@@ -39,6 +39,15 @@ run run transpose --a "$work/b.npy" --slaves 2 --out "$work/a.mtx"
 run run transpose --a "$work/a.mtx" --slaves 2 --out "$work/c.npy"
 check "twice is the same" cmp "$work/b.npy" "$work/c.npy"
 
+# traces: units are numbered phase after phase
+transpose --slaves 2 --bands 6 --trace "$work/trace"
+job_verified "a trace"
+run gantt "$work/trace" -o "$work/gantt.svg"
+same "a trace: drawn" "$rc" 0
+check "a trace: the exchange" grep -q exchange "$work/gantt.svg"
+run replay "$work/trace"
+refused 2 "a trace of several phases is replayed"
+
 # ------------------------------------------------------------ in mid-exchange
 # so many bytes that it takes a while
 export NOWFARM_LOG=info

@@ -199,6 +199,9 @@ static void end_exchange(struct world *w, bool well)
     struct nf_actions acts;
 
     for (uint64_t u = 0; well && u < w->units; u++)
+        expect(w, w->slaves[w->holders[u]].result[w->phase][u],
+               "an exchange goes on without a holder");
+    for (uint64_t u = 0; well && u < w->units; u++)
         if (w->homes[u] != UINT32_MAX)
             w->slaves[w->homes[u]].input[w->phase + 1][u] = true;
     w->exchanging = false;
@@ -376,7 +379,7 @@ static uint32_t count_alive(const struct world *w)
 /* Losses, returns and failures of exchanges, at random. */
 static void whatever_happens_it_ends(void)
 {
-    for (uint64_t seed = 1; seed <= 3000 && !world.broken; seed++) {
+    for (uint64_t seed = 1; seed <= 6000 && !world.broken; seed++) {
         struct world *w = &world;
         uint32_t troubles = 12;
 
