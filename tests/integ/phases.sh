@@ -108,14 +108,19 @@ unset NOWFARM_LOG
 # -------------------------------------------------------------------- at random
 RANDOM=$$
 echo "# seed $$"
+four_or_gone() { some_slaves 4 || gone; } # a job may end before they are seen
+lost=0
 for round in 1 2 3 4 5 6 7 8; do
     begin --rows 4000 --cols 4000 --slaves 4 --slots 1
-    check "four slaves are there" list_slaves 4
-    sleep 0.$((RANDOM % 8))$((RANDOM % 10))
-    kill -9 "${slaves[RANDOM % 4]}" 2> /dev/null
+    wait_until 10 four_or_gone
+    mapfile -t slaves < <(slave_pids)
+    sleep 0.$((RANDOM % 5))$((RANDOM % 10))
+    [ ${#slaves[@]} -eq 0 ] || kill -9 "${slaves[RANDOM % ${#slaves[@]}]}" 2> /dev/null
     await 60
     job_verified "killed at random, round $round"
+    lost=$((lost + $(json lost_slaves)))
 done
+at_least "killed at random: lost slaves" $lost 2
 
 # -------------------------------------------------------------------- bad input
 run run transpose --gather tree
