@@ -124,9 +124,7 @@ static enum nf_status choose(const struct nf_group *group,
         return NF_OK;
     }
     if (!group->sharing && !query->plain) {
-        enum nf_status status =
-            choose_measured(group, &coll, forced, choice_p, err);
-
+        status = choose_measured(group, &coll, forced, choice_p, err);
         if (status != NF_WAIT)
             return status;
     }
