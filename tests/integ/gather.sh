@@ -86,6 +86,9 @@ kill -9 "${slaves[1]}"
 await 60
 job_verified "matmul, killed before the gather"
 same "matmul, killed before the gather: lost slaves" "$(json lost_slaves)" 1
+at_least "matmul, killed before the gather: done again" \
+    "$(json gather.recomputed)" 1
+same "matmul, killed before the gather: one try" "$(json gather.tries)" 1
 
 # several threads a slave, each with results of its own
 begin run synth --units 400 --cost 10ms --slaves 3 --slots 3 --result 1KiB \
