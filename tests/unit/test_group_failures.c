@@ -76,6 +76,8 @@ static void check_statuses(struct scene *scene, int64_t since_us)
             complain(scene, "too late", r);
         if (status == NF_OK && !round_is_right(&scene->rounds[r]))
             complain(scene, "success with a wrong result", r);
+        if (!round_keeps_input(&scene->rounds[r]))
+            complain(scene, "the input is changed", r);
         if (status == NF_OK)
             continue;
         if (!any_left)

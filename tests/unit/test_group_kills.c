@@ -79,6 +79,7 @@ static enum nf_status one_call(struct nf_group *group, enum nf_call_kind kind,
     if (status == NF_OK)
         status = nf_request_wait(request);
     CHECK(status != NF_OK || round_is_right(&round));
+    CHECK(round_keeps_input(&round));
     round_fini(&round);
     return status;
 }
