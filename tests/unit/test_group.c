@@ -1,5 +1,4 @@
-/* Groups whose members all live: right results, whatever the timing, and
- * members that do not call the same. */
+/* Groups whose members all live: right results, whatever the timing. */
 #include "config.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -175,90 +174,6 @@ static void threads_get_right_results(void)
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
         CU_ASSERT_EQUAL(members[i].bad, 0);
-    }
-}
-
-/* ---------------------------------------------------------- different calls */
-
-/* One member's call is changed.  @return whether that was found to be a
- * mismatch, and an error for all */
-static bool is_noticed(void (*change)(struct round *round), uint32_t odd,
-                       enum nf_call_kind kind, uint64_t seed)
-{
-    const struct nf_group_options options = { .timeout_us = 2000000 };
-    const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
-    struct group_sim sim;
-    struct round round[5];
-    bool noticed = false, ended;
-
-    if (!sim_open(&sim, 5, seed, &options))
-        return false;
-    for (uint32_t r = 0; r < 5; r++) {
-        round_make_kind(&round[r], r, 5, 4, kind, 30);
-        if (r == odd)
-            change(&round[r]);
-        sim_start(&sim, r, &round[r].call);
-    }
-    ended = sim_run(&sim);
-    for (int calls = 0; calls < 2 && ended; calls++) {
-        for (uint32_t r = 0; r < 5; r++)
-            noticed = noticed || sim.statuses[r] == NF_ERR_MISMATCH;
-        if (noticed)
-            break;
-        for (uint32_t r = 0; r < 5; r++)
-            sim_start(&sim, r, &barrier);
-        ended = sim_run(&sim);
-    }
-    for (int calls = 0; calls < 2 && ended; calls++) {
-        for (uint32_t r = 0; r < 5; r++)
-            sim_start(&sim, r, &barrier); /* some hear of it in this one */
-        ended = sim_run(&sim);
-    }
-    for (uint32_t r = 0; r < 5; r++)
-        noticed = noticed && sim.statuses[r] == NF_ERR_REVOKED;
-    sim_close(&sim);
-    for (uint32_t r = 0; r < 5; r++)
-        round_fini(&round[r]);
-    return noticed && ended;
-}
-
-static void other_root(struct round *round)
-{
-    round->call.root = (round->call.root + 1) % 5;
-}
-
-static void other_operator(struct round *round)
-{
-    round->call.type = NF_ELEM_LOC_INT64;
-    round->call.op = NF_MINLOC;
-}
-
-static void other_type(struct round *round)
-{
-    round->call.type = NF_ELEM_COMPLEX128;
-}
-
-static void smaller_count(struct round *round)
-{
-    round->call.count--;
-}
-
-static void other_operation(struct round *round)
-{
-    round->call.kind = NF_CALL_SCAN;
-}
-
-static void different_calls_are_errors(void)
-{
-    for (uint32_t odd = 0; odd < 5; odd++) {
-        CU_ASSERT(is_noticed(other_root, odd, NF_CALL_BCAST, odd));
-        CU_ASSERT(is_noticed(other_root, odd, NF_CALL_REDUCE, odd));
-        CU_ASSERT(is_noticed(other_type, odd, NF_CALL_BCAST, odd));
-        CU_ASSERT(is_noticed(other_operator, odd, NF_CALL_ALLREDUCE, odd));
-        CU_ASSERT(is_noticed(smaller_count, odd, NF_CALL_ALLREDUCE, odd));
-        CU_ASSERT(is_noticed(smaller_count, odd, NF_CALL_BCAST, odd));
-        CU_ASSERT(is_noticed(smaller_count, odd, NF_CALL_GATHER, odd));
-        CU_ASSERT(is_noticed(other_operation, odd, NF_CALL_ALLREDUCE, odd));
     }
 }
 
@@ -539,7 +454,6 @@ int main(void)
           groups_go_by_a_table_and_damage_is_left_aside },
         { "several calls may be under way", several_calls_may_be_under_way },
         { "threads get right results", threads_get_right_results },
-        { "different calls are errors", different_calls_are_errors },
         { "bad arguments are refused and cost nothing",
           bad_arguments_are_refused_and_cost_nothing },
         { "an algorithm that cannot serve is an error",
