@@ -12,6 +12,17 @@
 /* ------------------------------------------------------- rounds without
  * barrier */
 
+/* The algorithms of that round, the same in all members. */
+static bool force_some(struct nf_group *group, uint64_t seed, uint64_t round)
+{
+    struct nf_rng rng = { (seed << 32) + round };
+    char algorithms[NF_COLL_OPS * sizeof(group->forced[0])];
+    struct nf_error err;
+
+    draw_algorithms(&rng, group->ranks, algorithms, sizeof(algorithms));
+    return nf_group_force(group, algorithms, &err) == NF_OK;
+}
+
 /* Each member goes through all rounds at its own pace.
  * @return rounds that were wrong; prints what */
 static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
@@ -20,14 +31,11 @@ static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
     struct round round[FAKE_MEMBERS_MAX];
     uint64_t number[FAKE_MEMBERS_MAX] = { 0 };
     struct nf_rng rng = { seed };
-    char algorithms[400];
-    struct nf_group_options options = { .algorithms = algorithms };
     uint64_t steps = 0;
     unsigned bad = 0;
     uint32_t left = ranks;
 
-    draw_algorithms(&rng, ranks, algorithms, sizeof(algorithms));
-    if (!sim_open(&sim, ranks, seed, &options))
+    if (!sim_open(&sim, ranks, seed, NULL))
         return 1;
     while (left > 0 && bad == 0 && steps++ < rounds * 5000) {
         uint32_t r = (uint32_t)nf_rng_below(&rng, ranks);
@@ -38,6 +46,7 @@ static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
             continue;
         if (sim.requests[r] == NULL) {
             round_make(&round[r], r, ranks, seed * 100000 + number[r]);
+            bad += !force_some(sim.groups[r], seed, number[r]);
             sim_start(&sim, r, &round[r].call);
         }
         if (sim.requests[r] != NULL)
@@ -46,8 +55,9 @@ static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
             continue;
         if (sim.statuses[r] != NF_OK || !round_is_right(&round[r])) {
             printf("%s: P %u seed %llu round %llu rank %u kind %d: %s\n",
-                   algorithms, ranks, (unsigned long long)seed,
-                   (unsigned long long)number[r], r, (int)round[r].call.kind,
+                   sim.groups[r]->forced[round[r].call.kind], ranks,
+                   (unsigned long long)seed, (unsigned long long)number[r], r,
+                   (int)round[r].call.kind,
                    sim.statuses[r] == NF_OK
                        ? "wrong result"
                        : nf_group_error(sim.groups[r])->text);
@@ -64,7 +74,7 @@ static unsigned go_through(uint32_t ranks, uint64_t seed, uint64_t rounds)
             round_fini(&round[r]);
         }
     if (bad == 0 && left > 0)
-        printf("%s: P %u seed %llu does not end\n", algorithms, ranks,
+        printf("P %u seed %llu does not end\n", ranks,
                (unsigned long long)seed);
     sim_close(&sim);
     return bad + left;
@@ -220,7 +230,8 @@ static void bad_arguments_are_refused_and_cost_nothing(void)
 /* What was asked for is used, or it is an error. */
 static void an_algorithm_that_cannot_serve_is_an_error(void)
 {
-    const struct nf_group_options cube = { .algorithms = "allgather.rec_doubling" };
+    const struct nf_group_options cube = { .algorithms =
+                                               "allgather.rec_doubling" };
     const struct nf_group_options some = {
         .algorithms = "bcast.vdg_ring,reduce.binomial,gather.binomial",
         .timeout_us = 50000
