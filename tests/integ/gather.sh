@@ -81,11 +81,14 @@ check "away and back: told" err_says 'is back'
 # the product of two matrices, whose second one comes by a broadcast
 begin run matmul --n 2000 --slaves 4 --slots 1 --gather tree --verify --json
 check "four slaves are there" list_slaves 4
-check "all of them have units" wait_until 20 had_leases 4 1
+check "all of them have results" wait_until 20 had_leases 4 10
 kill -9 "${slaves[1]}"
 await 60
 job_verified "matmul, killed before the gather"
 same "matmul, killed before the gather: lost slaves" "$(json lost_slaves)" 1
+at_least "matmul, killed before the gather: done again" \
+    "$(json gather.recomputed)" 1
+same "matmul, killed before the gather: one try" "$(json gather.tries)" 1
 
 # several threads a slave, each with results of its own
 begin run synth --units 400 --cost 10ms --slaves 3 --slots 3 --result 1KiB \

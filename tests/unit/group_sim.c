@@ -442,6 +442,7 @@ void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
     sizes(round, round->offsets[ranks - 1] + round->counts[ranks - 1], &send,
           &recv);
     round->recv_bytes = recv * 16;
+    round->send_bytes = send * 16;
     round->send = malloc(send * 16 + 1);
     round->recv = malloc(recv * 16 + 16);
     round->want = malloc(recv * 16 + 16);
@@ -481,6 +482,22 @@ void round_make(struct round *round, uint32_t rank, uint32_t ranks,
 bool round_is_right(const struct round *round)
 {
     return memcmp(round->recv, round->want, round->recv_bytes + 16) == 0;
+}
+
+bool round_keeps_input(const struct round *round)
+{
+    const struct matrix *send = round->send;
+
+    for (size_t i = 0; i < round->send_bytes / 16; i++) {
+        struct matrix was = element(round->number, round->rank, i);
+
+        if (memcmp(&was, &send[i], sizeof(was)) != 0)
+            return false;
+    }
+    if (round->call.kind == NF_CALL_BCAST && is_root(round))
+        return round_is_right(round);
+    return memcmp((const uint8_t *)round->recv + round->recv_bytes,
+                  (const uint8_t *)round->want + round->recv_bytes, 16) == 0;
 }
 
 void round_fini(struct round *round)

@@ -39,7 +39,7 @@ struct round {
     struct nf_call call;
     void *send, *recv; /* recv has some bytes more, which stay as they are */
     void *want;        /* what recv is to be */
-    size_t recv_bytes;
+    size_t recv_bytes, send_bytes;
     size_t counts[FAKE_MEMBERS_MAX], offsets[FAKE_MEMBERS_MAX];
     uint64_t number;
 };
@@ -55,6 +55,9 @@ void round_make(struct round *round, uint32_t rank, uint32_t ranks,
 void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
                      uint64_t number, enum nf_call_kind kind, size_t count);
 bool round_is_right(const struct round *round);
+/* Is what the call reads, and what stands behind its result, as it was?  To be
+ * asked when it has failed: what it got is undefined. */
+bool round_keeps_input(const struct round *round);
 void round_fini(struct round *round);
 
 /* Write a table in which broadcasts are flat.  @return whether it worked */

@@ -18,6 +18,15 @@ void check(bool right, int line, const char *text)
     exit(1);
 }
 
+int64_t slowed_us(int64_t us)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return us * 4;
+#else
+    return getenv("NF_VALGRIND") != NULL ? us * 10 : us;
+#endif
+}
+
 void scene_begin(char **args)
 {
     scene_name = args[0];

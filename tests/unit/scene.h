@@ -26,6 +26,8 @@ void check(bool right, int line, const char *text);
  *  standard input.
  *  @param args  SCENE RANK TASKS, as of own_tasks_start(); kept */
 void scene_begin(char **args);
+/** @return so much time, or more where sanitizers or valgrind slow all down */
+int64_t slowed_us(int64_t us);
 /** scene_begin(), play the scene of that name, and leave PVM.
  *  @param scenes  the last one has no name
  *  @return the exit status: 0, all was right; 2, there is no such scene */

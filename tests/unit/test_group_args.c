@@ -1,5 +1,6 @@
-/* What members say of a call: counts that differ, buffers that are not needed,
- * marks in the wrong place, and time-outs beyond all measure. */
+/* What members say of a call: members that do not call the same, counts that
+ * differ, buffers that are not needed, marks in the wrong place, and time-outs
+ * beyond all measure. */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
@@ -177,10 +178,151 @@ static void the_first_reason_is_told(void)
     sim_close(&sim);
 }
 
+/* ---------------------------------------------------------- different calls */
+
+/* What one member does differently. */
+struct oddity {
+    const char *name; /* as it is told; NULL: the members that differ need not
+                         meet in it, and tell that a call is over */
+    void (*change)(struct round *round, struct nf_group *group);
+    enum nf_call_kind kind;
+};
+
+/* @return whether somebody found that out in this call */
+static bool is_told(const struct group_sim *sim, const char *name)
+{
+    char what[40] = "";
+
+    if (name != NULL)
+        snprintf(what, sizeof(what), "not the same %s", name);
+    for (uint32_t r = 0; r < sim->ranks; r++)
+        if (sim->statuses[r] == NF_ERR_MISMATCH &&
+            strstr(nf_group_error(sim->groups[r])->text, what) != NULL)
+            return true;
+    return false;
+}
+
+/* @return whether it was found to be a mismatch, and an error for all */
+static bool is_noticed(const struct oddity *oddity, uint32_t odd)
+{
+    const struct nf_group_options options = { .timeout_us = 2000000,
+                                              .algorithms = "bcast.binomial" };
+    const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
+    struct group_sim sim;
+    struct round round[5];
+    bool noticed = false, ended;
+
+    if (!sim_open(&sim, 5, odd, &options))
+        return false;
+    for (uint32_t r = 0; r < 5; r++) {
+        round_make_kind(&round[r], r, 5, 4, oddity->kind, 30);
+        if (r == odd)
+            oddity->change(&round[r], sim.groups[r]);
+        sim_start(&sim, r, &round[r].call);
+    }
+    ended = sim_run(&sim);
+    for (int calls = 0; calls < 2 && ended; calls++) {
+        noticed = is_told(&sim, oddity->name);
+        if (noticed)
+            break;
+        for (uint32_t r = 0; r < 5; r++)
+            sim_start(&sim, r, &barrier);
+        ended = sim_run(&sim);
+    }
+    for (int calls = 0; calls < 2 && ended; calls++) {
+        for (uint32_t r = 0; r < 5; r++)
+            sim_start(&sim, r, &barrier); /* some hear of it in this one */
+        ended = sim_run(&sim);
+    }
+    for (uint32_t r = 0; r < 5; r++)
+        noticed = noticed && sim.statuses[r] == NF_ERR_REVOKED;
+    sim_close(&sim);
+    for (uint32_t r = 0; r < 5; r++)
+        round_fini(&round[r]);
+    return noticed && ended;
+}
+
+static void other_root(struct round *round, struct nf_group *group)
+{
+    (void)group;
+    round->call.root = (round->call.root + 1) % 5;
+}
+
+static void other_operator(struct round *round, struct nf_group *group)
+{
+    (void)group;
+    round->call.type = NF_ELEM_LOC_INT64;
+    round->call.op = NF_MINLOC;
+}
+
+static void other_type(struct round *round, struct nf_group *group)
+{
+    (void)group;
+    round->call.type = NF_ELEM_COMPLEX128;
+}
+
+static void smaller_count(struct round *round, struct nf_group *group)
+{
+    (void)group;
+    round->call.count--;
+}
+
+static void other_operation(struct round *round, struct nf_group *group)
+{
+    (void)group;
+    round->call.kind = NF_CALL_SCAN;
+}
+
+static void other_algorithm(struct round *round, struct nf_group *group)
+{
+    struct nf_error err;
+
+    (void)round;
+    CU_ASSERT_EQUAL(nf_group_force(group, "bcast.flat", &err), NF_OK);
+}
+
+/* It has no rules, so that the algorithm is the same. */
+static void other_table(struct round *round, struct nf_group *group)
+{
+    (void)round;
+    nf_coll_rules_init(&group->rules);
+    group->rules.id = 7;
+    group->rules.model.npieces = 1;
+    group->rules.model.pieces[0].start_us = 50;
+    group->rules.model.pieces[0].byte_us = 0.01;
+    group->has_rules = true;
+}
+
+static void different_calls_are_errors(void)
+{
+    static const struct oddity oddities[] = {
+        { NULL, other_root, NF_CALL_BCAST },
+        { NULL, other_root, NF_CALL_REDUCE },
+        { "type or operator", other_type, NF_CALL_BCAST },
+        { "type or operator", other_operator, NF_CALL_ALLREDUCE },
+        { "count", smaller_count, NF_CALL_ALLREDUCE },
+        { "count", smaller_count, NF_CALL_BCAST },
+        { "count", smaller_count, NF_CALL_GATHER },
+        { NULL, other_operation, NF_CALL_ALLREDUCE },
+        { "algorithm", other_algorithm, NF_CALL_BCAST },
+        { "table of algorithms", other_table, NF_CALL_BCAST },
+    };
+
+    for (size_t i = 0; i < sizeof(oddities) / sizeof(*oddities); i++)
+        for (uint32_t odd = 0; odd < 5; odd++) {
+            bool noticed = is_noticed(&oddities[i], odd);
+
+            if (!noticed)
+                printf("oddity %zu of member %u is not noticed\n", i, odd);
+            CU_ASSERT(noticed);
+        }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "different counts are an error", different_counts_are_an_error },
+        { "different calls are errors", different_calls_are_errors },
         { "who has no element needs no buffer",
           who_has_no_element_needs_no_buffer },
         { "marks in the wrong place are refused",

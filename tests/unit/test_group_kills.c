@@ -1,6 +1,6 @@
-/* Groups of five real PVM tasks of which one is killed, or stopped, at a random
- * moment of every operation, by several algorithms.  Nobody hangs, the right
- * one is named, and the survivors go on without it.
+/* Groups of five real PVM tasks of which one is killed at a random moment of
+ * every algorithm, or stopped in one of each operation.  Nobody hangs, the
+ * right one is named, and the survivors go on without it.
  *
  * The moment is a number of messages, not a time: the victim counts what it
  * sends and gets and dies, or stops, in the middle of a call. */
@@ -17,14 +17,41 @@
 #include "tests/unit/own_pvm.h"
 #include "tests/unit/scene.h"
 
-enum { TASKS = 5, KILLS = 66, STOPS = 11, AT_ONCE = 6 };
+enum { TASKS = 5, STOPS = NF_COLL_OPS, AT_ONCE = 6 };
 /* A stopped member is found by its silence, a dead one at once. */
 enum { KILL_TIMEOUT_US = 20000000, STOP_TIMEOUT_US = 1000000 };
+enum { AT_ONCE_US = 3000000 };
+
+/* The n-th algorithm that there is for so many; NULL: there are fewer. */
+static const struct nf_coll_algorithm *algorithm_of(uint32_t n)
+{
+    const struct nf_coll_args args = { .ranks = TASKS, .segments = 1 };
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        if (nf_coll_fits(nf_coll_table[i], &args, NULL) == NF_OK && n-- == 0)
+            return nf_coll_table[i];
+    return NULL;
+}
+
+/* One of that operation. */
+static const struct nf_coll_algorithm *draw_of(struct nf_rng *rng, uint32_t op)
+{
+    const struct nf_coll_algorithm *some, *drawn = NULL;
+    uint64_t seen = 0;
+
+    for (uint32_t n = 0; (some = algorithm_of(n)) != NULL; n++)
+        if ((uint32_t)some->op == op && nf_rng_below(rng, ++seen) == 0)
+            drawn = some;
+    return drawn;
+}
 
 /* ================================================== the part of a task === */
 
-static uint32_t victim, number;
+static uint32_t victim;
+static const struct nf_coll_algorithm *algorithm; /* of next_call() */
+static uint64_t number;                           /* of its calls */
 static bool stops;
+static bool counting; /* is what it does one of them? */
 static uint64_t moves_left;
 static enum nf_status (*real_send)(struct nf_mesh *, uint32_t,
                                    const struct nf_mesh_message *);
@@ -36,7 +63,7 @@ static enum nf_status send_and_die(struct nf_mesh *mesh, uint32_t to,
 {
     enum nf_status status = real_send(mesh, to, message);
 
-    if (moves_left-- == 0)
+    if (counting && moves_left-- == 0)
         raise(stops ? SIGSTOP : SIGKILL);
     return status;
 }
@@ -46,7 +73,7 @@ static enum nf_status hear_and_die(struct nf_mesh *mesh,
 {
     enum nf_status status = real_next(mesh, event_p);
 
-    if (status == NF_OK && moves_left-- == 0)
+    if (status == NF_OK && counting && moves_left-- == 0)
         raise(stops ? SIGSTOP : SIGKILL);
     return status;
 }
@@ -65,6 +92,15 @@ static void arm(struct nf_group *group, uint64_t moves)
     group->mesh->ops = &ops;
 }
 
+static bool is_forced(const struct nf_request *request)
+{
+    const char *name = nf_request_algorithm(request);
+    size_t length = strlen(algorithm->name);
+
+    return strncmp(name, algorithm->name, length) == 0 &&
+           (name[length] == '\0' || name[length] == ':');
+}
+
 /* @return the status of the call */
 static enum nf_status one_call(struct nf_group *group, enum nf_call_kind kind,
                                uint64_t seed, size_t count)
@@ -76,33 +112,35 @@ static enum nf_status one_call(struct nf_group *group, enum nf_call_kind kind,
     round_make_kind(&round, nf_group_rank(group), nf_group_size(group), seed,
                     kind, count);
     status = start_somehow(group, &round.call, &request);
-    if (status == NF_OK)
+    if (status == NF_OK) {
+        /* by those who survive anything may be called */
+        CHECK(nf_group_size(group) < TASKS || (int)kind != (int)algorithm->op ||
+              is_forced(request));
         status = nf_request_wait(request);
+    }
     CHECK(status != NF_OK || round_is_right(&round));
+    CHECK(round_keeps_input(&round));
     round_fini(&round);
     return status;
 }
 
-static enum nf_call_kind kind_of(uint32_t n)
-{
-    return (enum nf_call_kind)(n % (NF_CALL_BARRIER + 1));
-}
-
-/* The calls that go on until the victim is gone.  One in eight is a barrier: of
- * the others it may have no part, with a block of no elements, and neither send
- * nor get anything. */
+/* The calls that go on until the victim is gone.  One in eight is a barrier,
+ * for those who need nothing of the victim; it does not die there.  Of so many
+ * elements no block is empty, so that it has a part in all others. */
 static enum nf_status next_call(struct nf_group *group)
 {
     static uint32_t made;
+    enum nf_call_kind kind =
+        ++made % 8 == 0 ? NF_CALL_BARRIER : (enum nf_call_kind)algorithm->op;
 
-    return one_call(group, ++made % 8 == 0 ? NF_CALL_BARRIER : kind_of(number),
-                    number, 3000);
+    counting = (int)kind == (int)algorithm->op;
+    return one_call(group, kind, number, 3001);
 }
 
 /* @param status  of the call before: the victim may have died in it */
-static void survive(struct nf_group *group, int64_t timeout_us,
-                    enum nf_status status)
+static void survive(struct nf_group *group, enum nf_status status)
 {
+    int64_t most_us = stops ? STOP_TIMEOUT_US + 1000000 : slowed_us(AT_ONCE_US);
     struct nf_group *smaller;
     struct nf_error err;
     int64_t begun_us;
@@ -110,10 +148,10 @@ static void survive(struct nf_group *group, int64_t timeout_us,
     while (status == NF_OK) { /* it had all that it needed */
         begun_us = nf_now_us();
         status = next_call(group);
-        CHECK(nf_now_us() - begun_us < timeout_us + 1000000);
+        CHECK(nf_now_us() - begun_us < most_us);
     }
-    CHECK(status == NF_ERR_DEAD || status == NF_ERR_TIMEDOUT ||
-          status == NF_ERR_REVOKED);
+    CHECK(status == NF_ERR_REVOKED ||
+          status == (stops ? NF_ERR_TIMEDOUT : NF_ERR_DEAD));
     for (uint32_t r = 0; r < TASKS; r++)
         CHECK((nf_group_is_lost(group, r) != 0) == (r == victim));
     CHECK(nf_barrier(group) == NF_ERR_REVOKED);
@@ -122,9 +160,22 @@ static void survive(struct nf_group *group, int64_t timeout_us,
     CHECK(nf_group_rank(smaller) == me - (me > victim));
     nf_group_close(group);
     for (uint32_t n = 0; n <= NF_CALL_BARRIER; n++)
-        CHECK(one_call(smaller, kind_of(n), number + n, 50) == NF_OK);
+        CHECK(one_call(smaller, (enum nf_call_kind)n, number + n, 50) == NF_OK);
     CHECK(nf_barrier(smaller) == NF_OK);
     nf_group_close(smaller);
+}
+
+/* In a list the last one of an operation counts. */
+static void prefer(char *algorithms, size_t bytes, uint64_t segments)
+{
+    size_t used = strlen(algorithms);
+
+    used += (size_t)snprintf(algorithms + used, bytes - used, ",%s",
+                             algorithm->name);
+    if (algorithm->items == NF_ITEMS_SEGMENTS)
+        used += (size_t)snprintf(algorithms + used, bytes - used, ":k=%u",
+                                 (unsigned)segments);
+    CHECK(used < bytes);
 }
 
 /* The scene is "kill NUMBER" or "stop NUMBER". */
@@ -134,17 +185,23 @@ static int play(char **args)
     struct nf_group_options options = { 0 };
     struct nf_group *group;
     struct nf_error err = { NF_OK, "" };
-    char algorithms[400];
+    char algorithms[600];
     enum nf_status status;
     uint64_t moves;
+    uint32_t n;
 
     scene_begin(args);
     stops = strncmp(scene_name, "stop", 4) == 0;
-    CHECK(sscanf(scene_name + 4, "%u", &number) == 1);
-    rng = (struct nf_rng){ 1000 + number };
+    CHECK(sscanf(scene_name + 4, "%u", &n) == 1);
+    rng = (struct nf_rng){ 1000 + n };
     victim = (uint32_t)nf_rng_below(&rng, TASKS);
     moves = nf_rng_below(&rng, 12);
+    algorithm = stops ? draw_of(&rng, n) : algorithm_of(n);
+    CHECK(algorithm != NULL);
+    /* even ones are of an operator that does not commute */
+    number = 2 * (uint64_t)n + (algorithm->order != NF_ORDER_RANKS);
     draw_algorithms(&rng, TASKS, algorithms, sizeof(algorithms));
+    prefer(algorithms, sizeof(algorithms), 1 + nf_rng_below(&rng, 9));
     options.algorithms = algorithms;
     options.timeout_us = stops ? STOP_TIMEOUT_US : KILL_TIMEOUT_US;
     if (nf_group_open(tids, TASKS, 1, &options, &group, &err) != NF_OK) {
@@ -159,7 +216,7 @@ static int play(char **args)
     while (me == victim)
         if (next_call(group) != NF_OK)
             return 3; /* was stopped, and went on */
-    survive(group, options.timeout_us, status);
+    survive(group, status);
     pvm_exit();
     return 0;
 }
@@ -205,7 +262,12 @@ static void run(uint32_t cases, const char *how)
 
 static void killed_members_are_left_behind(void)
 {
-    run(KILLS, "kill");
+    uint32_t cases = 0;
+
+    while (algorithm_of(cases) != NULL)
+        cases++;
+    CU_ASSERT(cases > NF_COLL_OPS);
+    run(cases, "kill");
 }
 
 static void stopped_members_are_left_behind(void)
