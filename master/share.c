@@ -1,7 +1,7 @@
 /* Shared data to slaves: those that are there at the begin get it by a
  * broadcast of a group of master and slaves; who comes later, or was in a
- * broadcast that failed, gets it from one slave that has it, the nearest and least
- * loaded, or from the master.  A slave whose group fails says so, so
+ * broadcast that failed, gets it from one slave that has it, the nearest and
+ * least loaded, or from the master.  A slave whose group fails says so, so
  * nobody goes without.
  *
  * Where payloads go by reference all that would be more work than it saves. */
@@ -14,8 +14,8 @@
 #include "common/group/types.h"
 #include "master/engine_internal.h"
 
-/* After the first hello the others may take this long to be in the broadcast, and
- * the longer the more it saves: what the data take at 1 Gbit/s. */
+/* After the first hello the others may take this long to be in the broadcast,
+ * and the longer the more it saves: what the data take at 1 Gbit/s. */
 static const int64_t GRACE_US = 200 * 1000LL, GRACE_MOST_US = 2 * 1000000LL;
 enum { FAST_BYTES_US = 125 };
 /* Groups that a slave tries before it gets the data from the master. */

@@ -97,8 +97,7 @@ enum { LATE = 6 }; /* is to get it, and is on host 2 */
 
 /* Two ready slaves on each of the hosts 0, 1, 2, and one that comes late. */
 static struct slave world[LATE + 1];
-static const struct nf_options options = { .heartbeat_timeout_us =
-                                               TIMEOUT_US };
+static const struct nf_options options = { .heartbeat_timeout_us = TIMEOUT_US };
 
 static uint32_t holder(void)
 {
