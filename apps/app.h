@@ -25,6 +25,9 @@ struct nf_app_kind {
     const struct nf_app_option *options; /**< ends with name NULL */
     /** What slaves need: name, compute, batch_units and the types. */
     const struct nf_app *kernel;
+    /** More kernels that slaves need, for open() to choose; NULL at the end.
+     *  NULL: none. */
+    const struct nf_app *const *more_kernels;
     /** A state with default options; free with destroy (NULL is fine). */
     enum nf_status (*create)(void **state_p, struct nf_error *err);
     void (*destroy)(void *state);

@@ -357,6 +357,11 @@ void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
 /* share.c */
 /** Get the shared data to a slave that has just got the job. */
 void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us);
+/** Who is to give it to @p peer: a slave that has it, gives it to nobody and was
+ *  heard of just now, on the host of @p peer if possible; else on the host that
+ *  gives it to the fewest, the first of equals.  @return NF_NO_PEER: none */
+uint32_t nf_share_find_holder(const struct engine *e, uint32_t peer,
+                              int64_t now_us);
 /** It has it, or is gone. */
 void nf_share_end(struct engine *e, uint32_t peer);
 /** Was this the end of a group that brings shared data?  Then it is seen to. */

@@ -1,7 +1,7 @@
 /* Shared data to slaves: those that are there at the begin get it by a
  * broadcast of a group of master and slaves; who comes later, or was in a
- * broadcast that failed, gets it from one slave that has it, of its own host if
- * there is one, or from the master.  A slave whose group fails says so, so
+ * broadcast that failed, gets it from one slave that has it, the nearest and
+ * least loaded, or from the master.  A slave whose group fails says so, so
  * nobody goes without.
  *
  * Where payloads go by reference all that would be more work than it saves. */
@@ -14,8 +14,8 @@
 #include "common/group/types.h"
 #include "master/engine_internal.h"
 
-/* After the first hello the others may take this long to be in the broadcast, and
- * the longer the more it saves: what the data take at 1 Gbit/s. */
+/* After the first hello the others may take this long to be in the broadcast,
+ * and the longer the more it saves: what the data take at 1 Gbit/s. */
 static const int64_t GRACE_US = 200 * 1000LL, GRACE_MOST_US = 2 * 1000000LL;
 enum { FAST_BYTES_US = 125 };
 /* Groups that a slave tries before it gets the data from the master. */
@@ -198,23 +198,35 @@ void nf_gather_shared_turn(struct engine *e)
 /* ---------------------------------------------------------------- one by one
  */
 
-/* A slave that has the data and gives it to nobody, heard of just now, on the
- * host of @p peer if possible.  @return NF_NO_PEER: none */
-static uint32_t find_holder(const struct engine *e, uint32_t peer,
-                            int64_t now_us)
+/* Gifts on their way out of a host: they share its wire. */
+static uint32_t gifts_of(const struct engine *e, uint32_t host)
 {
-    uint32_t found = NF_NO_PEER;
+    uint32_t gifts = 0;
+
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        gifts += e->slaves[i].giving && e->slaves[i].host == host;
+    return gifts;
+}
+
+uint32_t nf_share_find_holder(const struct engine *e, uint32_t peer,
+                              int64_t now_us)
+{
+    uint32_t found = NF_NO_PEER, least = UINT32_MAX;
 
     for (uint32_t i = 0; i < e->nslaves; i++) {
         const struct slave *s = &e->slaves[i];
+        uint32_t gifts;
 
         if (i == peer || s->state != SLAVE_READY || s->giving ||
             now_us - s->heard_us > e->options->heartbeat_timeout_us / 3)
             continue;
         if (s->host == e->slaves[peer].host)
             return i;
-        if (found == NF_NO_PEER)
+        gifts = gifts_of(e, s->host);
+        if (gifts < least) {
             found = i;
+            least = gifts;
+        }
     }
     return found;
 }
@@ -229,7 +241,7 @@ static void send_to_one(struct engine *e, uint32_t peer, int64_t now_us)
     struct nf_error err = { .text = "" };
 
     if (slave->share_tries++ < TRIES_MOST && e->gather.state == GATHER_NONE)
-        members[0] = find_holder(e, peer, now_us);
+        members[0] = nf_share_find_holder(e, peer, now_us);
     tell_algorithm(e, 2, &m);
     if (members[0] == NF_NO_PEER ||
         nf_gather_open_group(e, members, 2, &m, &none, &err) != NF_OK) {

@@ -17,17 +17,31 @@ static const char usage[] =
     "computes units until its master is done, and ends when that is gone.\n"
     "It is not meant to be run by hand.\n";
 
+static size_t count_more(const struct nf_app_kind *kind)
+{
+    size_t count = 0;
+
+    while (kind->more_kernels != NULL && kind->more_kernels[count] != NULL)
+        count++;
+    return count;
+}
+
 /* The kernels of all applications, NULL at the end; NULL if out of memory. */
 static const struct nf_app **list_kernels(void)
 {
     const struct nf_app **kernels;
-    size_t count = 0;
+    size_t most = 1, count = 0;
 
-    while (nf_app_table[count] != NULL)
-        count++;
-    kernels = nf_calloc(count + 1, sizeof(*kernels));
-    for (size_t i = 0; kernels != NULL && i < count; i++)
-        kernels[i] = nf_app_table[i]->kernel;
+    for (size_t i = 0; nf_app_table[i] != NULL; i++)
+        most += 1 + count_more(nf_app_table[i]);
+    kernels = nf_calloc(most, sizeof(*kernels));
+    for (size_t i = 0; kernels != NULL && nf_app_table[i] != NULL; i++) {
+        const struct nf_app_kind *kind = nf_app_table[i];
+
+        kernels[count++] = kind->kernel;
+        for (size_t j = 0; j < count_more(kind); j++)
+            kernels[count++] = kind->more_kernels[j];
+    }
     return kernels;
 }
 

@@ -6,6 +6,10 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
+/* As in that report's procedure, whatever the size: 1 MiB at 100 Mbit/s takes
+ * 0.2 s there and back. */
+enum { WARM_ROUNDS = 5 };
+
 struct pair {
     uint8_t *buffer, *other;
     size_t bytes;
@@ -111,11 +115,11 @@ static enum nf_status rounds(struct bench_team *team,
                              struct pair *pair, struct bench_result *result_p)
 {
     enum bench_kind kind = (enum bench_kind)request->kind;
-    uint64_t count = 0, warm = request->bytes < (1 << 18) ? 5 : 1;
+    uint64_t count = 0;
     double us = 0;
     enum nf_status status = NF_OK;
 
-    for (uint64_t i = 0; i < warm && status == NF_OK; i++)
+    for (int i = 0; i < WARM_ROUNDS && status == NF_OK; i++)
         status = one_round(team, kind, pair, &us);
     if (status != NF_OK)
         return status;

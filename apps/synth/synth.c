@@ -33,7 +33,7 @@ struct synth {
     size_t wrong_at;
     char *out;       /* --out, or NULL: then values is NULL as well */
     uint8_t *values; /* the first 8 bytes of each result */
-    uint8_t *sum;    /* --gather reduce: of all results, byte by byte */
+    uint8_t *sum;    /* --gather reduce, --combine: of all results */
     uint64_t summed; /* units */
 };
 
@@ -44,6 +44,9 @@ static const struct nf_app_option synth_options[] = {
     { "spin", NULL, "use the processor instead of sleeping" },
     { "in", "SIZE", "input of a unit (default 8B)" },
     { "result", "SIZE", "result of a unit (default 8B)" },
+    { "combine", "OPERATOR",
+      "results are numbers of 8 bytes, to be combined by sum, min, max or "
+      "histogram" },
     { "shared", "SIZE", "data that every slave gets once (default 0)" },
     { "seed", "S", "varies costs and contents (default 1)" },
     { "chatty", NULL, "units write to standard output and error" },
@@ -147,6 +150,8 @@ static enum nf_status synth_set(void *state, const char *option,
     if (strcmp(option, "shared") == 0)
         return set_size(option, value, MAX_SHARED_BYTES, &params->shared_bytes,
                         err);
+    if (strcmp(option, "combine") == 0)
+        return nf_synth_parse_combine(value, &params->combine, err);
     if (strcmp(option, "fault") == 0)
         return nf_synth_parse_faults(value, params, err);
     if (strcmp(option, "fault-dir") == 0)
@@ -190,6 +195,23 @@ static enum nf_status synth_share(void *user, struct nf_buf *shared)
     return nf_synth_encode(&((struct synth *)user)->params, shared);
 }
 
+/* Results that did not come combined. */
+static enum nf_status fold(struct synth *synth, const void *result,
+                           size_t bytes)
+{
+    if (bytes != synth->params.result_bytes)
+        return NF_ERR_FAILED;
+    if (synth->summed++ > 0) {
+        nf_synth_fold(&synth->params, synth->sum, result);
+        return NF_OK;
+    }
+    synth->sum = nf_malloc(bytes);
+    if (synth->sum == NULL)
+        return NF_ERR_NOMEM;
+    memcpy(synth->sum, result, bytes);
+    return NF_OK;
+}
+
 /* What is wrong is noted for verify() and does not end the job: a user of
  * --fault wants to see all of it. */
 static enum nf_status synth_collect(void *user, uint64_t unit,
@@ -209,6 +231,8 @@ static enum nf_status synth_collect(void *user, uint64_t unit,
     }
     synth->seen[unit / 8] |= bit;
     synth->collected++;
+    if (params->combine != NF_SYNTH_OWN)
+        return fold(synth, result, bytes);
     at = nf_synth_check(params->seed, NF_SYNTH_RESULT, unit, result, bytes);
     if (at != bytes || bytes != params->result_bytes) {
         if (synth->wrong++ == 0) {
@@ -280,15 +304,20 @@ static enum nf_status synth_open(void *state,
                                  struct nf_app *app_p, struct nf_error *err)
 {
     struct synth *synth = state;
+    const struct nf_app *kernel = nf_synth_kernel(synth->params.combine);
     enum nf_status status = check_faults(synth, err);
 
+    if (status == NF_OK)
+        status = nf_synth_check_combine(&synth->params, err);
     if (status == NF_OK && request->out != NULL)
         status = nf_output_check(request->out, err);
     if (status == NF_OK)
         status = allocate(synth, request->out, err);
     if (status != NF_OK)
         return status;
-    *app_p = *nf_app_synth.kernel;
+    if (kernel == NULL)
+        kernel = nf_app_synth.kernel;
+    *app_p = *kernel;
     app_p->units = synth->units;
     app_p->user = synth;
     app_p->split = synth->params.in_bytes > 0 ? synth_split : NULL;
@@ -298,17 +327,34 @@ static enum nf_status synth_open(void *state,
     return NF_OK;
 }
 
-/* A unit that is missing, or there twice, changes nearly every byte. */
+/* The result of the next unit, into the serial computation of all. */
+static void add_serially(const struct synth *synth, uint64_t unit, uint8_t *sum,
+                         uint8_t *one)
+{
+    const struct nf_synth_params *params = &synth->params;
+    size_t bytes = (size_t)params->result_bytes;
+
+    if (params->combine == NF_SYNTH_OWN) {
+        nf_synth_fill(params->seed, NF_SYNTH_RESULT, unit, one, bytes);
+        nf_synth_add(sum, one, bytes);
+    } else if (unit == 0) {
+        nf_synth_numbers(params, unit, sum);
+    } else {
+        nf_synth_numbers(params, unit, one);
+        nf_synth_fold(params, sum, one);
+    }
+}
+
+/* A unit that is missing, or there twice, changes nearly every byte of a sum;
+ * of a minimum the number of units tells. */
 static enum nf_status verify_sum(const struct synth *synth, char *note_p,
                                  size_t note_bytes, struct nf_error *err)
 {
     size_t bytes = (size_t)synth->params.result_bytes, wrong = 0;
     uint8_t *sum = nf_calloc(bytes, 1), *one = nf_malloc(bytes);
 
-    for (uint64_t u = 0; u < synth->units && sum != NULL && one != NULL; u++) {
-        nf_synth_fill(synth->params.seed, NF_SYNTH_RESULT, u, one, bytes);
-        nf_synth_add(sum, one, bytes);
-    }
+    for (uint64_t u = 0; u < synth->units && sum != NULL && one != NULL; u++)
+        add_serially(synth, u, sum, one);
     for (size_t i = 0; i < bytes && sum != NULL && one != NULL; i++)
         wrong += sum[i] != synth->sum[i];
     nf_free(one);
@@ -317,14 +363,15 @@ static enum nf_status verify_sum(const struct synth *synth, char *note_p,
         return nf_fail(err, NF_ERR_NOMEM, "synth: out of memory");
     if (wrong > 0)
         return nf_fail(err, NF_ERR_VERIFY,
-                       "%zu of %zu bytes of the sum of all results are wrong",
+                       "%zu of %zu bytes of what all results were combined to "
+                       "are wrong",
                        wrong, bytes);
     if (synth->summed != synth->units)
         return nf_fail(err, NF_ERR_VERIFY,
-                       "only %" PRIu64 " of %" PRIu64 " units are in the sum",
+                       "%" PRIu64 " units are combined, of %" PRIu64,
                        synth->summed, synth->units);
     snprintf(note_p, note_bytes,
-             "the sum of %" PRIu64 " results, every byte as expected",
+             "%" PRIu64 " results combined, every byte as expected",
              synth->units);
     return NF_OK;
 }
@@ -334,7 +381,7 @@ static enum nf_status synth_verify(void *state, char *note_p, size_t note_bytes,
 {
     const struct synth *synth = state;
 
-    if (synth->sum != NULL)
+    if (synth->sum != NULL && synth->twice == 0)
         return verify_sum(synth, note_p, note_bytes, err);
     if (synth->wrong > 0)
         return nf_fail(err, NF_ERR_VERIFY,
@@ -394,6 +441,7 @@ const struct nf_app_kind nf_app_synth = {
     .summary = "synthetic units of known cost, with faults on request",
     .options = synth_options,
     .kernel = &synth_kernel,
+    .more_kernels = nf_synth_kernels,
     .create = synth_create,
     .destroy = synth_destroy,
     .set = synth_set,

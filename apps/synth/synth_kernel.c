@@ -150,7 +150,10 @@ static int compute_unit(const struct nf_work *work,
     result = nf_buf_reserve(work->result, bytes);
     if (result == NULL)
         return FAIL(work, "out of memory for a result of %zu bytes", bytes);
-    nf_synth_fill(params->seed, NF_SYNTH_RESULT, unit, result, bytes);
+    if (params->combine != NF_SYNTH_OWN)
+        nf_synth_numbers(params, unit, result);
+    else
+        nf_synth_fill(params->seed, NF_SYNTH_RESULT, unit, result, bytes);
     if (fault < 0 && bytes > 0)
         result[bytes / 2] ^= 1;
     return 0;

@@ -8,13 +8,14 @@
 /* The block: magic, then 8-byte little-endian words.
  *   seed cost_us spread*10^9 in_bytes result_bytes shared_bytes flags nfaults
  *   dir_bytes, (unit, kind + 256 * once) per fault, the directory's name. */
-#define MAGIC        "nfsynth1"
-#define MAGIC_BYTES  8
-#define FIXED_WORDS  9
-#define FLAG_SPIN    1u
-#define FLAG_CHATTY  2u
-#define SPREAD_SCALE 1e9
-#define ONCE_SHIFT   8
+#define MAGIC         "nfsynth1"
+#define MAGIC_BYTES   8
+#define FIXED_WORDS   9
+#define FLAG_SPIN     1u
+#define FLAG_CHATTY   2u
+#define COMBINE_SHIFT 8
+#define SPREAD_SCALE  1e9
+#define ONCE_SHIFT    8
 
 static const char *const fault_names[NF_SYNTH_NKINDS] = {
     [NF_SYNTH_KILL] = "kill", [NF_SYNTH_EXIT] = "exit",
@@ -77,6 +78,11 @@ size_t nf_synth_check(uint64_t seed, enum nf_synth_pattern pattern,
         if (from[at] != want[i])
             break;
     return at;
+}
+
+uint64_t nf_synth_word(uint64_t seed, uint64_t unit, uint64_t i)
+{
+    return mix(first_word(seed, NF_SYNTH_RESULT, unit) + i);
 }
 
 int64_t nf_synth_cost_us(const struct nf_synth_params *params, uint64_t unit)
@@ -174,7 +180,8 @@ enum nf_status nf_synth_encode(const struct nf_synth_params *params,
         params->in_bytes,
         params->result_bytes,
         params->shared_bytes,
-        (params->spin ? FLAG_SPIN : 0) | (params->chatty ? FLAG_CHATTY : 0),
+        (params->spin ? FLAG_SPIN : 0) | (params->chatty ? FLAG_CHATTY : 0) |
+            (uint64_t)params->combine << COMBINE_SHIFT,
         params->nfaults,
         dir_bytes,
     };
@@ -235,7 +242,8 @@ enum nf_status nf_synth_decode(const void *data, size_t bytes,
         return NF_ERR_PROTOCOL;
     header += 16 * (size_t)nfaults + (size_t)dir_bytes;
     if (bytes < header || bytes - header != fixed[5] ||
-        fixed[1] > (uint64_t)INT64_MAX)
+        fixed[1] > (uint64_t)INT64_MAX ||
+        fixed[6] >> COMBINE_SHIFT >= NF_SYNTH_NCOMBINES)
         return NF_ERR_PROTOCOL;
     params_p->seed = fixed[0];
     params_p->cost_us = (int64_t)fixed[1];
@@ -245,6 +253,7 @@ enum nf_status nf_synth_decode(const void *data, size_t bytes,
     params_p->shared_bytes = fixed[5];
     params_p->spin = (fixed[6] & FLAG_SPIN) != 0;
     params_p->chatty = (fixed[6] & FLAG_CHATTY) != 0;
+    params_p->combine = (enum nf_synth_combine)(fixed[6] >> COMBINE_SHIFT);
     params_p->nfaults = (uint32_t)nfaults;
     *header_bytes_p = header;
     return decode_faults(at + MAGIC_BYTES + 8 * FIXED_WORDS, (size_t)dir_bytes,

@@ -26,6 +26,17 @@ struct nf_synth_fault {
     bool once; /**< only the first time that anyone tries it */
 };
 
+/** --combine: what results are, and which of nowfarm's operators combines them.
+ */
+enum nf_synth_combine {
+    NF_SYNTH_OWN,       /**< not given: bytes, and nf_synth_add() */
+    NF_SYNTH_SUM,       /**< of numbers, modulo 2^64 */
+    NF_SYNTH_MIN,       /**< of numbers with a sign */
+    NF_SYNTH_MAX,       /**< likewise */
+    NF_SYNTH_HISTOGRAM, /**< counts of values, added */
+    NF_SYNTH_NCOMBINES,
+};
+
 /** At most this many --fault entries, and bytes of a --fault-dir. */
 #define NF_SYNTH_MAX_FAULTS 64
 #define NF_SYNTH_DIR_BYTES  1024
@@ -37,6 +48,7 @@ struct nf_synth_params {
     uint64_t in_bytes, result_bytes; /**< of one unit */
     uint64_t shared_bytes;           /**< of the pattern behind the header */
     bool spin, chatty;
+    enum nf_synth_combine combine;
     uint32_t nfaults;
     struct nf_synth_fault faults[NF_SYNTH_MAX_FAULTS];
     char fault_dir[NF_SYNTH_DIR_BYTES]; /**< "": none */
@@ -54,6 +66,9 @@ void nf_synth_fill(uint64_t seed, enum nf_synth_pattern pattern, uint64_t unit,
 size_t nf_synth_check(uint64_t seed, enum nf_synth_pattern pattern,
                       uint64_t unit, const void *data, size_t bytes);
 
+/** @return word @p i of what result numbers of @p unit are made of */
+uint64_t nf_synth_word(uint64_t seed, uint64_t unit, uint64_t i);
+
 /** @return the cost of @p unit in microseconds; a function of seed and unit
  *          only, so that every policy meets the same units */
 int64_t nf_synth_cost_us(const struct nf_synth_params *params, uint64_t unit);
@@ -68,6 +83,25 @@ nf_synth_find_fault(const struct nf_synth_params *params, uint64_t unit);
 enum nf_status nf_synth_parse_faults(const char *text,
                                      struct nf_synth_params *params,
                                      struct nf_error *err);
+
+/** @retval NF_ERR_INVAL  @p text is no operator */
+enum nf_status nf_synth_parse_combine(const char *text,
+                                      enum nf_synth_combine *combine_p,
+                                      struct nf_error *err);
+/** @retval NF_ERR_INVAL  results are no whole numbers of 8 bytes */
+enum nf_status nf_synth_check_combine(const struct nf_synth_params *params,
+                                      struct nf_error *err);
+/** Fill to[0..params->result_bytes) with the result of @p unit, if
+ *  params->combine is given: numbers of 8 bytes, in this machine's order. */
+void nf_synth_numbers(const struct nf_synth_params *params, uint64_t unit,
+                      void *to);
+/** inout := inout combined with in, both such results: the serial way. */
+void nf_synth_fold(const struct nf_synth_params *params, void *inout,
+                   const void *in);
+/** @return the kernel whose results are combined so; NULL: the usual one */
+const struct nf_app *nf_synth_kernel(enum nf_synth_combine combine);
+/** All of these, then NULL. */
+extern const struct nf_app *const nf_synth_kernels[];
 
 /** Append the parameters and then the shared pattern: a little-endian block
  *  that is the same on every machine.

@@ -12,6 +12,7 @@
 /* What slaves do, and what came home. */
 static struct {
     enum nf_type type;
+    enum nf_combine by;
     uint64_t bad_unit;              /* fails; UINT64_MAX: none */
     size_t (*count)(uint64_t unit); /* elements of its result */
     useconds_t combine_us;          /* how long combine() takes */
@@ -43,10 +44,10 @@ static size_t element_bytes(void)
     return nf_type_bytes(job.type);
 }
 
-/* Small numbers, so that sums of 16 bits do not wrap. */
+/* Small numbers of either sign, so that sums of 16 bits do not wrap. */
 static int value_of(uint64_t unit, size_t i)
 {
-    return (int)((unit * 3 + i) % 100);
+    return (int)((unit * 37 + i) % 100) - 40;
 }
 
 static void put_number(void *to, int value)
@@ -99,6 +100,24 @@ static enum nf_status collect(void *user, uint64_t unit, const void *result,
     return NF_OK;
 }
 
+/* What element @p i of the units' results comes to. */
+static int all_of(uint64_t units, size_t i)
+{
+    int all = value_of(0, i);
+
+    for (uint64_t unit = 1; unit < units; unit++) {
+        int value = value_of(unit, i);
+
+        if (job.by == NF_COMBINE_MIN)
+            all = value < all ? value : all;
+        else if (job.by == NF_COMBINE_MAX)
+            all = value > all ? value : all;
+        else
+            all += value;
+    }
+    return all;
+}
+
 static enum nf_status collect_combined(void *user, const void *result,
                                        size_t bytes, uint64_t units)
 {
@@ -106,12 +125,8 @@ static enum nf_status collect_combined(void *user, const void *result,
     job.combined += units;
     job.wrong += bytes != 3 * element_bytes();
     for (size_t i = 0; i < bytes / element_bytes(); i++) {
-        int sum = 0;
-
-        for (uint64_t unit = 0; unit < units; unit++)
-            sum += value_of(unit, i);
-        job.wrong +=
-            !is_number((const uint8_t *)result + i * element_bytes(), sum);
+        job.wrong += !is_number((const uint8_t *)result + i * element_bytes(),
+                                all_of(units, i));
     }
     return NF_OK;
 }
@@ -160,6 +175,7 @@ static enum nf_status run(uint64_t units, enum nf_combine by,
     };
     struct nf_options options = *more;
 
+    job.by = by;
     options.transport = "local";
     options.policy = "send";
     options.slots = 1;
@@ -187,11 +203,14 @@ static void test_all_types(void)
         CU_ASSERT_EQUAL(job.wrong, 0);
         if (type == NF_BYTES)
             continue; /* there is no sum of bytes */
-        CU_ASSERT_EQUAL(run(50, NF_COMBINE_SUM, &options, &report, &err),
-                        NF_OK);
-        CU_ASSERT_EQUAL(job.combined, 50);
-        CU_ASSERT_EQUAL(report.gathers, 1);
-        CU_ASSERT_EQUAL(job.wrong, 0);
+        for (int by = NF_COMBINE_SUM; by <= NF_COMBINE_MAX; by++) {
+            job.combined = 0;
+            CU_ASSERT_EQUAL(
+                run(50, (enum nf_combine)by, &options, &report, &err), NF_OK);
+            CU_ASSERT_EQUAL(job.combined, 50);
+            CU_ASSERT_EQUAL(report.gathers, 1);
+            CU_ASSERT_EQUAL(job.wrong, 0);
+        }
     }
 }
 
@@ -306,7 +325,7 @@ static void test_one_thread_combines(void)
 }
 
 static CU_TestInfo tests[] = {
-    { "elements of every type come home", test_all_types },
+    { "elements of every type come home, by every operator", test_all_types },
     { "results that can't be combined end the job",
       test_what_cannot_be_combined },
     { "what has not come home is not done",

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "nowfarm_group.h"
+#include "tests/unit/big_words.h"
 #include "tests/unit/nf_unit.h"
 
 #define BIG_BYTES ((size_t)(UINT64_C(1) << 31) + 4096 + 24)
@@ -15,35 +16,6 @@
 #define WANTED_KIB (4 * (BIG_BYTES >> 10))
 
 static struct nf_group *groups[2];
-
-static unsigned long long available_kib(void)
-{
-    FILE *file = fopen("/proc/meminfo", "r");
-    unsigned long long kib = 0;
-    char line[200];
-
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
-            break;
-    if (file != NULL)
-        fclose(file);
-    return kib;
-}
-
-/* Words that tell where they are. */
-static void fill(uint64_t *words)
-{
-    for (size_t i = 0; i < BIG_BYTES / 8; i++)
-        words[i] = i * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-static bool is_filled(const uint64_t *words)
-{
-    for (size_t i = 0; i < BIG_BYTES / 8; i++)
-        if (words[i] != i * UINT64_C(0x9e3779b97f4a7c15))
-            return false;
-    return true;
-}
 
 static _Atomic size_t flipped; /* elements */
 
@@ -78,14 +50,14 @@ static void *run_member(void *user)
         bad += nf_group_define_struct(group, 8, &packing, &type) != NF_OK;
 
     if (bad == 0 && rank == 0)
-        fill(words);
+        big_fill(words, BIG_BYTES);
     bad += nf_bcast(group, words, count, type, 0) != NF_OK;
-    bad += rank == 1 && !is_filled(words);
+    bad += rank == 1 && !big_is_filled(words, BIG_BYTES);
     if (rank == 0 && bad == 0)
         memset(words, 0, BIG_BYTES);
     bad += nf_gatherv(group, words, counts[rank], words, counts, NULL, type,
                       0) != NF_OK;
-    bad += rank == 0 && !is_filled(words);
+    bad += rank == 0 && !big_is_filled(words, BIG_BYTES);
     nf_group_close(group);
     free(words);
     return bad == 0 ? NULL : user;
@@ -139,7 +111,7 @@ int main(void)
         CU_SUITE_INFO_NULL,
     };
 
-    if (available_kib() < WANTED_KIB) {
+    if (big_available_kib() < WANTED_KIB) {
         fprintf(stderr, "skipped: less than %llu MiB of memory\n",
                 (unsigned long long)WANTED_KIB >> 10);
         return 77;

@@ -91,9 +91,67 @@ static void test_given_up(void)
     end();
 }
 
+/* ------------------------------------------------------ who gives it later */
+
+enum { LATE = 6 }; /* is to get it, and is on host 2 */
+
+/* Two ready slaves on each of the hosts 0, 1, 2, and one that comes late. */
+static struct slave world[LATE + 1];
+static const struct nf_options options = { .heartbeat_timeout_us = TIMEOUT_US };
+
+static uint32_t holder(void)
+{
+    return nf_share_find_holder(&engine, LATE, 2 * TIMEOUT_US);
+}
+
+static void make_world(void)
+{
+    memset(&engine, 0, sizeof(engine));
+    engine.slaves = world;
+    engine.nslaves = LATE + 1;
+    engine.options = &options;
+    for (uint32_t i = 0; i < LATE; i++)
+        world[i] = (struct slave){ .state = SLAVE_READY,
+                                   .host = i / 2,
+                                   .heard_us = 2 * TIMEOUT_US };
+    world[LATE] = (struct slave){ .state = SLAVE_READY,
+                                  .host = 2,
+                                  .heard_us = 2 * TIMEOUT_US };
+}
+
+static void test_nearest(void)
+{
+    make_world();
+    CU_ASSERT_EQUAL(holder(), 4);
+    world[4].giving = true;
+    CU_ASSERT_EQUAL(holder(), 5);
+    world[5].state = SLAVE_NEW; /* has nothing yet */
+    CU_ASSERT_EQUAL(holder(), 0);
+    world[4].giving = false;
+    world[4].heard_us = TIMEOUT_US; /* too long ago */
+    CU_ASSERT_EQUAL(holder(), 0);
+}
+
+static void test_least_loaded(void)
+{
+    make_world();
+    world[4].state = world[5].state = SLAVE_GONE;
+    CU_ASSERT_EQUAL(holder(), 0);
+    world[0].giving = true; /* and 1 is on its host */
+    CU_ASSERT_EQUAL(holder(), 2);
+    world[3].giving = true;
+    CU_ASSERT_EQUAL(holder(), 1); /* of equals the first */
+    world[1].giving = true;
+    CU_ASSERT_EQUAL(holder(), 2);
+    world[2].giving = true;
+    CU_ASSERT_EQUAL(holder(), NF_NO_PEER);
+}
+
 static CU_TestInfo tests[] = {
     { "the group is open until all have the data", test_done },
     { "one that was given up is closed", test_given_up },
+    { "a slave of the same host gives it, if one can", test_nearest },
+    { "else one whose host gives it to the fewest", test_least_loaded },
     CU_TEST_INFO_NULL,
 };
 

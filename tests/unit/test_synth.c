@@ -392,6 +392,72 @@ static void out_gets_eight_bytes_a_unit(void)
     CU_ASSERT_EQUAL(rmdir(dir), 0); /* and nothing else was left there */
 }
 
+/* The minimum of [3, -2] and [1, 5], and so on. */
+static void numbers_are_folded_by_their_operator(void)
+{
+    static const struct {
+        enum nf_synth_combine combine;
+        int64_t want[2];
+    } rows[] = {
+        { NF_SYNTH_SUM, { 4, 3 } },
+        { NF_SYNTH_MIN, { 1, -2 } },
+        { NF_SYNTH_MAX, { 3, 5 } },
+        { NF_SYNTH_HISTOGRAM, { 4, 3 } },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct nf_synth_params params = { .combine = rows[i].combine,
+                                          .result_bytes = 16 };
+        int64_t inout[2] = { 3, -2 };
+        const int64_t in[2] = { 1, 5 };
+
+        nf_synth_fold(&params, inout, in);
+        CU_ASSERT_EQUAL(memcmp(inout, rows[i].want, sizeof inout), 0);
+        CU_ASSERT_PTR_NOT_NULL(nf_synth_kernel(rows[i].combine));
+    }
+}
+
+/* Each operator, without a unit, with one wrong number, and as it must be. */
+static void combined_numbers_are_verified(void)
+{
+    static const char *const operators[] = { "sum", "min", "max", "histogram" };
+
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        const char *settings[] = { "units",  "20",  "combine", operators[i],
+                                   "result", "72B", NULL };
+        int64_t all[9], one[9];
+        struct nf_synth_params params = { .seed = 1, .result_bytes = 72 };
+        struct nf_app app;
+        void *state = open_synth(settings, &app);
+
+        run_all(&app, UNITS);
+        CU_ASSERT_EQUAL(verify(state), NF_OK);
+        run_all(&app, 1);
+        CU_ASSERT_EQUAL(verify(state), NF_ERR_VERIFY);
+        nf_app_synth.destroy(state);
+        CU_ASSERT_EQUAL(
+            nf_synth_parse_combine(operators[i], &params.combine, NULL), NF_OK);
+        nf_synth_numbers(&params, 0, all);
+        for (uint64_t unit = 1; unit < UNITS; unit++) {
+            nf_synth_numbers(&params, unit, one);
+            nf_synth_fold(&params, all, one);
+        }
+        for (uint64_t units = UNITS - 1; units <= UNITS + 1; units++) {
+            state = open_synth(settings, &app);
+            CU_ASSERT_EQUAL(
+                app.collect_combined(app.user, all, sizeof all, units), NF_OK);
+            CU_ASSERT_EQUAL(verify(state),
+                            units == UNITS ? NF_OK : NF_ERR_VERIFY);
+            nf_app_synth.destroy(state);
+        }
+        all[8] ^= 1;
+        state = open_synth(settings, &app);
+        app.collect_combined(app.user, all, sizeof all, UNITS);
+        CU_ASSERT_EQUAL(verify(state), NF_ERR_VERIFY);
+        nf_app_synth.destroy(state);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo damage[] = {
@@ -399,6 +465,9 @@ int main(void)
           each_size_goes_through_and_verifies },
         { "a result collected twice is noticed",
           a_result_collected_twice_is_noticed },
+        { "numbers are folded by their operator",
+          numbers_are_folded_by_their_operator },
+        { "combined numbers are verified", combined_numbers_are_verified },
         { "any wrong byte of a result is noticed",
           any_wrong_byte_of_a_result_is_noticed },
         { "the result of another unit is noticed",
