@@ -57,12 +57,14 @@ at_most "late: ws1 received" $(($(received ws1) - before)) 4000000 bytes
 unset NOWFARM_LOG
 
 # the same bits, whoever computes, and whoever dies
-points=(run montecarlo --samples 40000000 --seed 5 --chunk 100000)
+points=(run montecarlo --samples 80000000 --seed 5 --chunk 100000)
+leases_on() { # WS N: it has had so many
+    [ "$(grep -c "lease .* of slave [0-9]* ($1)" "$work/err")" -ge "$2" ]
+}
 run "${points[@]}" --transport local --out want.txt --verify --json
 job_verified "montecarlo in one process"
-start_in ws0 "${points[@]}" --gather reduce --out got.txt "${farm[@]}"
-check "there is a slave on ws2" wait_until 30 has_slave ws2
-sleep 0.5
+NOWFARM_LOG=debug start_in ws0 "${points[@]}" --gather reduce --out got.txt "${farm[@]}"
+check "montecarlo: ws2 has had units" wait_until 30 leases_on ws2 12
 # shellcheck disable=SC2046
 kill -9 $(slaves_on ws2)
 await 60
