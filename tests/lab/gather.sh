@@ -27,7 +27,8 @@ at_least "tree, killed before the gather: hosts that gave results" \
 
 # 4 MiB take a third of a second on a wire
 export NOWFARM_LOG=info
-start_in ws0 run synth --units 12 --result 4MiB --gather reduce "${farm[@]}"
+start_in ws0 run synth --units 12 --cost 400ms --result 4MiB --gather reduce \
+    "${farm[@]}"
 check "the gather begins" wait_until 30 says 'gather 1: from 3 slaves'
 # shellcheck disable=SC2046
 kill -9 $(slaves_on ws2)
