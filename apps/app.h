@@ -60,8 +60,7 @@ struct nf_app_kind {
 #define NF_APP_LIST(X) \
     X(matmul) \
     X(montecarlo) \
-    X(synth) \
-    X(transpose)
+    X(synth)
 /* clang-format on */
 
 #define NF_APP_DECLARE(n) extern const struct nf_app_kind nf_app_##n;
