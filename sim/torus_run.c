@@ -83,16 +83,6 @@ static int64_t net_time(const struct run *run, size_t message)
 
 /* ---- before anything moves ---- */
 
-static uint64_t blocks_of(const struct nf_schedule *schedule,
-                          const struct nf_coll_message *message)
-{
-    uint64_t blocks = 0;
-
-    for (uint32_t i = 0; i < message->nspans; i++)
-        blocks += schedule->spans[message->first_span + i].count;
-    return blocks;
-}
-
 /* Could the sum of all times have more than 62 bits?  Nothing takes longer than
  * all messages one after the other. */
 static bool lasts_too_long(const struct run *run)
@@ -112,7 +102,7 @@ static enum nf_status check_messages(struct run *run, struct nf_error *err)
     for (size_t i = 0; i < s->count; i++) {
         const struct nf_coll_message *m = &s->messages[i];
         struct nf_mesh_way way = way_of(m);
-        uint64_t blocks = blocks_of(s, m);
+        uint64_t blocks = nf_schedule_items_of(s, m);
 
         if (!nf_mesh_has_way(&run->setup->mesh, &way))
             return nf_fail(err, NF_ERR_VERIFY,

@@ -181,6 +181,9 @@ void nf_schedule_send(struct nf_schedule *schedule, uint32_t round,
                       uint32_t count, enum nf_coll_action action);
 /** Sort by round, source, destination. */
 void nf_schedule_sort(struct nf_schedule *schedule);
+/** Items that @p message of it carries. */
+uint64_t nf_schedule_items_of(const struct nf_schedule *schedule,
+                              const struct nf_coll_message *message);
 /** One more than the last round; 0 without messages. */
 uint32_t nf_schedule_rounds(const struct nf_schedule *schedule);
 

@@ -174,6 +174,16 @@ void nf_schedule_sort(struct nf_schedule *s)
     nf_free(to);
 }
 
+uint64_t nf_schedule_items_of(const struct nf_schedule *s,
+                              const struct nf_coll_message *message)
+{
+    uint64_t items = 0;
+
+    for (uint32_t i = 0; i < message->nspans; i++)
+        items += s->spans[message->first_span + i].count;
+    return items;
+}
+
 uint32_t nf_schedule_rounds(const struct nf_schedule *s)
 {
     uint32_t rounds = 0;

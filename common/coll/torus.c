@@ -24,16 +24,6 @@ struct measure {
     struct nf_torus_fault fault;
 };
 
-static uint64_t blocks_of(const struct nf_schedule *schedule,
-                          const struct nf_coll_message *message)
-{
-    uint64_t blocks = 0;
-
-    for (uint32_t i = 0; i < message->nspans; i++)
-        blocks += schedule->spans[message->first_span + i].count;
-    return blocks;
-}
-
 /* ---- routes ---- */
 
 static uint32_t coordinate(const struct measure *m, uint32_t rank,
@@ -159,7 +149,7 @@ static bool count_all(struct measure *m)
 
     for (size_t i = 0; i < schedule->count; i++) {
         const struct nf_coll_message *message = &schedule->messages[i];
-        uint64_t blocks = blocks_of(schedule, message);
+        uint64_t blocks = nf_schedule_items_of(schedule, message);
 
         m->fault.message = i;
         count_message(m, message, blocks);

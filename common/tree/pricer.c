@@ -58,10 +58,8 @@ struct load {
 static double bytes_of(const struct load *load,
                        const struct nf_coll_message *message)
 {
-    uint64_t count = 0;
+    uint64_t count = nf_schedule_items_of(load->schedule, message);
 
-    for (uint32_t i = 0; i < message->nspans; i++)
-        count += load->schedule->spans[message->first_span + i].count;
     return count == 0 ? 0 : load->bytes * (double)count / load->items;
 }
 
