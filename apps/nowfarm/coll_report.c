@@ -270,13 +270,12 @@ static void put_field(FILE *to, double value)
 enum nf_status coll_report_csv(const struct coll_results *results,
                                const char *path, struct nf_error *err)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    enum nf_status status;
+    struct nf_output_text text;
+    FILE *to;
 
-    if (to == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    if (nf_output_text_open(&text, err) != NF_OK)
+        return NF_ERR_NOMEM;
+    to = text.to;
     fputs("op,slaves,bytes,algorithm,segments,auto,repeats,min_us,q1_us,"
           "median_us,q3_us,max_us,predicted_us,libgpvm3_us,ordered\n",
           to);
@@ -301,13 +300,7 @@ enum nf_status coll_report_csv(const struct coll_results *results,
         put_field(to, row->group_us);
         fprintf(to, ",%d\n", row->ordered);
     }
-    if (fclose(to) != 0) {
-        free(text);
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    }
-    status = nf_output_write_whole(path, text, bytes, err);
-    free(text);
-    return status;
+    return nf_output_text_close(&text, NF_OK, path, err);
 }
 
 /* ---- as a picture ---- */

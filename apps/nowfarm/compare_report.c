@@ -332,20 +332,12 @@ static void print_csv(const struct compare *c, FILE *to)
 enum nf_status compare_write_csv(const struct compare *c, const char *path,
                                  struct nf_error *err)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    enum nf_status status;
+    struct nf_output_text text;
 
-    if (to != NULL)
-        print_csv(c, to);
-    if (to == NULL || fclose(to) != 0) {
-        free(text);
-        return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
-    }
-    status = nf_output_write_whole(path, text, bytes, err);
-    free(text);
-    return status;
+    if (nf_output_text_open(&text, err) != NF_OK)
+        return NF_ERR_NOMEM;
+    print_csv(c, text.to);
+    return nf_output_text_close(&text, NF_OK, path, err);
 }
 
 /* ---- as a picture ---- */

@@ -143,20 +143,12 @@ static void print_csv(const struct sim_hnow_report *r, FILE *to)
 enum nf_status sim_hnow_csv(const struct sim_hnow_report *r, const char *path,
                             struct nf_error *err)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    enum nf_status status;
+    struct nf_output_text text;
 
-    if (to != NULL)
-        print_csv(r, to);
-    if (to == NULL || fclose(to) != 0) {
-        free(text);
-        return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
-    }
-    status = nf_output_write_whole(path, text, bytes, err);
-    free(text);
-    return status;
+    if (nf_output_text_open(&text, err) != NF_OK)
+        return NF_ERR_NOMEM;
+    print_csv(r, text.to);
+    return nf_output_text_close(&text, NF_OK, path, err);
 }
 
 /* ---- pictures ---- */

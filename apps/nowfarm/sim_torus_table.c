@@ -209,22 +209,12 @@ static void print_csv(const struct sim_torus_table *t, FILE *to)
 enum nf_status sim_torus_table_csv(const struct sim_torus_table *t,
                                    const char *path, struct nf_error *err)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    enum nf_status status;
-    bool failed;
+    struct nf_output_text text;
 
-    if (to == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    print_csv(t, to);
-    failed = ferror(to) != 0;
-    if (fclose(to) != 0 || failed)
-        status = nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
-    else
-        status = nf_output_write_whole(path, text, bytes, err);
-    free(text);
-    return status;
+    if (nf_output_text_open(&text, err) != NF_OK)
+        return NF_ERR_NOMEM;
+    print_csv(t, text.to);
+    return nf_output_text_close(&text, NF_OK, path, err);
 }
 
 /* ---- plot ---- */
