@@ -284,48 +284,47 @@ static int read_and_run(poptContext context, struct options *o)
     return rc;
 }
 
-#define TEXT_OPTION(name, to, help, what)                                      \
-    {                                                                          \
-        name, '\0', POPT_ARG_STRING, to, 0, help, what                         \
-    }
-
 int nf_sim_mesh(int argc, const char **argv)
 {
     struct options o = { .json = 0 };
     /* clang-format off */
     const struct poptOption options[] = {
-        TEXT_OPTION("shape", &o.shape, "sides of the mesh (16x16)", "SIDES"),
+        SIM_TEXT_OPTION("shape", &o.shape,
+                        "sides of the mesh (16x16)", "SIDES"),
         { "torus", '\0', POPT_ARG_NONE, &o.torus, 0,
           "links also round the ends", NULL },
-        TEXT_OPTION("nodes", &o.nodes,
-                    "how many take part, the source included", "K,..."),
-        TEXT_OPTION("size", &o.size, "of the message, as 0B,4KiB", "BYTES,..."),
-        TEXT_OPTION("figure", &o.figure,
-                    "instead of these: as in figure 11, 12, 13 or 14", "N"),
-        TEXT_OPTION("algorithm", &o.algorithm,
-                    "trees (opt-mesh,opt-tree,u-mesh)", "NAME,..."),
-        TEXT_OPTION("runs", &o.runs, "random placements (16)", "N"),
-        TEXT_OPTION("run", &o.run, "only the R-th of them, from 0", "R"),
-        TEXT_OPTION("seed", &o.seed, "of the first one (1000)", "S"),
-        TEXT_OPTION("routing", &o.routing,
-                    "which coordinate is corrected first: first or last",
-                    "WHICH"),
-        TEXT_OPTION("ports", &o.ports, "of each node (1)", "N"),
-        TEXT_OPTION("interval", &o.interval,
-                    "ticks between sends through different ports", "TICKS"),
-        TEXT_OPTION("send-fixed", &o.ticks[0],
-                    "ticks of 0.01 us that a send takes (2000)", "TICKS"),
-        TEXT_OPTION("send-byte", &o.ticks[1], "and for each byte (2)", "TICKS"),
-        TEXT_OPTION("hop", &o.ticks[2],
-                    "that a byte takes over a channel (2)", "TICKS"),
-        TEXT_OPTION("recv-fixed", &o.ticks[3],
-                    "that a receipt takes (3500)", "TICKS"),
-        TEXT_OPTION("recv-byte", &o.ticks[4], "and for each byte (3)", "TICKS"),
-        TEXT_OPTION("csv", &o.csv, "write a table", "FILE"),
-        TEXT_OPTION("plot", &o.plot,
-                    "draw, .svg or .png; with several figures FILE-11.svg and "
-                    "so on",
-                    "FILE"),
+        SIM_TEXT_OPTION("nodes", &o.nodes,
+                        "how many take part, the source included", "K,..."),
+        SIM_TEXT_OPTION("size", &o.size,
+                        "of the message, as 0B,4KiB", "BYTES,..."),
+        SIM_TEXT_OPTION("figure", &o.figure,
+                        "instead of these: as in figure 11, 12, 13 or 14", "N"),
+        SIM_TEXT_OPTION("algorithm", &o.algorithm,
+                        "trees (opt-mesh,opt-tree,u-mesh)", "NAME,..."),
+        SIM_TEXT_OPTION("runs", &o.runs, "random placements (16)", "N"),
+        SIM_TEXT_OPTION("run", &o.run, "only the R-th of them, from 0", "R"),
+        SIM_TEXT_OPTION("seed", &o.seed, "of the first one (1000)", "S"),
+        SIM_TEXT_OPTION("routing", &o.routing,
+                        "which coordinate is corrected first: first or last",
+                        "WHICH"),
+        SIM_TEXT_OPTION("ports", &o.ports, "of each node (1)", "N"),
+        SIM_TEXT_OPTION("interval", &o.interval,
+                        "ticks between sends through different ports", "TICKS"),
+        SIM_TEXT_OPTION("send-fixed", &o.ticks[0],
+                        "ticks of 0.01 us that a send takes (2000)", "TICKS"),
+        SIM_TEXT_OPTION("send-byte", &o.ticks[1],
+                        "and for each byte (2)", "TICKS"),
+        SIM_TEXT_OPTION("hop", &o.ticks[2],
+                        "that a byte takes over a channel (2)", "TICKS"),
+        SIM_TEXT_OPTION("recv-fixed", &o.ticks[3],
+                        "that a receipt takes (3500)", "TICKS"),
+        SIM_TEXT_OPTION("recv-byte", &o.ticks[4],
+                        "and for each byte (3)", "TICKS"),
+        SIM_TEXT_OPTION("csv", &o.csv, "write a table", "FILE"),
+        SIM_TEXT_OPTION("plot", &o.plot,
+                        "draw, .svg or .png; with several figures "
+                        "FILE-11.svg and so on",
+                        "FILE"),
         { "json", '\0', POPT_ARG_NONE, &o.json, 0, "print one JSON object",
           NULL },
         POPT_AUTOHELP POPT_TABLEEND

@@ -14,6 +14,12 @@ struct sim_list {
     uint32_t count, value[SIM_LIST_MAX];
 };
 
+/** An option of popt's whose text is put at @p to and read later. */
+#define SIM_TEXT_OPTION(name, to, help, what)                                  \
+    {                                                                          \
+        name, '\0', POPT_ARG_STRING, to, 0, help, what                         \
+    }
+
 /** The words of "a,b,c" one after the other, cutting it up; NULL: no more. */
 char *sim_next_word(char **text);
 /** "8,16": each from @p least to @p most.  Cuts up the text. */

@@ -382,44 +382,41 @@ static int read_and_run(poptContext context, const struct options *o)
     return rc;
 }
 
-#define TEXT_OPTION(name, to, help, what)                                      \
-    {                                                                          \
-        name, '\0', POPT_ARG_STRING, to, 0, help, what                         \
-    }
-
 int nf_sim_torus(int argc, const char **argv)
 {
     struct options o = { .json = 0 };
     /* clang-format off */
     const struct poptOption options[] = {
-        TEXT_OPTION("side", &o.side,
-                    "start-ups on N x N (those of Table 1)", "N,..."),
-        TEXT_OPTION("shape", &o.shape,
-                    "instead: exchanges on these tori, as 6x6,4x6x3",
-                    "SIDES,..."),
-        TEXT_OPTION("size", &o.size, "of a block, as 8B,4KiB", "BYTES,..."),
-        TEXT_OPTION("figure", &o.figure,
-                    "instead of these: n, 3x3 to 16x16 with blocks of 64 "
-                    "bytes, or size, 8x8 with 1 to 16384 bytes",
-                    "WHICH"),
-        TEXT_OPTION("algorithm", &o.algorithm,
-                    "all-to-all algorithms, as dh,bruck:radix=4 (all)",
-                    "NAME,..."),
-        TEXT_OPTION("pace", &o.pace,
-                    "begin a step all at once, steps, or each node when it "
-                    "can, free (steps)", "WHICH"),
-        TEXT_OPTION("lanes", &o.lanes, "virtual channels of a link (2)",
-                    "1|2"),
-        TEXT_OPTION("send-fixed", &o.ticks[0],
-                    "ticks of 0.01 us that a send takes (2000)", "TICKS"),
-        TEXT_OPTION("send-byte", &o.ticks[1], "and for each byte (2)", "TICKS"),
-        TEXT_OPTION("hop", &o.ticks[2],
-                    "that a byte takes over a channel (2)", "TICKS"),
-        TEXT_OPTION("recv-fixed", &o.ticks[3],
-                    "that a receipt takes (3500)", "TICKS"),
-        TEXT_OPTION("recv-byte", &o.ticks[4], "and for each byte (3)", "TICKS"),
-        TEXT_OPTION("csv", &o.csv, "write a table", "FILE"),
-        TEXT_OPTION("plot", &o.plot, "draw, .svg or .png", "FILE"),
+        SIM_TEXT_OPTION("side", &o.side,
+                        "start-ups on N x N (those of Table 1)", "N,..."),
+        SIM_TEXT_OPTION("shape", &o.shape,
+                        "instead: exchanges on these tori, as 6x6,4x6x3",
+                        "SIDES,..."),
+        SIM_TEXT_OPTION("size", &o.size, "of a block, as 8B,4KiB", "BYTES,..."),
+        SIM_TEXT_OPTION("figure", &o.figure,
+                        "instead of these: n, 3x3 to 16x16 with blocks of 64 "
+                        "bytes, or size, 8x8 with 1 to 16384 bytes",
+                        "WHICH"),
+        SIM_TEXT_OPTION("algorithm", &o.algorithm,
+                        "all-to-all algorithms, as dh,bruck:radix=4 (all)",
+                        "NAME,..."),
+        SIM_TEXT_OPTION("pace", &o.pace,
+                        "begin a step all at once, steps, or each node when it "
+                        "can, free (steps)", "WHICH"),
+        SIM_TEXT_OPTION("lanes", &o.lanes, "virtual channels of a link (2)",
+                        "1|2"),
+        SIM_TEXT_OPTION("send-fixed", &o.ticks[0],
+                        "ticks of 0.01 us that a send takes (2000)", "TICKS"),
+        SIM_TEXT_OPTION("send-byte", &o.ticks[1],
+                        "and for each byte (2)", "TICKS"),
+        SIM_TEXT_OPTION("hop", &o.ticks[2],
+                        "that a byte takes over a channel (2)", "TICKS"),
+        SIM_TEXT_OPTION("recv-fixed", &o.ticks[3],
+                        "that a receipt takes (3500)", "TICKS"),
+        SIM_TEXT_OPTION("recv-byte", &o.ticks[4],
+                        "and for each byte (3)", "TICKS"),
+        SIM_TEXT_OPTION("csv", &o.csv, "write a table", "FILE"),
+        SIM_TEXT_OPTION("plot", &o.plot, "draw, .svg or .png", "FILE"),
         { "json", '\0', POPT_ARG_NONE, &o.json, 0, "print one JSON object",
           NULL },
         POPT_AUTOHELP POPT_TABLEEND
