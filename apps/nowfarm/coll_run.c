@@ -12,8 +12,7 @@
 
 enum {
     LEAST_REPEATS = 5,
-    MOST_REPEATS = 200,
-    BUDGET_US = 300000,
+    WISHES_MAX = 64, /* of one call; the table has fewer of any operation */
     TABLE_BYTES_MAX = 16 << 20,
 };
 
@@ -79,10 +78,9 @@ static uint32_t segments_for(const struct coll_options *o,
     return nf_coll_usual_segments(algorithm, network, query, NULL);
 }
 
-/* NaN: no formula */
-static double predict_us(const struct nf_model *model,
-                         const struct nf_coll_query *query,
-                         const struct coll_row *row)
+double coll_predict_row(const struct nf_model *model,
+                        const struct nf_coll_query *query,
+                        const struct coll_row *row)
 {
     struct nf_coll_network network = coll_network(model, query);
     double us = nf_coll_params_cost_us(row->algorithm, &network, query,
@@ -122,7 +120,7 @@ static enum nf_status predict(const struct coll_options *o,
         if (!coll_is_wanted(o, row.algorithm, query))
             continue;
         row.segments = segments_for(o, row.algorithm, query, &network);
-        row.predicted_us = predict_us(&results->model, query, &row);
+        row.predicted_us = coll_predict_row(&results->model, query, &row);
         any = true;
         if (isfinite(row.predicted_us) || o->algorithm != NULL)
             status = add(results, &row, err);
@@ -291,95 +289,6 @@ static enum nf_status set_up_choice(const struct coll_options *o,
 
 /* ---- measuring ---- */
 
-uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm)
-{
-    uint64_t i = 0;
-
-    while (algorithm != NULL && nf_coll_table[i] != algorithm)
-        i++;
-    return algorithm == NULL ? 0 : i + 1;
-}
-
-enum nf_status coll_measure(const struct coll_options *o,
-                            struct coll_world *world, uint64_t least,
-                            const struct nf_coll_query *query,
-                            const struct nf_coll_wish *wish,
-                            const struct nf_model *model,
-                            struct coll_row *row_p)
-{
-    static struct bench_result result; /* large, and never two at a time */
-    struct bench_request request = {
-        .kind = BENCH_TIME,
-        .op = query->op,
-        .algorithm = coll_number_of(wish->algorithm),
-        .segments = wish->segments,
-        .ordered = !query->commutative,
-        .bytes = query->bytes,
-        .least = o->repeat > 0 ? o->repeat : least,
-        .most = o->repeat > 0 ? o->repeat : MOST_REPEATS,
-        .budget_us = BUDGET_US,
-    };
-    double *sorted;
-    enum nf_status status;
-
-    bench_set_params(&request, &wish->params);
-    status = bench_direct(&world->team, &request, NULL, &result);
-    if (status != NF_OK)
-        return status;
-    *row_p = (struct coll_row){
-        .op = query->op,
-        .ranks = query->ranks,
-        .bytes = query->bytes,
-        .ordered = !query->commutative,
-        .algorithm = result.algorithm,
-        .chosen = wish->algorithm == NULL,
-        .segments = result.segments,
-        .params = result.params,
-        .count = result.count,
-        .predicted_us = NAN,
-        .group_us = NAN,
-    };
-    if (result.algorithm != NULL)
-        row_p->predicted_us = predict_us(model, query, row_p);
-    if (result.wrong)
-        return nf_fail(world->team.err, NF_ERR_VERIFY,
-                       "%s of %llu bytes over %u members: the result is wrong",
-                       result.algorithm != NULL ? result.algorithm->name : "?",
-                       (unsigned long long)query->bytes, query->ranks);
-    row_p->us = nf_calloc(result.count, sizeof(double));
-    sorted = nf_calloc(result.count, sizeof(double));
-    if (row_p->us == NULL || sorted == NULL) {
-        nf_free(row_p->us);
-        nf_free(sorted);
-        return nf_fail(world->team.err, NF_ERR_NOMEM, "out of memory");
-    }
-    memcpy(row_p->us, result.us, result.count * sizeof(double));
-    memcpy(sorted, result.us, result.count * sizeof(double));
-    stats_summarize(sorted, result.count, &row_p->summary);
-    nf_free(sorted);
-    return NF_OK;
-}
-
-static enum nf_status measure_one(const struct coll_options *o,
-                                  struct coll_world *world,
-                                  const struct nf_coll_query *query,
-                                  const struct nf_coll_algorithm *algorithm,
-                                  struct coll_results *results)
-{
-    struct nf_coll_wish wish = { .algorithm = algorithm };
-    struct coll_row row;
-    enum nf_status status;
-
-    if (algorithm != NULL) {
-        wish.segments = o->segments;
-        wish.params = o->params;
-    }
-    status = coll_measure(o, world, LEAST_REPEATS, query, &wish,
-                          &results->model, &row);
-
-    return status == NF_OK ? add(results, &row, world->team.err) : status;
-}
-
 /* The median time of PVM's group library, NaN if it has no such operation. */
 static enum nf_status measure_library(const struct coll_options *o,
                                       struct coll_world *world,
@@ -393,8 +302,8 @@ static enum nf_status measure_library(const struct coll_options *o,
         .op = query->op,
         .bytes = query->bytes,
         .least = o->repeat > 0 ? o->repeat : LEAST_REPEATS,
-        .most = o->repeat > 0 ? o->repeat : MOST_REPEATS,
-        .budget_us = BUDGET_US,
+        .most = o->repeat > 0 ? o->repeat : COLL_MOST_REPEATS,
+        .budget_us = COLL_BUDGET_US,
     };
     enum nf_status status;
 
@@ -410,28 +319,50 @@ static enum nf_status measure_library(const struct coll_options *o,
     return status;
 }
 
+/* What is asked for: auto, algorithms.  @return how many */
+static unsigned list_wishes(const struct coll_options *o,
+                            const struct nf_coll_query *query,
+                            struct nf_coll_wish wishes_p[WISHES_MAX])
+{
+    unsigned count = 0;
+
+    if (o->algorithm == NULL)
+        wishes_p[count++] = (struct nf_coll_wish){ .algorithm = NULL };
+    for (size_t i = 0; nf_coll_table[i] != NULL && count < WISHES_MAX; i++)
+        if (coll_is_wanted(o, nf_coll_table[i], query))
+            wishes_p[count++] = (struct nf_coll_wish){
+                .algorithm = nf_coll_table[i],
+                .segments = o->segments,
+                .params = o->params,
+            };
+    return count;
+}
+
 static enum nf_status measure_query(const struct coll_options *o,
                                     struct coll_world *world,
                                     const struct nf_coll_query *query,
                                     struct coll_results *results)
 {
-    bool any = false;
-    size_t first = results->count;
+    struct nf_coll_wish wishes[WISHES_MAX];
+    struct coll_row rows[WISHES_MAX] = { { .us = NULL } };
+    unsigned count = list_wishes(o, query, wishes);
     double library_us;
-    enum nf_status status = measure_library(o, world, query, &library_us);
+    enum nf_status status;
 
-    if (o->algorithm == NULL && status == NF_OK)
-        status = measure_one(o, world, query, NULL, results);
-    for (size_t i = 0; nf_coll_table[i] != NULL && status == NF_OK; i++)
-        if (coll_is_wanted(o, nf_coll_table[i], query)) {
-            any = true;
-            status = measure_one(o, world, query, nf_coll_table[i], results);
-        }
-    for (size_t i = first; i < results->count; i++)
-        results->rows[i].group_us = library_us;
-    return status == NF_OK && !any && o->algorithm != NULL
-               ? not_served(o->algorithm, query, world->team.err)
-               : status;
+    if (count == 0)
+        return not_served(o->algorithm, query, world->team.err);
+    status = measure_library(o, world, query, &library_us);
+    if (status == NF_OK)
+        status = coll_measure(o, world, LEAST_REPEATS, query, &results->model,
+                              wishes, count, rows);
+    for (unsigned i = 0; i < count && status == NF_OK; i++) {
+        rows[i].group_us = library_us;
+        status = add(results, &rows[i], world->team.err);
+        if (status != NF_OK)
+            for (unsigned j = i + 1; j < count; j++)
+                nf_free(rows[j].us);
+    }
+    return status;
 }
 
 static enum nf_status measure_party(const struct coll_options *o,

@@ -30,27 +30,27 @@ static enum nf_status no_memory(struct tuning *t)
 
 static enum nf_status time_them(struct tuning *t,
                                 const struct nf_coll_query *query,
-                                struct coll_candidate *list, unsigned from,
-                                unsigned to)
+                                struct coll_candidate *list, unsigned count)
 {
-    enum nf_status status = NF_OK;
+    struct nf_coll_wish wishes[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    struct coll_row rows[COLL_CANDIDATES_MAX];
+    enum nf_status status;
 
-    for (unsigned i = from; i < to && status == NF_OK; i++) {
-        const struct nf_coll_wish wish = { list[i].algorithm, list[i].segments,
+    for (unsigned i = 0; i < count; i++)
+        wishes[i] = (struct nf_coll_wish){ list[i].algorithm, list[i].segments,
                                            list[i].params };
-        struct coll_row row;
-
-        status = coll_measure(t->options, t->world, TUNE_REPEATS, query, &wish,
-                              &t->results->model, &row);
+    status = coll_measure(t->options, t->world, TUNE_REPEATS, query,
+                          &t->results->model, wishes, count, rows);
+    if (status != NF_OK)
+        return status;
+    for (unsigned i = 0; i < count; i++) {
+        list[i].us = rows[i].summary;
+        if (status == NF_OK)
+            status = coll_results_add(t->results, &rows[i]);
         if (status != NF_OK)
-            return status;
-        list[i].us = row.summary;
-        if (coll_results_add(t->results, &row) != NF_OK) {
-            nf_free(row.us);
-            status = no_memory(t);
-        }
+            nf_free(rows[i].us);
     }
-    return status;
+    return status == NF_OK ? NF_OK : no_memory(t);
 }
 
 /* What a group of this size takes when it has no table. */
@@ -70,9 +70,10 @@ static enum nf_status tune_size(struct tuning *t,
 {
     struct nf_coll_network network = coll_network(&t->results->model, query);
     struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    struct coll_candidate close[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     struct nf_coll_choice usual = { .algorithm = NULL };
     struct nf_coll_rule rule;
-    unsigned count, refined, winner;
+    unsigned count, winner, closer;
     enum nf_status status;
 
     find_usual(t, query, &usual);
@@ -80,16 +81,19 @@ static enum nf_status tune_size(struct tuning *t,
                             t->world->team.work->nhosts, list);
     if (count == 0)
         return NF_OK;
-    status = time_them(t, query, list, 0, count);
+    status = time_them(t, query, list, count);
     if (status != NF_OK)
         return status;
     winner = coll_winner(list, count, 0);
-    refined = coll_refine(query, &network, list, count, winner);
-    status = time_them(t, query, list, count, refined);
+    close[0] = list[winner];
+    count = coll_refine(query, &network, close, 1, 0);
+    if (count > 1)
+        status = time_them(t, query, close, count);
     if (status != NF_OK)
         return status;
-    winner = coll_winner(list, refined, winner);
-    rule = coll_rule(query, &list[winner], winner == 0, max_bytes);
+    closer = coll_winner(close, count, 0);
+    rule = coll_rule(query, &close[closer], winner == 0 && closer == 0,
+                     max_bytes);
     return nf_coll_rules_add(&t->rules, &rule) == NF_OK ? NF_OK : no_memory(t);
 }
 
