@@ -22,13 +22,23 @@ static unsigned insert(struct coll_candidate *list, unsigned count,
 
     while (at > 0 && is_before(candidate, &list[at - 1]))
         at--;
-    if (at == COLL_BEST)
+    if (at == COLL_BEST_SHORT)
         return count;
-    if (count == COLL_BEST)
+    if (count == COLL_BEST_SHORT)
         count--;
     memmove(&list[at + 1], &list[at], (count - at) * sizeof(*list));
     list[at] = *candidate;
     return count + 1;
+}
+
+/* How many of the list, in order, are worth trying. */
+static unsigned worth_trying(const struct coll_candidate *list, unsigned count)
+{
+    double most_us = fmin(COLL_CLOSE * list[0].predicted_us, COLL_SHORT_US);
+
+    while (count > COLL_BEST && list[count - 1].predicted_us > most_us)
+        count--;
+    return count;
 }
 
 /* Those that a rule for the algorithm takes: tables name none. */
@@ -109,6 +119,7 @@ unsigned coll_candidates(const struct nf_coll_query *query,
         if (isfinite(c.predicted_us))
             count = insert(list_p, count, &c);
     }
+    count = worth_trying(list_p, count);
     /* of equals the selection has rules of its own */
     if (nf_coll_select_by_model(query, network, &best))
         for (unsigned i = 1; i < count; i++)

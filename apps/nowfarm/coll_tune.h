@@ -4,7 +4,13 @@
 #include "apps/nowfarm/stats.h"
 #include "common/coll/rules.h"
 
-enum { COLL_BEST = 3, COLL_CANDIDATES_MAX = COLL_BEST + 4 };
+/** Tried: so many of the best by the model; of short calls, those that last at
+ *  most COLL_SHORT_US by the model, up to COLL_BEST_SHORT that take less than
+ *  COLL_CLOSE times as long as the best.  Short calls are where the model is
+ *  the least sure, and are soon tried. */
+enum { COLL_BEST = 3, COLL_BEST_SHORT = 8, COLL_SHORT_US = 2000 };
+#define COLL_CLOSE 2.0
+enum { COLL_CANDIDATES_MAX = COLL_BEST_SHORT + 4 };
 /** The least gain for which the model is not believed. */
 #define COLL_LEAST_GAIN 0.03
 
@@ -17,7 +23,7 @@ struct coll_candidate {
     struct stats_summary us; /**< n = 0: not measured yet */
 };
 
-/** The best algorithms by the model, each with its best k, and @p usual, what a
+/** The best algorithms by the model, as many as above, each with its best k, and @p usual, what a
  *  group takes without a table, if that is another one; where ranks share hosts
  *  also the two_level one, of which the model knows nothing.
  *  @param hosts  that the ranks are on

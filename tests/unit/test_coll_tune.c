@@ -55,6 +55,43 @@ static void candidates_are_the_best_and_the_usual(void)
                     COLL_BEST);
 }
 
+/* Which candidate has this algorithm; count: none. */
+static unsigned place_of(const struct nf_coll_algorithm *algorithm,
+                         const struct coll_candidate *list, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].algorithm == algorithm)
+            return i;
+    return count;
+}
+
+static void of_short_calls_all_that_are_close_are_tried(void)
+{
+    struct nf_coll_network network = sp2();
+    struct nf_coll_query query = bench_query(NF_COLL_SCAN, 5, 8, false);
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    unsigned count = coll_candidates(&query, &network, NULL, 5, list);
+
+    CU_ASSERT(count > COLL_BEST);
+    CU_ASSERT(count <= COLL_BEST_SHORT);
+    for (unsigned i = COLL_BEST; i < count; i++)
+        CU_ASSERT(list[i].predicted_us <= COLL_CLOSE * list[0].predicted_us);
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        const struct nf_coll_algorithm *other = nf_coll_table[i];
+        double cost_us;
+
+        if (!nf_coll_serves(other, &query))
+            continue;
+        nf_coll_best_segments(other, &network, 5, 8, 1, &cost_us);
+        if (place_of(other, list, count) == count)
+            CU_ASSERT(count == COLL_BEST_SHORT ||
+                      !(cost_us <= COLL_CLOSE * list[0].predicted_us));
+    }
+    query = bench_query(NF_COLL_SCAN, 5, 1 << 20, false);
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, NULL, 5, list),
+                    COLL_BEST);
+}
+
 static void where_hosts_are_shared_two_levels_are_tried(void)
 {
     struct nf_coll_network network = sp2();
@@ -368,6 +405,8 @@ int main(void)
     CU_TestInfo tuning[] = {
         { "candidates are the best and the usual",
           candidates_are_the_best_and_the_usual },
+        { "of short calls all that are close are tried",
+          of_short_calls_all_that_are_close_are_tried },
         { "where hosts are shared two levels are tried",
           where_hosts_are_shared_two_levels_are_tried },
         { "refining halves and doubles", refining_halves_and_doubles },
