@@ -143,8 +143,12 @@ enum nf_status coll_measure(const struct coll_options *o,
         m.turns = 1;
     memset(rows_p, 0, count * sizeof(*rows_p));
     for (uint64_t turn = 0; turn < m.turns; turn++)
-        for (unsigned i = 0; i < count && status == NF_OK; i++)
-            status = take_turn(&m, &wishes[i], turn, &rows_p[i]);
+        for (unsigned i = 0; i < count && status == NF_OK; i++) {
+            /* nobody is always the first */
+            unsigned way = (unsigned)((i + turn * count / m.turns) % count);
+
+            status = take_turn(&m, &wishes[way], turn, &rows_p[way]);
+        }
     for (unsigned i = 0; i < count && status == NF_OK; i++)
         status = summarize(&m, &rows_p[i]);
     for (unsigned i = 0; i < count && status != NF_OK; i++)
