@@ -149,9 +149,12 @@ struct nf_group_options {
      *  the best tree and all other algorithms are priced by that model, and the
      *  cheapest is taken; table_file has no say in them.  Members are told apart
      *  by the names of their PVM hosts (threads: "local").  A host that the model
-     *  does not know counts as slow, in all as the slowest that was measured;
-     *  members on one host need no wire between them.  A damaged file, or one
-     *  for a group of more than 128, is left aside, with a line in the log.
+     *  does not know counts as slow, in all as the slowest that was measured,
+     *  and in trees of other roots it is a leaf; members on one host need no
+     *  wire between them.  A damaged file, or one for a group of more than 128,
+     *  is left aside, with a line in the log; so is any if a member does not
+     *  calculate with IEEE 754 doubles as all others do (x87), since each plans
+     *  by itself: then bcast.tree asked for by name is an error.
      *  Default: the environment variable NOWFARM_NETWORK of rank 0; "": none. */
     const char *network_file;
     /** Becomes != 0, for example in a signal handler of yours: a call that waits

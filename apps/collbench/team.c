@@ -7,6 +7,7 @@
 #include "apps/prefix/member.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/doubles.h"
 #include "common/base/error.h"
 #include "common/group/group.h"
 
@@ -251,6 +252,28 @@ static enum nf_status take_rules(struct bench_team *team, uint64_t bytes,
     return status == NF_OK ? apply_rules(team) : status;
 }
 
+/* As a group that opens by itself: all plan alike, or none does. */
+static enum nf_status compare_doubles(struct bench_team *team)
+{
+    uint64_t first =
+        nf_doubles_are_plain() ? UINT64_MAX : nf_group_rank(team->all);
+    const struct nf_call call = { .kind = NF_CALL_ALLREDUCE,
+                                  .send = NF_IN_PLACE,
+                                  .recv = &first,
+                                  .count = 1,
+                                  .type = NF_ELEM_UINT64,
+                                  .op = NF_MIN };
+    enum nf_status status = bench_do(team, team->all, &call);
+
+    if (status == NF_OK && first != UINT64_MAX)
+        status =
+            nf_fail(team->err, NF_ERR_FAILED,
+                    "no broadcasts by a network: the doubles of member %u "
+                    "are not like those of others, it could plan otherwise",
+                    (unsigned)first);
+    return status;
+}
+
 static enum nf_status take_network(struct bench_team *team, uint64_t bytes,
                                    const char *text)
 {
@@ -259,6 +282,8 @@ static enum nf_status take_network(struct bench_team *team, uint64_t bytes,
     if (bytes <= (uint64_t)nf_group_size(team->all) * 64)
         return nf_fail(team->err, NF_ERR_PROTOCOL, "a network without a model");
     status = take_text(team, bytes, text, &team->network, &team->network_bytes);
+    if (status == NF_OK)
+        status = compare_doubles(team);
     return status == NF_OK ? apply_network(team) : status;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "apps/nowfarm/coll_run.h"
+#include "apps/nowfarm/coll_tune.h"
 #include "apps/nowfarm/stats.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -154,9 +155,6 @@ static uint32_t find_partner(const struct coll_world *world, bool same,
 
 /* ---- processors ---- */
 
-/* In a barrier by dissemination all send at once, ceil(log2 P) times.  Members
- * with processors of their own take so many messages' times for it; if it takes
- * half as long again, they wait for processors and not for the network. */
 static enum nf_status measure_share(struct coll_world *world,
                                     const struct patience *patience,
                                     struct nf_model *model)
@@ -172,19 +170,14 @@ static enum nf_status measure_share(struct coll_world *world,
         .budget_us = patience->budget_us,
     };
     static struct bench_result result;
-    uint32_t rounds = nf_coll_ceil_log2(world->members);
-    double us;
     enum nf_status status = bench_direct(&world->team, &team, NULL, NULL);
 
     if (status == NF_OK)
         status = bench_direct(&world->team, &request, NULL, &result);
     if (status != NF_OK)
         return status;
-    /* each one's time begins when rank 0 lets it go, one after the other */
-    us = stats_median(result.us, result.count) -
-         (world->members - 2) * model->occupancy_us;
-    if (us > 1.5 * rounds * nf_model_send_us(model, 0))
-        model->share_us = us / rounds / world->members;
+    model->share_us = coll_share_us(stats_median(result.us, result.count),
+                                    world->members, model);
     return NF_OK;
 }
 

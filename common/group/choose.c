@@ -90,11 +90,17 @@ static enum nf_status choose_measured(const struct nf_group *group,
     struct nf_coll_wish wish = { .algorithm = &nf_coll_bcast_tree };
     enum nf_status status;
 
-    if (group->measured == NULL || coll->op != NF_COLL_BCAST)
+    if (coll->op != NF_COLL_BCAST ||
+        (group->measured == NULL && group->no_network[0] == '\0'))
         return NF_WAIT;
     if (forced[0] != '\0' && (nf_coll_wish_read(forced, &wish, err) != NF_OK ||
                               wish.algorithm != &nf_coll_bcast_tree))
         return NF_WAIT;
+    if (group->measured == NULL)
+        return forced[0] == '\0'
+                   ? NF_WAIT
+                   : nf_fail(err, NF_ERR_FAILED, "bcast.tree: no network: %s",
+                             group->no_network);
     status = nf_measured_choose(group->measured, coll, forced[0] != '\0',
                                 choice_p, err);
     if (status == NF_OK && wish.segments > 0)

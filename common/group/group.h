@@ -33,6 +33,7 @@ enum { NF_ASK_EARLY_MOST_US = 500000 };
 /** Of a member that is not needed no more is kept than this and one message. */
 enum { NF_EARLY_BYTES = 1 << 20 };
 
+enum { NF_NO_NETWORK_BYTES = 128 };
 enum { NF_EARLY_LISTS = 64, NF_PLANS_KEPT = 128, NF_CHOICES_KEPT = 64 };
 
 /** A message for a call that has not begun here. */
@@ -115,6 +116,11 @@ struct nf_group {
     bool has_rules; /**< the model is theirs */
     struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
     struct nf_measured *measured; /**< the network, or NULL */
+    bool has_odd_doubles; /**< not nf_doubles_are_plain(): plans of this member
+                               could differ from those of others */
+    char no_network[NF_NO_NETWORK_BYTES]; /**< why that of rank 0 is not used,
+                                               equal in all; "": it is, or there
+                                               is none */
     bool sharing;   /**< the table and the network are handed out: nothing is
                          forced yet, and no network counts */
     bool plain;     /**< calls that begin now go by the built-in model,
@@ -274,6 +280,14 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
                                     size_t bytes, const char *file,
                                     const char (*names)[64],
                                     struct nf_error *err);
+
+/* open.c */
+/** Rank 0's table and network become everybody's, if all can go by them: the end
+ *  of opening a group.  Each member calls it, before any other call.
+ *  @param options  of this member
+ *  @retval < 0  group->error; the group is of no use */
+enum nf_status nf_group_share_texts(struct nf_group *group,
+                                    const struct nf_group_options *options);
 
 /* shrink.c */
 struct nf_shrink;

@@ -21,6 +21,7 @@ struct nf_measured {
     struct nf_network network; /* of ranks */
     struct nf_hetero hetero;
     uint32_t *hosts; /* [ranks] */
+    bool *is_leaf;   /* [ranks] on a host that is not in the model */
     char *text;
     size_t bytes;
     char (*names)[64]; /* [ranks] */
@@ -41,6 +42,7 @@ void nf_measured_destroy(struct nf_measured *m)
         }
     nf_network_fini(&m->network);
     nf_free(m->hosts);
+    nf_free(m->is_leaf);
     nf_free(m->text);
     nf_free(m->names);
     nf_free(m);
@@ -88,9 +90,11 @@ static bool keep_source(struct nf_measured *m, const char *text, size_t bytes,
                         uint32_t ranks)
 {
     m->hosts = nf_calloc(ranks, sizeof(*m->hosts));
+    m->is_leaf = nf_calloc(ranks, sizeof(*m->is_leaf));
     m->names = nf_calloc(ranks, sizeof(*m->names));
     m->text = nf_calloc(bytes + 1, 1);
-    if (m->hosts == NULL || m->names == NULL || m->text == NULL)
+    if (m->hosts == NULL || m->is_leaf == NULL || m->names == NULL ||
+        m->text == NULL)
         return false;
     memcpy(m->hosts, hosts, ranks * sizeof(*hosts));
     memcpy(m->names, names, ranks * sizeof(*names));
@@ -134,6 +138,8 @@ enum nf_status nf_measured_create(const char *text, size_t bytes,
     else
         status =
             nf_network_of(&network, names, ranks, &m->network, &m->unknown);
+    for (uint32_t i = 0; i < ranks && status == NF_OK; i++)
+        m->is_leaf[i] = nf_network_find(&network, names[i]) == network.nhosts;
     nf_network_fini(&network);
     if (status != NF_OK) {
         nf_measured_destroy(m);
@@ -141,6 +147,7 @@ enum nf_status nf_measured_create(const char *text, size_t bytes,
     }
     share_hosts(m);
     m->hetero = nf_network_hetero(&m->network, true);
+    m->hetero.is_leaf = m->is_leaf;
     m->id = find_id(m);
     *measured_p = m;
     return NF_OK;

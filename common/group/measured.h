@@ -5,7 +5,9 @@
  *  the model, the names of hosts, root and size, so it is equal in all members.
  *
  *  Ranks are mapped to hosts of the model by name:
- *    - a host that the model does not know counts as slow: nf_network_of();
+ *    - a host that the model does not know counts as slow: nf_network_of(); and
+ *      in a tree of another root it is a leaf, however slow others are.  Other
+ *      algorithms, which do not look at hosts, are priced with it as slow;
  *    - between ranks that share a host a message costs no time on a wire, but
  *      that of its sender and of its receiver. */
 #include "common/coll/select.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/doubles.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/group/group.h"
@@ -71,6 +72,7 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                 : TIMEOUT_MOST_US;
     group->deterministic = options != NULL && options->deterministic != 0;
     group->stop = options != NULL ? options->stop : NULL;
+    group->has_odd_doubles = !nf_doubles_are_plain();
     group->lost = nf_calloc(4, group->ranks);
     group->left_us = nf_calloc(group->ranks, 2 * sizeof(*group->left_us));
     group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
@@ -226,17 +228,23 @@ static void take_network(struct nf_group *group, const char *path,
     texts->bytes[NETWORK] = bytes;
 }
 
+/* @return NULL or "": there is none */
+static const char *network_file(const struct nf_group_options *options)
+{
+    const char *path = options != NULL ? options->network_file : NULL;
+
+    return path != NULL ? path : getenv("NOWFARM_NETWORK");
+}
+
 static void read_texts(struct nf_group *group,
                        const struct nf_group_options *options,
                        struct texts *texts)
 {
-    const char *network = options != NULL ? options->network_file : NULL;
+    const char *network = network_file(options);
 
     if (options != NULL && options->table_file != NULL)
         texts->text[TABLE] =
             usable_table(group, options->table_file, &texts->bytes[TABLE]);
-    if (network == NULL)
-        network = getenv("NOWFARM_NETWORK");
     if (network != NULL && network[0] != '\0' && group->ranks > 1)
         take_network(group, network, texts);
 }
@@ -283,11 +291,45 @@ static enum nf_status share_text(struct nf_group *group, struct texts *texts,
     return nf_bcast(group, texts->text[which], bytes, NF_ELEM_BYTE, 0);
 }
 
-static enum nf_status share_network(struct nf_group *group, struct texts *texts)
+/* All plan by themselves, and must get the same bits: a network is of no use if
+ * one of them calculates in another way. */
+static enum nf_status compare_doubles(struct nf_group *group)
 {
-    enum nf_status status = share_text(group, texts, NETWORK);
+    uint64_t first = group->has_odd_doubles ? group->rank : UINT64_MAX;
+    enum nf_status status =
+        nf_allreduce(group, NF_IN_PLACE, &first, 1, NF_ELEM_UINT64, NF_MIN);
 
-    if (status != NF_OK || texts->bytes[NETWORK] == 0)
+    if (status != NF_OK || first == UINT64_MAX)
+        return status;
+    snprintf(group->no_network, sizeof(group->no_network),
+             "the doubles of member %u are not like those of others, it could "
+             "plan otherwise",
+             (unsigned)first);
+    nf_measured_destroy(group->measured);
+    group->measured = NULL;
+    return NF_OK;
+}
+
+/* The log of rank 0 says so, once. */
+static enum nf_status share_network(struct nf_group *group,
+                                    const struct nf_group_options *options,
+                                    struct texts *texts)
+{
+    enum nf_status status;
+
+    if (texts->bytes[NETWORK] == 0)
+        return NF_OK;
+    status = compare_doubles(group);
+    if (status != NF_OK)
+        return status;
+    if (group->no_network[0] != '\0') {
+        if (group->rank == 0)
+            nf_log(NF_LOG_WARN, "%s: %s: broadcasts go by no network",
+                   network_file(options), group->no_network);
+        return NF_OK;
+    }
+    status = share_text(group, texts, NETWORK);
+    if (status != NF_OK)
         return status;
     if (group->rank != 0)
         texts->names = nf_calloc(group->ranks, sizeof(*texts->names));
@@ -304,10 +346,8 @@ static enum nf_status share_network(struct nf_group *group, struct texts *texts)
                                 (const char(*)[64])texts->names, &group->error);
 }
 
-/* Rank 0's table and network become everybody's.  They are handed out before
- * rank 0 goes by them itself. */
-static enum nf_status share_texts(struct nf_group *group,
-                                  const struct nf_group_options *options)
+static enum nf_status share_all(struct nf_group *group,
+                                const struct nf_group_options *options)
 {
     struct texts texts = { .names = NULL };
     enum nf_status status;
@@ -331,8 +371,21 @@ static enum nf_status share_texts(struct nf_group *group,
     if (status == NF_OK && texts.bytes[TABLE] > 0)
         status = compare_place(group, options);
     if (status == NF_OK)
-        status = share_network(group, &texts);
+        status = share_network(group, options, &texts);
     forget_texts(&texts);
+    return status;
+}
+
+/* They are handed out before rank 0 goes by them itself. */
+enum nf_status nf_group_share_texts(struct nf_group *group,
+                                    const struct nf_group_options *options)
+{
+    enum nf_status status;
+
+    group->sharing = true;
+    status = share_all(group, options);
+    group->sharing = false;
+    nf_group_forget_choices(group);
     return status;
 }
 
@@ -365,10 +418,7 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
         nf_mesh_close(mesh);
         return status;
     }
-    group->sharing = true;
-    status = share_texts(group, options);
-    group->sharing = false;
-    nf_group_forget_choices(group);
+    status = nf_group_share_texts(group, options);
     if (status != NF_OK) {
         nf_fail(err, status, "%s", group->error.text);
         nf_group_close(group);

@@ -272,6 +272,7 @@ static enum nf_status copy_network(const struct nf_group *from,
     char(*left)[64];
     enum nf_status status;
 
+    memcpy(to->no_network, from->no_network, sizeof(to->no_network));
     if (from->measured == NULL)
         return NF_OK;
     names = nf_measured_source(from->measured, &text, &bytes);

@@ -10,6 +10,7 @@
  *  host puts one message at a time on its wire, for wire[i, j].byte_us * m. */
 #include <stdbool.h>
 #include <stdint.h>
+#include "common/base/doubles.h"
 #include "nowfarm.h"
 
 struct nf_network;
@@ -31,6 +32,12 @@ struct nf_hetero {
                                same between all */
     bool is_matrix;       /**< of which kind wire is */
     bool has_ports;       /**< false: any number of messages on the wire */
+    /** All wires are one medium, which takes one message at a time for as long
+     *  as its sender's port at most; has_ports only. */
+    bool is_shared;
+    /** [hosts] Hosts of which nothing is known: planners make them leaves,
+     *  unless one is the root.  NULL: there are none.  Borrowed. */
+    const bool *is_leaf;
     /** Not NULL: costs are its curves, at each size what was measured there,
      *  and send, recv and wire are NULL; see nf_network_hetero().  Borrowed. */
     const struct nf_network *measured;

@@ -45,6 +45,12 @@ static double bytes_us(const struct nf_network *network, uint32_t i, uint32_t j,
     return fmax(nf_curve_us(wire, bytes) - nf_curve_us(wire, 0), 0);
 }
 
+double nf_network_medium_us(const struct nf_network *network, uint32_t i,
+                            uint32_t j, double bytes, double port_us)
+{
+    return fmin(port_us, bytes_us(network, i, j, bytes));
+}
+
 void nf_network_ports(const struct nf_network *network, uint32_t i,
                       double bytes, double *port_p, size_t stride)
 {
@@ -316,5 +322,6 @@ struct nf_hetero nf_network_hetero(const struct nf_network *network,
     return (struct nf_hetero){ .hosts = network->nhosts,
                                .is_matrix = true,
                                .has_ports = has_ports,
+                               .is_shared = has_ports && network->shared,
                                .measured = network };
 }

@@ -14,8 +14,8 @@
  *    - one that left is left out;
  *    - one that joined, or was never measured, counts as slow: at each size
  *      send, recv and hold are the greatest of those measured, and so is the
- *      wire of every pair with it.  So a plan makes it a leaf until it is
- *      measured.
+ *      wire of every pair with it.  Where others are as slow that alone does
+ *      not make it a leaf of a tree: nf_hetero.is_leaf does.
  *  Source: Sawahata & Shibusawa, equations (1) to (4); H: Lee, section 2. */
 #include "common/model/curve.h"
 #include "common/model/model.h"
@@ -39,7 +39,7 @@ struct nf_network {
                                  diagonal is not used */
     struct nf_model model;  /**< of collective operations: t_s, B, delta, o_s,
                                  t_op, route, encoding, date */
-    bool shared;            /**< all pairs share one medium */
+    bool shared;            /**< all pairs share one medium: a hub */
 };
 
 /** No names, no times.  @param network_p  free with nf_network_fini()
@@ -68,6 +68,12 @@ double nf_network_time_us(const struct nf_network *network, uint32_t i,
 void nf_network_ports(const struct nf_network *network, uint32_t i,
                       double bytes, double *port_p, size_t stride);
 
+/** How long a message from @p i to j, i != j, keeps a medium that all share
+ *  busy: its bytes on the wire, but no longer than i's port.
+ *  @param port_us  G_ij(bytes), of nf_network_ports() */
+double nf_network_medium_us(const struct nf_network *network, uint32_t i,
+                            uint32_t j, double bytes, double port_us);
+
 /** @return the host of that name; nhosts: there is none */
 uint32_t nf_network_find(const struct nf_network *network, const char *name);
 
@@ -94,8 +100,9 @@ int64_t nf_network_date_s(const char *date);
 /** A network as planners take it: every size of segments costs what the curves
  *  say of that size.  Such planners, and whoever predicts the time of a tree,
  *  find in nf_hops_hold() the one time that a message holds its sender.
- *  @param has_ports  true: wires are held for G_ij, nf_network_ports().  false:
- *                    no ports, and S_i is the greater of S_i and H_i, at the
+ *  @param has_ports  true: wires are held for G_ij, nf_network_ports(), and if
+ *                    the medium is shared so is that, nf_network_medium_us().
+ *                    false: no ports, and S_i is the greater of S_i and H_i, at the
  *                    cost of X_ij: T stays what it is, if X_ij is large enough
  *  @return borrows @p network; need not be freed */
 struct nf_hetero nf_network_hetero(const struct nf_network *network,

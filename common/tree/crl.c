@@ -207,7 +207,7 @@ static void load_best(struct nf_crl_search *search)
 
     memcpy(search->ldt.parent, search->best_parent, bytes);
     memcpy(search->ldt.order, search->best_order, bytes);
-    nf_ldt_run(&search->ldt, search->hops, search->segments);
+    (void)nf_crl_time(search);
 }
 
 /* Keep the best tree for this size for later, if there are not DRAFTS better
@@ -337,9 +337,13 @@ static enum nf_status run(struct planner *p,
 {
     uint64_t least = nf_segment_least(options->bytes, options->least_segment);
     uint64_t segment = options->bytes, bytes = options->bytes;
+    uint64_t few =
+        bytes / NF_CRL_SHARED_SEGMENTS + (bytes % NF_CRL_SHARED_SEGMENTS != 0);
     struct sizes sizes = { .count = 0 };
     enum nf_status status;
 
+    if (p->hetero->is_shared && few > least)
+        least = few;
     do {
         status = add_size(p, &sizes, segment, nf_segment_count(bytes, segment));
         segment = nf_segment_next(segment, least);

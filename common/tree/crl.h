@@ -10,7 +10,12 @@
  *  out.  Never worse than ECEF or ECEF with ports, each with Algorithm 1, than
  *  a heuristic of hnow.h as it sends the whole message, a sorted chain, or the
  *  best tree for hosts that are all as the mean one; for equal hosts that
- *  tree. */
+ *  tree.
+ *
+ *  Hosts that are to be leaves (struct nf_hetero) are; then the chain and the
+ *  tree of the mean host are those with them as leaves, if there is one.  On a
+ *  shared medium trees are compared by what they take there, one sender for all
+ *  is tried too, and there are at most 16 segments. */
 #include "common/model/hetero.h"
 #include "common/tree/tree.h"
 

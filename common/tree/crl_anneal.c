@@ -4,7 +4,9 @@
  *
  * Moves are drawn from a fixed seed, so that the same network has the same
  * plan.  Harm is accepted the less the later: by exp(-harm / temperature), the
- * temperature falling from HOT to COLD times the best time so far.
+ * temperature falling from HOT to HOT * COOLER^STAGES times the best time so
+ * far.  No exp() or pow(): they are not the same in all libraries, and members
+ * of a group that plan alike are to get the same tree.
  * Source: Kirkpatrick, Gelatt, Vecchi, Science 220 (1983). */
 #include "config.h"
 #include <math.h>
@@ -12,7 +14,9 @@
 #include "common/base/rng.h"
 #include "common/tree/crl_search.h"
 
-static const double HOT = 0.01, COLD = 0.0003;
+/* To 0.03 of what it was. */
+enum { STAGES = 64 };
+static const double HOT = 0.01, COOLER = 0.946684;
 
 static bool is_below(const uint32_t *parent, uint32_t root, uint32_t v,
                      uint32_t above)
@@ -81,26 +85,40 @@ static double unit(struct nf_rng *rng)
     return (double)(nf_rng_next(rng) >> 11) * 0x1p-53;
 }
 
+/* exp(-x), x >= 0, to a thousandth where that is not next to nothing. */
+static double chance(double x)
+{
+    double part = x / 1024, y = 1 - part + part * part / 2;
+
+    if (x > 30)
+        return 0;
+    for (int i = 0; i < 10; i++)
+        y *= y;
+    return y;
+}
+
 void nf_crl_anneal(struct nf_crl_search *search, uint32_t trees)
 {
     uint32_t n = search->hops->nodes, *parent = search->ldt.parent;
     uint32_t *kept = search->able; /* the tree that is moved from */
     struct nf_rng rng = { 1 };
-    double kept_us = search->best_us;
+    double kept_us = search->best_us, heat = HOT;
+    uint32_t stage = 0;
 
     memcpy(kept, search->best_parent, n * sizeof(*kept));
     for (uint32_t k = 0; k < trees; k++) {
-        double heat_us =
-            HOT * pow(COLD / HOT, k / (double)trees) * search->best_us;
         double time_us;
 
+        for (; stage < (uint64_t)k * STAGES / trees; stage++)
+            heat *= COOLER;
         memcpy(parent, kept, n * sizeof(*kept));
         if (!move(&rng, parent, n, search->root))
             continue;
         nf_ldt_order(&search->ldt);
-        time_us = nf_crl_score(search);
+        time_us = nf_crl_keeps_leaves(search) ? nf_crl_score(search) : INFINITY;
         if (time_us <= kept_us ||
-            unit(&rng) < exp((kept_us - time_us) / heat_us)) {
+            unit(&rng) <
+                chance((time_us - kept_us) / (heat * search->best_us))) {
             kept_us = time_us;
             memcpy(kept, parent, n * sizeof(*kept));
         }

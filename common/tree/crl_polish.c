@@ -28,7 +28,7 @@ struct polish {
 static double run(const struct polish *p)
 {
     nf_ldt_order(&p->search->ldt);
-    return nf_ldt_run(&p->search->ldt, p->search->hops, p->search->segments);
+    return nf_crl_time(p->search);
 }
 
 /* The tree in ldt->parent was tried.  Does it help?  Otherwise the caller puts
@@ -38,6 +38,8 @@ static bool helps(struct polish *p)
     double time_us;
 
     p->left--;
+    if (!nf_crl_keeps_leaves(p->search))
+        return false;
     time_us = run(p);
     if (time_us >= p->time_us)
         return false;
@@ -182,7 +184,9 @@ void nf_crl_polish(struct nf_crl_search *search, uint32_t trees)
     memcpy(p.parent, search->best_parent, bytes);
     nf_ldt_order(&search->ldt);
     nf_crl_score(search);
-    if (search->hops->is_matrix && search->segments > 1)
+    /* on a medium one tree takes longer to try, and trees differ less */
+    if (search->hops->is_matrix && search->segments > 1 &&
+        search->hops->medium == NULL)
         nf_crl_anneal(search, annealed(trees, nodes));
     memcpy(p.parent, search->best_parent, bytes);
     while (p.left > 0 && improve(&p))

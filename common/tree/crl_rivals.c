@@ -59,6 +59,13 @@ enum nf_status nf_crl_heuristic(struct nf_crl_search *search, unsigned which,
 
 /* ---- chains ---- */
 
+/* Whom v's follower has it from, if @p last is whom v has it from. */
+static uint32_t link_of(const struct nf_crl_search *s, uint32_t v,
+                        uint32_t last)
+{
+    return nf_hops_is_leaf(s->hops, v) ? last : v;
+}
+
 /* By what it takes to pass a message on: parts of it, as bits. */
 enum { BY_RECV = 1, BY_SEND = 2, BY_WIRE = 4, BY_FIXED = 8 };
 
@@ -77,7 +84,7 @@ static void chain(struct nf_crl_search *s, unsigned by)
     for (uint32_t k = 0; k + 1 < n; k++) {
         s->ldt.order[k + 1] = s->receivers[k];
         s->ldt.parent[s->receivers[k]] = last;
-        last = s->receivers[k];
+        last = link_of(s, s->receivers[k], last);
     }
 }
 
@@ -99,7 +106,21 @@ static void chain_of_nearest(struct nf_crl_search *s)
         s->receivers[best] = s->receivers[left - 1];
         s->ldt.order[n - left] = next;
         s->ldt.parent[next] = last;
-        last = next;
+        last = link_of(s, next, last);
+    }
+}
+
+/* One sender: where all share a medium that may be as good as any, and nobody
+ * has to pass anything on. */
+static void star(struct nf_crl_search *s)
+{
+    uint32_t n = s->hops->nodes;
+
+    nf_receivers_all(n, s->root, s->receivers);
+    s->ldt.order[0] = s->root;
+    for (uint32_t k = 0; k + 1 < n; k++) {
+        s->ldt.order[k + 1] = s->receivers[k];
+        s->ldt.parent[s->receivers[k]] = s->root;
     }
 }
 
@@ -181,6 +202,20 @@ static void opt_place(struct nf_crl_search *s, bool by_size,
     }
 }
 
+/* They get the smallest subtrees. */
+static void leaves_last(struct nf_crl_search *s)
+{
+    uint32_t n = s->hops->nodes, count = 0, leaves = 0;
+
+    for (uint32_t k = 0; s->hops->is_leaf != NULL && k + 1 < n; k++)
+        if (nf_hops_is_leaf(s->hops, s->receivers[k]))
+            s->room.left[leaves++] = s->receivers[k];
+        else
+            s->receivers[count++] = s->receivers[k];
+    for (uint32_t k = 0; k < leaves; k++)
+        s->receivers[count + k] = s->room.left[k];
+}
+
 static void opt_of_mean(struct nf_crl_search *s, bool by_size)
 {
     uint32_t n = s->hops->nodes;
@@ -189,6 +224,7 @@ static void opt_of_mean(struct nf_crl_search *s, bool by_size)
         chain(s, BY_RECV | BY_SEND); /* sorts receivers */
     else
         nf_receivers_all(n, s->root, s->receivers);
+    leaves_last(s);
     set_table(s);
     opt_positions(n, s->opt.keep, s->room.degree, s->room.seen);
     opt_place(s, by_size, s->room.degree, s->room.seen, s->room.left);
@@ -207,7 +243,9 @@ bool nf_crl_rival(struct nf_crl_search *search, unsigned which, double limit_us)
         chain(search, chains[which - 4]);
     else if (which == 9 && search->hops->is_matrix)
         chain_of_nearest(search);
+    else if (which == 10 && search->hops->medium != NULL)
+        star(search);
     else
         return false;
-    return true;
+    return nf_crl_keeps_leaves(search);
 }

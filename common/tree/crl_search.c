@@ -50,6 +50,9 @@ enum nf_status nf_crl_search_init(struct nf_crl_search *search_p,
          nf_greedy_room_init(&s->room, nodes) == NF_OK &&
          nf_ldt_init(&s->ldt, nodes) == NF_OK &&
          nf_opt_table_init(&s->opt, nodes, 0, 0) == NF_OK;
+    if (ok && empty->medium != NULL)
+        ok = nf_hub_init(&s->hub, nodes,
+                         (nodes - 1) * NF_CRL_SHARED_SEGMENTS) == NF_OK;
     for (unsigned w = 0; w < NF_CRL_WEIGHTS; w++) {
         s->base[w] = nf_calloc(nodes, sizeof(uint32_t));
         ok = ok && s->base[w] != NULL;
@@ -82,6 +85,7 @@ void nf_crl_search_fini(struct nf_crl_search *search)
     nf_greedy_room_fini(&search->room);
     nf_ldt_fini(&search->ldt);
     nf_opt_table_fini(&search->opt);
+    nf_hub_fini(&search->hub);
     *search = (struct nf_crl_search){ .root = 0 };
 }
 
@@ -119,8 +123,8 @@ void nf_crl_search_set(struct nf_crl_search *search, const struct nf_hops *hops,
 
     search->hops = hops;
     search->segments = segments;
-    search->is_thin =
-        hops->is_matrix && segments > 1 && hops->nodes > NF_CRL_THIN;
+    search->is_thin = hops->is_matrix && segments > 1 &&
+                      (hops->nodes > NF_CRL_THIN || hops->medium != NULL);
     search->best_us = search->limit_us = INFINITY;
     search->greatest_period_us = 0;
     set_wires(search);
@@ -156,10 +160,34 @@ double nf_crl_given_up(struct nf_crl_search *search)
     return INFINITY;
 }
 
+double nf_crl_time(struct nf_crl_search *search)
+{
+    const struct nf_ldt *ldt = &search->ldt;
+    double time_us = nf_ldt_run(&search->ldt, search->hops, search->segments);
+    const struct nf_tree tree = { ldt->nodes, ldt->root, ldt->parent,
+                                  ldt->first, ldt->child };
+
+    if (search->hops->medium != NULL)
+        time_us = nf_hub_pipe(&search->hub, &tree, ldt->order, search->hops,
+                              search->segments, false);
+    return time_us;
+}
+
+bool nf_crl_keeps_leaves(const struct nf_crl_search *search)
+{
+    const bool *is_leaf = search->hops->is_leaf;
+
+    for (uint32_t v = 0; is_leaf != NULL && v < search->hops->nodes; v++)
+        if (v != search->root && search->ldt.parent[v] != search->root &&
+            is_leaf[search->ldt.parent[v]])
+            return false;
+    return true;
+}
+
 double nf_crl_score(struct nf_crl_search *search)
 {
     size_t bytes = search->hops->nodes * sizeof(uint32_t);
-    double time_us = nf_ldt_run(&search->ldt, search->hops, search->segments);
+    double time_us = nf_crl_time(search);
 
     if (search->segments > 1)
         search->greatest_period_us =
@@ -175,7 +203,8 @@ double nf_crl_score(struct nf_crl_search *search)
 /* Could v have a child under the cap? */
 static bool is_able(const struct nf_crl_search *s, uint32_t v, double cap_us)
 {
-    return s->hops->recv[v] + s->hops->send[v] <= cap_us &&
+    return !nf_hops_is_leaf(s->hops, v) &&
+           s->hops->recv[v] + s->hops->send[v] <= cap_us &&
            s->least_port_us[v] <= cap_us;
 }
 
@@ -204,6 +233,7 @@ static double try_relays(struct nf_crl_search *s, uint32_t relays,
                          double cap_us)
 {
     const struct nf_greedy how = { .holds_port = true,
+                                   .holds_medium = true,
                                    .cap_us = cap_us,
                                    .limit_us = limit_under(s, cap_us),
                                    .segments = s->segments,

@@ -3,13 +3,17 @@
 /** @file crl_search.h  The best tree of those that CRL tries, for segments of
  *  one size.  For common/tree/crl*.c.  Pure. */
 #include "common/tree/greedy.h"
+#include "common/tree/hub.h"
 #include "common/tree/opt_table.h"
 
 /* Above so many nodes trees in segments over links that differ would take
  * seconds: then few are tried, and of still more nodes none that choose among
  * all pairs. */
 enum { NF_CRL_THIN = 250, NF_CRL_PAIRS = 500 };
-enum { NF_CRL_WEIGHTS = 7, NF_CRL_RIVALS = 10 };
+enum { NF_CRL_WEIGHTS = 7, NF_CRL_RIVALS = 11 };
+/* On a shared medium messages are the same bytes in any segments: more of them
+ * would hide no more than a sixteenth of what hosts do meanwhile. */
+enum { NF_CRL_SHARED_SEGMENTS = 16 };
 
 struct nf_crl_search {
     const struct nf_hops *hops;
@@ -33,8 +37,9 @@ struct nf_crl_search {
     double *least_port_us;         /**< [node], to anybody */
     double *fixed_us;              /**< [node], send + recv of 0 bytes; see
                                         nf_crl_search_init() */
+    struct nf_hub hub; /**< if hops have one */
     double greatest_period_us;     /**< in any tree, more than one segment */
-    /** The best tree so far, its time by nf_ldt_run().  INFINITY: there is
+    /** The best tree so far, its time by nf_crl_time().  INFINITY: there is
      *  none. */
     double best_us;
     uint32_t *best_parent, *best_order;
@@ -49,6 +54,12 @@ void nf_crl_search_fini(struct nf_crl_search *search);
 void nf_crl_search_set(struct nf_crl_search *search, const struct nf_hops *hops,
                        uint64_t segments);
 
+/** @return the time of the tree in search->ldt, its children in the best order;
+ *  on a shared medium as the messages wait there */
+double nf_crl_time(struct nf_crl_search *search);
+/** Has no leaf of the network, see struct nf_hetero, a child in the tree that
+ *  search->ldt.parent is?  O(nodes) */
+bool nf_crl_keeps_leaves(const struct nf_crl_search *search);
 /** Is the tree in search->ldt the best so far?  Then it is kept.
  *  @return its time */
 double nf_crl_score(struct nf_crl_search *search);

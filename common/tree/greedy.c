@@ -69,6 +69,7 @@ struct making {
     uint32_t nleft;   /* room->left[0..nleft) are to be reached */
     bool fits;        /* under the cap */
     bool is_too_long; /* for the limit */
+    double medium_us; /* when the medium is free, if it is minded */
 };
 
 /* May i have one child more, over a wire that it keeps busy for port_us? */
@@ -76,8 +77,11 @@ static bool is_open(const struct making *m, uint32_t i, double port_us)
 {
     double hands_us = (m->room->degree[i] + 1) * m->hops->send[i];
 
-    if (i != m->ldt->root)
+    if (i != m->ldt->root) {
+        if (nf_hops_is_leaf(m->hops, i))
+            return false;
         hands_us += m->hops->recv[i];
+    }
     return hands_us <= m->how->cap_us &&
            m->room->port_sum_us[i] + port_us <= m->how->cap_us;
 }
@@ -140,12 +144,38 @@ static void look_at_limit(struct making *m, uint32_t i, uint32_t j)
                      of_j_us * (1 - 1e-12) >= m->how->limit_us;
 }
 
+/* Does it wait for the one medium of all? */
+static bool minds_medium(const struct making *m)
+{
+    return m->how->holds_medium && m->hops->medium != NULL;
+}
+
+/* i's message waits for the medium, and the next one for i's port.
+ * @return when it can begin its way */
+static double take_medium(struct making *m, uint32_t i, uint32_t j)
+{
+    double medium_us = nf_hops_medium(m->hops, i, j);
+    double *free_us = &m->room->free_us[i], send_us = m->hops->send[i];
+    double begin_us = *free_us + send_us;
+
+    *free_us = begin_us;
+    if (medium_us > 0) {
+        begin_us = fmax(begin_us, m->medium_us);
+        m->medium_us = begin_us + medium_us;
+    }
+    *free_us = fmax(*free_us, begin_us + nf_hops_port(m->hops, i, j) - send_us);
+    return begin_us;
+}
+
 static void add_edge(struct making *m, uint32_t i, uint32_t j)
 {
     struct nf_greedy_room *room = m->room;
     double ready_us = room->free_us[i] + nf_hops_time(m->hops, i, j);
 
-    if (m->how->is_blocking)
+    if (minds_medium(m))
+        ready_us = take_medium(m, i, j) + nf_hops_wire(m->hops, i, j) +
+                   m->hops->recv[j];
+    else if (m->how->is_blocking)
         room->free_us[i] = ready_us;
     else if (m->how->holds_port)
         room->free_us[i] += nf_hops_hold(m->hops, i, j);
@@ -215,6 +245,8 @@ static uint32_t least_overloaded(struct making *m, uint32_t j)
         double hands_us = (m->room->degree[i] + 1) * m->hops->send[i];
         double port_us = m->room->port_sum_us[i] + nf_hops_port(m->hops, i, j);
 
+        if (i != m->ldt->root && nf_hops_is_leaf(m->hops, i))
+            continue;
         if (i != m->ldt->root)
             hands_us += m->hops->recv[i];
         if (fmax(hands_us, port_us) < least_us) {
@@ -447,10 +479,35 @@ static uint32_t best_sender(const struct making *m, uint32_t j)
     return from;
 }
 
+/* On a medium: of those whose message would have to wait for it the one that is
+ * free first. */
+static uint32_t best_on_medium(const struct making *m, uint32_t j)
+{
+    double least_us = INFINITY, first_us = INFINITY;
+    uint32_t from = NF_TREE_NONE;
+
+    for (uint32_t i = 0; i < m->hops->nodes; i++) {
+        double start_us = m->room->start_us[i], key_us = start_us;
+
+        if (i == j || isinf(start_us) || !fits_port(m, i, j))
+            continue;
+        if (nf_hops_medium(m->hops, i, j) > 0 && m->medium_us > key_us)
+            key_us = m->medium_us;
+        key_us += nf_hops_wire(m->hops, i, j);
+        if (key_us < least_us || (key_us <= least_us && start_us < first_us)) {
+            least_us = key_us;
+            first_us = start_us;
+            from = i;
+        }
+    }
+    return from;
+}
+
 static void serve_matrix(struct making *m, const uint32_t *receivers)
 {
     for (uint32_t k = 0; k + 1 < m->hops->nodes && !m->is_too_long; k++) {
-        uint32_t from = best_sender(m, receivers[k]);
+        uint32_t from = minds_medium(m) ? best_on_medium(m, receivers[k])
+                                        : best_sender(m, receivers[k]);
 
         if (from == NF_TREE_NONE)
             from = least_overloaded(m, receivers[k]);

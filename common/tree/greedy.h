@@ -12,6 +12,7 @@ struct nf_greedy {
     bool is_by_edge;   /**< by T(i, j) alone, whenever i is free */
     bool is_blocking;  /**< a sender waits until its receiver has it */
     bool holds_port;   /**< and for its port, not only for its hands */
+    bool holds_medium; /**< if there is one, for that too: nf_greedy_serve() */
     double look_ahead; /**< weight of the cheapest way on from a receiver */
     double cap_us;     /**< no node's period, see ldt.h, exceeds it;
                             INFINITY for none */

@@ -10,13 +10,17 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
     uint32_t n = hetero->hosts;
     size_t wires = hetero->is_matrix ? (size_t)n * n : 1;
 
-    *hops_p = (struct nf_hops){ .nodes = n, .is_matrix = hetero->is_matrix };
+    *hops_p = (struct nf_hops){ .nodes = n,
+                                .is_matrix = hetero->is_matrix,
+                                .is_leaf = hetero->is_leaf };
     hops_p->send = nf_calloc(n, sizeof(double));
     hops_p->recv = nf_calloc(n, sizeof(double));
     hops_p->wire = nf_calloc(wires, sizeof(double));
     hops_p->port = nf_calloc(wires, sizeof(double));
-    if (hops_p->send == NULL || hops_p->recv == NULL || hops_p->wire == NULL ||
-        hops_p->port == NULL) {
+    if (hetero->is_shared)
+        hops_p->medium = nf_calloc(wires, sizeof(double));
+    if ((hetero->is_shared && hops_p->medium == NULL) || hops_p->send == NULL ||
+        hops_p->recv == NULL || hops_p->wire == NULL || hops_p->port == NULL) {
         nf_hops_fini(hops_p);
         return NF_ERR_NOMEM;
     }
@@ -31,6 +35,8 @@ static void set_wire(struct nf_hops *hops, const struct nf_hetero *hetero,
 
     hops->wire[to] = nf_cost_us(cost, bytes);
     hops->port[to] = hetero->has_ports ? cost.byte_us * bytes : 0;
+    if (hops->medium != NULL)
+        hops->medium[to] = hops->port[to];
 }
 
 /* Without ports the hands have all of what holds a sender, and the wires what
@@ -52,6 +58,18 @@ static void move_hold_to_hands(struct nf_hops *hops,
     }
 }
 
+static void set_medium(struct nf_hops *hops, const struct nf_network *network,
+                       double bytes)
+{
+    uint32_t n = hops->nodes;
+
+    for (uint32_t j = 0; j < n; j++)
+        for (uint32_t i = 0; i < n; i++)
+            if (i != j)
+                hops->medium[(size_t)j * n + i] = nf_network_medium_us(
+                    network, i, j, bytes, hops->port[(size_t)j * n + i]);
+}
+
 static void set_measured(struct nf_hops *hops, const struct nf_hetero *hetero,
                          double bytes)
 {
@@ -71,6 +89,8 @@ static void set_measured(struct nf_hops *hops, const struct nf_hetero *hetero,
         else
             move_hold_to_hands(hops, network, i, bytes);
     }
+    if (hops->medium != NULL)
+        set_medium(hops, network, bytes);
 }
 
 void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
@@ -114,6 +134,9 @@ enum nf_status nf_hops_check(const struct nf_hops *hops, uint32_t root)
     for (size_t k = 0; ok && hops->is_matrix && k < n * n; k++)
         ok = k % n == k / n ||
              (is_time(hops->wire[k]) && is_time(hops->port[k]));
+    for (size_t k = 0;
+         ok && hops->medium != NULL && k < (hops->is_matrix ? n * n : 1); k++)
+        ok = (hops->is_matrix && k % n == k / n) || is_time(hops->medium[k]);
     return ok ? NF_OK : NF_ERR_INVAL;
 }
 
@@ -123,5 +146,6 @@ void nf_hops_fini(struct nf_hops *hops)
     nf_free(hops->recv);
     nf_free(hops->wire);
     nf_free(hops->port);
+    nf_free(hops->medium);
     *hops = (struct nf_hops){ .nodes = 0 };
 }

@@ -8,7 +8,8 @@
  *  A sender is busy for send[i]; its port for port(i, j), from when the message
  *  is handed over and the port is free.  Source: Sawahata & Shibusawa,
  *  equations (1) to (4), and ports.  If the network was measured, ports are
- *  those of nf_network_ports(). */
+ *  those of nf_network_ports().  On a shared medium a message also waits for
+ *  those of all others: hub.h. */
 #include "common/model/hetero.h"
 
 struct nf_hops {
@@ -16,6 +17,9 @@ struct nf_hops {
     bool is_matrix;      /**< wire and port: [nodes * nodes]; otherwise [1] */
     double *send, *recv; /**< [nodes] */
     double *wire, *port; /**< by receiver: row j has what leads to j */
+    double *medium;      /**< as port: how long the one medium is busy with it.
+                              NULL: each port has its own wire */
+    const bool *is_leaf; /**< as of struct nf_hetero */
 };
 
 /** The costs of @p bytes between the hosts of @p hetero.
@@ -48,6 +52,19 @@ static inline double nf_hops_port(const struct nf_hops *hops, uint32_t i,
                                   uint32_t j)
 {
     return hops->port[nf_hops_at(hops, i, j)];
+}
+
+/** 0: it waits for no other message. */
+static inline double nf_hops_medium(const struct nf_hops *hops, uint32_t i,
+                                    uint32_t j)
+{
+    return hops->medium != NULL ? hops->medium[nf_hops_at(hops, i, j)] : 0;
+}
+
+/** Must i, unless it is the root, have no children? */
+static inline bool nf_hops_is_leaf(const struct nf_hops *hops, uint32_t i)
+{
+    return hops->is_leaf != NULL && hops->is_leaf[i];
 }
 
 /** T(i, j). */

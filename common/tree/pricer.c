@@ -4,6 +4,7 @@
 #include "common/tree/pricer.h"
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/tree/hub.h"
 
 enum nf_status nf_pricer_init(struct nf_pricer *pricer_p,
                               const struct nf_hetero *hetero)
@@ -105,15 +106,47 @@ static bool receive_round(struct nf_pricer *pricer, const struct load *load,
     return true;
 }
 
+/* The same where all share a medium: messages in the order of time, not of
+ * rounds. */
+static enum nf_status time_on_medium(struct nf_pricer *pricer,
+                                     const struct load *load, double *time_us_p)
+{
+    const struct nf_schedule *schedule = load->schedule;
+    struct nf_hub hub;
+    bool ok;
+
+    if (schedule->count > NF_HUB_MOST ||
+        nf_hub_init(&hub, pricer->hetero->hosts, (uint32_t)schedule->count) !=
+            NF_OK)
+        return NF_ERR_NOMEM;
+    ok = true;
+    for (size_t i = 0; i < schedule->count && ok; i++) {
+        const struct nf_coll_message *m = &schedule->messages[i];
+        const struct nf_hops *hops = hops_of(pricer, bytes_of(load, m));
+
+        ok = hops != NULL;
+        if (ok)
+            nf_hub_set(&hub.messages[i], hops, m->src, m->dst);
+        hub.messages[i].round = m->round;
+    }
+    if (ok)
+        *time_us_p = nf_hub_run(&hub, (uint32_t)schedule->count, false);
+    nf_hub_fini(&hub);
+    return ok ? NF_OK : NF_ERR_NOMEM;
+}
+
 enum nf_status nf_pricer_time(struct nf_pricer *pricer,
                               const struct nf_schedule *schedule,
                               uint32_t items, double bytes, double *time_us_p)
 {
     const struct load load = { schedule, items, bytes };
-    double *there_us = nf_calloc(schedule->count + 1, sizeof(*there_us));
-    double last_us = 0;
-    bool ok = there_us != NULL;
+    double *there_us, last_us = 0;
+    bool ok;
 
+    if (pricer->hetero->is_shared)
+        return time_on_medium(pricer, &load, time_us_p);
+    there_us = nf_calloc(schedule->count + 1, sizeof(*there_us));
+    ok = there_us != NULL;
     memset(pricer->hands_us, 0, 2 * pricer->hetero->hosts * sizeof(double));
     for (size_t from = 0, to; ok && from < schedule->count; from = to) {
         to = from;

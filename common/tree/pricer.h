@@ -10,6 +10,9 @@
  * recv[j], once the message is there A message of c of n items is c/n of the
  * bytes.  For bcast.tree that is nf_tree_pipe().  Combining costs nothing.
  *
+ *  On a shared medium a message waits there for all others, too, in the order
+ *  in which ports offer them: hub.h.
+ *
  *  Only sums, differences, products, quotients and comparisons of doubles:
  * equal models give equal bits, wherever IEEE 754 holds. */
 #include "common/coll/coll.h"
@@ -38,7 +41,7 @@ void nf_pricer_fini(struct nf_pricer *pricer);
  *  @param items  of the schedule; 0: messages without data
  *  @param bytes  of all items
  *  @param time_us_p  when the last rank has the last message.
- *  O(messages), and O(hosts^2) for a size that is new
+ *  O(messages), on a shared medium O(messages log hosts), and O(hosts^2) for a size that is new
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_pricer_time(struct nf_pricer *pricer,
                               const struct nf_schedule *schedule,

@@ -1,7 +1,9 @@
 /* Time of a tree: each node's hands and port are followed. */
 #include "config.h"
 #include "common/tree/times.h"
+#include <string.h>
 #include "common/base/alloc.h"
+#include "common/tree/hub.h"
 
 /* What a simulation of a tree needs to know of its nodes. */
 struct pipe {
@@ -31,6 +33,25 @@ static enum nf_status pipe_init(struct pipe *pipe, const struct nf_tree *tree)
         return NF_ERR_NOMEM;
     }
     nf_tree_order(tree, pipe->order);
+    return NF_OK;
+}
+
+/* On a shared medium.  @param pipe  at_us becomes when each has it all */
+static enum nf_status run_medium(const struct nf_tree *tree,
+                                 const struct nf_hops *hops, uint64_t segments,
+                                 bool is_blocking, struct pipe *pipe,
+                                 double *time_us_p)
+{
+    uint64_t most = (uint64_t)(tree->nodes - 1) * segments;
+    struct nf_hub hub;
+
+    if (most > NF_HUB_MOST ||
+        nf_hub_init(&hub, tree->nodes, (uint32_t)most) != NF_OK)
+        return NF_ERR_NOMEM;
+    *time_us_p =
+        nf_hub_pipe(&hub, tree, pipe->order, hops, segments, is_blocking);
+    memcpy(pipe->at_us, hub.last_us, tree->nodes * sizeof(*pipe->at_us));
+    nf_hub_fini(&hub);
     return NF_OK;
 }
 
@@ -91,16 +112,20 @@ enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
 {
     struct pipe pipe;
     double last_us = 0;
+    enum nf_status status = NF_OK;
 
     if (pipe_init(&pipe, tree) != NF_OK)
         return NF_ERR_NOMEM;
-    for (uint64_t q = 0; q < segments; q++)
+    if (hops->medium != NULL)
+        status = run_medium(tree, hops, segments, false, &pipe, &last_us);
+    for (uint64_t q = 0; hops->medium == NULL && q < segments; q++)
         last_us = pass(tree, hops, &pipe);
     for (uint32_t v = 0; ready_us_p != NULL && v < tree->nodes; v++)
         ready_us_p[v] = v == tree->root ? 0 : pipe.at_us[v];
     pipe_fini(&pipe);
-    *time_us_p = last_us;
-    return NF_OK;
+    if (status == NF_OK)
+        *time_us_p = last_us;
+    return status;
 }
 
 /* Senders wait until their receivers have it: no port is ever busy. */
@@ -128,13 +153,17 @@ enum nf_status nf_tree_times(const struct nf_tree *tree,
                              double *ready_us_p, double *time_us_p)
 {
     struct pipe pipe;
+    enum nf_status status = NF_OK;
 
     if (pipe_init(&pipe, tree) != NF_OK)
         return NF_ERR_NOMEM;
-    *time_us_p = is_blocking ? pass_blocking(tree, hops, &pipe)
-                             : pass(tree, hops, &pipe);
+    if (hops->medium != NULL)
+        status = run_medium(tree, hops, 1, is_blocking, &pipe, time_us_p);
+    else
+        *time_us_p = is_blocking ? pass_blocking(tree, hops, &pipe)
+                                 : pass(tree, hops, &pipe);
     for (uint32_t v = 0; ready_us_p != NULL && v < tree->nodes; v++)
         ready_us_p[v] = pipe.at_us[v];
     pipe_fini(&pipe);
-    return NF_OK;
+    return status;
 }

@@ -6,7 +6,8 @@
 #include "common/tree/hops.h"
 #include "common/tree/tree.h"
 
-/** One message down the tree.
+/** One message down the tree.  On a shared medium each also waits for those of
+ *  others, see hub.h; here and below.
  *      is_blocking: a sender waits until its receiver has the message
  *      otherwise:   it waits for send[i]; the port takes one at a time
  *  @param ready_us_p  [nodes], when each has the message; may be NULL

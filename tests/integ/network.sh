@@ -58,6 +58,19 @@ for size in 64B 64KiB 1MiB; do
                 $(json network.predicted_us))}"
     done
 done
+# on a hub: the first one's way to the wire, all bytes on it, one after the other,
+# the last one's way; c and d take longer to send and receive, but root a sends
+sed 's/"switch"/"shared"/; s/"us_per_byte": 0\.[0-9]*}/"us_per_byte": 0.1}/g;
+    s/"us": [0-9]*, "us_per_byte"/"us": 0, "us_per_byte"/g' net.json |
+    sed '/"recv"/s/0\.1/0.001/; /"send"/s/"send": {"us": 0, "us_per_byte": 0.1}/"send": {"us": 0, "us_per_byte": 0.001}/' \
+        > hub.json
+run plan bcast flat --network hub.json --size 1MB --json
+same "a star on a hub: exit status" "$rc" 0
+same "and takes what all its messages do" "$(json network.predicted_us)" \
+    "$(awk 'BEGIN {printf "%.1f", 1e6 * (0.001 + 3 * 0.1 + 0.001)}')"
+run plan bcast tree --network hub.json --size 1MB --json
+check "a tree is no slower" awk "BEGIN {exit !($(json network.predicted_us) \
+    <= 302000)}"
 model a b c d e f > six.json
 run plan bcast tree --network six.json --size 64KiB --root 2 --json
 same "where hosts differ that is the tree" \

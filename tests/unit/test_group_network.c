@@ -2,11 +2,14 @@
  * down the tree and are right. */
 #include "config.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
+#include "common/base/doubles.h"
+#include "common/base/log.h"
 #include "common/base/rng.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
@@ -226,13 +229,13 @@ static void segments_are_as_long_as_planned(void)
     sim_close(&sim);
 }
 
-/* Slow: never one that hands on. */
-static void unknown_hosts_are_leaves(void)
+/* Never ones that hand on, even if all hosts that are known are alike. */
+static void expect_leaves(double ratio)
 {
+    static const uint64_t sizes[] = { 1, 1000, 65536, 1 << 20 };
     struct group_sim sim;
     char names[RANKS][64];
-    char *text = write_model(RANKS, 2);
-    const struct nf_coll_tree *tree;
+    char *text = write_model(RANKS, ratio);
 
     CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, NULL));
     name_hosts(names, RANKS, RANKS);
@@ -244,12 +247,23 @@ static void unknown_hosts_are_leaves(void)
                     NF_OK);
     CU_ASSERT_EQUAL(nf_measured_unknown(sim.groups[0]->measured), 2);
     CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], "bcast.tree", NULL), NF_OK);
-    tree = ask(sim.groups[0], 1000, 0).tree;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(tree);
-    CU_ASSERT_EQUAL(tree->first[4] - tree->first[3], 0);
-    CU_ASSERT_EQUAL(tree->first[6] - tree->first[5], 0);
+    for (uint32_t root = 0; root < RANKS; root++)
+        for (int i = 0; i < 4; i++) {
+            const struct nf_coll_tree *tree =
+                ask(sim.groups[0], sizes[i], root).tree;
+
+            CU_ASSERT_PTR_NOT_NULL_FATAL(tree);
+            CU_ASSERT(root == 3 || tree->first[4] == tree->first[3]);
+            CU_ASSERT(root == 5 || tree->first[6] == tree->first[5]);
+        }
     sim_close(&sim);
     free(text);
+}
+
+static void unknown_hosts_are_leaves(void)
+{
+    expect_leaves(2);
+    expect_leaves(1);
 }
 
 static void a_bad_model_changes_nothing(void)
@@ -337,6 +351,137 @@ static void threads_go_by_a_file(void)
     free(text);
 }
 
+/* ---- members that calculate otherwise ---- */
+
+enum { MEMBERS = 4 };
+static char warning[300];
+static unsigned warnings;
+
+static void keep_warning(enum nf_log_level level, const char *line)
+{
+    warnings += level == NF_LOG_WARN;
+    snprintf(warning, sizeof(warning), "%s", line);
+}
+
+static const struct nf_group_options *member_options;
+
+/* @return NULL: it failed */
+static void *share(void *group)
+{
+    return nf_group_share_texts(group, member_options) == NF_OK ? group : NULL;
+}
+
+/* Groups of PVM tasks open so, each member by itself.
+ * @param odd  who does; MEMBERS: nobody */
+static void open_members(struct nf_group **groups, uint32_t odd,
+                         const struct nf_group_options *options)
+{
+    struct nf_mesh *meshes[MEMBERS];
+    pthread_t threads[MEMBERS];
+
+    CU_ASSERT_EQUAL_FATAL(nf_mesh_open_local(MEMBERS, meshes, NULL), NF_OK);
+    member_options = options;
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        CU_ASSERT_EQUAL_FATAL(
+            nf_group_create(meshes[i], 0, NULL, options, &groups[i], NULL),
+            NF_OK);
+        CU_ASSERT(!groups[i]->has_odd_doubles);
+        groups[i]->has_odd_doubles = i == odd;
+    }
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        CU_ASSERT_EQUAL_FATAL(
+            pthread_create(&threads[i], NULL, share, groups[i]), 0);
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        void *good;
+
+        pthread_join(threads[i], &good);
+        CU_ASSERT_PTR_NOT_NULL(good);
+    }
+}
+
+static struct nf_choice_query to_members(uint64_t bytes)
+{
+    return (struct nf_choice_query){ .coll = { .op = NF_COLL_BCAST,
+                                               .ranks = MEMBERS,
+                                               .bytes = bytes,
+                                               .elements = bytes,
+                                               .commutative = true } };
+}
+
+static void *get_number(void *group)
+{
+    uint32_t number = nf_group_rank(group) == 0 ? 4711 : 0;
+    enum nf_status status = nf_bcast(group, &number, 1, NF_ELEM_UINT32, 0);
+
+    return status == NF_OK && number == 4711 ? group : NULL;
+}
+
+/* @param odd  as above */
+static void expect_network(struct nf_group **groups, uint32_t odd)
+{
+    const struct nf_choice_query query = to_members(65536);
+    pthread_t threads[MEMBERS];
+
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        struct nf_error err = { .text = "" };
+        struct nf_coll_choice choice = { .segments = 0 };
+
+        CU_ASSERT_EQUAL(groups[i]->measured != NULL, odd == MEMBERS);
+        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
+                        NF_OK);
+        CU_ASSERT(odd == MEMBERS || choice.tree == NULL);
+        CU_ASSERT_EQUAL(nf_group_force(groups[i], "bcast.tree", &err), NF_OK);
+        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
+                        odd == MEMBERS ? NF_OK : NF_ERR_FAILED);
+        CU_ASSERT(odd == MEMBERS ||
+                  strstr(err.text, "bcast.tree: no network: the doubles of "
+                                   "member") != NULL);
+        nf_group_unforce(groups[i]);
+    }
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        pthread_create(&threads[i], NULL, get_number, groups[i]);
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        void *good;
+
+        pthread_join(threads[i], &good);
+        CU_ASSERT_PTR_NOT_NULL(good);
+    }
+}
+
+/* Such a member would plan another tree, and refuse every call. */
+static void one_who_calculates_otherwise_ends_it(void)
+{
+    struct nf_group *groups[MEMBERS];
+    struct nf_group_options options = { .algorithms = "" };
+    char path[] = "/tmp/nowfarm-network.XXXXXX", name[32];
+    char *text = write_model(3, 3);
+    FILE *file = fdopen(mkstemp(path), "w");
+
+    CU_ASSERT(nf_doubles_are_plain());
+    CU_ASSERT_FATAL(file != NULL);
+    fputs(text, file);
+    fclose(file);
+    nf_log_set_sink(keep_warning);
+    for (uint32_t odd = 0; odd <= MEMBERS; odd++) {
+        options.network_file = odd % 2 == 0 ? path : NULL;
+        setenv("NOWFARM_NETWORK", path, 1);
+        warnings = 0;
+        open_members(groups, odd, &options);
+        snprintf(name, sizeof(name), "doubles of member %u ", odd);
+        /* that hosts were not measured is told in any case */
+        CU_ASSERT_EQUAL(warnings, odd == MEMBERS ? 1 : 2);
+        CU_ASSERT_EQUAL(strstr(warning, name) != NULL, odd < MEMBERS);
+        CU_ASSERT_EQUAL(strstr(warning, path) != NULL, true);
+        expect_network(groups, odd);
+        for (int i = 0; i < MEMBERS; i++)
+            nf_group_close(groups[i]);
+    }
+    nf_log_set_sink(NULL);
+    unsetenv("NOWFARM_NETWORK");
+    unlink(path);
+    free(text);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -349,6 +494,8 @@ int main(void)
         { "members with other networks are told",
           members_with_other_networks_are_told },
         { "threads go by a file", threads_go_by_a_file },
+        { "one who calculates otherwise ends it",
+          one_who_calculates_otherwise_ends_it },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

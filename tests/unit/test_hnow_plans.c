@@ -64,6 +64,38 @@ static double plan_us(const struct nf_hetero *hetero, uint32_t root,
 
 /* ---- plan_fixed ---- */
 
+/* The tree and the segments of the golden plan, carried out by us. */
+static double golden_plan_us(const json_t *plan, const struct nf_hetero *hetero,
+                             uint32_t root)
+{
+    json_t *all = json_object_get(plan, "ch"), *list, *value;
+    uint32_t sender[16], receiver[16], order[17] = { root }, count = 1;
+    struct nf_tree tree;
+    struct nf_hops hops;
+    double time_us = 0;
+    size_t i;
+
+    CU_ASSERT_FATAL(json_array_size(all) == hetero->hosts &&
+                    hetero->hosts <= 17);
+    for (uint32_t k = 0; k < count; k++) {
+        list = json_array_get(all, order[k]);
+        json_array_foreach(list, i, value)
+        {
+            sender[count - 1] = order[k];
+            receiver[count - 1] = (uint32_t)json_integer_value(value);
+            order[count] = receiver[count - 1];
+            count++;
+        }
+    }
+    CU_ASSERT_FATAL(nf_tree_init(&tree, hetero->hosts, root) == NF_OK);
+    CU_ASSERT(nf_tree_build(&tree, sender, receiver, NULL) == NF_OK);
+    CU_ASSERT(nf_hops_init(&hops, hetero, (double)whole(plan, "seg")) == NF_OK);
+    CU_ASSERT(nf_tree_pipe(&tree, &hops, whole(plan, "Q"), &time_us) == NF_OK);
+    nf_hops_fini(&hops);
+    nf_tree_fini(&tree);
+    return time_us;
+}
+
 static void fixed_plans_are_as_good(void)
 {
     size_t i;
@@ -82,6 +114,9 @@ static void fixed_plans_are_as_good(void)
                 real(json_object_get(row, "CRL"), "T") * (1 + 1e-9));
         at_most("CRL, polished", plan_us(&hetero, root, bytes, NF_CRL_POLISH),
                 real(json_object_get(row, "CRL_polish300"), "T") * (1 + 1e-9));
+        near_to("the golden plan, simulated",
+                golden_plan_us(json_object_get(row, "CRL"), &hetero, root),
+                real(row, "pipe_sim"), 1e-9);
         near_to("ECEF + A1",
                 hnow_best_us(nf_tree_ecef, &hetero, root, bytes, false),
                 real(row, "ecef_a1_unsegmented"), 1e-9);
