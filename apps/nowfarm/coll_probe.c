@@ -4,10 +4,9 @@
 #include "apps/nowfarm/coll_probe.h"
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
+#include "apps/nowfarm/coll_pairs.h"
 #include "apps/nowfarm/coll_run.h"
-#include "apps/nowfarm/coll_tune.h"
 #include "apps/nowfarm/stats.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -118,12 +117,14 @@ static enum nf_status measure_exchanges(struct coll_world *world,
     return NF_OK;
 }
 
-static enum nf_status measure_route(struct coll_world *world, uint32_t partner,
-                                    bool thorough, uint64_t largest_bytes,
+static enum nf_status measure_route(struct coll_world *world,
+                                    const struct coll_pair *pair, bool thorough,
+                                    uint64_t largest_bytes,
                                     struct nf_model *model)
 {
     const struct bench_request team = { .kind = BENCH_TEAM,
-                                        .partner = partner };
+                                        .first = pair->first,
+                                        .partner = pair->second };
     const struct patience *patience = thorough ? &thorough_ones : &quick;
     double us = 1;
     enum nf_status status = bench_direct(&world->team, &team, NULL, NULL);
@@ -140,21 +141,9 @@ static enum nf_status measure_route(struct coll_world *world, uint32_t partner,
     return status;
 }
 
-/* The first member on this host (@p same) or on another, whose messages go by
- * the pvmds or not; 0: there is none. */
-static uint32_t find_partner(const struct coll_world *world, bool same,
-                             bool by_daemon)
-{
-    for (uint32_t i = 1; i < world->members; i++)
-        if ((strcmp(world->names[i], world->names[0]) == 0) == same &&
-            (world->routes != NULL && world->routes[i].first_by_daemon) ==
-                by_daemon)
-            return i;
-    return 0;
-}
-
 /* ---- processors ---- */
 
+/* nf_model_share_us() says what that tells. */
 static enum nf_status measure_share(struct coll_world *world,
                                     const struct patience *patience,
                                     struct nf_model *model)
@@ -176,8 +165,10 @@ static enum nf_status measure_share(struct coll_world *world,
         status = bench_direct(&world->team, &request, NULL, &result);
     if (status != NF_OK)
         return status;
-    model->share_us = coll_share_us(stats_median(result.us, result.count),
-                                    world->members, model);
+    model->share_us = nf_model_share_us(model, world->members,
+                                        stats_median(result.us, result.count));
+    if (model->share_us > 0)
+        model->share_part = nf_model_fullest_part(world->hosts, world->members);
     return NF_OK;
 }
 
@@ -254,12 +245,18 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
     else if (largest_bytes > 1 << 20)
         largest_bytes = 1 << 20;
     for (int kind = 0; kind < 4 && status == NF_OK; kind++) {
-        uint32_t partner = find_partner(world, kind < 2, kind % 2 == 1);
+        struct coll_pair pair;
 
-        if (partner == 0)
+        status = coll_find_pair(world->hosts, world->routes, world->members,
+                                kind < 2, kind % 2 == 1, &pair);
+        if (status == NF_WAIT) {
+            status = NF_OK;
             continue;
+        }
+        if (status != NF_OK)
+            return nf_fail(world->team.err, status, "out of memory");
         route = (struct nf_model){ .npieces = 0 };
-        status = measure_route(world, partner, thorough, largest_bytes, &route);
+        status = measure_route(world, &pair, thorough, largest_bytes, &route);
         if (count++ == 0)
             *model_p = route;
         else

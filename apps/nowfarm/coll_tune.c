@@ -63,7 +63,8 @@ static unsigned add_two_level(const struct nf_coll_query *query,
     struct coll_candidate c = { .segments = 1 };
     char name[40];
 
-    snprintf(name, sizeof(name), "%s.two_level", nf_coll_op_names[query->op]);
+    snprintf(name, sizeof(name), "%s.two_level%s", nf_coll_op_names[query->op],
+             query->commutative ? "" : "_ordered");
     c.algorithm = nf_coll_find(name);
     if (c.algorithm == NULL || !nf_coll_serves(c.algorithm, query))
         return count;
@@ -239,16 +240,4 @@ void coll_drop_rules(struct nf_coll_rules *rules,
             rules->rules[kept++] = rules->rules[i];
     rules->count = kept;
     nf_coll_rules_forget_unknown(rules, nf_coll_op_names[query->op], operators);
-}
-
-double coll_share_us(double barrier_us, uint32_t members,
-                     const struct nf_model *model)
-{
-    uint32_t rounds = nf_coll_ceil_log2(members);
-    /* each one's time begins when rank 0 lets it go, one after the other */
-    double us = barrier_us - ((double)members - 2) * model->occupancy_us;
-
-    if (!(us > 1.5 * rounds * nf_model_send_us(model, 0)))
-        return 0;
-    return us / rounds / members;
 }

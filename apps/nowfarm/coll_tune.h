@@ -67,15 +67,4 @@ void coll_merge_rules(struct nf_coll_rules *rules);
  *  unknown ones too; those for others stay. */
 void coll_drop_rules(struct nf_coll_rules *rules,
                      const struct nf_coll_query *query);
-
-/** What of their processors' time members that share them spend on a message, by
- *  a barrier by dissemination, in which all send at once, ceil(log2 P) times.
- *  Members with processors of their own take so many messages' times for it; if
- *  it takes half as long again, they wait for processors and not for the
- *  network.  A model with this share has the barrier take what was measured.
- *  @param barrier_us  median of the slowest member's time
- *  @param members     2 or more   @param model  the rest of it
- *  @return nf_model.share_us; 0: they have processors of their own */
-double coll_share_us(double barrier_us, uint32_t members,
-                     const struct nf_model *model);
 #endif

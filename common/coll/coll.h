@@ -43,6 +43,10 @@ enum { NF_COLL_RANKS_MAX = 4096, NF_COLL_SEGMENTS_MAX = 1024 };
  *  the root at once. */
 enum { NF_COLL_WINDOW = 8 };
 
+/** Smaller blocks of a gather or scatter are on their way before anybody can
+ *  hold them back. */
+enum { NF_COLL_HELD_BYTES = 1 << 16 };
+
 /** What the receiver does with what comes in, the operand of the lower rank
  *  being the left one. */
 enum nf_coll_action {
@@ -73,6 +77,8 @@ enum nf_coll_items {
 enum nf_coll_order {
     NF_ORDER_RANKS,       /**< any: operands 0, 1, ..., P-1 in this order */
     NF_ORDER_ROTATED,     /**< any, if root = 0: root, root+1, ..., root-1 */
+    NF_ORDER_HOSTS,       /**< any, if the ranks of each host are consecutive:
+                               0, 1, ..., P-1 */
     NF_ORDER_COMMUTATIVE, /**< commutative ones */
 };
 
@@ -222,6 +228,19 @@ double nf_price_relay_us(const struct nf_coll_price *price, double bytes);
 /** C(bytes). */
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes);
 
+struct nf_coll_algorithm;
+
+/** What an algorithm keeps at a member beyond the user's buffers, see kept.h.
+ */
+struct nf_coll_kept {
+    const char *text; /**< the formula, as printed */
+    /** P >= 2.  Whole numbers, which are the same everywhere; never more with
+     *  more segments.  @param bytes  as of cost_us
+     *  @return UINT64_MAX if it has no 64 bits */
+    uint64_t (*bytes)(const struct nf_coll_algorithm *self, uint32_t ranks,
+                      uint64_t bytes, uint32_t segments);
+};
+
 struct nf_coll_algorithm {
     const char *name; /**< "bcast.binomial": operation, dot, algorithm */
     enum nf_coll_op op;
@@ -260,6 +279,7 @@ struct nf_coll_algorithm {
     double (*cost_us)(const struct nf_coll_algorithm *self,
                       const struct nf_coll_price *price, uint32_t ranks,
                       double bytes, uint32_t segments);
+    const struct nf_coll_kept *kept; /**< NULL: nothing, of barriers */
 };
 
 /* One line an algorithm, by operation and name; the file is <op>_<name>.c, and
@@ -289,7 +309,8 @@ struct nf_coll_algorithm {
     X(reduce_seg)                                                              \
     X(reduce_rabenseifner)                                                     \
     X(reduce_circulant)                                                        \
-    X(reduce_two_level)
+    X(reduce_two_level)                                                        \
+    X(reduce_two_level_ordered)
 #define NF_COLL_ALLREDUCE_LIST(X)                                              \
     X(allreduce_reduce_bcast)                                                  \
     X(allreduce_rec_doubling)                                                  \
@@ -297,7 +318,8 @@ struct nf_coll_algorithm {
     X(allreduce_seg_halving)                                                   \
     X(allreduce_ring)                                                          \
     X(allreduce_circulant)                                                     \
-    X(allreduce_two_level)
+    X(allreduce_two_level)                                                     \
+    X(allreduce_two_level_ordered)
 #define NF_COLL_REDUCE_SCATTER_LIST(X)                                         \
     X(reduce_scatter_circulant)                                                \
     X(reduce_scatter_doubling)                                                 \
@@ -384,9 +406,19 @@ NF_COLL_LIST(NF_COLL_DECLARE)
 extern const struct nf_coll_algorithm *const nf_coll_table[];
 /** @return the algorithm of that full name, or NULL */
 const struct nf_coll_algorithm *nf_coll_find(const char *name);
+/** Are the ranks of each host neighbours, so that what is combined host by host
+ *  is combined in the order of ranks?  O(P^2), less if hosts come in order.
+ *  @param hosts  [ranks]; NULL: each rank has its own */
+bool nf_coll_hosts_in_order(const uint32_t *hosts, uint32_t ranks);
+/** Does the algorithm combine in the order of ranks, 0 to P-1? */
+bool nf_coll_keeps_order(const struct nf_coll_algorithm *algorithm,
+                         const struct nf_coll_args *args);
 /** @return the number of items of its schedules */
 uint32_t nf_coll_item_count(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args);
+/** What a member keeps beyond the user's buffers, at the most; see kept.h. */
+uint64_t nf_coll_kept_bytes(const struct nf_coll_algorithm *algorithm,
+                            uint32_t ranks, uint64_t bytes, uint32_t segments);
 /** May the algorithm be made with @p args?  As nf_coll_make(). */
 enum nf_status nf_coll_fits(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args,

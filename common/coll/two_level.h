@@ -1,7 +1,8 @@
 #ifndef NF_COLL_TWO_LEVEL_H
 #define NF_COLL_TWO_LEVEL_H
 /** @file two_level.h  Ranks that share hosts: on each one leads, leaders talk
- * to each other along a circulant graph, and each to its own along a binomial
+ * to each other along a circulant graph, or a chain that keeps the order of
+ * operands, and each to its own along a binomial
  *  tree.  So every segment crosses to each host once, however many ranks it
  * has.
  *
@@ -24,7 +25,8 @@ bool nf_two_level_init(struct nf_two_level *two,
                        struct nf_schedule *schedule);
 void nf_two_level_fini(struct nf_two_level *two);
 
-/** From leaders to the ranks of their hosts, or backwards in time, combining.
+/** From leaders to the ranks of their hosts, or backwards in time, combining: in
+ *  the order of ranks on each host, as far as its leader is the lowest of them.
  *  @param segments  0: messages without items */
 uint32_t nf_two_level_inside(const struct nf_two_level *two, uint32_t segments,
                              bool backwards, uint32_t round,
@@ -33,6 +35,11 @@ uint32_t nf_two_level_inside(const struct nf_two_level *two, uint32_t segments,
 uint32_t nf_two_level_between(const struct nf_two_level *two, uint32_t segments,
                               bool backwards, uint32_t round,
                               struct nf_schedule *schedule);
+/** From the leader of the last host to the one before, and so on to host 0's,
+ *  combining: with ranks of each host that are consecutive, and root 0, in the
+ *  order of ranks.  k+h-2 rounds. */
+uint32_t nf_two_level_chain(const struct nf_two_level *two, uint32_t segments,
+                            uint32_t round, struct nf_schedule *schedule);
 /** All leaders hear of all. */
 uint32_t nf_two_level_meet(const struct nf_two_level *two, uint32_t round,
                            struct nf_schedule *schedule);
@@ -41,4 +48,8 @@ uint32_t nf_two_level_meet(const struct nf_two_level *two, uint32_t round,
 double nf_two_level_cost_us(const struct nf_coll_algorithm *self,
                             const struct nf_coll_price *price, uint32_t ranks,
                             double bytes, uint32_t segments);
+
+/** A leader's, whatever the hosts: of the trees within a host and of the rounds
+ *  between leaders; and of an allreduce the result. */
+extern const struct nf_coll_kept nf_kept_two_level, nf_kept_two_level_all;
 #endif

@@ -76,7 +76,7 @@ static void choose_exchange(const struct nf_group *group,
     const struct nf_exchange_price price =
         measured ? group->exchange : nf_exchange_price_of(&network);
 
-    nf_exchange_choose(&price, coll->ranks, coll->bytes, choice_p);
+    nf_coll_choose_exchange(&price, coll, choice_p);
 }
 
 /* By the measured network, unless something else than its tree is forced.
@@ -125,11 +125,13 @@ static enum nf_status choose(const struct nf_group *group,
     enum nf_status status;
 
     *choice_p = (struct nf_coll_choice){ .segments = 1 };
+    coll.hosts = group->hosts;
     if (coll.ranks == 1) {
         choice_p->algorithm = first_of(coll.op);
         return NF_OK;
     }
     if (!group->sharing && !query->plain) {
+        coll.memory_bytes = group->memory_bytes;
         status = choose_measured(group, &coll, forced, choice_p, err);
         if (status != NF_WAIT)
             return status;
@@ -151,6 +153,7 @@ static enum nf_status choose(const struct nf_group *group,
         return NF_OK;
     }
     network = network_for(model, query, group->deterministic);
+    network.share_us = nf_model_share_on(model, group->part);
     status = nf_coll_select(&coll, &network, rules,
                             forced[0] != '\0' ? forced : NULL, choice_p, err);
     if (status == NF_OK && forced[0] == '\0' &&
@@ -376,6 +379,7 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     group->rules = rules;
     group->has_rules = true;
     network = nf_coll_network_of(&rules.model, NULL, NULL);
+    network.share_us = nf_model_share_on(&rules.model, group->part);
     group->exchange = nf_exchange_price_of(&network);
     nf_group_forget_choices(group);
     return NF_OK;

@@ -106,6 +106,7 @@ struct nf_group {
     uint32_t rank, ranks;
     uint32_t *hosts; /**< [P] of each member, the same numbers in all */
     uint32_t nhosts; /**< how many different ones */
+    double part;     /**< of the members that is on the fullest host */
     uint64_t id; /**< of the mesh; that of a shrunken one comes from it */
     struct nf_group_clock clock;
     int64_t timeout_us; /**< < 0: none */
@@ -121,8 +122,10 @@ struct nf_group {
     char no_network[NF_NO_NETWORK_BYTES]; /**< why that of rank 0 is not used,
                                                equal in all; "": it is, or there
                                                is none */
+    uint64_t memory_bytes; /**< that calls may take beyond the user's buffers, the
+                                same in all members; 0: any */
     bool sharing;   /**< the table and the network are handed out: nothing is
-                         forced yet, and no network counts */
+                         forced yet, and no network or limit counts */
     bool plain;     /**< calls that begin now go by the built-in model,
                          whatever is forced or measured; barriers by the fewest
                          messages */

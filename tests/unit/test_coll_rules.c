@@ -19,6 +19,7 @@ static int set_up(void)
         .delta = 1.25,
         .occupancy_us = 12,
         .share_us = 31.5,
+        .share_part = 0.25,
         .route = NF_MODEL_ROUTE_DIRECT,
         .encoding = NF_MODEL_ENCODING_XDR,
         .hosts_hash = 0x9e3779b9,
@@ -201,6 +202,7 @@ static const char *const text =
     "delta 1.25\n"
     "occupancy_us 12\n"
     "share_us 31.5\n"
+    "share_part 0.25\n"
     "piece 0 176 0.105\n"
     "piece 8192 -20.5 0.13\n"
     "combine double sum 0.001\n"

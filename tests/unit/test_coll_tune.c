@@ -400,56 +400,6 @@ static void groups_go_by_the_table(void)
     nf_coll_rules_fini(&rules);
 }
 
-/* ---- processors that members share ---- */
-
-static struct nf_model alone(void)
-{
-    return (struct nf_model){ .npieces = 1,
-                              .pieces = { { 0, 50, 0.1 } },
-                              .delta = 1,
-                              .occupancy_us = 4 };
-}
-
-/* ceil(log2 P) messages, one after the other, and P - 2 members let go. */
-static double barrier_of(uint32_t members, double part,
-                         const struct nf_model *m)
-{
-    return part * nf_coll_ceil_log2(members) * 50 +
-           (members - 2) * m->occupancy_us;
-}
-
-static void shares_are_what_a_barrier_takes_too_long(void)
-{
-    const struct nf_model model = alone();
-
-    /* 8 members: 3 rounds of 8 messages; 450 us are 3 rounds of 150 */
-    CU_ASSERT_DOUBLE_EQUAL(coll_share_us(450 + 24, 8, &model), 450.0 / 24,
-                           1e-9);
-    CU_ASSERT_DOUBLE_EQUAL(coll_share_us(100, 2, &model), 50, 1e-9);
-    for (uint32_t p = 2; p <= 100; p++) {
-        CU_ASSERT(coll_share_us(barrier_of(p, 1, &model), p, &model) <= 0);
-        CU_ASSERT(coll_share_us(barrier_of(p, 1.49, &model), p, &model) <= 0);
-        CU_ASSERT(coll_share_us(barrier_of(p, 1.51, &model), p, &model) > 0);
-        CU_ASSERT(coll_share_us(0, p, &model) <= 0);
-    }
-}
-
-/* A model with the share predicts the barrier that was measured. */
-static void shares_predict_what_was_measured(void)
-{
-    for (uint32_t p = 2; p <= 70; p += 3) {
-        struct nf_model model = alone();
-        struct nf_coll_network network;
-        double us = barrier_of(p, 4, &model);
-
-        model.share_us = coll_share_us(us, p, &model);
-        network = nf_coll_network_of(&model, NULL, NULL);
-        CU_ASSERT_DOUBLE_EQUAL(
-            nf_coll_cost_us(&nf_coll_barrier_dissemination, &network, p, 0, 1),
-            us - (p - 2) * model.occupancy_us, 1e-6);
-    }
-}
-
 int main(void)
 {
     CU_TestInfo tuning[] = {
@@ -472,10 +422,6 @@ int main(void)
         { "groups go by the table", groups_go_by_the_table },
         { "groups go by rules for their operator",
           groups_go_by_rules_for_their_operator },
-        { "shares are what a barrier takes too long",
-          shares_are_what_a_barrier_takes_too_long },
-        { "shares predict what was measured",
-          shares_predict_what_was_measured },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

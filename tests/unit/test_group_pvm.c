@@ -279,7 +279,47 @@ static void play_detour(void)
     nf_log_set_sink(NULL);
 }
 
+/* What rank 0 says holds for all, whatever they were told. */
+static void play_memory(void)
+{
+    enum { COUNT = 30000, LIMIT = COUNT * 8 };
+    const struct nf_group_options options = { .memory_bytes =
+                                                  me == 0 ? LIMIT : 0 };
+    struct nf_group *group = NULL, *smaller = NULL;
+    struct nf_request *request;
+    int64_t *mine = calloc(COUNT, 8), *all = calloc(COUNT, 8 * ntasks);
+    const struct nf_call call = { .kind = NF_CALL_GATHER,
+                                  .send = mine,
+                                  .recv = all,
+                                  .count = COUNT,
+                                  .type = NF_ELEM_INT64 };
+    struct nf_error err;
+
+    if (me != 0)
+        setenv("NOWFARM_COLL_MEMORY", me == 1 ? "1B" : "8GiB", 1);
+    CHECK(nf_group_open(tids, ntasks, 1, &options, &group, &err) == NF_OK);
+    CHECK(group->memory_bytes == LIMIT);
+    CHECK(round_define(group));
+    for (int i = 0; i < COUNT; i++)
+        mine[i] = me * 1000 + i;
+    CHECK(nf_group_start(group, &call, &request) == NF_OK);
+    CHECK(strcmp(request->algorithm, "gather.linear") == 0);
+    CHECK(nf_request_wait(request) == NF_OK);
+    for (uint32_t i = 0; i < COUNT * ntasks && me == 0; i++)
+        CHECK(all[i] == i / COUNT * 1000 + i % COUNT);
+    CHECK(rounds(group, 0, 100) == NF_OK);
+    CHECK(nf_group_shrink(group, &smaller, &err) == NF_OK);
+    CHECK(smaller->memory_bytes == LIMIT);
+    nf_group_close(group);
+    CHECK(rounds(smaller, 0, 20) == NF_OK);
+    CHECK(nf_barrier(smaller) == NF_OK);
+    nf_group_close(smaller);
+    free(mine);
+    free(all);
+}
+
 static const struct scene scenes[] = {
+    { "memory", play_memory },
     { "ahead", play_ahead },
     { "several", play_several },
     { "rounds", play_rounds },
@@ -361,6 +401,11 @@ static void the_table_of_rank_0_is_everybodys(void)
     run_with_table("rounds");
 }
 
+static void the_memory_of_rank_0_is_everybodys(void)
+{
+    run("memory", 4, -1);
+}
+
 static void routes_of_others_count_too(void)
 {
     run_with_table("detour");
@@ -425,6 +470,8 @@ int main(int argc, char **argv)
           who_runs_ahead_fills_nobodys_memory },
         { "the table of rank 0 is everybody's",
           the_table_of_rank_0_is_everybodys },
+        { "how much memory rank 0 allows holds for all",
+          the_memory_of_rank_0_is_everybodys },
         { "a table is compared with the routes of all",
           routes_of_others_count_too },
         { "a killed task is named and left behind",
