@@ -50,7 +50,7 @@ fact() {
     local statement=$1 printed=$2
     run tree "${@:3}" --json
     [ "$rc" = 0 ] || die "nowfarm tree ${*:3} failed"
-    echo "$statement,$printed,$(json time)" >> "$dir/facts.csv"
+    echo "$statement,$printed,$(printf %.10g "$(json time)")" >> "$dir/facts.csv"
 }
 facts() {
     local k=2 t at='3,2/1,5/2,1/3,4/4,3/4,4/5,1/5,4'
@@ -74,6 +74,13 @@ facts() {
     fact "8 nodes of a 6x6 mesh (20; 55): OPT-mesh" 130 opt-mesh --shape 6x6 \
         --at "$at" --hold 20 --end 55
     fact "the same: U-mesh" 165 u-mesh --shape 6x6 --at "$at" --hold 20 --end 55
+    # as in Figure 10, an IBM SP, but by the model: 1 byte and 1 KiB
+    for t in '1 byte --hold 20.02 --end 55.07' '1024 bytes --hold 40.48 --end 126.68'; do
+        for k in opt binomial; do
+            # shellcheck disable=SC2086
+            fact "128 nodes ${t%% --*} by the model of an SP: $k" - $k --nodes 128 ${t#* * }
+        done
+    done
 }
 
 # -------------------------------------------------------------------- the mesh
