@@ -128,5 +128,14 @@ for file in here.json net.json; do # in net.json this host is not known
     same "tasks choose, $file: exit status" "$rc" 0
     same "tasks choose, $file: results" "$(rows algorithm | wc -l)" 4
 done
+# --- members that could plan another tree
+NOWFARM_SLAVE_PROGRAM=$top_builddir/tests/integ/odd_slave \
+    run coll-bench bcast --slaves 3 --network here.json --sizes 8B
+same "other doubles: exit status" "$rc" 1
+same "other doubles: one line" "$(err_lines)" 1
+check "other doubles: whose they are" err_says "the doubles of member 1 "
+NOWFARM_SLAVE_PROGRAM=$top_builddir/tests/integ/odd_slave \
+    run coll-bench bcast --slaves 3 --sizes 8B
+same "other doubles and no network: exit status" "$rc" 0
 check "nothing is left of the members" wait_until 5 no_slaves
 finish
