@@ -82,6 +82,11 @@ coll_bench() {
         nowfarm coll-bench bcast --transport local --slaves 3 \
             --table "$work/table" --sizes 8B
 }
+probe() {
+    nowfarm probe --transport local --slaves 3 --budget 200ms --validate \
+        --quiet --out "$work/model" &&
+        nowfarm probe --show "$work/model" --json
+}
 prefix() {
     seq 1 3000 > "$work/numbers"
     nowfarm prefix "$work/numbers" --transport local --slaves 3 \
@@ -95,7 +100,8 @@ plans() {
     nowfarm plans > "$work/plans" && nowfarm plan scan rootp_seg_chain.fd \
         --ranks 11 --segments 5 --check > "$work/plan"
 }
-runs="run_stream run_tree run_reduce run_local run_trace coll_bench prefix simulate plans"
+runs="run_stream run_tree run_reduce run_local run_trace coll_bench probe prefix \
+    simulate plans"
 
 end_to_end() { # FUNCTION
     work=$(mktemp -d "${TMPDIR:-/tmp}/nf-valgrind.XXXXXX") || exit 99

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
+#include "apps/collbench/probe.h"
 #include "apps/prefix/member.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -375,6 +376,8 @@ static enum nf_status carry_out(struct bench_team *team,
         return team->work == NULL || nf_group_rank(team->all) == 0
                    ? NF_OK
                    : nf_prefix_follow(team->work, team->err);
+    case BENCH_PROBE:
+        return nf_group_rank(team->all) == 0 ? NF_OK : probe_serve(team);
     }
     return nf_fail(team->err, NF_ERR_PROTOCOL, "a request of unknown kind");
 }

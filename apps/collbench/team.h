@@ -34,6 +34,8 @@ enum bench_kind {
     BENCH_STREAM,   /**< the same: of one, until all have come */
     BENCH_PREFIX,   /**< prefix statistics in the team, see prefix/member.h;
                          rank 0 does its part after bench_direct() */
+    BENCH_PROBE,    /**< times of messages between any two, see probe.h;
+                         likewise */
 };
 
 /** What is to be done.  Travels as words, so every field is one. */

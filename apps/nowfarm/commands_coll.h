@@ -9,6 +9,8 @@ int nf_cmd_plans(int argc, const char **argv);
 int nf_cmd_plan(int argc, const char **argv);
 /** Measure an operation, or tune. */
 int nf_cmd_coll_bench(int argc, const char **argv);
+/** Measure what messages cost. */
+int nf_cmd_probe(int argc, const char **argv);
 /** Prefix statistics of a file, by a scan. */
 int nf_cmd_prefix(int argc, const char **argv);
 #endif

@@ -29,6 +29,7 @@ static const struct command commands[] = {
     { "coll-bench", nf_cmd_coll_bench, "measure collective operations" },
     { "trees", nf_cmd_trees, "list the trees of multicasts" },
     { "tree", nf_cmd_tree, "build one, and say when each node is ready" },
+    { "probe", nf_cmd_probe, "measure what messages cost between hosts" },
     { "prefix", nf_cmd_prefix, "running statistics of a large file" },
     { "hosts", nf_cmd_hosts, "list the hosts of the virtual machine" },
     { "add", nf_cmd_add, "add a host to it" },

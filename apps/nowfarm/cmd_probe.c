@@ -1,0 +1,287 @@
+/* nowfarm probe: what messages cost each host and each pair of hosts. */
+#include "config.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "apps/nowfarm/cli.h"
+#include "apps/nowfarm/coll_probe.h"
+#include "apps/nowfarm/commands_coll.h"
+#include "apps/nowfarm/probe.h"
+#include "apps/output.h"
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+#include "common/model/network_file.h"
+#include "master/hosts.h"
+
+enum { COLLECTIVE_BYTES = 1 << 20 };
+
+/* A signal while members measure ends that in order; before and after, or the
+ * second time, at once: the keeper cleans up behind us. */
+static volatile int stop_asked;
+static volatile sig_atomic_t measuring, nsignals;
+
+static void on_signal(int number)
+{
+    static const char line[] = "nowfarm: interrupted\n";
+
+    (void)number;
+    if (measuring && nsignals++ == 0) {
+        stop_asked = 1;
+        return;
+    }
+    nf_output_cleanup();
+    if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
+        _exit(NF_EXIT_INTERRUPTED);
+    _exit(NF_EXIT_INTERRUPTED);
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+    struct sigaction action = { .sa_handler = on_signal }, before;
+
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (numbers[i] == SIGTERM ||
+            (sigaction(numbers[i], NULL, &before) == 0 &&
+             before.sa_handler != SIG_IGN))
+            sigaction(numbers[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- names ---- */
+
+/* The second member on ws0 is ws0#1: the model file has each name once. */
+static enum nf_status name_members(const struct coll_world *world,
+                                   char (**names_p)[NF_NETWORK_NAME_BYTES],
+                                   struct nf_error *err)
+{
+    char(*names)[NF_NETWORK_NAME_BYTES] =
+        nf_calloc(world->members, sizeof(*names));
+
+    if (names == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < world->members; i++) {
+        uint32_t before = 0;
+
+        for (uint32_t j = 0; j < i; j++)
+            before += strcmp(world->names[j], world->names[i]) == 0;
+        if (before == 0)
+            snprintf(names[i], sizeof(names[i]), "%s", world->names[i]);
+        else
+            snprintf(names[i], sizeof(names[i]), "%.50s#%u", world->names[i],
+                     before);
+    }
+    *names_p = names;
+    return NF_OK;
+}
+
+/* ---- measuring ---- */
+
+static enum nf_status measure_with(const struct probe_options *o,
+                                   struct coll_world *world,
+                                   const char (*names)[NF_NETWORK_NAME_BYTES],
+                                   struct probe_outcome *outcome,
+                                   struct probe_checks *checks)
+{
+    struct nf_error *err = world->team.err;
+    struct probe probe;
+    enum nf_status status = probe_open(&world->team, &probe);
+
+    if (status == NF_OK)
+        status = probe_measure(&probe, o, names, outcome);
+    if (status == NF_OK && (o->validate || o->nsizes > 0))
+        status = probe_validate(&probe, &outcome->network, o, checks);
+    if (status < 0 && probe.guilty < world->members)
+        nf_fail_prefix(err, "host %s", names[probe.guilty]);
+    else if (status < 0)
+        coll_world_name_guilty(world, err);
+    probe_close(&probe, status == NF_OK);
+    return status;
+}
+
+/* Both models: of single messages, and of collective operations. */
+static enum nf_status measure_world(const struct probe_options *o,
+                                    struct coll_world *world,
+                                    struct probe_outcome *outcome,
+                                    struct probe_checks *checks,
+                                    struct nf_error *err)
+{
+    struct nf_model model;
+    char(*names)[NF_NETWORK_NAME_BYTES] = NULL;
+    enum nf_status status = name_members(world, &names, err);
+
+    if (status != NF_OK)
+        return status;
+    probe_show_progress(o->quiet, "rank 0 and the nearest", 0);
+    status = coll_probe(world, false, COLLECTIVE_BYTES, &model);
+    probe_show_progress(o->quiet, NULL, 0);
+    if (status != NF_OK)
+        coll_world_name_guilty(world, err);
+    else
+        status =
+            measure_with(o, world, (const char(*)[NF_NETWORK_NAME_BYTES])names,
+                         outcome, checks);
+    if (status == NF_OK)
+        outcome->network.model = model;
+    nf_free(names);
+    return status;
+}
+
+static enum nf_status write_model(const char *path,
+                                  const struct nf_network *network,
+                                  struct nf_error *err)
+{
+    char *text;
+    size_t bytes;
+    enum nf_status status = nf_network_write(network, &text, &bytes);
+
+    if (status != NF_OK)
+        return nf_fail(err, status, "out of memory");
+    status = nf_output_write_whole(path, text, bytes, err);
+    nf_free(text);
+    return status;
+}
+
+static enum nf_status measure(const struct probe_options *o,
+                              struct probe_outcome *outcome,
+                              struct probe_checks *checks, struct nf_error *err)
+{
+    struct coll_world_config config = o->world;
+    struct coll_world world;
+    enum nf_status status = nf_output_check(o->out, err);
+
+    if (status != NF_OK)
+        return status;
+    catch_signals();
+    config.stop = &stop_asked;
+    measuring = 1;
+    status = coll_world_open(&config, &world, err);
+    if (status == NF_OK) {
+        status = measure_world(o, &world, outcome, checks, err);
+        coll_world_close(&world, status == NF_OK);
+    }
+    measuring = 0;
+    return status == NF_OK ? write_model(o->out, &outcome->network, err)
+                           : status;
+}
+
+/* ---- a model that there is ---- */
+
+/* @param names_p  [*count_p] of the hosts file, to be freed */
+static enum nf_status read_names(const char *path,
+                                 char (**names_p)[NF_NETWORK_NAME_BYTES],
+                                 uint32_t *count_p, struct nf_error *err)
+{
+    struct nf_hosts hosts;
+    enum nf_status status = nf_hosts_read(path, &hosts, err);
+    char(*names)[NF_NETWORK_NAME_BYTES];
+
+    if (status != NF_OK)
+        return status;
+    names = nf_calloc(hosts.count + 1, sizeof(*names));
+    for (size_t i = 0; names != NULL && i < hosts.count; i++)
+        snprintf(names[i], sizeof(names[i]), "%.63s", hosts.list[i].name);
+    *names_p = names;
+    *count_p = (uint32_t)hosts.count;
+    nf_hosts_fini(&hosts);
+    return names != NULL ? NF_OK : nf_fail(err, NF_ERR_NOMEM, "out of memory");
+}
+
+/* @param network_p  not a model: NF_ERR_INVAL, told with the place */
+static enum nf_status read_model(const char *path, struct nf_network *network_p,
+                                 struct nf_error *err)
+{
+    enum nf_status status = nf_network_read(path, network_p, err);
+
+    if (status != NF_OK)
+        return status == NF_ERR_NOMEM ? status : (err->status = NF_ERR_INVAL);
+    if (nf_network_date_s(network_p->model.date) <=
+        (int64_t)time(NULL) + NF_NETWORK_AHEAD_S)
+        return NF_OK;
+    nf_fail(err, NF_ERR_INVAL, "%s: date: %s is still to come", path,
+            network_p->model.date);
+    nf_network_fini(network_p);
+    return NF_ERR_INVAL;
+}
+
+/* As it holds for these hosts, whether they were measured or not. */
+static enum nf_status show_for(const struct probe_options *o,
+                               const struct nf_network *network,
+                               struct nf_network *now_p, struct nf_error *err)
+{
+    char(*names)[NF_NETWORK_NAME_BYTES] = NULL;
+    char why[NF_ERROR_TEXT_BYTES];
+    uint32_t count = 0;
+    enum nf_status status =
+        read_names(o->world.hosts_file, &names, &count, err);
+
+    if (status != NF_OK)
+        return status;
+    if (nf_network_is_old(network, (int64_t)time(NULL),
+                          (const char(*)[NF_NETWORK_NAME_BYTES])names, count,
+                          why, sizeof(why)))
+        fprintf(stderr, "nowfarm: %s: %s\n", o->show, why);
+    status = nf_network_of(network, (const char(*)[NF_NETWORK_NAME_BYTES])names,
+                           count, now_p, NULL);
+    if (status != NF_OK)
+        nf_fail(err, status, "%s: want 1 to %d hosts", o->world.hosts_file,
+                NF_NETWORK_HOSTS_MAX);
+    nf_free(names);
+    return status;
+}
+
+static enum nf_status show(const struct probe_options *o,
+                           struct probe_outcome *outcome, struct nf_error *err)
+{
+    struct nf_network network;
+    char why[NF_ERROR_TEXT_BYTES];
+    enum nf_status status = read_model(o->show, &network, err);
+
+    if (status != NF_OK)
+        return status;
+    if (o->world.hosts_file == NULL) {
+        if (nf_network_is_old(&network, (int64_t)time(NULL), NULL, 0, why,
+                              sizeof(why)))
+            fprintf(stderr, "nowfarm: %s: %s\n", o->show, why);
+        outcome->network = network;
+        return NF_OK;
+    }
+    status = show_for(o, &network, &outcome->network, err);
+    nf_network_fini(&network);
+    return status;
+}
+
+static int tell(const struct probe_options *o,
+                const struct probe_outcome *outcome,
+                const struct probe_checks *checks)
+{
+    if (o->json)
+        return nf_print_json(probe_json(outcome, o->show == NULL, checks));
+    probe_print(outcome, o->show == NULL, checks);
+    if (o->show == NULL)
+        printf("# written to %s\n", o->out);
+    return nf_finish_output();
+}
+
+int nf_cmd_probe(int argc, const char **argv)
+{
+    struct probe_outcome outcome = { .points = 0 };
+    struct probe_checks checks = { .count = 0 };
+    struct nf_error err = { NF_OK, "" };
+    struct probe_options options;
+    enum nf_status status = probe_options_parse(argc, argv, &options, &err);
+    int rc;
+
+    if (status == NF_OK)
+        status = options.show != NULL
+                     ? show(&options, &outcome, &err)
+                     : measure(&options, &outcome, &checks, &err);
+    rc = status == NF_OK ? tell(&options, &outcome, &checks) : nf_failure(&err);
+    probe_checks_fini(&checks);
+    nf_network_fini(&outcome.network);
+    probe_options_fini();
+    return rc;
+}

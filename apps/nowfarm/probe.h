@@ -1,0 +1,141 @@
+#ifndef NF_APPS_NOWFARM_PROBE_H
+#define NF_APPS_NOWFARM_PROBE_H
+/** @file probe.h  The parts of `nowfarm probe`. */
+#include <jansson.h>
+#include "apps/collbench/probe.h"
+#include "apps/nowfarm/coll_world.h"
+#include "common/model/estimate.h"
+#include "common/model/homogeneous.h"
+#include "common/tree/crl.h"
+
+enum { PROBE_TREE_SIZES_MAX = 8 };
+#define PROBE_FILE "nowfarm-network.json"
+
+struct probe_options {
+    struct coll_world_config world;
+    const char *out;   /**< the model file */
+    const char *show;  /**< instead: one that there is; NULL: measure */
+    bool shared;       /**< one medium: nobody at the same time */
+    int64_t budget_us; /**< to measure for, about */
+    bool validate, json, quiet;
+    uint64_t sizes[PROBE_TREE_SIZES_MAX]; /**< of all trees, to be measured */
+    unsigned nsizes;
+};
+
+/** Read the arguments.  Texts are popt's, freed by probe_options_fini().
+ *  @retval NF_ERR_INVAL  err: which, and what would be right */
+enum nf_status probe_options_parse(int argc, const char **argv,
+                                   struct probe_options *o,
+                                   struct nf_error *err);
+void probe_options_fini(void);
+
+/* ---- what is measured at the same time: probe_plan.c, pure ---- */
+
+enum { PROBE_SIZES = 7, PROBE_RECV_SIZES = 6, PROBE_RUNS = 2 };
+extern const double probe_sizes[PROBE_SIZES]; /**< bytes */
+extern const uint32_t probe_runs[PROBE_RUNS]; /**< r of SEQ */
+
+struct probe_couple {
+    uint32_t member, partner; /**< who takes the time, and with whom */
+};
+
+/** Everybody measures with everybody, in steps of couples of which no two share
+ *  a member, or of one couple if @p alone.  How many steps? */
+uint32_t probe_steps(uint32_t members, bool alone);
+/** Step @p step of these.  In an even step the couples of the next one are the
+ *  other way round.  @param couples_p  [members / 2]   @return how many */
+uint32_t probe_step(uint32_t members, bool alone, uint32_t step,
+                    struct probe_couple *couples_p);
+/** Each member measures once, with some partner: how many steps, and which. */
+uint32_t probe_host_steps(uint32_t members, bool alone);
+uint32_t probe_host_step(uint32_t members, bool alone, uint32_t step,
+                         struct probe_couple *couples_p);
+
+/** What there is to measure, by kinds. */
+enum probe_job {
+    PROBE_JOB_PING,
+    PROBE_JOB_TAKE,
+    PROBE_JOB_SEQ, /**< + index of the run */
+    PROBE_JOBS = PROBE_JOB_SEQ + PROBE_RUNS
+};
+/** Roughly what messages to a member take. */
+struct probe_speed {
+    double empty_us, byte_us; /**< there and back */
+};
+struct probe_costs {
+    double us[PROBE_JOBS][PROBE_SIZES]; /**< all, once */
+    uint32_t count[PROBE_JOBS][PROBE_SIZES], warm[PROBE_JOBS][PROBE_SIZES];
+    double total_us; /**< of all repetitions */
+};
+/** How often can each be measured within the budget?  5 to 30 times.
+ *  @param speeds  [members] */
+void probe_plan(uint32_t members, bool alone, const struct probe_speed *speeds,
+                double budget_us, struct probe_costs *costs_p);
+/** How long a couple takes once, PROBE_JOB_PING. */
+double probe_couple_us(const struct probe_speed *speeds,
+                       const struct probe_couple *couple, double bytes);
+
+/* ---- measuring: probe_run.c ---- */
+
+struct probe_outcome {
+    struct nf_network network;
+    uint32_t points, noisy; /**< times measured; too uneven to be believed */
+    uint32_t least_count;   /**< the fewest repetitions of one */
+    double elapsed_s;
+};
+/** @param names  [members], all different
+ *  @param outcome_p  network: free with nf_network_fini()
+ *  @retval < 0  probe->err; probe->guilty */
+enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
+                             const char (*names)[NF_NETWORK_NAME_BYTES],
+                             struct probe_outcome *outcome_p);
+/** Progress, on a terminal: @p share of all that is to be measured is done.
+ *  @param what  NULL: forget the line */
+void probe_show_progress(bool quiet, const char *what, double share);
+
+/* ---- predictions: probe_trees.c; pure but for those that measure ---- */
+
+enum probe_shape { PROBE_STAR, PROBE_CHAIN, PROBE_OPT, PROBE_SHAPES };
+/** A tree, and what was found out about it. */
+struct probe_check {
+    const char *name;
+    uint64_t bytes;
+    struct nf_crl_plan plan; /**< time_us is predicted */
+    double measured_us;
+};
+struct probe_checks {
+    struct probe_check *list; /**< [count] */
+    uint32_t count;
+};
+void probe_checks_fini(struct probe_checks *checks);
+
+/** The star and the chain of the first hosts, up to 4, and an OPT-tree of all;
+ *  the root is host 0.  Predicted by the curves of the model, ports included.
+ *  @param check_p  nf_crl_plan_fini() its plan   @retval NF_ERR_NOMEM
+ *  Source: Lee, algorithm 1. */
+enum nf_status probe_plan_shape(enum probe_shape shape,
+                                const struct nf_network *network,
+                                uint64_t bytes, struct probe_check *check_p);
+/** The tree of that number in what `nowfarm trees` lists, for all hosts.
+ *  @retval NF_WAIT   it is not for so many hosts
+ *  @retval NF_ERR_RANGE  there are no more */
+enum nf_status probe_plan_listed(uint32_t number,
+                                 const struct nf_network *network,
+                                 uint64_t bytes, struct probe_check *check_p);
+
+/** Plan the three shapes at 1 KiB and 64 KiB, and all trees listed at the sizes
+ *  of @p o, and measure them.
+ *  @param checks_p  probe_checks_fini() it */
+enum nf_status probe_validate(struct probe *probe,
+                              const struct nf_network *network,
+                              const struct probe_options *o,
+                              struct probe_checks *checks_p);
+
+/* ---- telling: probe_report.c ---- */
+
+/** @param checks  may be empty   @param outcome  its times if @p measured */
+void probe_print(const struct probe_outcome *outcome, bool measured,
+                 const struct probe_checks *checks);
+json_t *probe_json(const struct probe_outcome *outcome, bool measured,
+                   const struct probe_checks *checks);
+#endif

@@ -1,0 +1,173 @@
+/* Who measures when, and how often.
+ *
+ * On a switch disjoint pairs do not disturb each other.  All pairs of n members
+ * are met in n - 1 rounds of n / 2 (n even; else one member sits out), by the
+ * circle method: the last one stays, the others move on by one. */
+#include "config.h"
+#include <math.h>
+#include "apps/nowfarm/probe.h"
+
+const double probe_sizes[PROBE_SIZES] = {
+    0, 64, 256, 1024, 4096, 16384, 65536
+};
+const uint32_t probe_runs[PROBE_RUNS] = { 2, 6 };
+
+enum { COUNT_LEAST = 5, COUNT_MOST = 30, WARM_FULL = 5, WARM_SHORT = 2 };
+enum { LATE_US = 500 }; /* on top of twice the time a message takes */
+
+static uint32_t rounds(uint32_t members, bool alone)
+{
+    if (alone)
+        return members * (members - 1) / 2;
+    return members % 2 == 0 ? members - 1 : members;
+}
+
+/* The only pair of a round of those that are alone. */
+static void find_pair(uint32_t members, uint32_t round,
+                      struct probe_couple *couple)
+{
+    uint32_t i = 0;
+
+    while (round >= members - 1 - i) {
+        round -= members - 1 - i;
+        i++;
+    }
+    *couple = (struct probe_couple){ i, i + 1 + round };
+}
+
+uint32_t probe_steps(uint32_t members, bool alone)
+{
+    return 2 * rounds(members, alone);
+}
+
+uint32_t probe_step(uint32_t members, bool alone, uint32_t step,
+                    struct probe_couple *couples_p)
+{
+    uint32_t round = step / 2, count = 0;
+    uint32_t circle = members % 2 == 0 ? members - 1 : members;
+
+    if (alone)
+        find_pair(members, round, &couples_p[count++]);
+    else if (members % 2 == 0)
+        couples_p[count++] = (struct probe_couple){ members - 1, round };
+    for (uint32_t k = 1; !alone && k <= (circle - 1) / 2; k++)
+        couples_p[count++] =
+            (struct probe_couple){ (round + k) % circle,
+                                   (round + circle - k) % circle };
+    for (uint32_t i = 0; step % 2 == 1 && i < count; i++)
+        couples_p[i] =
+            (struct probe_couple){ couples_p[i].partner, couples_p[i].member };
+    return count;
+}
+
+/* The first round, both ways; with an odd number its member 0 sits out. */
+uint32_t probe_host_steps(uint32_t members, bool alone)
+{
+    return alone ? members : 2 + members % 2;
+}
+
+uint32_t probe_host_step(uint32_t members, bool alone, uint32_t step,
+                         struct probe_couple *couples_p)
+{
+    if (!alone && step < 2)
+        return probe_step(members, false, step, couples_p);
+    couples_p[0].member = alone ? step : 0;
+    couples_p[0].partner = (couples_p[0].member + 1) % members;
+    return 1;
+}
+
+double probe_couple_us(const struct probe_speed *speeds,
+                       const struct probe_couple *couple, double bytes)
+{
+    const struct probe_speed *a = &speeds[couple->member],
+                             *b = &speeds[couple->partner];
+
+    return fmax(a->empty_us, b->empty_us) +
+           fmax(a->byte_us, b->byte_us) * bytes;
+}
+
+static struct probe_couple nearest(uint32_t members,
+                                   const struct probe_speed *speeds, uint32_t i)
+{
+    struct probe_couple best = { i, (i + 1) % members };
+
+    for (uint32_t j = 0; j < members; j++)
+        if (j != i && speeds[j].byte_us < speeds[best.partner].byte_us)
+            best.partner = j;
+    return best;
+}
+
+/* All steps of a job, once; the slowest couple of each counts. */
+static double job_us(uint32_t members, bool alone,
+                     const struct probe_speed *speeds, enum probe_job job,
+                     double bytes)
+{
+    struct probe_couple couples[NF_NETWORK_HOSTS_MAX / 2 + 1];
+    uint32_t steps = job == PROBE_JOB_PING   ? probe_steps(members, alone)
+                     : job == PROBE_JOB_TAKE ? probe_host_steps(members, alone)
+                                             : members;
+    double sum_us = 0;
+
+    for (uint32_t s = 0; s < steps; s++) {
+        double worst_us = 0;
+        uint32_t count = 1;
+
+        if (job == PROBE_JOB_PING)
+            count = probe_step(members, alone, s, couples);
+        else if (job == PROBE_JOB_TAKE)
+            count = probe_host_step(members, alone, s, couples);
+        else
+            couples[0] = nearest(members, speeds, s);
+        for (uint32_t i = 0; i < count; i++)
+            worst_us =
+                fmax(worst_us, probe_couple_us(speeds, &couples[i], bytes));
+        if (job == PROBE_JOB_TAKE)
+            worst_us = 2 * worst_us + LATE_US;
+        else if (job >= PROBE_JOB_SEQ)
+            worst_us *= probe_runs[job - PROBE_JOB_SEQ] + 2;
+        sum_us += worst_us;
+    }
+    return sum_us;
+}
+
+/* @param share_us  that each job of each size may take */
+static double spread(struct probe_costs *costs, double share_us)
+{
+    double total_us = 0;
+
+    for (int job = 0; job < PROBE_JOBS; job++)
+        for (int k = 0; k < PROBE_SIZES; k++) {
+            double fit = floor(share_us / costs->us[job][k]) - WARM_SHORT;
+            bool full = fit >= COUNT_MOST;
+
+            costs->count[job][k] =
+                full ? COUNT_MOST : (uint32_t)fmax(fit, COUNT_LEAST);
+            costs->warm[job][k] = full ? WARM_FULL : WARM_SHORT;
+            total_us += costs->us[job][k] *
+                        (costs->count[job][k] + costs->warm[job][k]);
+        }
+    costs->total_us = total_us;
+    return total_us;
+}
+
+void probe_plan(uint32_t members, bool alone, const struct probe_speed *speeds,
+                double budget_us, struct probe_costs *costs_p)
+{
+    double low_us = 0, high_us = budget_us;
+
+    for (int job = 0; job < PROBE_JOBS; job++)
+        for (int k = 0; k < PROBE_SIZES; k++)
+            costs_p->us[job][k] =
+                fmax(job_us(members, alone, speeds, (enum probe_job)job,
+                            probe_sizes[k]),
+                     1);
+    for (int i = 0; i < 40; i++) {
+        double share_us = (low_us + high_us) / 2;
+
+        if (spread(costs_p, share_us) <= budget_us)
+            low_us = share_us;
+        else
+            high_us = share_us;
+    }
+    (void)spread(costs_p, low_us);
+}

@@ -1,0 +1,112 @@
+#!/bin/bash
+# network.sh - broadcasts by a network that was measured: a lab of 8 hosts, of
+# which two have 20 % of a processor and two have links of 20 Mbit/s, the others
+# 100.  `nowfarm probe` measures it and then every tree of `nowfarm trees`, beside
+# what the model says.  Then bcast.tree of a group that has that model beside all
+# other broadcasts there are, each in the segments that the group gives it.
+#
+#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=30s] network.sh [MODEL]
+#
+# MODEL: keep the model file.  Some ten minutes.
+. "${0%/*}/bench-lib.sh"
+need_pvm
+sizes=${SIZES:-1KiB,64KiB,1MiB}
+export NOWFARM_LAB=nf-network-$$
+reason=$("$NF" lab check 2>&1) || skip "${reason##*$'\n'}"
+test_cleanup() { "$NF" lab down 2> /dev/null; }
+"$NF" lab check --json > "$work/can" 2> /dev/null
+for feature in rates cpu; do
+    [ "$("$jsonget" "$work/can" features.$feature)" = true ] ||
+        skip "the lab has no $feature here"
+done
+machine
+
+lab() { "$NF" lab "$@" > /dev/null || exit 1; }
+lab up 7 100mbit
+for host in ws2 ws5; do lab cpu $host 20%; done
+for host in ws3 ws6; do lab rate $host 20mbit; done
+seq -f ws%g 0 7 > "$work/hosts"
+
+# on_ws0 ARGS...: `nowfarm ARGS` there, its output in $work/out
+on_ws0() {
+    timeout 900 "$NF" lab exec ws0 "$NF" "$@" > "$work/out" 2> "$work/err" \
+        < /dev/null && return
+    echo "nowfarm $* failed:" >&2
+    cat "$work/err" >&2
+    exit 1
+}
+# column LIST FIELD: a line for each of that list in $work/out
+column() {
+    local i
+    for ((i = 0; ; i++)); do
+        json "$1.$i.$2" || break
+    done
+}
+
+# --- trees, each by the same relays
+on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-30s}" \
+    -o "$work/model.json" --validate --trees "$sizes" --json
+[ $# = 0 ] || cp "$work/model.json" "$1"
+echo "# ws2, ws5: 20 % of a processor; ws3, ws6: 20 Mbit/s; the others 100"
+echo "# probed in $(json elapsed_s) s: $(json points) times, $(json uneven) uneven"
+for field in bytes tree nodes segments predicted_us measured_us; do
+    column validation $field > "$work/column.$field"
+done
+paste "$work"/column.{bytes,tree,nodes,segments,predicted_us,measured_us} \
+    > "$work/trees"
+printf '\n# trees, sent along by bare relays\n'
+show='{printf("%9d %-22s %5s %8s %12.0f %12.0f %+6.0f %%\n", $1, $2, $3, $4, $5,
+    $6, 100 * ($5 / $6 - 1))}'
+printf '%9s %-22s %5s %8s %12s %12s %8s\n' bytes tree nodes segments \
+    "predicted us" "measured us" error
+sort -s -k1,1n -k6,6g "$work/trees" | awk "$show"
+
+# --- broadcasts of groups
+for ((round = 0; round < repeats; round++)); do
+    on_ws0 coll-bench bcast --hosts "$work/hosts" --network "$work/model.json" \
+        --algorithm all --sizes "$sizes" --json
+    column results bytes > "$work/bytes"
+    column results algorithm > "$work/algorithm"
+    column results auto > "$work/chosen"
+    column results segments > "$work/segments"
+    column results median_us > "$work/us"
+    paste "$work"/{bytes,algorithm,chosen,segments,us} |
+        awk '$3 != "true" {print $1, $2, $4, $5}' >> "$work/rounds"
+done
+sort -k1,1n -k2,2 -k4,4g "$work/rounds" | awk '
+    function out() {
+        if (n > 0) print key, n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
+    }
+    $1 " " $2 != last {out(); n = 0; last = $1 " " $2; key = last " " $3}
+    {v[++n] = $4} END {out()}' > "$work/medians"
+printf '\n# broadcasts of a group that has the model; medians of %s rounds\n' \
+    "$repeats"
+printf '%9s %-22s %8s %12s %12s %8s\n' bytes algorithm segments "predicted us" \
+    "measured us" error
+sort -k1,1n -k4,4g "$work/medians" | while read -r bytes name segments us; do
+    if "$NF" plan bcast "${name#bcast.}" --network "$work/model.json" \
+        --segments "$segments" --size "${bytes}B" --json > "$work/out" 2> "$work/err"; then
+        predicted=$(json network.predicted_us)
+    else
+        predicted=-
+    fi
+    echo "$bytes $name $segments $predicted $us"
+done > "$work/both"
+awk '{printf("%9d %-22s %8s %12.0f %12.0f %+6.0f %%\n", $1, $2, $3, $4, $5,
+    $4 > 0 ? 100 * ($4 / $5 - 1) : 0)}' "$work/both"
+
+printf '\n# goals: of all trees within 3 %%, 1.5 x binomial from 64 KiB, predicted within 20 %%\n'
+awk '
+    FNR == NR {if ($2 == "crl") {tree[$1] = $6; said[$1] = $5}
+        if ($3 > 4 || $2 != "star" && $2 != "chain")
+            if (!($1 in best) || $6 < best[$1]) {best[$1] = $6; by[$1] = $2}
+        next}
+    $2 == "bcast.tree" {group[$1] = $5; price[$1] = $4; next}
+    $2 == "bcast.binomial" {binomial[$1] = $5}
+    {if (!($1 in least) || $5 < least[$1]) {least[$1] = $5; least_by[$1] = $2}}
+    END {for (b in group) printf("%d bytes: crl %.3f of the fastest tree (%s), " \
+        "predicted %+.0f %%; bcast.tree %.3f of the fastest other broadcast (%s), " \
+        "binomial / bcast.tree %.2f, predicted %+.0f %%\n", b, tree[b] / best[b],
+        by[b], 100 * (said[b] / tree[b] - 1), group[b] / least[b], least_by[b],
+        binomial[b] / group[b], 100 * (price[b] / group[b] - 1))}' \
+    "$work/trees" "$work/both" | sort -n

@@ -1,0 +1,378 @@
+/* `nowfarm probe` without a network: who measures when, how often, and what the
+ * model says of trees; and its procedures between threads. */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "apps/nowfarm/probe.h"
+#include "common/base/error.h"
+#include "tests/unit/nf_unit.h"
+
+enum { MOST = 40 };
+
+/* ---- steps ---- */
+
+static void check_steps(uint32_t n, bool alone)
+{
+    static uint32_t met[MOST][MOST];
+    struct probe_couple couples[MOST];
+
+    memset(met, 0, sizeof(met));
+    for (uint32_t s = 0; s < probe_steps(n, alone); s++) {
+        uint32_t count = probe_step(n, alone, s, couples);
+        bool busy[MOST] = { false };
+
+        CU_ASSERT(count >= 1 && count <= n / 2 && (!alone || count == 1));
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t a = couples[i].member, b = couples[i].partner;
+
+            CU_ASSERT_FATAL(a < n && b < n && a != b);
+            CU_ASSERT(!busy[a] && !busy[b]);
+            busy[a] = busy[b] = true;
+            met[a][b]++;
+        }
+    }
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = 0; b < n; b++)
+            CU_ASSERT_EQUAL(met[a][b], a != b);
+}
+
+static void test_steps(void)
+{
+    for (uint32_t n = 2; n <= MOST; n++) {
+        check_steps(n, false);
+        check_steps(n, true);
+        CU_ASSERT(probe_steps(n, false) <= 2 * n);
+    }
+}
+
+static void test_host_steps(void)
+{
+    for (uint32_t n = 2; n <= MOST; n++)
+        for (int alone = 0; alone < 2; alone++) {
+            struct probe_couple couples[MOST];
+            uint32_t times[MOST] = { 0 };
+
+            for (uint32_t s = 0; s < probe_host_steps(n, alone); s++) {
+                uint32_t count = probe_host_step(n, alone, s, couples);
+
+                for (uint32_t i = 0; i < count; i++) {
+                    CU_ASSERT_FATAL(couples[i].member < n);
+                    CU_ASSERT(couples[i].partner < n &&
+                              couples[i].partner != couples[i].member);
+                    times[couples[i].member]++;
+                }
+            }
+            for (uint32_t i = 0; i < n; i++)
+                CU_ASSERT_EQUAL(times[i], 1);
+        }
+}
+
+/* ---- the budget ---- */
+
+static void equal_speeds(struct probe_speed *speeds, uint32_t n, double mbit)
+{
+    for (uint32_t i = 0; i < n; i++)
+        speeds[i] = (struct probe_speed){ 200, 8 / mbit };
+}
+
+static void test_budget(void)
+{
+    struct probe_speed speeds[MOST];
+    struct probe_costs costs;
+    double alone_us;
+
+    equal_speeds(speeds, 8, 100);
+    probe_plan(8, false, speeds, 30e6, &costs);
+    CU_ASSERT(costs.total_us <= 30e6);
+    CU_ASSERT(costs.total_us > 10e6);
+    CU_ASSERT_EQUAL(costs.count[PROBE_JOB_PING][0], 30);
+    CU_ASSERT_EQUAL(costs.warm[PROBE_JOB_PING][0], 5);
+    CU_ASSERT_EQUAL(costs.count[PROBE_JOB_PING][6], 30);
+    probe_plan(8, true, speeds, 30e6, &costs);
+    alone_us = costs.total_us;
+    CU_ASSERT(alone_us <= 30e6);
+    CU_ASSERT(costs.count[PROBE_JOB_PING][6] < 30);
+    /* what it takes at least it takes, however little there is */
+    probe_plan(8, true, speeds, 1000, &costs);
+    for (int job = 0; job < PROBE_JOBS; job++)
+        for (int k = 0; k < PROBE_SIZES; k++)
+            CU_ASSERT_EQUAL(costs.count[job][k], 5);
+    CU_ASSERT(costs.total_us < alone_us);
+    /* and no more than 30 times, however much */
+    probe_plan(8, true, speeds, 1e12, &costs);
+    CU_ASSERT_EQUAL(costs.count[PROBE_JOB_SEQ + 1][6], 30);
+}
+
+/* ---- trees ---- */
+
+/* Lee's example at 1000 bytes: t_hold 20, t_end 55 */
+static void equal_hosts(struct nf_network *network, uint32_t n)
+{
+    (void)nf_network_init(network, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct nf_network_host *host = &network->hosts[i];
+
+        host->send = nf_curve_line((struct nf_cost){ 10, 0 });
+        host->recv = nf_curve_line((struct nf_cost){ 15, 0 });
+        host->hold = nf_curve_line((struct nf_cost){ 0, 0.02 });
+        for (uint32_t j = 0; j < n; j++)
+            *nf_network_wire(network, i, j) =
+                nf_curve_line((struct nf_cost){ 10, 0.02 });
+    }
+}
+
+static double time_of(enum probe_shape shape, const struct nf_network *network,
+                      uint32_t nodes)
+{
+    struct probe_check check;
+    double us;
+
+    CU_ASSERT_EQUAL_FATAL(probe_plan_shape(shape, network, 1000, &check),
+                          NF_OK);
+    CU_ASSERT_EQUAL(check.plan.tree.nodes, nodes);
+    CU_ASSERT_EQUAL(check.plan.tree.root, 0);
+    us = check.plan.time_us;
+    nf_crl_plan_fini(&check.plan);
+    return us;
+}
+
+static void test_trees(void)
+{
+    static const double t[] = { 0, 0, 55, 75, 95, 110, 115, 130, 130, 135 };
+
+    for (uint32_t n = 2; n <= 9; n++) {
+        uint32_t few = n < 4 ? n : 4;
+        struct nf_network network;
+
+        equal_hosts(&network, n);
+        CU_ASSERT_DOUBLE_EQUAL(time_of(PROBE_OPT, &network, n), t[n], 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(time_of(PROBE_STAR, &network, few),
+                               55 + 20 * (few - 2), 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(time_of(PROBE_CHAIN, &network, few),
+                               55 * (few - 1), 1e-9);
+        nf_network_fini(&network);
+    }
+}
+
+/* All that nowfarm trees lists; none is faster than crl, but where that sends
+ * one message and another one may be as fast. */
+static void test_listed(void)
+{
+    struct nf_network network;
+    struct probe_check check;
+    double crl_us = INFINITY, least_us = INFINITY;
+    uint32_t number = 0;
+
+    equal_hosts(&network, 7);
+    while (probe_plan_listed(number++, &network, 100000, &check) == NF_OK) {
+        CU_ASSERT_EQUAL(check.plan.tree.nodes, 7);
+        CU_ASSERT(check.plan.segments * check.plan.segment_bytes >= 100000);
+        if (strcmp(check.name, "crl") == 0)
+            crl_us = check.plan.time_us;
+        least_us = fmin(least_us, check.plan.time_us);
+        nf_crl_plan_fini(&check.plan);
+    }
+    CU_ASSERT_EQUAL(probe_plan_listed(number, &network, 100000, &check),
+                    NF_ERR_RANGE);
+    CU_ASSERT(number > 15 && crl_us <= least_us);
+    nf_network_fini(&network);
+}
+
+/* ---- procedures, between threads ---- */
+
+static struct coll_world_config threads(uint32_t members)
+{
+    return (struct coll_world_config){ .local = true,
+                                       .members = members,
+                                       .timeout_us = 60000000 };
+}
+
+/* 0 sends to 1, 1 to 3 and 2, 2 to 4 */
+static void plant(struct probe *probe)
+{
+    static const uint32_t children[5][2] = { { 1 }, { 3, 2 }, { 4 } };
+    static const uint32_t count[5] = { 1, 2, 1, 0, 0 };
+
+    for (uint32_t i = 0; i < 5; i++)
+        CU_ASSERT_EQUAL(probe_plant(probe, i, children[i], count[i]), NF_OK);
+}
+
+static void time_procedure(struct probe *probe, enum probe_kind kind,
+                           uint32_t bytes)
+{
+    static struct probe_result result;
+    const struct probe_act act = { .kind = kind,
+                                   .partner = 4,
+                                   .bytes = bytes,
+                                   .count = 7,
+                                   .warm = 2,
+                                   .delay_us = 300,
+                                   .run = 5 };
+
+    CU_ASSERT_EQUAL_FATAL(probe_start(probe, 1, &act), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(probe_collect(probe, 1, &result), NF_OK);
+    CU_ASSERT_EQUAL(result.count, 7);
+    for (uint32_t i = 0; i < result.count; i++) {
+        CU_ASSERT(result.us[i] > 0);
+        CU_ASSERT(result.send_us[i] <= result.us[i]);
+    }
+}
+
+static void time_tree(struct probe *probe, uint32_t bytes, uint32_t parts)
+{
+    static const uint32_t leaves[2] = { 3, 4 };
+    const struct probe_cast cast = {
+        .bytes = bytes, .parts = parts, .leaves = leaves, .nleaves = 2
+    };
+    double us[2] = { 0, 0 };
+
+    CU_ASSERT_EQUAL(probe_cast(probe, &cast, us), NF_OK);
+    CU_ASSERT(us[0] > 0 && us[1] > 0);
+}
+
+static void test_procedures(void)
+{
+    const struct coll_world_config config = threads(5);
+    struct nf_error err = { NF_OK, "" };
+    struct coll_world world;
+    struct probe probe;
+
+    CU_ASSERT_EQUAL_FATAL(coll_world_open(&config, &world, &err), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(probe_open(&world.team, &probe), NF_OK);
+    plant(&probe);
+    for (uint32_t bytes = 0; bytes <= 300000; bytes += 100000) {
+        for (int kind = PROBE_PING; kind < PROBE_KINDS; kind++)
+            time_procedure(&probe, (enum probe_kind)kind, bytes);
+        for (uint32_t parts = 1; parts <= 40; parts += 13)
+            time_tree(&probe, bytes, parts);
+    }
+    CU_ASSERT_STRING_EQUAL(err.text, "");
+    probe_close(&probe, true);
+    coll_world_close(&world, true);
+}
+
+/* Several at the same time, and one probe after the other. */
+static void test_at_once(void)
+{
+    const struct coll_world_config config = threads(4);
+    const struct probe_act act[2] = {
+        { .kind = PROBE_PING, .partner = 3, .bytes = 5000, .count = 50 },
+        { .kind = PROBE_PING, .partner = 2, .bytes = 70000, .count = 50 },
+    };
+    static struct probe_result result;
+    struct nf_error err = { NF_OK, "" };
+    struct coll_world world;
+    struct probe probe;
+
+    CU_ASSERT_EQUAL_FATAL(coll_world_open(&config, &world, &err), NF_OK);
+    for (int again = 0; again < 2; again++) {
+        CU_ASSERT_EQUAL_FATAL(probe_open(&world.team, &probe), NF_OK);
+        CU_ASSERT_EQUAL_FATAL(probe_start(&probe, 1, &act[0]), NF_OK);
+        CU_ASSERT_EQUAL_FATAL(probe_start(&probe, 0, &act[1]), NF_OK);
+        for (uint32_t member = 0; member < 2; member++) {
+            CU_ASSERT_EQUAL_FATAL(probe_collect(&probe, member, &result),
+                                  NF_OK);
+            CU_ASSERT_EQUAL(result.count, 50);
+        }
+        probe_close(&probe, true);
+    }
+    coll_world_close(&world, true);
+}
+
+/* What no member may be asked for it refuses, and rank 0 is told. */
+static void test_refused(void)
+{
+    const struct coll_world_config config = threads(3);
+    const struct probe_act act = {
+        .kind = PROBE_SEQ, .partner = 1, .count = 1, .run = 2
+    };
+    static struct probe_result result;
+    struct nf_error err = { NF_OK, "" };
+    struct coll_world world;
+    struct probe probe;
+
+    CU_ASSERT_EQUAL_FATAL(coll_world_open(&config, &world, &err), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(probe_open(&world.team, &probe), NF_OK);
+    CU_ASSERT_EQUAL(probe_start(&probe, 2, &act), NF_OK); /* no children */
+    CU_ASSERT(probe_collect(&probe, 2, &result) < NF_OK);
+    CU_ASSERT_EQUAL(probe.guilty, 2);
+    probe_close(&probe, false);
+    coll_world_close(&world, false);
+}
+
+/* ---- all of it ---- */
+
+static void measure(uint32_t members, bool alone)
+{
+    const struct coll_world_config config = threads(members);
+    const struct probe_options options = { .shared = alone,
+                                           .budget_us = 100000,
+                                           .quiet = true,
+                                           .validate = true,
+                                           .sizes = { 20000 },
+                                           .nsizes = 1 };
+    static const char names[6][NF_NETWORK_NAME_BYTES] = { "a", "b", "c",
+                                                          "d", "e", "f" };
+    struct probe_checks checks;
+    struct nf_error err = { NF_OK, "" };
+    struct probe_outcome outcome;
+    struct nf_hetero hetero;
+    struct coll_world world;
+    struct probe probe;
+
+    CU_ASSERT_EQUAL_FATAL(coll_world_open(&config, &world, &err), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(probe_open(&world.team, &probe), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(probe_measure(&probe, &options, names, &outcome),
+                          NF_OK);
+    CU_ASSERT_EQUAL(outcome.network.nhosts, members);
+    CU_ASSERT_EQUAL(outcome.network.shared, alone);
+    /* pairs both ways, R of six sizes, and two rows, of seven */
+    CU_ASSERT_EQUAL(outcome.points,
+                    7 * members * (members - 1) + (6 + 14) * members);
+    hetero = nf_network_hetero(&outcome.network, true);
+    CU_ASSERT_EQUAL(nf_hetero_check(&hetero, 0, &err), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        probe_validate(&probe, &outcome.network, &options, &checks), NF_OK);
+    CU_ASSERT(checks.count > 6 + 15);
+    for (uint32_t i = 0; i < checks.count; i++)
+        CU_ASSERT(checks.list[i].plan.time_us > 0 &&
+                  checks.list[i].measured_us > 0);
+    probe_checks_fini(&checks);
+    nf_network_fini(&outcome.network);
+    probe_close(&probe, true);
+    coll_world_close(&world, true);
+}
+
+static void test_measure(void)
+{
+    for (uint32_t members = 2; members <= 6; members++)
+        measure(members, false);
+    measure(3, true);
+}
+
+int main(void)
+{
+    CU_TestInfo plan[] = {
+        { "everybody measures with everybody once, disjointly", test_steps },
+        { "everybody measures once", test_host_steps },
+        { "as often as the budget allows", test_budget },
+        CU_TEST_INFO_NULL
+    };
+    CU_TestInfo trees[] = { { "predictions are those of the papers",
+                              test_trees },
+                            { "every tree there is", test_listed },
+                            CU_TEST_INFO_NULL };
+    CU_TestInfo procedures[] = {
+        { "each procedure between threads", test_procedures },
+        { "several at the same time", test_at_once },
+        { "an act that cannot be", test_refused },
+        { "from 2 to 6 members, and all of it", test_measure },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = { { .pName = "plan", .pTests = plan },
+                              { .pName = "trees", .pTests = trees },
+                              { .pName = "procedures", .pTests = procedures },
+                              CU_SUITE_INFO_NULL };
+
+    return nf_unit_main(suites);
+}
