@@ -11,11 +11,13 @@
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
 {
+    struct nf_coll_args to_first = *args;
     struct nf_two_level two;
     uint32_t round = 0, k = args->segments;
 
     (void)self;
-    if (!nf_two_level_init(&two, args, schedule))
+    to_first.root = 0;
+    if (!nf_two_level_init(&two, &to_first, schedule))
         return;
     round = nf_two_level_inside(&two, k, true, round, schedule);
     round = nf_two_level_chain(&two, k, round, schedule);

@@ -1,10 +1,9 @@
 #ifndef NF_COLL_TWO_LEVEL_H
 #define NF_COLL_TWO_LEVEL_H
 /** @file two_level.h  Ranks that share hosts: on each one leads, leaders talk
- * to each other along a circulant graph, or a chain that keeps the order of
- * operands, and each to its own along a binomial
- *  tree.  So every segment crosses to each host once, however many ranks it
- * has.
+ *  to each other along a circulant graph, or a chain that keeps the order of
+ *  operands, and each to its own along a binomial tree.  So every segment
+ *  crosses to each host once, however many ranks it has.
  *
  *  Those that add rounds do so from @p round on, and return the round behind
  *  them. */

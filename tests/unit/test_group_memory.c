@@ -7,13 +7,13 @@
 #include "common/group/group.h"
 #include "tests/unit/nf_unit.h"
 
-enum { RANKS = 6, BLOCK = 20000 }; /* elements, of 8 bytes */
+enum { RANKS = 6, BLOCK = 100 }; /* elements, of 8 bytes */
 
 /* One member: what its calls went by. */
 struct member {
     struct nf_group *group;
     pthread_t thread;
-    char gather[40], reduce[40];
+    char allreduce[40], reduce[40];
     uint64_t reduce_kept_bytes;
     bool right;
 };
@@ -25,10 +25,22 @@ static bool do_call(struct member *m, const struct nf_call *call,
 
     if (nf_group_start(m->group, call, &request) != NF_OK)
         return false;
-    strcpy(name_p, request->algorithm);
-    *kept_p = nf_coll_kept_bytes(request->plan->algorithm, RANKS, BLOCK * 8,
-                                 request->plan->args.segments);
+    for (int i = 0; i < NF_CHOICES_KEPT; i++) {
+        const struct nf_coll_choice *choice = &m->group->choices[i].choice;
+
+        if (!m->group->choices[i].valid ||
+            (int)choice->algorithm->op != (int)call->kind)
+            continue;
+        strcpy(name_p, choice->algorithm->name);
+        *kept_p = nf_coll_kept_bytes(choice->algorithm, RANKS, BLOCK * 8,
+                                     choice->segments);
+    }
     return nf_request_wait(request) == NF_OK;
+}
+
+static int64_t sum_of(int i)
+{
+    return RANKS * (RANKS - 1) / 2 * 1000000 + RANKS * (int64_t)i;
 }
 
 static void *play(void *m_)
@@ -36,27 +48,25 @@ static void *play(void *m_)
     struct member *m = m_;
     uint32_t rank = nf_group_rank(m->group);
     int64_t *mine = malloc(BLOCK * sizeof(*mine));
-    int64_t *all = calloc(RANKS, BLOCK * sizeof(*all));
-    struct nf_call gather = { .kind = NF_CALL_GATHER,
-                              .send = mine,
-                              .recv = all,
-                              .count = BLOCK,
-                              .type = NF_ELEM_INT64 };
-    struct nf_call reduce = gather;
+    int64_t *all = calloc(BLOCK, sizeof(*all));
+    struct nf_call call = { .kind = NF_CALL_ALLREDUCE,
+                            .send = mine,
+                            .recv = all,
+                            .count = BLOCK,
+                            .type = NF_ELEM_INT64,
+                            .op = NF_SUM };
     uint64_t kept;
 
-    reduce.kind = NF_CALL_REDUCE;
-    reduce.op = NF_SUM;
     for (int i = 0; i < BLOCK; i++)
         mine[i] = (int64_t)rank * 1000000 + i;
-    m->right = do_call(m, &gather, m->gather, &kept);
-    for (int i = 0; i < RANKS * BLOCK && rank == 0; i++)
-        m->right = m->right && all[i] == i / BLOCK * 1000000 + i % BLOCK;
-    m->right =
-        m->right && do_call(m, &reduce, m->reduce, &m->reduce_kept_bytes);
+    m->right = do_call(m, &call, m->allreduce, &kept);
+    for (int i = 0; i < BLOCK; i++)
+        m->right = m->right && all[i] == sum_of(i);
+    memset(all, 0, BLOCK * sizeof(*all));
+    call.kind = NF_CALL_REDUCE;
+    m->right = m->right && do_call(m, &call, m->reduce, &m->reduce_kept_bytes);
     for (int i = 0; i < BLOCK && rank == 0; i++)
-        m->right =
-            m->right && all[i] == RANKS * (RANKS - 1) / 2 * 1000000 + RANKS * i;
+        m->right = m->right && all[i] == sum_of(i);
     free(mine);
     free(all);
     nf_group_close(m->group);
@@ -81,24 +91,26 @@ static void run(const struct nf_group_options *options, uint64_t want_bytes,
     for (int r = 0; r < RANKS; r++) {
         pthread_join(members[r].thread, NULL);
         CU_ASSERT(members[r].right);
-        CU_ASSERT_STRING_EQUAL(members[r].gather, members[0].gather);
+        CU_ASSERT_STRING_EQUAL(members[r].allreduce, members[0].allreduce);
         CU_ASSERT_STRING_EQUAL(members[r].reduce, members[0].reduce);
     }
 }
 
+/* Of allreduce only the ring keeps less than two vectors. */
 static void calls_keep_to_the_limit(void)
 {
-    const struct nf_group_options one = { .memory_bytes = BLOCK * 8 };
+    const struct nf_group_options two = { .memory_bytes = 2 * BLOCK * 8 };
     const struct nf_group_options none = { .memory_bytes = 1 };
     struct member members[RANKS];
 
     run(NULL, 0, members);
-    CU_ASSERT_STRING_NOT_EQUAL(members[0].gather, "gather.linear");
-    run(&one, BLOCK * 8, members);
-    CU_ASSERT_STRING_EQUAL(members[0].gather, "gather.linear");
-    CU_ASSERT(members[0].reduce_kept_bytes <= BLOCK * 8);
+    CU_ASSERT_STRING_NOT_EQUAL(members[0].allreduce, "allreduce.ring");
+    run(&two, 2 * BLOCK * 8, members);
+    CU_ASSERT_STRING_EQUAL(members[0].allreduce, "allreduce.ring");
+    CU_ASSERT(members[0].reduce_kept_bytes <= 2 * BLOCK * 8);
     run(&none, 1, members);
-    CU_ASSERT_STRING_EQUAL(members[0].gather, "gather.linear");
+    CU_ASSERT_STRING_EQUAL(members[0].allreduce, "allreduce.ring");
+    CU_ASSERT(members[0].reduce_kept_bytes <= BLOCK * 8);
 }
 
 static void the_environment_has_a_say(void)
@@ -106,11 +118,11 @@ static void the_environment_has_a_say(void)
     const struct nf_group_options options = { .memory_bytes = 4 << 20 };
     struct member members[RANKS];
 
-    setenv("NOWFARM_COLL_MEMORY", "160kB", 1);
-    run(NULL, BLOCK * 8, members);
-    CU_ASSERT_STRING_EQUAL(members[0].gather, "gather.linear");
+    setenv("NOWFARM_COLL_MEMORY", "1600B", 1);
+    run(NULL, 2 * BLOCK * 8, members);
+    CU_ASSERT_STRING_EQUAL(members[0].allreduce, "allreduce.ring");
     run(&options, 4 << 20, members);
-    CU_ASSERT_STRING_NOT_EQUAL(members[0].gather, "gather.linear");
+    CU_ASSERT_STRING_NOT_EQUAL(members[0].allreduce, "allreduce.ring");
     setenv("NOWFARM_COLL_MEMORY", "", 1);
     run(NULL, 0, members);
     unsetenv("NOWFARM_COLL_MEMORY");
