@@ -71,11 +71,14 @@ static const char *items_name(enum nf_coll_items items)
 
 static void print_text(void)
 {
-    puts("Each is an operation, a dot, and the algorithm; see it by `nowfarm "
-         "plan\nOPERATION ALGORITHM --ranks P`.  P ranks; n = floor(log2 P), "
-         "H = 2^n,\nq = ceil(log2 P); k segments; m bytes; a message takes "
-         "T(m) = a + b m,\nof which its sender is busy for o_s; combining takes "
-         "C(m) = g m; HD, FD: on\nhalf-duplex, full-duplex ports.\n");
+    puts(
+        "Each is an operation, a dot, and the algorithm; see it by `nowfarm "
+        "plan\nOPERATION ALGORITHM --ranks P`.  P ranks; n = floor(log2 P), "
+        "H = 2^n,\nq = ceil(log2 P); k segments; m bytes; a message takes "
+        "T(m) = a + b m,\nof which its sender is busy for o_s; combining takes "
+        "C(m) = g m; HD, FD: on\nhalf-duplex, full-duplex ports.  What it "
+        "keeps is "
+        "beyond the user's buffers, in\nthe member that keeps most.\n");
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
         const struct nf_coll_algorithm *a = nf_coll_table[i];
         const char *order = order_name(a);
@@ -86,6 +89,8 @@ static void print_text(void)
                ports_name(a->ports), order != NULL ? "; operators: " : "",
                order != NULL ? operators_text(order) : "",
                a->power_of_two ? "; P = 2^n only" : "");
+        if (a->kept != NULL)
+            printf("    keeps: %s\n", a->kept->text);
         printf("    source: %s\n", a->source);
     }
 }
@@ -96,16 +101,18 @@ static json_t *all_json(void)
 
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
         const struct nf_coll_algorithm *a = nf_coll_table[i];
+        json_t *one = json_pack(
+            "{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:b, s:i}", "name", a->name,
+            "op", nf_coll_op_names[a->op], "summary", a->summary, "cost",
+            a->cost, "items", items_name(a->items), "ports",
+            ports_name(a->ports), "order", order_name(a), "power_of_two",
+            a->power_of_two, "radix", (int)a->radix);
 
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:b, s:i}",
-                            "name", a->name, "op", nf_coll_op_names[a->op],
-                            "summary", a->summary, "cost", a->cost, "items",
-                            items_name(a->items), "ports", ports_name(a->ports),
-                            "order", order_name(a), "power_of_two",
-                            a->power_of_two, "radix", (int)a->radix));
-        json_object_set_new(json_array_get(list, json_array_size(list) - 1),
-                            "source", json_string(a->source));
+        json_object_set_new(one, "source", json_string(a->source));
+        json_object_set_new(one, "keeps",
+                            a->kept != NULL ? json_string(a->kept->text)
+                                            : json_null());
+        json_array_append_new(list, one);
     }
     return json_pack("{s:o}", "algorithms", list);
 }

@@ -9,6 +9,7 @@
  * The fewest rounds and the fewest bytes for any P. */
 #include "config.h"
 #include "common/coll/blocks.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -36,4 +37,5 @@ const struct nf_coll_algorithm nf_coll_allgather_circulant = {
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_bundles,
 };

@@ -7,6 +7,7 @@
  * As circulant, without blocks that wrap around. */
 #include "config.h"
 #include "common/coll/halving.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -40,4 +41,5 @@ const struct nf_coll_algorithm nf_coll_allgather_rec_doubling = {
     .power_of_two = true,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_bundles,
 };

@@ -7,6 +7,7 @@
  * Only neighbours talk; circulant has fewer rounds. */
 #include "config.h"
 #include "common/coll/blocks.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -34,4 +35,5 @@ const struct nf_coll_algorithm nf_coll_allgather_ring = {
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_round_trip,
 };

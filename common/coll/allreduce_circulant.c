@@ -7,6 +7,7 @@
  * For long vectors and operators that commute; no folding for any P. */
 #include "config.h"
 #include "common/coll/blocks.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -30,6 +31,16 @@ static double cost_us(const struct nf_coll_algorithm *self,
            (ranks - 1) * nf_price_combine_us(price, block_bytes);
 }
 
+/* Bundles of blocks are copied to be sent, both ways. */
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, 4 * (uint64_t)(ranks - 1), ranks);
+}
+static const struct nf_coll_kept kept = { "4 m (P-1)/P", kept_bytes };
+
 const struct nf_coll_algorithm nf_coll_allreduce_circulant = {
     .name = "allreduce.circulant",
     .op = NF_COLL_ALLREDUCE,
@@ -42,4 +53,5 @@ const struct nf_coll_algorithm nf_coll_allreduce_circulant = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };

@@ -10,6 +10,7 @@
  * The best for short vectors; keeps the order of operands. */
 #include "config.h"
 #include "common/coll/fold.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -58,4 +59,5 @@ const struct nf_coll_algorithm nf_coll_allreduce_rec_doubling = {
     .order = NF_ORDER_RANKS,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_levels,
 };

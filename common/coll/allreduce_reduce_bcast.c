@@ -7,7 +7,7 @@
  *
  * The base line: twice as long as rec_doubling, but half duplex as good. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -44,4 +44,5 @@ const struct nf_coll_algorithm nf_coll_allreduce_reduce_bcast = {
     .order = NF_ORDER_RANKS,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_levels,
 };

@@ -9,6 +9,7 @@
  * For very long vectors; circulant moves as little in fewer rounds. */
 #include "config.h"
 #include "common/coll/blocks.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -31,6 +32,15 @@ static double cost_us(const struct nf_coll_algorithm *self,
            (ranks - 1) * nf_price_combine_us(price, block_bytes);
 }
 
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, 2 * (uint64_t)(ranks - 1), ranks);
+}
+static const struct nf_coll_kept kept = { "2 m (P-1)/P", kept_bytes };
+
 const struct nf_coll_algorithm nf_coll_allreduce_ring = {
     .name = "allreduce.ring",
     .op = NF_COLL_ALLREDUCE,
@@ -43,4 +53,5 @@ const struct nf_coll_algorithm nf_coll_allreduce_ring = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };

@@ -57,4 +57,5 @@ const struct nf_coll_algorithm nf_coll_allreduce_seg_doubling = {
     .order = NF_ORDER_RANKS,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_halving_allgather,
 };

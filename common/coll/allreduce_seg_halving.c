@@ -51,4 +51,5 @@ const struct nf_coll_algorithm nf_coll_allreduce_seg_halving = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_halving_allgather,
 };

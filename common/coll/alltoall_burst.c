@@ -9,7 +9,7 @@
  * first.  In the plan W blocks are under way; in groups, which begin a round
  * when all that comes in the last but one is there, up to 2 W. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -48,4 +48,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_burst = {
     .rounds_ahead = 2,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_twice,
 };

@@ -66,4 +66,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_dh = {
     .fits = fits,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_resting,
 };

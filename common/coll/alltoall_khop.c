@@ -62,6 +62,7 @@ const struct nf_coll_algorithm nf_coll_alltoall_cdh = {
     .fits = fits_cdh,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_resting,
 };
 
 const struct nf_coll_algorithm nf_coll_alltoall_khop = {
@@ -78,4 +79,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_khop = {
     .fits = fits,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_resting,
 };

@@ -11,6 +11,7 @@
 #include "config.h"
 #include <math.h>
 #include "common/coll/exchange.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -39,6 +40,16 @@ static double cost_us(const struct nf_coll_algorithm *self,
     return us;
 }
 
+/* 3/2 P blocks rest at the most (exchange.h). */
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, 4 * (uint64_t)ranks, 1);
+}
+static const struct nf_coll_kept kept = { "4 P m", kept_bytes };
+
 const struct nf_coll_algorithm nf_coll_alltoall_mdh = {
     .name = "alltoall.mdh",
     .op = NF_COLL_ALLTOALL,
@@ -54,4 +65,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_mdh = {
     .one_each = true,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };

@@ -70,4 +70,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_mixed = {
     .fits = fits,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_resting,
 };

@@ -39,4 +39,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_naive = {
     .one_each = true,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_resting,
 };

@@ -6,6 +6,7 @@
  *     S = sum of n-1, V = sum of P/n (n-1) */
 #include "config.h"
 #include "common/coll/exchange.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -40,4 +41,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_pairwise_grid = {
     .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_twice,
 };

@@ -8,6 +8,7 @@
  * rests at a third rank. */
 #include "config.h"
 #include "common/coll/blocks.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -48,4 +49,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_pairwise_shift = {
     .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_twice,
 };

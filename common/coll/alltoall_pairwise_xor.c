@@ -4,7 +4,7 @@
  *
  * FD (P-1) T(m), HD 2 (P-1) T(m). */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -41,4 +41,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_pairwise_xor = {
     .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_twice,
 };

@@ -22,7 +22,7 @@
 #include <math.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 struct torus {
     uint32_t rows, columns, ranks;
@@ -269,6 +269,16 @@ static double cost_us(const struct nf_coll_algorithm *self,
     return INFINITY;
 }
 
+/* 4 P blocks rest at the middle node, in messages twice as large. */
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, 10 * (uint64_t)ranks, 1);
+}
+static const struct nf_coll_kept kept = { "10 P m", kept_bytes };
+
 const struct nf_coll_algorithm nf_coll_alltoall_split_merge = {
     .name = "alltoall.split_merge",
     .op = NF_COLL_ALLTOALL,
@@ -283,6 +293,7 @@ const struct nf_coll_algorithm nf_coll_alltoall_split_merge = {
     .fits = fits,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };
 
 const struct nf_coll_algorithm nf_coll_alltoall_split_merge0 = {
@@ -299,4 +310,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_split_merge0 = {
     .fits = fits,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };

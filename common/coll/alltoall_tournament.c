@@ -7,7 +7,7 @@
  * 2 (P-1) T(m) for even P, 2 P T(m) for odd P: the best on half-duplex ports.
  */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void meet(uint32_t ranks, uint32_t t, uint32_t a, uint32_t b,
                  struct nf_schedule *schedule)
@@ -54,4 +54,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_tournament_hd = {
     .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_twice,
 };

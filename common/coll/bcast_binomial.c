@@ -5,7 +5,7 @@
  * Best for short vectors; segments do not help, as the root would be busy with
  * q messages for each. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -39,4 +39,5 @@ const struct nf_coll_algorithm nf_coll_bcast_binomial = {
     .ports = NF_PORTS_HALF,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

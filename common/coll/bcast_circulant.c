@@ -11,6 +11,7 @@
  * half-duplex ports it is best for P = 2^q; else odd cycles spoil it. */
 #include "config.h"
 #include "common/coll/circulant.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -43,4 +44,5 @@ const struct nf_coll_algorithm nf_coll_bcast_circulant = {
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

@@ -7,7 +7,7 @@
  * The root need not wait, though: where o_s, for which a message keeps it busy,
  * is known to be short, small messages to few ranks are there first. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -37,4 +37,5 @@ const struct nf_coll_algorithm nf_coll_bcast_flat = {
     .ports = NF_PORTS_HALF,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

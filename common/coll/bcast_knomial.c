@@ -9,7 +9,7 @@
  * and short), so that several are on their way at once; one after the other
  * binomial, which is radix 2, is never worse. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 /* The width of the first level. */
 static uint32_t widest(uint32_t radix, uint32_t ranks)
@@ -63,6 +63,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
         .radix = (number),                                                     \
         .make = make,                                                          \
         .cost_us = cost_us,                                                    \
+        .kept = &nf_kept_vector,                                               \
     }
 
 KNOMIAL(3);

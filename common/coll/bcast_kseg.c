@@ -13,7 +13,7 @@
  * them take the part of the segments; that has no price. */
 #include "config.h"
 #include <math.h>
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static uint32_t bundles(uint32_t ranks, uint32_t segments)
 {
@@ -100,4 +100,5 @@ const struct nf_coll_algorithm nf_coll_bcast_kseg = {
     .default_segments = default_segments,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

@@ -11,7 +11,7 @@
  * binomial for long vectors on half-duplex ports if P = 2^n; ranks beyond H
  * make it poor. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 /* How many rounds ago the segment that v, which is not 0, passes on along d
  * entered.  The bits of v were set in turn since, so the one farthest behind d
@@ -76,6 +76,16 @@ static double cost_us(const struct nf_coll_algorithm *self,
     return us;
 }
 
+/* The extra ranks get all segments in one message, which is a copy. */
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return (ranks & (ranks - 1)) == 0 ? bytes : nf_kept_part(bytes, 2, 1);
+}
+static const struct nf_coll_kept kept = { "m; P != 2^n: 2 m", kept_bytes };
+
 static uint32_t default_segments(uint32_t ranks)
 {
     return ranks > 1 ? nf_coll_floor_log2(ranks) : 1;
@@ -93,4 +103,5 @@ const struct nf_coll_algorithm nf_coll_bcast_nesbt = {
     .default_segments = default_segments,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };

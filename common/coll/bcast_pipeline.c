@@ -11,7 +11,7 @@
  * half-duplex ones, where a rank sends segment j before it receives j+1. */
 #include "config.h"
 #include <math.h>
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 /* Rounds from one segment to the next. */
 static uint32_t find_period(enum nf_coll_ports ports, uint32_t ranks)
@@ -55,6 +55,7 @@ const struct nf_coll_algorithm nf_coll_bcast_pipeline_hd = {
     .ports = NF_PORTS_HALF,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };
 
 const struct nf_coll_algorithm nf_coll_bcast_pipeline_fd = {
@@ -67,4 +68,5 @@ const struct nf_coll_algorithm nf_coll_bcast_pipeline_fd = {
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

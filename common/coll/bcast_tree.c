@@ -13,7 +13,7 @@
 #include <math.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 /* What making one takes: a tree, and how far each rank has got. */
 struct walk {
@@ -224,4 +224,5 @@ const struct nf_coll_algorithm nf_coll_bcast_tree = {
     .fits = fits,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

@@ -7,6 +7,7 @@
  * than within.  Which, no model says: it is asked for by name or by a table.
  */
 #include "config.h"
+#include "common/coll/kept.h"
 #include "common/coll/two_level.h"
 
 static void make(const struct nf_coll_algorithm *self,
@@ -34,4 +35,5 @@ const struct nf_coll_algorithm nf_coll_bcast_two_level = {
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = nf_two_level_cost_us,
+    .kept = &nf_kept_vector,
 };

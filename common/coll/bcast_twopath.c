@@ -11,7 +11,7 @@
 #include "config.h"
 #include <assert.h>
 #include <math.h>
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -56,4 +56,5 @@ const struct nf_coll_algorithm nf_coll_bcast_twopath_hd = {
     .ports = NF_PORTS_HALF,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

@@ -49,6 +49,16 @@ static double cost_us(const struct nf_coll_algorithm *self,
     return us + nf_vdg_scatter_us(price, ranks, bytes);
 }
 
+/* As the ring, and bundles are copied. */
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_vdg_kept_bytes(ranks, bytes, 2 * ranks - 3);
+}
+static const struct nf_coll_kept kept = { "m (2P-3+P/2)/P", kept_bytes };
+
 const struct nf_coll_algorithm nf_coll_bcast_vdg_circ = {
     .name = "bcast.vdg_circ",
     .op = NF_COLL_BCAST,
@@ -60,4 +70,5 @@ const struct nf_coll_algorithm nf_coll_bcast_vdg_circ = {
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };

@@ -35,6 +35,15 @@ static double cost_us(const struct nf_coll_algorithm *self,
            transfers * (ranks - 1) * nf_price_send_us(price, bytes / ranks);
 }
 
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_vdg_kept_bytes(ranks, bytes, ranks - 1);
+}
+static const struct nf_coll_kept kept = { "m (P-1+P/2)/P", kept_bytes };
+
 const struct nf_coll_algorithm nf_coll_bcast_vdg_ring = {
     .name = "bcast.vdg_ring",
     .op = NF_COLL_BCAST,
@@ -47,4 +56,5 @@ const struct nf_coll_algorithm nf_coll_bcast_vdg_ring = {
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };

@@ -43,6 +43,10 @@ enum { NF_COLL_RANKS_MAX = 4096, NF_COLL_SEGMENTS_MAX = 1024 };
  *  the root at once. */
 enum { NF_COLL_WINDOW = 8 };
 
+/** Smaller blocks of a gather or scatter are on their way before anybody can
+ *  hold them back. */
+enum { NF_COLL_HELD_BYTES = 1 << 16 };
+
 /** What the receiver does with what comes in, the operand of the lower rank
  *  being the left one. */
 enum nf_coll_action {
@@ -219,6 +223,19 @@ double nf_price_relay_us(const struct nf_coll_price *price, double bytes);
 /** C(bytes). */
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes);
 
+struct nf_coll_algorithm;
+
+/** What an algorithm keeps at a member beyond the user's buffers, see kept.h.
+ */
+struct nf_coll_kept {
+    const char *text; /**< the formula, as printed */
+    /** P >= 2.  Whole numbers, which are the same everywhere; never more with
+     *  more segments.  @param bytes  as of cost_us
+     *  @return UINT64_MAX if it has no 64 bits */
+    uint64_t (*bytes)(const struct nf_coll_algorithm *self, uint32_t ranks,
+                      uint64_t bytes, uint32_t segments);
+};
+
 struct nf_coll_algorithm {
     const char *name; /**< "bcast.binomial": operation, dot, algorithm */
     enum nf_coll_op op;
@@ -257,6 +274,7 @@ struct nf_coll_algorithm {
     double (*cost_us)(const struct nf_coll_algorithm *self,
                       const struct nf_coll_price *price, uint32_t ranks,
                       double bytes, uint32_t segments);
+    const struct nf_coll_kept *kept; /**< NULL: nothing, of barriers */
 };
 
 /* One line an algorithm, by operation and name; the file is <op>_<name>.c, and
@@ -384,6 +402,9 @@ const struct nf_coll_algorithm *nf_coll_find(const char *name);
 /** @return the number of items of its schedules */
 uint32_t nf_coll_item_count(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args);
+/** What a member keeps beyond the user's buffers, at the most; see kept.h. */
+uint64_t nf_coll_kept_bytes(const struct nf_coll_algorithm *algorithm,
+                            uint32_t ranks, uint64_t bytes, uint32_t segments);
 /** May the algorithm be made with @p args?  As nf_coll_make(). */
 enum nf_status nf_coll_fits(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args,

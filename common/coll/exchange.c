@@ -4,6 +4,7 @@
 #include "common/base/error.h"
 #include "common/base/alloc.h"
 #include "common/coll/blocks.h"
+#include "common/coll/kept.h"
 
 /* One side of the grid.  Behind it, sides that are done: their coordinates are
  * right, and blocks of all sources are there.  Before it, sides to come. */
@@ -125,3 +126,12 @@ enum nf_status nf_ring_check_radix(const struct nf_coll_algorithm *algorithm,
     return nf_fail(err, NF_ERR_RANGE, "%s: radix %u: want %u to %d",
                    algorithm->name, args->radix, least, NF_COLL_RANKS_MAX);
 }
+
+static uint64_t resting_bytes(const struct nf_coll_algorithm *self,
+                              uint32_t ranks, uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, 3 * (uint64_t)ranks, 1);
+}
+const struct nf_coll_kept nf_kept_resting = { "3 P m", resting_bytes };

@@ -76,4 +76,8 @@ struct nf_ring_kernel nf_kernel_radices(const struct nf_coll_sides *radices);
 double nf_kernel_us(const struct nf_ring_kernel *kernel,
                     const struct nf_coll_price *price, uint32_t ranks,
                     double bytes);
+
+/** Of exchanges by which blocks rest at others, P of them at most: messages
+ *  twice as large as what rests in them, and one each way of up to P/2. */
+extern const struct nf_coll_kept nf_kept_resting;
 #endif

@@ -5,7 +5,7 @@
  *
  * The best for small blocks; inner ranks hold up to P/2 blocks of others. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -47,4 +47,5 @@ const struct nf_coll_algorithm nf_coll_gather_binomial = {
     .ports = NF_PORTS_HALF,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_others,
 };

@@ -9,7 +9,7 @@
  * (taking one is believed to cost it as much as sending one), which is what
  * makes a tree pay in large groups.  A lower bound. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -42,4 +42,5 @@ const struct nf_coll_algorithm nf_coll_gather_linear_nb = {
     .window = NF_COLL_WINDOW,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_window,
 };

@@ -5,6 +5,7 @@
  *     lower half and combines left; m/2 + m/4 + ... + m/H bytes each way */
 #include "config.h"
 #include "common/coll/halving.h"
+#include "common/coll/kept.h"
 
 uint32_t nf_halving_distance(enum nf_halving order, uint32_t dims, uint32_t t)
 {
@@ -99,3 +100,39 @@ double nf_halving_us(const struct nf_coll_price *price, uint32_t dims,
     }
     return price->ports == NF_PORTS_HALF ? 2 * us : us;
 }
+
+/* @param times  (H-1)/H of the vector   @param folded  all of it, if P != 2^n
+ */
+static uint64_t kept_of(uint32_t ranks, uint64_t bytes, uint64_t times,
+                        uint64_t folded)
+{
+    uint64_t survivors = UINT64_C(1) << nf_coll_floor_log2(ranks);
+
+    if (survivors == ranks)
+        folded = 0;
+    return nf_kept_part(bytes, times * (survivors - 1) + folded * survivors,
+                        survivors);
+}
+
+static uint64_t gather_bytes(const struct nf_coll_algorithm *self,
+                             uint32_t ranks, uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return kept_of(ranks, bytes, 2, 1);
+}
+const struct nf_coll_kept nf_kept_halving_gather = {
+    "2 m (H-1)/H; P != 2^n: + m", gather_bytes
+};
+
+static uint64_t allgather_bytes(const struct nf_coll_algorithm *self,
+                                uint32_t ranks, uint64_t bytes,
+                                uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return kept_of(ranks, bytes, 3, 2);
+}
+const struct nf_coll_kept nf_kept_halving_allgather = {
+    "3 m (H-1)/H; P != 2^n: + 2 m", allgather_bytes
+};

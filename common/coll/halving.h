@@ -37,4 +37,10 @@ uint32_t nf_halving_allgather(const struct nf_fold *fold, enum nf_halving order,
  *  T(m/2) + T(m/4) + ... + T(m/H), half duplex twice that. */
 double nf_halving_us(const struct nf_coll_price *price, uint32_t dims,
                      double bytes);
+/** Reduce-scatter and gather: half of the vector comes, then a quarter, ...,
+ *  and as much on the way back; if P != 2^n the fold before. */
+extern const struct nf_coll_kept nf_kept_halving_gather;
+/** Reduce-scatter and allgather: the same, with copies of what is gathered and
+ *  sent on, and of what the others of the fold get in the end. */
+extern const struct nf_coll_kept nf_kept_halving_allgather;
 #endif

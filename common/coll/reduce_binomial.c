@@ -5,7 +5,7 @@
  *
  * Best for short vectors. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -41,4 +41,5 @@ const struct nf_coll_algorithm nf_coll_reduce_binomial = {
     .order = NF_ORDER_ROTATED,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_levels,
 };

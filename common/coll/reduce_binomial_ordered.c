@@ -5,7 +5,7 @@
  *
  * For short vectors and operators that do not commute, if the root is not 0. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -41,4 +41,5 @@ const struct nf_coll_algorithm nf_coll_reduce_binomial_ordered = {
     .order = NF_ORDER_RANKS,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_levels,
 };

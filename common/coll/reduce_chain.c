@@ -11,7 +11,7 @@
  * For long vectors, and with root = 0 for any operator. */
 #include "config.h"
 #include <math.h>
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 /* Rounds from one segment to the next. */
 static uint32_t find_period(enum nf_coll_ports ports, uint32_t ranks)
@@ -61,6 +61,7 @@ const struct nf_coll_algorithm nf_coll_reduce_chain_hd = {
     .order = NF_ORDER_ROTATED,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };
 
 const struct nf_coll_algorithm nf_coll_reduce_chain_fd = {
@@ -75,4 +76,5 @@ const struct nf_coll_algorithm nf_coll_reduce_chain_fd = {
     .order = NF_ORDER_ROTATED,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

@@ -10,6 +10,7 @@
 #include "config.h"
 #include <math.h>
 #include "common/coll/circulant.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -47,4 +48,5 @@ const struct nf_coll_algorithm nf_coll_reduce_circulant = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_rounds,
 };

@@ -4,7 +4,7 @@
  *
  * As good as binomial for P <= 3, else never. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -36,4 +36,5 @@ const struct nf_coll_algorithm nf_coll_reduce_linear = {
     .order = NF_ORDER_ROTATED,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_others,
 };

@@ -44,4 +44,5 @@ const struct nf_coll_algorithm nf_coll_reduce_rabenseifner = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_halving_gather,
 };

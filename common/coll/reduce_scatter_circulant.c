@@ -10,6 +10,7 @@
  * The fewest rounds and the fewest bytes for any P; operators that commute. */
 #include "config.h"
 #include "common/coll/blocks.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -41,4 +42,5 @@ const struct nf_coll_algorithm nf_coll_reduce_scatter_circulant = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_bundles,
 };

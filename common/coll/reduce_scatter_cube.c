@@ -1,6 +1,7 @@
 /* Reduce-scatter over the edges of a cube. */
 #include "config.h"
 #include "common/coll/reduce_scatter_cube.h"
+#include "common/coll/kept.h"
 
 /* The last message carries the blocks of survivor x, one or two. */
 static void add_blocks(const struct nf_fold *fold, uint32_t x,
@@ -76,3 +77,17 @@ double nf_reduce_scatter_cube_us(const struct nf_coll_price *price,
               nf_price_send_us(price, block_bytes);
     return us;
 }
+
+/* What comes, and bundles that are copied to be sent; the fold before. */
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    uint64_t folded = (ranks & (ranks - 1)) != 0 ? ranks : 0;
+
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, 2 * (uint64_t)(ranks - 1) + folded, ranks);
+}
+const struct nf_coll_kept nf_kept_reduce_scatter_cube = {
+    "2 m (P-1)/P; P != 2^n: + m", kept_bytes
+};

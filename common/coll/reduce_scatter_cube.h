@@ -16,4 +16,5 @@ void nf_reduce_scatter_cube(uint32_t ranks, enum nf_halving order,
 double nf_reduce_scatter_cube_us(const struct nf_coll_price *price,
                                  uint32_t ranks, enum nf_halving order,
                                  double bytes);
+extern const struct nf_coll_kept nf_kept_reduce_scatter_cube;
 #endif

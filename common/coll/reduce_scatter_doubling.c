@@ -39,4 +39,5 @@ const struct nf_coll_algorithm nf_coll_reduce_scatter_doubling = {
     .order = NF_ORDER_RANKS,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_reduce_scatter_cube,
 };

@@ -40,4 +40,5 @@ const struct nf_coll_algorithm nf_coll_reduce_scatter_halving = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_reduce_scatter_cube,
 };

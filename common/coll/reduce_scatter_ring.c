@@ -8,6 +8,7 @@
  * Only neighbours talk; circulant has fewer rounds. */
 #include "config.h"
 #include "common/coll/blocks.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -40,4 +41,5 @@ const struct nf_coll_algorithm nf_coll_reduce_scatter_ring = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_round_trip,
 };

@@ -60,4 +60,5 @@ const struct nf_coll_algorithm nf_coll_reduce_seg = {
     .order = NF_ORDER_RANKS,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_halving_gather,
 };

@@ -35,4 +35,5 @@ const struct nf_coll_algorithm nf_coll_reduce_two_level = {
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = nf_two_level_cost_us,
+    .kept = &nf_kept_two_level,
 };

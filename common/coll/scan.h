@@ -46,4 +46,10 @@ uint32_t nf_scan_rootp_rounds(uint32_t ranks);
 void nf_scan_segment(const struct nf_schedule *base, uint32_t ranks,
                      uint32_t segments, enum nf_coll_ports ports,
                      struct nf_schedule *schedule);
+
+/** Of Brent and Kung, n m. */
+extern const struct nf_coll_kept nf_kept_brent_kung;
+/** Of RootP: a member of a group gets what was scanned in it and the prefix
+ *  before it; of a chain it keeps that for the next one beside the sum. */
+extern const struct nf_coll_kept nf_kept_rootp_fan, nf_kept_rootp_chain;
 #endif

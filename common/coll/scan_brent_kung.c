@@ -8,6 +8,7 @@
  *
  * The best for short vectors, half duplex. */
 #include "config.h"
+#include "common/coll/kept.h"
 #include "common/coll/scan.h"
 
 uint32_t nf_scan_brent_kung_rounds(uint32_t ranks)
@@ -46,10 +47,20 @@ static double cost_us(const struct nf_coll_algorithm *self,
            (nf_price_send_us(price, bytes) + nf_price_combine_us(price, bytes));
 }
 
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, nf_coll_floor_log2(ranks), 1);
+}
+const struct nf_coll_kept nf_kept_brent_kung = { "n m", kept_bytes };
+
 NF_SCAN_ENTRIES(brent_kung, "brent_kung",
                 .summary = "a tree up and the same tree down",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5, after Brent & "
                           "Kung 1982; any P",
                 .cost = "(floor(log2 P) + floor(log2(2P/3)))(T(m) + C(m))",
                 .items = NF_ITEMS_WHOLE, .ports = NF_PORTS_HALF,
-                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us);
+                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us,
+                .kept = &nf_kept_brent_kung);

@@ -4,6 +4,7 @@
  *
  * The base line; the same as the pipeline of one segment. */
 #include "config.h"
+#include "common/coll/kept.h"
 #include "common/coll/scan.h"
 
 static void make(const struct nf_coll_algorithm *self,
@@ -29,4 +30,4 @@ NF_SCAN_ENTRIES(linear, "linear",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5, corrected",
                 .cost = "(P-1)(T(m) + C(m))", .items = NF_ITEMS_WHOLE,
                 .ports = NF_PORTS_HALF, .order = NF_ORDER_RANKS, .make = make,
-                .cost_us = cost_us);
+                .cost_us = cost_us, .kept = &nf_kept_vector);

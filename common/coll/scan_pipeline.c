@@ -18,6 +18,7 @@
  * from which the order of events may differ by up to a half. */
 #include "config.h"
 #include <math.h>
+#include "common/coll/kept.h"
 #include "common/coll/scan.h"
 
 static void make(const struct nf_coll_algorithm *self,
@@ -67,7 +68,8 @@ NF_SCAN_ENTRIES(pipeline_hd, "pipeline.hd",
                 .cost = "HD (2k+P-3) T(m/k) + (k+P-2) C(m/k), "
                         "P = 2: k (T(m/k) + C(m/k))",
                 .items = NF_ITEMS_SEGMENTS, .ports = NF_PORTS_HALF,
-                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_hd_us);
+                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_hd_us,
+                .kept = &nf_kept_vector);
 NF_SCAN_ENTRIES(pipeline_fd, "pipeline.fd",
                 .summary = "segments follow one another along the ranks, full "
                            "duplex, combining overlapped",
@@ -75,4 +77,5 @@ NF_SCAN_ENTRIES(pipeline_fd, "pipeline.fd",
                 .cost = "FD (k-1) max(T(m/k), C(m/k)) + (P-1)(T(m/k) + "
                         "C(m/k)), HD with 2T(m/k) in max unless P = 2",
                 .items = NF_ITEMS_SEGMENTS, .ports = NF_PORTS_FULL,
-                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_fd_us);
+                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_fd_us,
+                .kept = &nf_kept_vector);

@@ -5,6 +5,7 @@
  *
  * The best for short vectors, full duplex. */
 #include "config.h"
+#include "common/coll/kept.h"
 #include "common/coll/scan.h"
 
 static void make(const struct nf_coll_algorithm *self,
@@ -37,4 +38,4 @@ NF_SCAN_ENTRIES(
     .source = "Kogge & Stone 1973; Hillis & Steele 1986",
     .cost = "FD q (T(m) + C(m)), HD (2q-1) T(m) + q C(m)",
     .items = NF_ITEMS_WHOLE, .ports = NF_PORTS_FULL, .order = NF_ORDER_RANKS,
-    .make = make, .cost_us = cost_us);
+    .make = make, .cost_us = cost_us, .kept = &nf_kept_levels);

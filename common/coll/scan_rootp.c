@@ -12,6 +12,7 @@
  * A member of the chain must hand on what came in, which is not what it has
  * after combining: so the register car. */
 #include "config.h"
+#include "common/coll/kept.h"
 #include "common/coll/scan.h"
 
 /* max(2s-3, s+d-1): the spine with the chain of the group before the last, or
@@ -53,3 +54,22 @@ void nf_scan_rootp(uint32_t ranks, bool fan, struct nf_schedule *schedule)
         first = lead + 1;
     }
 }
+
+static uint64_t fan_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                          uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, ranks > 3 ? 2 : 1, 1);
+}
+const struct nf_coll_kept nf_kept_rootp_fan = { "2 m; P < 4: m", fan_bytes };
+
+static uint64_t chain_bytes(const struct nf_coll_algorithm *self,
+                            uint32_t ranks, uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, ranks > 3 ? 3 : 1, 1);
+}
+const struct nf_coll_kept nf_kept_rootp_chain = { "3 m; P < 4: m",
+                                                  chain_bytes };

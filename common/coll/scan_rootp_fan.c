@@ -33,4 +33,5 @@ NF_SCAN_ENTRIES(rootp_fan, "rootp_fan",
                 .cost = "max(2s-3, s+d-1)(T(m) + C(m)), s(s+1)/2 >= P-1, d = "
                         "P-1-s(s-1)/2",
                 .items = NF_ITEMS_WHOLE, .ports = NF_PORTS_HALF,
-                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us);
+                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us,
+                .kept = &nf_kept_rootp_fan);

@@ -56,11 +56,13 @@ NF_SCAN_ENTRIES(rootp_seg_chain_hd, "rootp_seg_chain.hd",
                 .cost = "steps (T(m/k) + C(m/k)) + (k-1)(L T(m/k) + 2 C(m/k)), "
                         "P >= 6: L = 4 HD, 2 FD",
                 .items = NF_ITEMS_SEGMENTS, .ports = NF_PORTS_HALF,
-                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us);
+                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us,
+                .kept = &nf_kept_rootp_chain);
 NF_SCAN_ENTRIES(rootp_seg_chain_fd, "rootp_seg_chain.fd",
                 .summary = "rootp_chain for segment after segment, full duplex",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5, reconstructed",
                 .cost = "steps (T(m/k) + C(m/k)) + (k-1)(L T(m/k) + 2 C(m/k)), "
                         "P >= 6: L = 4 HD, 2 FD",
                 .items = NF_ITEMS_SEGMENTS, .ports = NF_PORTS_FULL,
-                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us);
+                .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us,
+                .kept = &nf_kept_rootp_chain);

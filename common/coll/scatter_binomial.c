@@ -5,7 +5,7 @@
  *
  * The best for small blocks; inner ranks hold up to P/2 blocks of others. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -38,6 +38,16 @@ static double cost_us(const struct nf_coll_algorithm *self,
     return us;
 }
 
+/* Those of the largest subtree; the root copies those that wrap around. */
+static uint64_t kept_bytes(const struct nf_coll_algorithm *self, uint32_t ranks,
+                           uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    (void)segments;
+    return nf_kept_part(bytes, ranks / 2, 1);
+}
+static const struct nf_coll_kept kept = { "P/2 m", kept_bytes };
+
 const struct nf_coll_algorithm nf_coll_scatter_binomial = {
     .name = "scatter.binomial",
     .op = NF_COLL_SCATTER,
@@ -48,4 +58,5 @@ const struct nf_coll_algorithm nf_coll_scatter_binomial = {
     .ports = NF_PORTS_HALF,
     .make = make,
     .cost_us = cost_us,
+    .kept = &kept,
 };

@@ -5,7 +5,7 @@
  * Needs no memory but the result; linear_nb is better wherever messages can be
  * under way at once. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -39,4 +39,5 @@ const struct nf_coll_algorithm nf_coll_scatter_linear = {
     .window = 1,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

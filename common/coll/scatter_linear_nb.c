@@ -8,7 +8,7 @@
  * need no memory.  Of small ones each still keeps the root busy for o_s, which
  * is what makes a tree pay in large groups.  A lower bound. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/kept.h"
 
 static void make(const struct nf_coll_algorithm *self,
                  const struct nf_coll_args *args, struct nf_schedule *schedule)
@@ -41,4 +41,5 @@ const struct nf_coll_algorithm nf_coll_scatter_linear_nb = {
     .window = NF_COLL_WINDOW,
     .make = make,
     .cost_us = cost_us,
+    .kept = &nf_kept_vector,
 };

@@ -4,6 +4,7 @@
 #include <math.h>
 #include "common/base/alloc.h"
 #include "common/coll/circulant.h"
+#include "common/coll/kept.h"
 
 static bool share_host(const struct nf_coll_args *args, uint32_t a, uint32_t b)
 {
@@ -131,3 +132,31 @@ double nf_two_level_cost_us(const struct nf_coll_algorithm *self,
     (void)self, (void)price, (void)ranks, (void)bytes, (void)segments;
     return INFINITY;
 }
+
+/* q levels and k+q-1 rounds of a segment; there are not as many of both. */
+static uint64_t kept_of(uint32_t ranks, uint64_t bytes, uint32_t segments,
+                        uint32_t copies)
+{
+    uint64_t q = nf_coll_ceil_log2(ranks), k = segments;
+
+    return nf_kept_part(bytes, (q + copies) * k + k + q - 1, k);
+}
+
+static uint64_t reduce_bytes(const struct nf_coll_algorithm *self,
+                             uint32_t ranks, uint64_t bytes, uint32_t segments)
+{
+    (void)self;
+    return kept_of(ranks, bytes, segments, 0);
+}
+const struct nf_coll_kept nf_kept_two_level = { "q m + m (k+q-1)/k",
+                                                reduce_bytes };
+
+static uint64_t allreduce_bytes(const struct nf_coll_algorithm *self,
+                                uint32_t ranks, uint64_t bytes,
+                                uint32_t segments)
+{
+    (void)self;
+    return kept_of(ranks, bytes, segments, 1);
+}
+const struct nf_coll_kept nf_kept_two_level_all = { "(q+1) m + m (k+q-1)/k",
+                                                    allreduce_bytes };

@@ -41,4 +41,8 @@ uint32_t nf_two_level_meet(const struct nf_two_level *two, uint32_t round,
 double nf_two_level_cost_us(const struct nf_coll_algorithm *self,
                             const struct nf_coll_price *price, uint32_t ranks,
                             double bytes, uint32_t segments);
+
+/** A leader's, whatever the hosts: of the trees within a host and of the rounds
+ *  between leaders; and of an allreduce the result. */
+extern const struct nf_coll_kept nf_kept_two_level, nf_kept_two_level_all;
 #endif

@@ -3,6 +3,7 @@
  *     round t = 0..q-1, h = 2^(q-1-t): v -> v+h, v = 0 mod 2h, v+h < P, blocks
  *     v+h .. min(v+2h, P) - 1                          q a + b m (P-1)/P */
 #include "config.h"
+#include "common/coll/kept.h"
 #include "common/coll/vdg.h"
 
 /* Blocks that go from v to v + half. */
@@ -38,4 +39,9 @@ double nf_vdg_scatter_us(const struct nf_coll_price *price, uint32_t ranks,
         us += nf_price_send_us(price,
                                bytes / ranks * count_blocks(ranks, 0, half));
     return us;
+}
+
+uint64_t nf_vdg_kept_bytes(uint32_t ranks, uint64_t bytes, uint32_t blocks)
+{
+    return nf_kept_part(bytes, ranks / 2 + (uint64_t)blocks, ranks);
 }

@@ -11,4 +11,7 @@ uint32_t nf_vdg_scatter(const struct nf_coll_args *args,
  *  @param bytes  of the vector */
 double nf_vdg_scatter_us(const struct nf_coll_price *price, uint32_t ranks,
                          double bytes);
+/** What a rank keeps that also has @p blocks of the second half: the subtree
+ *  that it hands on has P/2 at the most. */
+uint64_t nf_vdg_kept_bytes(uint32_t ranks, uint64_t bytes, uint32_t blocks);
 #endif

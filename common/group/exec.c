@@ -505,7 +505,7 @@ bool nf_exec_holds_back(const struct nf_exec *exec, uint32_t member)
 
         if (step->peer == member && !step->sends)
             return exec->arrived[i] == NULL &&
-                   nf_exec_step_bytes(exec, step) > NF_EXEC_HELD_BYTES;
+                   nf_exec_step_bytes(exec, step) > NF_COLL_HELD_BYTES;
     }
     return false;
 }

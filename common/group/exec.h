@@ -48,9 +48,6 @@ struct nf_exec_layout {
                       member's */
 };
 
-/** Smaller blocks are on their way before anybody can hold them back. */
-enum { NF_EXEC_HELD_BYTES = 1 << 16 };
-
 struct nf_exec_call {
     const struct nf_user_codes *codes;
     int type, op; /**< op < 0: nothing is combined */

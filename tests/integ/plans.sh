@@ -11,7 +11,7 @@ same "plans: exit status" "$rc" 0
 check "plans: stdout is one JSON object" only_json
 i=0
 while has_field "algorithms.$i"; do
-    for field in name op summary cost items ports order power_of_two source; do
+    for field in name op summary cost items ports order power_of_two source keeps; do
         has_field "algorithms.$i.$field" ||
             fail "plans: algorithm $i has no $field"
     done

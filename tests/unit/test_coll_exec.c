@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/group/exec.h"
+#include "tests/unit/exec_memory.h"
 #include "tests/unit/fake_mesh.h"
 #include "tests/unit/nf_unit.h"
 
@@ -64,7 +65,8 @@ struct run {
     struct matrix *send[RANKS_MAX], *recv[RANKS_MAX];
     bool done[RANKS_MAX];
     bool heard[RANKS_MAX][RANKS_MAX]; /* [r][f]: a message of f, by r */
-    uint64_t total; /* elements of recv and send */
+    uint64_t total;                   /* elements of recv and send */
+    uint64_t kept_bytes;              /* that a member had at the most */
 };
 
 static bool of_blocks(enum nf_coll_op op)
@@ -196,27 +198,34 @@ static bool take_all(struct run *run, uint32_t r)
     return true;
 }
 
-/* Messages with blocks that have to go on are at most twice as large as these,
- * and the executor's books say so. */
-static bool holds_little(const struct nf_exec *exec)
+static void note_kept(struct run *run, uint32_t r)
 {
-    uint64_t kept = 0, resting = 0, said = 0;
-    bool *seen = calloc(exec->plan->nsteps + 1, sizeof(*seen));
+    uint64_t bytes = exec_kept_bytes(&run->execs[r]);
 
-    for (uint32_t i = 0; i < exec->plan->items; i++) {
-        const struct nf_exec_item *item = &exec->items[i];
+    if (bytes > run->kept_bytes)
+        run->kept_bytes = bytes;
+}
 
-        if (item->owner == NULL)
-            continue;
-        resting += exec->call.layout.elements * exec->elem_bytes;
-        if (!seen[item->came])
-            kept += item->owner->bytes;
-        seen[item->came] = true;
-    }
-    free(seen);
-    for (uint32_t i = 0; i < exec->plan->nsteps; i++)
-        said += exec->kept[i];
-    return kept <= 2 * resting && kept == said;
+/* Has no member had more than its algorithm says (kept.h)? */
+static bool keeps_what_it_says(const struct run *run)
+{
+    uint32_t items = nf_coll_item_count(run->algorithm, &run->args);
+    uint64_t bytes = run->elements * 16, most;
+
+    if (run->algorithm->op == NF_COLL_ALLGATHER ||
+        run->algorithm->op == NF_COLL_REDUCE_SCATTER)
+        bytes = run->total * 16;
+    else if (!of_blocks(run->algorithm->op) && items > 0)
+        bytes = (run->elements + items - 1) / items * items * 16;
+    most = nf_coll_kept_bytes(run->algorithm, run->args.ranks, bytes,
+                              run->args.segments);
+    if (run->algorithm->window > 0) /* here nobody holds members back */
+        most = (run->args.ranks - 1) * bytes;
+    if (run->kept_bytes > most)
+        printf("%s P %u k %u: keeps %llu of %llu\n", run->algorithm->name,
+               run->args.ranks, run->args.segments,
+               (unsigned long long)run->kept_bytes, (unsigned long long)most);
+    return run->kept_bytes <= most;
 }
 
 /* @return whether all are done in the end */
@@ -239,8 +248,9 @@ static bool finish(struct run *run)
             if (!take_all(run, r))
                 return false;
             status = nf_exec_run(&run->execs[r]);
+            note_kept(run, r);
             if (status < 0 || (run->algorithm->op == NF_COLL_ALLTOALL &&
-                               !holds_little(&run->execs[r])))
+                               !exec_holds_little(&run->execs[r])))
                 return false;
             if (status == NF_OK) {
                 run->done[r] = true;
@@ -383,7 +393,7 @@ static bool try_it(const struct nf_coll_algorithm *algorithm,
     if (started)
         finished = finish(run);
     if (finished)
-        right = is_right(run);
+        right = is_right(run) && keeps_what_it_says(run);
     end_run(run);
     if (!right)
         printf("%s P %u root %u k %u N %llu seed %llu: %s\n", algorithm->name,
