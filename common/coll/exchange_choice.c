@@ -167,3 +167,19 @@ void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
     best.cost_us = (double)least / 1e3;
     *choice_p = best;
 }
+
+void nf_coll_choose_exchange(const struct nf_exchange_price *price,
+                             const struct nf_coll_query *query,
+                             struct nf_coll_choice *choice_p)
+{
+    struct nf_coll_choice burst = { .algorithm = &nf_coll_alltoall_burst,
+                                    .segments = 1 };
+
+    nf_exchange_choose(price, query->ranks, query->bytes, choice_p);
+    if (nf_coll_serves(choice_p->algorithm, query))
+        return;
+    burst.cost_us = (double)nf_exchange_ns(price, query->ranks, query->bytes,
+                                           &burst.params) /
+                    1e3;
+    *choice_p = burst;
+}

@@ -55,4 +55,10 @@ uint64_t nf_exchange_radices(const struct nf_exchange_price *price,
  *  O(P log P) a vector of radices on the hull. */
 void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
                         uint64_t bytes, struct nf_coll_choice *choice_p);
+
+/** The same of what may serve @p query: a burst, which keeps the least, if the
+ *  other one takes more memory than there is. */
+void nf_coll_choose_exchange(const struct nf_exchange_price *price,
+                             const struct nf_coll_query *query,
+                             struct nf_coll_choice *choice_p);
 #endif

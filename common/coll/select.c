@@ -88,8 +88,8 @@ static bool serves_call(const struct nf_coll_algorithm *algorithm,
            nf_coll_item_count(algorithm, &args) <= query->elements;
 }
 
-bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
-                    const struct nf_coll_query *query)
+static bool serves_anywhere(const struct nf_coll_algorithm *algorithm,
+                            const struct nf_coll_query *query)
 {
     const struct nf_coll_args args = { .ranks = query->ranks,
                                        .root = query->root,
@@ -97,6 +97,65 @@ bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
 
     return serves_call(algorithm, query) &&
            nf_coll_fits(algorithm, &args, NULL) == NF_OK;
+}
+
+/* ---- memory ---- */
+
+static uint32_t most_segments(const struct nf_coll_algorithm *algorithm,
+                              const struct nf_coll_query *query)
+{
+    return algorithm->items == NF_ITEMS_SEGMENTS
+               ? nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX)
+               : 1;
+}
+
+static uint64_t kept_bytes(const struct nf_coll_algorithm *algorithm,
+                           const struct nf_coll_query *query, uint32_t segments)
+{
+    return nf_coll_kept_bytes(algorithm, query->ranks, query->bytes, segments);
+}
+
+/* The least that it may keep. */
+static uint64_t least_kept(const struct nf_coll_algorithm *algorithm,
+                           const struct nf_coll_query *query)
+{
+    return kept_bytes(algorithm, query, most_segments(algorithm, query));
+}
+
+/* Does it keep no more than it may, or than any other would? */
+static bool has_room(const struct nf_coll_algorithm *algorithm,
+                     const struct nf_coll_query *query)
+{
+    uint64_t least;
+
+    if (query->memory_bytes == 0)
+        return true;
+    least = least_kept(algorithm, query);
+    if (least <= query->memory_bytes)
+        return true;
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        if (least_kept(nf_coll_table[i], query) < least &&
+            serves_anywhere(nf_coll_table[i], query))
+            return false;
+    return true;
+}
+
+bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
+                    const struct nf_coll_query *query)
+{
+    return serves_anywhere(algorithm, query) && has_room(algorithm, query);
+}
+
+uint32_t nf_coll_least_segments(const struct nf_coll_algorithm *algorithm,
+                                const struct nf_coll_query *query)
+{
+    uint32_t most = most_segments(algorithm, query), k = 1;
+
+    if (query->memory_bytes == 0)
+        return 1;
+    while (k < most && kept_bytes(algorithm, query, k) > query->memory_bytes)
+        k++;
+    return k;
 }
 
 /* ---- what it costs ---- */
@@ -260,16 +319,35 @@ uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,
     return best;
 }
 
+/* The cheapest k with which there is room.  Beyond the cheapest of all time
+ * grows, so that is the least with room if the cheapest of all has none. */
+static uint32_t best_segments_of(const struct nf_coll_algorithm *algorithm,
+                                 const struct nf_coll_network *network,
+                                 const struct nf_coll_query *query,
+                                 double *cost_us_p)
+{
+    uint32_t most =
+        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX);
+    uint32_t k = nf_coll_best_segments(algorithm, network, query->ranks,
+                                       (double)query->bytes, most, cost_us_p);
+    uint32_t least = nf_coll_least_segments(algorithm, query);
+
+    if (k >= least)
+        return k;
+    if (cost_us_p != NULL)
+        *cost_us_p = nf_coll_cost_us(algorithm, network, query->ranks,
+                                     (double)query->bytes, least);
+    return least;
+}
+
 uint32_t nf_coll_usual_segments(const struct nf_coll_algorithm *algorithm,
                                 const struct nf_coll_network *network,
                                 const struct nf_coll_query *query,
                                 double *cost_us_p)
 {
-    uint32_t most =
-        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX);
     double cost;
-    uint32_t k = nf_coll_best_segments(algorithm, network, query->ranks,
-                                       (double)query->bytes, most, &cost);
+    uint32_t k = best_segments_of(algorithm, network, query, &cost);
+    uint32_t least = nf_coll_least_segments(algorithm, query);
     char name[40];
 
     if (cost_us_p != NULL)
@@ -281,8 +359,8 @@ uint32_t nf_coll_usual_segments(const struct nf_coll_algorithm *algorithm,
     algorithm = nf_coll_find(name);
     if (algorithm == NULL || algorithm->items != NF_ITEMS_SEGMENTS)
         algorithm = nf_coll_find("bcast.circulant");
-    return nf_coll_best_segments(algorithm, network, query->ranks,
-                                 (double)query->bytes, most, NULL);
+    k = best_segments_of(algorithm, network, query, NULL);
+    return k < least ? least : k;
 }
 
 double nf_coll_real_segments(double alpha, double beta, double start_us,
@@ -306,7 +384,7 @@ bool nf_coll_select_by_model(const struct nf_coll_query *query,
 
     if (query->op == NF_COLL_ALLTOALL) {
         price = nf_exchange_price_of(network);
-        nf_exchange_choose(&price, query->ranks, query->bytes, choice);
+        nf_coll_choose_exchange(&price, query, choice);
         return true;
     }
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
@@ -314,10 +392,8 @@ bool nf_coll_select_by_model(const struct nf_coll_query *query,
 
         if (!nf_coll_serves(got.algorithm, query))
             continue;
-        got.segments = nf_coll_best_segments(
-            got.algorithm, network, query->ranks, (double)query->bytes,
-            nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX),
-            &got.cost_us);
+        got.segments =
+            best_segments_of(got.algorithm, network, query, &got.cost_us);
         if (!isfinite(got.cost_us))
             continue;
         if (best.algorithm == NULL || got.cost_us < best.cost_us * less ||
@@ -384,14 +460,14 @@ static void choose_by_rule(const struct nf_coll_rule *rule,
                            const struct nf_coll_network *network,
                            struct nf_coll_choice *choice)
 {
-    uint64_t k = 0;
+    uint64_t k = 0, least = nf_coll_least_segments(rule->algorithm, query);
 
     if (rule->k_rule == NF_K_FIXED)
         k = rule->value;
     else if (rule->k_rule == NF_K_SEGMENT)
         k = query->bytes / rule->value + (query->bytes % rule->value != 0);
-    if (rule->k_rule != NF_K_MODEL && k == 0)
-        k = 1;
+    if (rule->k_rule != NF_K_MODEL && k < least)
+        k = least;
     choose(rule->algorithm, k, query, network, choice);
     /* rules name no radices: the best for this size */
     if (rule->algorithm == &nf_coll_alltoall_mixed) {

@@ -29,6 +29,8 @@ struct nf_coll_query {
     uint64_t bytes;    /**< of the vector; gather, scatter, alltoall: a block */
     uint64_t elements; /**< of these; a segment has at least one */
     bool commutative;  /**< the operator is; true if nothing is combined */
+    uint64_t memory_bytes; /**< that a member may keep beyond the user's
+                                buffers (kept.h); 0: any */
 };
 
 /** What an all-to-all's algorithm takes beyond a number of ranks. */
@@ -53,10 +55,17 @@ struct nf_coll_choice {
 };
 
 /** May this algorithm serve this call?  Operation, P = 2^n, the order of
- *  operands, and in broadcast, reduce and allreduce no more fixed blocks than
- *  elements. */
+ *  operands, in broadcast, reduce and allreduce no more fixed blocks than
+ *  elements, and with some number of segments no more memory than there is;
+ *  but if all want more, those that want the least may. */
 bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query);
+
+/** The fewest segments of this call with which @p algorithm, which serves it,
+ *  keeps no more than it may; as many as there may be if it keeps more with
+ *  any. */
+uint32_t nf_coll_least_segments(const struct nf_coll_algorithm *algorithm,
+                                const struct nf_coll_query *query);
 
 /** The cost of @p algorithm with @p segments on @p network. */
 double nf_coll_cost_us(const struct nf_coll_algorithm *algorithm,
@@ -79,7 +88,7 @@ uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,
                                double *cost_us_p);
 
 /** How many segments of this call @p algorithm takes if nobody says: as
- *  nf_coll_best_segments(); without a formula as many as along a circulant
+ *  nf_coll_best_segments(), but nf_coll_least_segments() or more; without a formula as many as along a circulant
  *  graph: two levels take about as many rounds.
  *  @param cost_us_p  may be NULL; INFINITY if there is no formula */
 uint32_t nf_coll_usual_segments(const struct nf_coll_algorithm *algorithm,
@@ -93,7 +102,7 @@ double nf_coll_real_segments(double alpha, double beta, double start_us,
                              double byte_us, double bytes);
 
 /** The cheapest of nf_coll_table by the model; of equals the first by name.  An
- *  all-to-all: what nf_exchange_choose() takes, as groups do.
+ *  all-to-all: what nf_coll_choose_exchange() takes, as groups do.
  *  @return false if none serves or none has a finite cost */
 bool nf_coll_select_by_model(const struct nf_coll_query *query,
                              const struct nf_coll_network *network,
@@ -102,7 +111,8 @@ bool nf_coll_select_by_model(const struct nf_coll_query *query,
 struct nf_coll_rules; /* rules.h */
 
 /** Everything together.
- *  @param forced  NULL, or "bcast.pipeline.fd:k=8" or the like, see wish.h
+ *  @param forced  NULL, or "bcast.pipeline.fd:k=8" or the like, see wish.h;
+ *  whatever memory that takes
  *  @param rules   NULL, or what was measured
  *  @retval NF_ERR_INVAL  @p forced: no such algorithm, or not for this call
  *  @retval NF_ERR_FAILED  there is no algorithm for this call */

@@ -83,8 +83,12 @@ static void test_best(void)
             for (uint64_t bytes = 8; bytes < 1 << 26; bytes *= 32)
                 for (int i = 0; i < 6; i++) {
                     const struct nf_coll_query query = {
-                        (enum nf_coll_op)op, ranks,     i % 2, bytes,
-                        bytes / 8,           i % 2 == 0
+                        .op = (enum nf_coll_op)op,
+                        .ranks = ranks,
+                        .root = i % 2,
+                        .bytes = bytes,
+                        .elements = bytes / 8,
+                        .commutative = i % 2 == 0
                     };
                     struct nf_coll_network network = cluster(deltas[i / 2]);
 
@@ -143,8 +147,12 @@ static bool serves(const char *name, uint32_t ranks, uint32_t root,
                    uint64_t elements, bool commutative)
 {
     const struct nf_coll_algorithm *algorithm = nf_coll_find(name);
-    const struct nf_coll_query query = { algorithm->op, ranks,    root,
-                                         8 * elements,  elements, commutative };
+    const struct nf_coll_query query = { .op = algorithm->op,
+                                         .ranks = ranks,
+                                         .root = root,
+                                         .bytes = 8 * elements,
+                                         .elements = elements,
+                                         .commutative = commutative };
 
     return nf_coll_serves(algorithm, &query);
 }
@@ -242,7 +250,11 @@ static void test_short(void)
 static const char *chosen(enum nf_coll_op op, uint32_t ranks, uint64_t bytes,
                           double occupancy_us)
 {
-    const struct nf_coll_query query = { op, ranks, 0, bytes, bytes, true };
+    const struct nf_coll_query query = { .op = op,
+                                         .ranks = ranks,
+                                         .bytes = bytes,
+                                         .elements = bytes,
+                                         .commutative = true };
     const struct nf_model model = { .npieces = 1,
                                     .pieces = { { 0, 176, 0.105 } },
                                     .delta = 1,
@@ -372,8 +384,14 @@ static void test_share_chooses(void)
                               .delta = 1,
                               .occupancy_us = 10,
                               .share_us = 0 };
-    const struct nf_coll_query barrier = { NF_COLL_BARRIER, 8, 0, 0, 0, true };
-    const struct nf_coll_query sum = { NF_COLL_ALLREDUCE, 8, 0, 64, 512, true };
+    const struct nf_coll_query barrier = { .op = NF_COLL_BARRIER,
+                                           .ranks = 8,
+                                           .commutative = true };
+    const struct nf_coll_query sum = { .op = NF_COLL_ALLREDUCE,
+                                       .ranks = 8,
+                                       .bytes = 64,
+                                       .elements = 512,
+                                       .commutative = true };
     struct nf_coll_network network = nf_coll_network_of(&model, NULL, NULL);
     struct nf_coll_choice choice;
     size_t rounds;

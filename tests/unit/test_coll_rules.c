@@ -64,9 +64,11 @@ static void add_bcasts(void)
 static const char *found(enum nf_coll_op op, uint32_t ranks, uint64_t bytes,
                          bool commutative)
 {
-    const struct nf_coll_query query = {
-        op, ranks, 0, bytes, bytes, commutative
-    };
+    const struct nf_coll_query query = { .op = op,
+                                         .ranks = ranks,
+                                         .bytes = bytes,
+                                         .elements = bytes,
+                                         .commutative = commutative };
     const struct nf_coll_rule *rule = nf_coll_rules_find(&rules, &query);
 
     return rule != NULL ? rule->algorithm->name : "model";
@@ -108,7 +110,11 @@ static void test_find(void)
 static void test_choice(void)
 {
     struct nf_coll_network network;
-    struct nf_coll_query query = { NF_COLL_BCAST, 8, 0, 100000, 100000, true };
+    struct nf_coll_query query = { .op = NF_COLL_BCAST,
+                                   .ranks = 8,
+                                   .bytes = 100000,
+                                   .elements = 100000,
+                                   .commutative = true };
     struct nf_coll_choice choice;
     struct nf_error err;
 
@@ -159,10 +165,16 @@ static void refused(const struct nf_coll_query *query, const char *forced,
 
 static void test_forced(void)
 {
-    const struct nf_coll_query query = { NF_COLL_BCAST, 6, 0, 64, 8, true };
-    const struct nf_coll_query ordered = {
-        NF_COLL_ALLREDUCE, 6, 0, 64, 8, false
-    };
+    const struct nf_coll_query query = { .op = NF_COLL_BCAST,
+                                         .ranks = 6,
+                                         .bytes = 64,
+                                         .elements = 8,
+                                         .commutative = true };
+    const struct nf_coll_query ordered = { .op = NF_COLL_ALLREDUCE,
+                                           .ranks = 6,
+                                           .bytes = 64,
+                                           .elements = 8,
+                                           .commutative = false };
 
     add_bcasts();
     refused(&query, "bcast.magic",

@@ -232,9 +232,11 @@ static void radices_are_those_of_the_size(void)
     nf_coll_rules_init(&rules);
     CU_ASSERT(nf_coll_rules_add(&rules, &rule) == NF_OK);
     for (uint64_t bytes = 1; bytes < 100000; bytes *= 3) {
-        struct nf_coll_query query = {
-            NF_COLL_ALLTOALL, 20, 0, bytes, bytes, true
-        };
+        struct nf_coll_query query = { .op = NF_COLL_ALLTOALL,
+                                       .ranks = 20,
+                                       .bytes = bytes,
+                                       .elements = bytes,
+                                       .commutative = true };
         struct nf_coll_choice want, got;
 
         nf_exchange_choose(&price, 20, bytes, &want);
@@ -260,7 +262,11 @@ static void wishes_have_their_price(void)
     const struct nf_coll_network network = {
         .price = { .npieces = 1, .pieces = { { 0, 100, 0.1 } } }, .delta = 1
     };
-    struct nf_coll_query query = { NF_COLL_ALLTOALL, 8, 0, 10, 10, true };
+    struct nf_coll_query query = { .op = NF_COLL_ALLTOALL,
+                                   .ranks = 8,
+                                   .bytes = 10,
+                                   .elements = 10,
+                                   .commutative = true };
     struct nf_coll_choice got;
 
     CU_ASSERT(nf_coll_select(&query, &network, NULL,

@@ -366,7 +366,11 @@ static void a_table_that_does_not_fit_is_told_once(void)
 static void tell(const char *wish, const struct nf_coll_rules *rules,
                  enum nf_coll_op op, bool varies, const char *want)
 {
-    const struct nf_coll_query query = { op, 4, 0, 80000, 10000, true };
+    const struct nf_coll_query query = { .op = op,
+                                         .ranks = 4,
+                                         .bytes = 80000,
+                                         .elements = 10000,
+                                         .commutative = true };
     char text[NF_TOLD_BYTES];
 
     nf_group_tell_choice(wish, rules, &query, varies, text);
