@@ -162,6 +162,15 @@ struct nf_group_options {
      *  nf_group_shrink().  Each member's own matter; may be NULL.  The library
      *  installs no signal handlers, and a signal alone ends no call. */
     const volatile int *stop;
+    /** How many bytes a call may keep in a member beyond your buffers, in
+     *  messages that it has received or made.  Algorithms that keep more, as
+     *  `nowfarm plans` tells, are not taken; if all do, those that keep the
+     *  least are, so no call fails by it.  That of rank 0 counts.  What is asked
+     *  for by name is taken all the same, and gatherv, scatterv and alltoallv,
+     *  whose sizes not all members know, do not go by it.  Default: the
+     *  environment variable NOWFARM_COLL_MEMORY of rank 0, "64MiB" or the like;
+     *  no limit. */
+    uint64_t memory_bytes;
 };
 
 /** A group of PVM tasks, which need not have been spawned by nowfarm.  All of

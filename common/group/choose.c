@@ -76,7 +76,7 @@ static void choose_exchange(const struct nf_group *group,
     const struct nf_exchange_price price =
         measured ? group->exchange : nf_exchange_price_of(&network);
 
-    nf_exchange_choose(&price, coll->ranks, coll->bytes, choice_p);
+    nf_coll_choose_exchange(&price, coll, choice_p);
 }
 
 /* By the measured network, unless something else than its tree is forced.
@@ -124,6 +124,7 @@ static enum nf_status choose(const struct nf_group *group,
         return NF_OK;
     }
     if (!group->sharing && !query->plain) {
+        coll.memory_bytes = group->memory_bytes;
         status = choose_measured(group, &coll, forced, choice_p, err);
         if (status != NF_WAIT)
             return status;

@@ -115,8 +115,10 @@ struct nf_group {
     bool has_rules; /**< the model is theirs */
     struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
     struct nf_measured *measured; /**< the network, or NULL */
+    uint64_t memory_bytes; /**< that calls may take beyond the user's buffers, the
+                                same in all members; 0: any */
     bool sharing;   /**< the table and the network are handed out: nothing is
-                         forced yet, and no network counts */
+                         forced yet, and no network or limit counts */
     bool plain;     /**< calls that begin now go by the built-in model,
                          whatever is forced or measured; barriers by the fewest
                          messages */

@@ -8,7 +8,7 @@
 #include "nowfarm.h"
 
 enum {
-    NF_GROUP_MAGIC = 0x6e664704, /**< "nfG", version 4 */
+    NF_GROUP_MAGIC = 0x6e664705, /**< "nfG", version 5 */
     NF_HEAD_BYTES = 40,
     NF_HEAD_BRIEF_BYTES = 20,
     NF_CONTROL_BYTES_MAX = 32 + 4096 / 8,

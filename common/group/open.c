@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/units.h"
 #include "common/group/group.h"
 
 enum { TIMEOUT_US = 60000000, TABLE_BYTES_MAX = 16 << 20 };
@@ -71,6 +72,7 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                 : TIMEOUT_MOST_US;
     group->deterministic = options != NULL && options->deterministic != 0;
     group->stop = options != NULL ? options->stop : NULL;
+    group->memory_bytes = options != NULL ? options->memory_bytes : 0;
     group->lost = nf_calloc(4, group->ranks);
     group->left_us = nf_calloc(group->ranks, 2 * sizeof(*group->left_us));
     group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
@@ -176,11 +178,12 @@ static char *usable_table(struct nf_group *group, const char *path,
     return text;
 }
 
-/* What rank 0 hands out: texts, with a length each. */
-enum { TABLE, NETWORK, TEXTS };
+/* What rank 0 hands out: texts, with a length each, and how much memory calls
+ * may take. */
+enum { TABLE, NETWORK, TEXTS, MEMORY = TEXTS, WORDS };
 struct texts {
     char *text[TEXTS];
-    uint64_t bytes[TEXTS];
+    uint64_t bytes[WORDS];
     char (*names)[64]; /* [P] of the members' hosts, with a network */
 };
 
@@ -226,12 +229,28 @@ static void take_network(struct nf_group *group, const char *path,
     texts->bytes[NETWORK] = bytes;
 }
 
+static uint64_t memory_limit(const struct nf_group_options *options)
+{
+    const char *text = getenv("NOWFARM_COLL_MEMORY");
+    uint64_t bytes = options != NULL ? options->memory_bytes : 0;
+
+    if (bytes != 0 || text == NULL || text[0] == '\0')
+        return bytes;
+    if (nf_parse_bytes(text, &bytes) == NF_OK)
+        return bytes;
+    nf_log(NF_LOG_WARN,
+           "NOWFARM_COLL_MEMORY: \"%.40s\" is no size such as 64MiB: no limit",
+           text);
+    return 0;
+}
+
 static void read_texts(struct nf_group *group,
                        const struct nf_group_options *options,
                        struct texts *texts)
 {
     const char *network = options != NULL ? options->network_file : NULL;
 
+    texts->bytes[MEMORY] = memory_limit(options);
     if (options != NULL && options->table_file != NULL)
         texts->text[TABLE] =
             usable_table(group, options->table_file, &texts->bytes[TABLE]);
@@ -315,7 +334,8 @@ static enum nf_status share_texts(struct nf_group *group,
     if (group->rank == 0)
         read_texts(group, options, &texts);
     group->has_rules = false;
-    status = nf_bcast(group, texts.bytes, TEXTS, NF_ELEM_UINT64, 0);
+    status = nf_bcast(group, texts.bytes, WORDS, NF_ELEM_UINT64, 0);
+    group->memory_bytes = texts.bytes[MEMORY];
     if (status == NF_OK && (texts.bytes[TABLE] > TABLE_BYTES_MAX ||
                             texts.bytes[NETWORK] > NF_MEASURED_BYTES_MAX))
         status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,
@@ -387,6 +407,8 @@ static enum nf_status share_here(struct nf_group **groups, uint32_t count,
     enum nf_status status = NF_OK;
 
     read_texts(groups[0], options, &texts);
+    for (uint32_t i = 0; i < count; i++)
+        groups[i]->memory_bytes = texts.bytes[MEMORY];
     if (texts.bytes[TABLE] > 0)
         warn_if_elsewhere(groups[0], options->table_file, true);
     for (uint32_t i = 1; i < count && status == NF_OK; i++) {

@@ -279,7 +279,49 @@ static void play_detour(void)
     nf_log_set_sink(NULL);
 }
 
+/* What rank 0 says holds for all, whatever they were told: of allreduce only
+ * the ring keeps less than two vectors. */
+static void play_memory(void)
+{
+    enum { COUNT = 100, LIMIT = COUNT * 8 / 4 * 7 };
+    const struct nf_group_options options = { .memory_bytes =
+                                                  me == 0 ? LIMIT : 0 };
+    struct nf_group *group = NULL, *smaller = NULL;
+    struct nf_request *request;
+    int64_t *mine = calloc(COUNT, 8), *all = calloc(COUNT, 8);
+    const struct nf_call call = { .kind = NF_CALL_ALLREDUCE,
+                                  .send = mine,
+                                  .recv = all,
+                                  .count = COUNT,
+                                  .type = NF_ELEM_INT64,
+                                  .op = NF_SUM };
+    struct nf_error err;
+
+    if (me != 0)
+        setenv("NOWFARM_COLL_MEMORY", me == 1 ? "1B" : "8GiB", 1);
+    CHECK(nf_group_open(tids, ntasks, 1, &options, &group, &err) == NF_OK);
+    CHECK(group->memory_bytes == LIMIT);
+    CHECK(round_define(group));
+    for (int i = 0; i < COUNT; i++)
+        mine[i] = me + i;
+    CHECK(nf_group_start(group, &call, &request) == NF_OK);
+    CHECK(strcmp(request->algorithm, "allreduce.ring") == 0);
+    CHECK(nf_request_wait(request) == NF_OK);
+    for (int i = 0; i < COUNT; i++)
+        CHECK(all[i] == ntasks * (ntasks - 1) / 2 + ntasks * i);
+    CHECK(rounds(group, 0, 100) == NF_OK);
+    CHECK(nf_group_shrink(group, &smaller, &err) == NF_OK);
+    CHECK(smaller->memory_bytes == LIMIT);
+    nf_group_close(group);
+    CHECK(rounds(smaller, 0, 20) == NF_OK);
+    CHECK(nf_barrier(smaller) == NF_OK);
+    nf_group_close(smaller);
+    free(mine);
+    free(all);
+}
+
 static const struct scene scenes[] = {
+    { "memory", play_memory },
     { "ahead", play_ahead },
     { "several", play_several },
     { "rounds", play_rounds },
@@ -361,6 +403,11 @@ static void the_table_of_rank_0_is_everybodys(void)
     run_with_table("rounds");
 }
 
+static void the_memory_of_rank_0_is_everybodys(void)
+{
+    run("memory", 4, -1);
+}
+
 static void routes_of_others_count_too(void)
 {
     run_with_table("detour");
@@ -425,6 +472,8 @@ int main(int argc, char **argv)
           who_runs_ahead_fills_nobodys_memory },
         { "the table of rank 0 is everybody's",
           the_table_of_rank_0_is_everybodys },
+        { "how much memory rank 0 allows holds for all",
+          the_memory_of_rank_0_is_everybodys },
         { "a table is compared with the routes of all",
           routes_of_others_count_too },
         { "a killed task is named and left behind",
