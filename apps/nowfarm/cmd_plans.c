@@ -37,6 +37,8 @@ static const char *order_name(const struct nf_coll_algorithm *algorithm)
         return "ranks";
     case NF_ORDER_ROTATED:
         return "rotated";
+    case NF_ORDER_HOSTS:
+        return "hosts";
     case NF_ORDER_COMMUTATIVE:
         return "commutative";
     }
@@ -45,9 +47,17 @@ static const char *order_name(const struct nf_coll_algorithm *algorithm)
 
 static const char *operators_text(const char *order)
 {
-    if (order[0] == 'c')
+    switch (order[0]) {
+    case 'c':
         return "commutative";
-    return order[1] == 'a' ? "any" : "any if the root is 0, else commutative";
+    case 'h':
+        return "any if the ranks of each host are consecutive, else "
+               "commutative";
+    default:
+        return order[1] == 'a' ? "any"
+                               : "any if the root is 0, else "
+                                 "commutative";
+    }
 }
 
 static const char *items_name(enum nf_coll_items items)

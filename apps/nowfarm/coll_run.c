@@ -449,6 +449,7 @@ static enum nf_status measure_party(const struct coll_options *o,
                 bench_query((enum nf_coll_op)op, ranks,
                             size_of(o, (enum nf_coll_op)op, i), o->ordered);
 
+            query.hosts = world->team.work->hosts;
             status = measure_query(o, world, &query, results);
         }
     return status;

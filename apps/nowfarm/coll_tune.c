@@ -53,7 +53,8 @@ static unsigned add_two_level(const struct nf_coll_query *query,
     struct coll_candidate c = { .segments = 1 };
     char name[40];
 
-    snprintf(name, sizeof(name), "%s.two_level", nf_coll_op_names[query->op]);
+    snprintf(name, sizeof(name), "%s.two_level%s", nf_coll_op_names[query->op],
+             query->commutative ? "" : "_ordered");
     c.algorithm = nf_coll_find(name);
     if (c.algorithm == NULL || !nf_coll_serves(c.algorithm, query))
         return count;

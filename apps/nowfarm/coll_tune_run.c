@@ -108,6 +108,7 @@ static enum nf_status tune_party(struct tuning *t, uint32_t ranks)
                 bench_query((enum nf_coll_op)op, ranks, sizes ? t->sizes[i] : 0,
                             t->options->ordered);
 
+            query.hosts = t->world->team.work->hosts;
             status = tune_size(t, &query,
                                sizes ? coll_reach(t->sizes, t->nsizes, i)
                                      : UINT64_MAX);

@@ -12,6 +12,17 @@
 
 enum { NONE = UINT32_MAX };
 
+/* By hosts is in the order of ranks, or in none. */
+static enum nf_coll_order
+claimed_order(const struct nf_coll_algorithm *algorithm,
+              const struct nf_coll_args *args)
+{
+    if (algorithm->order != NF_ORDER_HOSTS)
+        return algorithm->order;
+    return nf_coll_keeps_order(algorithm, args) ? NF_ORDER_RANKS
+                                                : NF_ORDER_COMMUTATIVE;
+}
+
 struct nf_coll_claim nf_coll_claim_of(const struct nf_coll_algorithm *algorithm,
                                       const struct nf_coll_args *args)
 {
@@ -21,7 +32,7 @@ struct nf_coll_claim nf_coll_claim_of(const struct nf_coll_algorithm *algorithm,
         .root = args->root,
         .items = nf_coll_item_count(algorithm, args),
         .ports = algorithm->ports,
-        .order = algorithm->order,
+        .order = claimed_order(algorithm, args),
         .redundant = algorithm->op == NF_COLL_BCAST &&
                      algorithm->items == NF_ITEMS_BLOCKS,
         .shape = args->shape,

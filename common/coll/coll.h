@@ -77,6 +77,8 @@ enum nf_coll_items {
 enum nf_coll_order {
     NF_ORDER_RANKS,       /**< any: operands 0, 1, ..., P-1 in this order */
     NF_ORDER_ROTATED,     /**< any, if root = 0: root, root+1, ..., root-1 */
+    NF_ORDER_HOSTS,       /**< any, if the ranks of each host are consecutive:
+                               0, 1, ..., P-1 */
     NF_ORDER_COMMUTATIVE, /**< commutative ones */
 };
 
@@ -304,7 +306,8 @@ struct nf_coll_algorithm {
     X(reduce_seg)                                                              \
     X(reduce_rabenseifner)                                                     \
     X(reduce_circulant)                                                        \
-    X(reduce_two_level)
+    X(reduce_two_level)                                                        \
+    X(reduce_two_level_ordered)
 #define NF_COLL_ALLREDUCE_LIST(X)                                              \
     X(allreduce_reduce_bcast)                                                  \
     X(allreduce_rec_doubling)                                                  \
@@ -312,7 +315,8 @@ struct nf_coll_algorithm {
     X(allreduce_seg_halving)                                                   \
     X(allreduce_ring)                                                          \
     X(allreduce_circulant)                                                     \
-    X(allreduce_two_level)
+    X(allreduce_two_level)                                                     \
+    X(allreduce_two_level_ordered)
 #define NF_COLL_REDUCE_SCATTER_LIST(X)                                         \
     X(reduce_scatter_circulant)                                                \
     X(reduce_scatter_doubling)                                                 \
@@ -399,6 +403,13 @@ NF_COLL_LIST(NF_COLL_DECLARE)
 extern const struct nf_coll_algorithm *const nf_coll_table[];
 /** @return the algorithm of that full name, or NULL */
 const struct nf_coll_algorithm *nf_coll_find(const char *name);
+/** Are the ranks of each host neighbours, so that what is combined host by host
+ *  is combined in the order of ranks?  O(P^2), less if hosts come in order.
+ *  @param hosts  [ranks]; NULL: each rank has its own */
+bool nf_coll_hosts_in_order(const uint32_t *hosts, uint32_t ranks);
+/** Does the algorithm combine in the order of ranks, 0 to P-1? */
+bool nf_coll_keeps_order(const struct nf_coll_algorithm *algorithm,
+                         const struct nf_coll_args *args);
 /** @return the number of items of its schedules */
 uint32_t nf_coll_item_count(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args);

@@ -71,7 +71,8 @@ static bool serves_call(const struct nf_coll_algorithm *algorithm,
 {
     const struct nf_coll_args args = { .ranks = query->ranks,
                                        .root = query->root,
-                                       .segments = 1 };
+                                       .segments = 1,
+                                       .hosts = query->hosts };
     /* elsewhere each rank has a block, empty or not */
     bool of_vector = query->op == NF_COLL_BCAST ||
                      query->op == NF_COLL_REDUCE ||
@@ -80,8 +81,7 @@ static bool serves_call(const struct nf_coll_algorithm *algorithm,
     if (algorithm->op != query->op)
         return false;
     if (combines(query->op) && !query->commutative &&
-        (algorithm->order == NF_ORDER_COMMUTATIVE ||
-         (algorithm->order == NF_ORDER_ROTATED && query->root != 0)))
+        !nf_coll_keeps_order(algorithm, &args))
         return false;
     return !of_vector || algorithm->items == NF_ITEMS_WHOLE ||
            algorithm->items == NF_ITEMS_SEGMENTS ||

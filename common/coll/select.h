@@ -29,6 +29,8 @@ struct nf_coll_query {
     uint64_t bytes;    /**< of the vector; gather, scatter, alltoall: a block */
     uint64_t elements; /**< of these; a segment has at least one */
     bool commutative;  /**< the operator is; true if nothing is combined */
+    const uint32_t *hosts; /**< [P] as in nf_coll_args: borrowed; NULL: each
+                                rank has its own */
     uint64_t memory_bytes; /**< that a member may keep beyond the user's
                                 buffers (kept.h); 0: any */
 };

@@ -48,6 +48,35 @@ uint32_t nf_coll_ceil_log2(uint32_t x)
     return x <= 1 ? 0 : nf_coll_floor_log2(x - 1) + 1;
 }
 
+bool nf_coll_hosts_in_order(const uint32_t *hosts, uint32_t ranks)
+{
+    for (uint32_t i = 1; hosts != NULL && i < ranks; i++) {
+        if (hosts[i] == hosts[i - 1])
+            continue;
+        /* a new one: it must not have been before */
+        for (uint32_t j = 0; j < i - 1; j++)
+            if (hosts[j] == hosts[i])
+                return false;
+    }
+    return true;
+}
+
+bool nf_coll_keeps_order(const struct nf_coll_algorithm *algorithm,
+                         const struct nf_coll_args *args)
+{
+    switch (algorithm->order) {
+    case NF_ORDER_RANKS:
+        return true;
+    case NF_ORDER_ROTATED:
+        return args->root == 0;
+    case NF_ORDER_HOSTS:
+        return nf_coll_hosts_in_order(args->hosts, args->ranks);
+    case NF_ORDER_COMMUTATIVE:
+        return false;
+    }
+    return false;
+}
+
 uint32_t nf_coll_item_count(const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_args *args)
 {

@@ -58,6 +58,15 @@ void nf_two_level_fini(struct nf_two_level *two)
     nf_free(two->members);
 }
 
+static uint32_t lowest_bit(uint32_t v)
+{
+    uint32_t t = 0;
+
+    while ((v >> t & 1) == 0)
+        t++;
+    return t;
+}
+
 uint32_t nf_two_level_inside(const struct nf_two_level *two, uint32_t segments,
                              bool backwards, uint32_t round,
                              struct nf_schedule *schedule)
@@ -71,13 +80,13 @@ uint32_t nf_two_level_inside(const struct nf_two_level *two, uint32_t segments,
         uint32_t count = two->first[h + 1] - two->first[h];
 
         for (uint32_t v = 1; v < count; v++) {
-            uint32_t t = nf_coll_floor_log2(v);
+            uint32_t t = lowest_bit(v);
             uint32_t from = member[v - (UINT32_C(1) << t)], to = member[v];
 
             for (uint32_t j = 0; j < turns; j++)
                 nf_schedule_send(schedule,
                                  round + j * two->depth +
-                                     (backwards ? two->depth - 1 - t : t),
+                                     (backwards ? t : two->depth - 1 - t),
                                  backwards ? to : from, backwards ? from : to,
                                  j, segments > 0, action);
         }
@@ -112,6 +121,22 @@ uint32_t nf_two_level_between(const struct nf_two_level *two, uint32_t segments,
     }
     nf_schedule_fini(&leaders);
     return round + rounds;
+}
+
+/* The leader of each host hands to that of the one before, so that what is
+ * combined there is of the ranks that follow. */
+uint32_t nf_two_level_chain(const struct nf_two_level *two, uint32_t segments,
+                            uint32_t round, struct nf_schedule *schedule)
+{
+    if (two->hosts < 2)
+        return round;
+    for (uint32_t h = 1; h < two->hosts; h++)
+        for (uint32_t j = 0; j < segments; j++)
+            nf_schedule_send(schedule, round + j + two->hosts - 1 - h,
+                             two->members[two->first[h]],
+                             two->members[two->first[h - 1]], j, 1,
+                             NF_COLL_RIGHT);
+    return round + segments + two->hosts - 2;
 }
 
 uint32_t nf_two_level_meet(const struct nf_two_level *two, uint32_t round,

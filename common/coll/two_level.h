@@ -1,9 +1,9 @@
 #ifndef NF_COLL_TWO_LEVEL_H
 #define NF_COLL_TWO_LEVEL_H
 /** @file two_level.h  Ranks that share hosts: on each one leads, leaders talk
- * to each other along a circulant graph, and each to its own along a binomial
- *  tree.  So every segment crosses to each host once, however many ranks it
- * has.
+ *  to each other along a circulant graph, or a chain that keeps the order of
+ *  operands, and each to its own along a binomial tree.  So every segment
+ *  crosses to each host once, however many ranks it has.
  *
  *  Those that add rounds do so from @p round on, and return the round behind
  *  them. */
@@ -24,7 +24,8 @@ bool nf_two_level_init(struct nf_two_level *two,
                        struct nf_schedule *schedule);
 void nf_two_level_fini(struct nf_two_level *two);
 
-/** From leaders to the ranks of their hosts, or backwards in time, combining.
+/** From leaders to the ranks of their hosts, or backwards in time, combining: in
+ *  the order of ranks on each host, as far as its leader is the lowest of them.
  *  @param segments  0: messages without items */
 uint32_t nf_two_level_inside(const struct nf_two_level *two, uint32_t segments,
                              bool backwards, uint32_t round,
@@ -33,6 +34,11 @@ uint32_t nf_two_level_inside(const struct nf_two_level *two, uint32_t segments,
 uint32_t nf_two_level_between(const struct nf_two_level *two, uint32_t segments,
                               bool backwards, uint32_t round,
                               struct nf_schedule *schedule);
+/** From the leader of the last host to the one before, and so on to host 0's,
+ *  combining: with ranks of each host that are consecutive, and root 0, in the
+ *  order of ranks.  k+h-2 rounds. */
+uint32_t nf_two_level_chain(const struct nf_two_level *two, uint32_t segments,
+                            uint32_t round, struct nf_schedule *schedule);
 /** All leaders hear of all. */
 uint32_t nf_two_level_meet(const struct nf_two_level *two, uint32_t round,
                            struct nf_schedule *schedule);

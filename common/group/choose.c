@@ -119,6 +119,7 @@ static enum nf_status choose(const struct nf_group *group,
     enum nf_status status;
 
     *choice_p = (struct nf_coll_choice){ .segments = 1 };
+    coll.hosts = group->hosts;
     if (coll.ranks == 1) {
         choice_p->algorithm = first_of(coll.op);
         return NF_OK;

@@ -97,6 +97,17 @@ for op in bcast reduce allreduce barrier; do
         awk -F '\t' 'int($6 / 4) != int($7 / 4) && ($6 % 4 || $7 % 4) {exit 1}' \
         "$work/out"
 done
+for op in reduce allreduce; do
+    run plan $op two_level_ordered --ranks 13 --per-host 4 --check
+    same "$op in order between 4 hosts: exit status" "$rc" 0
+done
+run plans
+check "what keeps the order by hosts says so" grep -q \
+    'operators: any if the ranks of each host are consecutive, else commutative$' \
+    out
+check "what is kept is said" grep -A 3 '^reduce.linear:' out
+same "reduce.linear keeps" "$(grep -A 3 '^reduce.linear:' "$work/out" |
+    sed -n 's/ *keeps: //p')" '(P-1) m'
 run plan bcast two_level --ranks 13 --per-host 0
 same "no ranks a host: exit status" "$rc" 2
 

@@ -19,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "common/base/clock.h"
 #include "nowfarm_group.h"
+#include "tests/lab/meet.h"
 
-enum { MEMBERS_MOST = 16, MEET_US = 20000000 };
+enum { MEMBERS_MOST = 16 };
 
 struct member {
     uint32_t rank, count;
@@ -43,43 +43,6 @@ static long long epoch_ms(void)
 
     clock_gettime(CLOCK_REALTIME, &now);
     return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
-/* Under another name first, so that who finds the file finds all of it. */
-static void tell_tid(const char *folder, uint32_t rank)
-{
-    char path[512], draft[520];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/tid.%u", folder, rank);
-    snprintf(draft, sizeof(draft), "%s.new", path);
-    file = fopen(draft, "w");
-    if (file == NULL)
-        exit(99);
-    fprintf(file, "%d\n", pvm_mytid());
-    fclose(file);
-    if (rename(draft, path) != 0)
-        exit(99);
-}
-
-static void find_tids(const char *folder, uint32_t count, int *tids)
-{
-    int64_t until_us = nf_now_us() + MEET_US;
-
-    for (uint32_t i = 0; i < count; i++) {
-        char path[512];
-        FILE *file;
-
-        snprintf(path, sizeof(path), "%s/tid.%u", folder, i);
-        while ((file = fopen(path, "r")) == NULL) {
-            if (nf_now_us() > until_us)
-                exit(99);
-            usleep(10000);
-        }
-        if (fscanf(file, "%d", &tids[i]) != 1)
-            exit(99);
-        fclose(file);
-    }
 }
 
 /* @return whether what came of call @p n is right; the members' old ranks do
@@ -194,8 +157,8 @@ int main(int argc, char **argv)
     m.sums = calloc(m.elements, sizeof(*m.sums));
     if (m.count > MEMBERS_MOST || m.data == NULL || m.sums == NULL)
         return 99;
-    tell_tid(argv[1], m.rank);
-    find_tids(argv[1], m.count, tids);
+    lab_tell_tid(argv[1], m.rank);
+    lab_find_tids(argv[1], m.count, tids);
     status = live(&m, tids, strtoll(argv[6], NULL, 10) * 1000);
     pvm_exit();
     free(m.data);

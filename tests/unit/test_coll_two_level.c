@@ -5,12 +5,16 @@
 #include <string.h>
 #include "common/base/rng.h"
 #include "common/coll/check.h"
+#include "common/coll/select.h"
 #include "tests/unit/nf_unit.h"
 
 enum { RANKS_MAX = 64 };
 
-static const char *const names[] = { "bcast.two_level", "reduce.two_level",
+static const char *const names[] = { "bcast.two_level",
+                                     "reduce.two_level",
+                                     "reduce.two_level_ordered",
                                      "allreduce.two_level",
+                                     "allreduce.two_level_ordered",
                                      "barrier.two_level" };
 enum { NAMES = sizeof(names) / sizeof(*names) };
 
@@ -48,6 +52,10 @@ static bool is_right(const struct nf_coll_algorithm *algorithm,
 
     if (algorithm->op == NF_COLL_ALLREDUCE)
         want *= 2;
+    /* by way of rank 0 */
+    if (algorithm == &nf_coll_reduce_two_level_ordered &&
+        args->hosts[args->root] != args->hosts[0])
+        want += args->segments;
     claim.orders = 1;
     if (status == NF_OK)
         status = nf_coll_check(&claim, &s, &faults, &err);
@@ -93,6 +101,127 @@ static void any_hosts_are_right(void)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+/* ------------------------------------------------------------- the order */
+
+/* By the definition: between two ranks of a host there is none of another. */
+static bool are_in_order(const uint32_t *hosts, uint32_t ranks)
+{
+    for (uint32_t a = 0; a < ranks; a++)
+        for (uint32_t b = a + 1; b < ranks; b++)
+            for (uint32_t c = b + 1; c < ranks; c++)
+                if (hosts[a] == hosts[c] && hosts[b] != hosts[a])
+                    return false;
+    return true;
+}
+
+/* Are the operands combined in the order of ranks, with symbols that tell? */
+static bool keeps_order(const struct nf_coll_algorithm *algorithm,
+                        const struct nf_coll_args *args)
+{
+    struct nf_coll_claim claim = nf_coll_claim_of(algorithm, args);
+    struct nf_coll_faults faults;
+    struct nf_schedule s;
+    struct nf_error err;
+    bool kept = nf_coll_make(algorithm, args, NF_ALL_RANKS, &s, &err) == NF_OK;
+
+    claim.order = NF_ORDER_RANKS;
+    claim.orders = 1;
+    kept = kept && nf_coll_check(&claim, &s, &faults, &err) == NF_OK;
+    nf_schedule_fini(&s);
+    return kept;
+}
+
+static bool serves_ordered(const struct nf_coll_algorithm *algorithm,
+                           const struct nf_coll_args *args)
+{
+    const struct nf_coll_query query = { .op = algorithm->op,
+                                         .ranks = args->ranks,
+                                         .root = args->root,
+                                         .bytes = 800,
+                                         .elements = 100,
+                                         .hosts = args->hosts };
+
+    return nf_coll_serves(algorithm, &query);
+}
+
+/* Where the filter lets an operator pass that does not commute the order is
+ * kept, whatever the root and k; where it does not, it is broken (but with a
+ * rank or two to each of few hosts, of which it may be kept by chance). */
+static void the_filter_is_exact(void)
+{
+    static const struct nf_coll_algorithm *const ordered[] = {
+        &nf_coll_reduce_two_level_ordered, &nf_coll_allreduce_two_level_ordered
+    };
+    struct nf_rng rng = { 2 };
+    unsigned wrong = 0, served = 0, refused = 0;
+
+    for (int n = 0; n < 2; n++)
+        for (uint32_t ranks = 2; ranks <= 24; ranks++)
+            for (int way = 0; way < WAYS; way++)
+                for (uint32_t k = 1; k <= 4; k += 3) {
+                    uint32_t hosts[RANKS_MAX];
+                    const struct nf_coll_args args = {
+                        .ranks = ranks,
+                        .root =
+                            n == 0 ? (uint32_t)nf_rng_below(&rng, ranks) : 0,
+                        .segments = k,
+                        .hosts = hosts,
+                    };
+                    bool serves, keeps;
+
+                    (void)draw_hosts(&rng, way, ranks, hosts);
+                    serves = serves_ordered(ordered[n], &args);
+                    keeps = keeps_order(ordered[n], &args);
+                    wrong += serves != are_in_order(hosts, ranks);
+                    wrong += serves != keeps;
+                    served += serves;
+                    refused += !serves;
+                }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT(served > 200);
+    CU_ASSERT(refused > 100);
+}
+
+/* All maps of few ranks, hosts being numbered as they come. */
+static void hosts_in_order_are_found(void)
+{
+    uint32_t hosts[7] = { 0 };
+    unsigned tried = 0, in_order = 0;
+
+    for (uint32_t code = 0; code < 7 * 7 * 7 * 7 * 7 * 7; code++) {
+        uint32_t rest = code;
+
+        for (int r = 1; r < 7; r++, rest /= 7)
+            hosts[r] = rest % 7;
+        tried++;
+        in_order += nf_coll_hosts_in_order(hosts, 7);
+        CU_ASSERT_EQUAL(nf_coll_hosts_in_order(hosts, 7),
+                        are_in_order(hosts, 7));
+    }
+    CU_ASSERT(in_order > 1000 && in_order < tried / 2);
+    CU_ASSERT_TRUE(nf_coll_hosts_in_order(NULL, 7));
+    CU_ASSERT_TRUE(nf_coll_hosts_in_order(hosts, 1));
+}
+
+/* Those without "ordered" are refused: they break the order even of neighbours,
+ * once there are three hosts. */
+static void the_others_keep_no_order(void)
+{
+    uint32_t hosts[9];
+    const struct nf_coll_args args = { .ranks = 9,
+                                       .segments = 2,
+                                       .hosts = hosts };
+
+    for (uint32_t r = 0; r < 9; r++)
+        hosts[r] = r / 3;
+    CU_ASSERT_FALSE(keeps_order(&nf_coll_reduce_two_level, &args));
+    CU_ASSERT_FALSE(keeps_order(&nf_coll_allreduce_two_level, &args));
+    CU_ASSERT_FALSE(serves_ordered(&nf_coll_reduce_two_level, &args));
+    CU_ASSERT_FALSE(serves_ordered(&nf_coll_allreduce_two_level, &args));
+    CU_ASSERT_TRUE(keeps_order(&nf_coll_reduce_two_level_ordered, &args));
+    CU_ASSERT_TRUE(keeps_order(&nf_coll_allreduce_two_level_ordered, &args));
+}
+
 /* As many rounds as one level has, where every rank has a host of its own. */
 static void one_rank_a_host_is_one_level(void)
 {
@@ -117,6 +246,11 @@ int main(void)
     CU_TestInfo tests[] = {
         { "any hosts are right, and items cross once", any_hosts_are_right },
         { "one rank a host is one level", one_rank_a_host_is_one_level },
+        { "hosts whose ranks are neighbours are found",
+          hosts_in_order_are_found },
+        { "where the order is not kept, operators must commute",
+          the_filter_is_exact },
+        { "circulant graphs keep no order", the_others_keep_no_order },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
