@@ -57,7 +57,8 @@ void bench_show_life(struct bench_team *team)
 {
     int64_t now_us = nf_now_us();
 
-    if (nf_group_rank(team->all) != 0 || now_us - team->shown_us < SHOW_LIFE_US)
+    if (nf_group_rank(team->all) != team->first ||
+        now_us - team->shown_us < SHOW_LIFE_US)
         return;
     team->shown_us = now_us;
     team->all->moves++;
@@ -98,15 +99,23 @@ enum nf_status bench_do(struct bench_team *team, struct nf_group *group,
     return wait_for(team, group, request);
 }
 
-/* To everybody. */
+/* From @p root to everybody. */
+static enum nf_status bcast_of(struct bench_team *team, uint32_t root,
+                               void *buffer, size_t count, int type)
+{
+    const struct nf_call call = { .kind = NF_CALL_BCAST,
+                                  .recv = buffer,
+                                  .count = count,
+                                  .type = type,
+                                  .root = root };
+
+    return bench_do(team, team->all, &call);
+}
+
 static enum nf_status bcast(struct bench_team *team, void *buffer, size_t count,
                             int type)
 {
-    const struct nf_call call = {
-        .kind = NF_CALL_BCAST, .recv = buffer, .count = count, .type = type
-    };
-
-    return bench_do(team, team->all, &call);
+    return bcast_of(team, 0, buffer, count, type);
 }
 
 enum nf_status bench_aside(struct bench_team *team, const struct nf_call *call)
@@ -189,6 +198,14 @@ static enum nf_status apply_network(struct bench_team *team)
                                 (const char(*)[64])team->network, team->err);
 }
 
+/* Member @p i of the team among all. */
+static uint32_t rank_of(const struct bench_team *team, uint32_t i)
+{
+    if (team->partner == 0)
+        return i;
+    return i == 0 ? team->first : team->partner;
+}
+
 static enum nf_status form(struct bench_team *team,
                            const struct bench_request *request)
 {
@@ -201,9 +218,10 @@ static enum nf_status form(struct bench_team *team,
     disband(team);
     team->next_id++;
     team->partner = (uint32_t)request->partner;
+    team->first = team->partner > 0 ? (uint32_t)request->first : 0;
     if (team->partner > 0) {
         count = 2;
-        member = rank == 0 || rank == team->partner;
+        member = rank == team->first || rank == team->partner;
     }
     team->ranks = count;
     if (!member)
@@ -212,7 +230,7 @@ static enum nf_status form(struct bench_team *team,
     if (members == NULL)
         return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
     for (uint32_t i = 0; i < count; i++)
-        members[i] = i > 0 && team->partner > 0 ? team->partner : i;
+        members[i] = rank_of(team, i);
     status = subgroup(team, members, count, id, &team->work);
     if (status == NF_OK && bench_define(team->work) != NF_OK)
         status = bench_blame(team, team->work, NF_ERR_RANGE);
@@ -264,6 +282,49 @@ static enum nf_status take_network(struct bench_team *team, uint64_t bytes,
 
 /* ---- requests ---- */
 
+/* The first of the team has the result; rank 0, who wants it, need not be that
+ * one. */
+static enum nf_status hand_over(struct bench_team *team,
+                                struct bench_result *result)
+{
+    uint64_t count = result->count;
+    enum nf_status status =
+        bcast_of(team, team->first, &count, 1, NF_ELEM_UINT64);
+
+    if (status == NF_OK && count > BENCH_REPEATS_MAX)
+        status =
+            nf_fail(team->err, NF_ERR_PROTOCOL,
+                    "rank %u has more results than there can be", team->first);
+    if (status != NF_OK)
+        return status;
+    result->count = (uint32_t)count;
+    return bcast_of(team, team->first, result->us, (size_t)count,
+                    NF_ELEM_FLOAT64);
+}
+
+static enum nf_status ping(struct bench_team *team,
+                           const struct bench_request *request,
+                           struct bench_result *result_p)
+{
+    bool first = nf_group_rank(team->all) == team->first;
+    struct bench_result *result;
+    enum nf_status status = NF_OK;
+
+    if (team->first == 0)
+        return team->work == NULL ? NF_OK : bench_ping(team, request, result_p);
+    result = nf_calloc(1, sizeof(*result));
+    if (result == NULL)
+        return nf_fail(team->err, NF_ERR_NOMEM, "out of memory");
+    if (team->work != NULL)
+        status = bench_ping(team, request, first ? result : NULL);
+    if (status == NF_OK)
+        status = hand_over(team, result);
+    if (status == NF_OK && result_p != NULL)
+        *result_p = *result;
+    nf_free(result);
+    return status;
+}
+
 static enum nf_status carry_out(struct bench_team *team,
                                 const struct bench_request *request,
                                 const char *text, struct bench_result *result_p)
@@ -284,7 +345,7 @@ static enum nf_status carry_out(struct bench_team *team,
     case BENCH_EXCHANGE:
     case BENCH_SENDS:
     case BENCH_STREAM:
-        return team->work == NULL ? NF_OK : bench_ping(team, request, result_p);
+        return ping(team, request, result_p);
     case BENCH_PREFIX:
         return team->work == NULL || nf_group_rank(team->all) == 0
                    ? NF_OK
@@ -324,25 +385,24 @@ uint32_t bench_guilty_rank(const struct bench_team *team)
         return UINT32_MAX;
     for (uint32_t i = 0; i < nf_group_size(team->guilty); i++)
         if (nf_group_is_lost(team->guilty, i))
-            return team->guilty != team->all && i > 0 && team->partner > 0
-                       ? team->partner
-                       : i;
+            return team->guilty != team->all ? rank_of(team, i) : i;
     return UINT32_MAX;
 }
 
-enum nf_status bench_tell_routes(struct nf_group *all,
-                                 struct bench_routes *routes_p)
+enum nf_status bench_tell_routes(struct nf_group *all, uint64_t *routes_p)
 {
-    struct bench_routes mine = { 0, 0 };
+    size_t words = bench_route_words(nf_group_size(all));
+    uint64_t *mine = nf_calloc(words, sizeof(*mine));
+    enum nf_status status;
 
-    for (uint32_t i = 0; i < nf_group_rank(all); i++) {
-        bool by_daemon = !nf_mesh_is_direct(all->mesh, i);
-
-        mine.by_daemon += by_daemon;
-        mine.first_by_daemon |= by_daemon && i == 0;
-    }
-    return nf_gather(all, &mine, routes_p, sizeof(mine) / sizeof(uint64_t),
-                     NF_ELEM_UINT64, 0);
+    if (mine == NULL)
+        return NF_ERR_NOMEM;
+    for (uint32_t i = 0; i < nf_group_rank(all); i++)
+        if (!nf_mesh_is_direct(all->mesh, i))
+            mine[i / 64] |= UINT64_C(1) << i % 64;
+    status = nf_gather(all, mine, routes_p, words, NF_ELEM_UINT64, 0);
+    nf_free(mine);
+    return status;
 }
 
 void bench_team_init(struct bench_team *team, struct nf_group *all,

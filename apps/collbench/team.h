@@ -21,7 +21,7 @@
 
 enum bench_kind {
     BENCH_END,      /**< that was all */
-    BENCH_TEAM,     /**< make a team: ranks, partner */
+    BENCH_TEAM,     /**< make a team: ranks, first, partner */
     BENCH_RULES,    /**< bytes of a rules table follow; 0: forget it */
     BENCH_NETWORK,  /**< bytes of a network follow: the names of all members'
                          hosts, 64 bytes each, and a model file as text */
@@ -38,11 +38,12 @@ enum bench_kind {
 
 /** What is to be done.  Travels as words, so every field is one. */
 struct bench_request {
-    uint64_t kind;    /**< enum bench_kind */
-    uint64_t ranks;   /**< TEAM: the first so many ... */
-    uint64_t partner; /**< ... or, if not 0, rank 0 and this one; LIBRARY: id of
-                         a group */
-    uint64_t op;      /**< TIME: enum nf_coll_op */
+    uint64_t kind;  /**< enum bench_kind */
+    uint64_t ranks; /**< TEAM: the first so many ... */
+    uint64_t
+        first; /**< ... or, if partner is not 0, this one, which is less, */
+    uint64_t partner;   /**< and this one; LIBRARY: id of a group */
+    uint64_t op;        /**< TIME: enum nf_coll_op */
     uint64_t algorithm; /**< TIME: 1 + its number in nf_coll_table; 0: auto */
     uint64_t segments;  /**< TIME: 0: the model's */
     /** TIME: see struct nf_coll_params. */
@@ -56,16 +57,16 @@ struct bench_request {
 enum { BENCH_REPEATS_MAX = 1000, BENCH_SENDS_AT_ONCE = 32 };
 
 struct bench_team {
-    struct nf_group *all;    /**< every member; not owned */
-    struct nf_group *work;   /**< NULL: not in the team */
-    uint32_t ranks, partner; /**< of the team */
-    uint64_t next_id;        /**< of groups, equal in all members */
-    char *rules;             /**< a table as text, or NULL */
+    struct nf_group *all;           /**< every member; not owned */
+    struct nf_group *work;          /**< NULL: not in the team */
+    uint32_t ranks, first, partner; /**< of the team */
+    uint64_t next_id;               /**< of groups, equal in all members */
+    char *rules;                    /**< a table as text, or NULL */
     size_t rules_bytes;
     char *network; /**< as BENCH_NETWORK has it, or NULL */
     size_t network_bytes;
-    int64_t timeout_us;       /**< of `work` */
-    int64_t shown_us;         /**< when rank 0 last looked after `all` */
+    int64_t timeout_us; /**< of `work` */
+    int64_t shown_us; /**< when the first of the team last looked after `all` */
     const volatile int *stop; /**< become != 0: fail with INTERRUPTED */
     struct nf_error *err;     /**< why the last call failed */
     struct nf_group *guilty;  /**< the group in which it did, or NULL */
@@ -108,15 +109,24 @@ enum nf_status bench_serve(struct bench_team *team);
  *  that TIME combines with. */
 struct nf_choice_query bench_choice(const struct nf_coll_query *query);
 
-/** How a member's messages go to those before it. */
-struct bench_routes {
-    uint64_t first_by_daemon; /**< to rank 0: by the pvmds? */
-    uint64_t by_daemon;       /**< to how many of them so */
-};
+/** Which messages go by the pvmds: a bit for each pair of members, in words for
+ *  the one of higher rank, the lowest rank being 1 of the first. */
+static inline size_t bench_route_words(uint32_t members)
+{
+    return ((size_t)members + 63) / 64;
+}
+static inline bool bench_by_daemon(const uint64_t *routes, uint32_t members,
+                                   uint32_t a, uint32_t b)
+{
+    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+
+    return (routes[high * bench_route_words(members) + low / 64] >> low % 64 &
+            1) != 0;
+}
 /** All members of @p all call it, and rank 0 gets to know of each.
- *  @param routes_p  [members] at rank 0; else not used */
-enum nf_status bench_tell_routes(struct nf_group *all,
-                                 struct bench_routes *routes_p);
+ *  @param routes_p  [members * bench_route_words(members)] at rank 0; else not
+ *  used   @retval NF_ERR_NOMEM */
+enum nf_status bench_tell_routes(struct nf_group *all, uint64_t *routes_p);
 
 /** Who is to blame for a failure?  @return its rank among all, or UINT32_MAX */
 uint32_t bench_guilty_rank(const struct bench_team *team);
@@ -146,8 +156,9 @@ enum nf_status bench_aside(struct bench_team *team, const struct nf_call *call);
 /** As bench_do(), for failures of other calls. */
 enum nf_status bench_blame(struct bench_team *team, struct nf_group *group,
                            enum nf_status status);
-/** Who is not in the team waits in `all`, and asks after a while whether rank 0
- *  is still there and gets on: it is, and does.  To be called now and then by
+/** Who is not in the team waits in `all`, and asks after a while whether the
+ *  first of the team, rank 0 mostly, is still there and gets on: it is, and
+ *  does.  To be called now and then by
  *  who is long in something else than bench_do(). */
 void bench_show_life(struct bench_team *team);
 /** How many calls fit into the budget when one takes @p trial_us.  Pure. */

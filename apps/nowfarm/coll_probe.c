@@ -4,8 +4,8 @@
 #include "apps/nowfarm/coll_probe.h"
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
+#include "apps/nowfarm/coll_pairs.h"
 #include "apps/nowfarm/coll_run.h"
 #include "apps/nowfarm/stats.h"
 #include "common/base/alloc.h"
@@ -117,12 +117,14 @@ static enum nf_status measure_exchanges(struct coll_world *world,
     return NF_OK;
 }
 
-static enum nf_status measure_route(struct coll_world *world, uint32_t partner,
-                                    bool thorough, uint64_t largest_bytes,
+static enum nf_status measure_route(struct coll_world *world,
+                                    const struct coll_pair *pair, bool thorough,
+                                    uint64_t largest_bytes,
                                     struct nf_model *model)
 {
     const struct bench_request team = { .kind = BENCH_TEAM,
-                                        .partner = partner };
+                                        .first = pair->first,
+                                        .partner = pair->second };
     const struct patience *patience = thorough ? &thorough_ones : &quick;
     double us = 1;
     enum nf_status status = bench_direct(&world->team, &team, NULL, NULL);
@@ -137,19 +139,6 @@ static enum nf_status measure_route(struct coll_world *world, uint32_t partner,
         status = measure(world, BENCH_SENDS, 8, patience, &us);
     model->occupancy_us = us;
     return status;
-}
-
-/* The first member on this host (@p same) or on another, whose messages go by
- * the pvmds or not; 0: there is none. */
-static uint32_t find_partner(const struct coll_world *world, bool same,
-                             bool by_daemon)
-{
-    for (uint32_t i = 1; i < world->members; i++)
-        if ((strcmp(world->names[i], world->names[0]) == 0) == same &&
-            (world->routes != NULL && world->routes[i].first_by_daemon) ==
-                by_daemon)
-            return i;
-    return 0;
 }
 
 /* ---- processors ---- */
@@ -261,12 +250,18 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
     else if (largest_bytes > 1 << 20)
         largest_bytes = 1 << 20;
     for (int kind = 0; kind < 4 && status == NF_OK; kind++) {
-        uint32_t partner = find_partner(world, kind < 2, kind % 2 == 1);
+        struct coll_pair pair;
 
-        if (partner == 0)
+        status = coll_find_pair(world->hosts, world->routes, world->members,
+                                kind < 2, kind % 2 == 1, &pair);
+        if (status == NF_WAIT) {
+            status = NF_OK;
             continue;
+        }
+        if (status != NF_OK)
+            return nf_fail(world->team.err, status, "out of memory");
         route = (struct nf_model){ .npieces = 0 };
-        status = measure_route(world, partner, thorough, largest_bytes, &route);
+        status = measure_route(world, &pair, thorough, largest_bytes, &route);
         if (count++ == 0)
             *model_p = route;
         else

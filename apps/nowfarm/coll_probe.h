@@ -5,9 +5,9 @@
 #include "apps/nowfarm/coll_world.h"
 #include "common/model/model.h"
 
-/** Between rank 0 and the first member on this host, and the first on another;
- *  where some go by the pvmds and some do not, with one of each: the worst of
- *  them is the model.
+/** Between two members on one host, and two on different ones; where some
+ *  messages go by the pvmds and some do not, by both: the worst of them is the
+ *  model.  Of each kind the pair that represents most of it (coll_pairs.h).
  *  @param thorough  take the time that tuning is worth (up to 20 s for each of
  *  them), else about two seconds
  *  @param largest_bytes  messages beyond this are of no interest; quick only

@@ -123,6 +123,21 @@ static struct nf_coll_place find_place(const struct coll_world *world,
         place.direct && world->by_daemon == 0, place.converts);
 }
 
+static bool number_hosts(struct coll_world *world)
+{
+    uint32_t next = 0;
+
+    world->hosts = nf_calloc(world->members, sizeof(*world->hosts));
+    if (world->hosts == NULL)
+        return false;
+    for (uint32_t i = 0, j; i < world->members; i++) {
+        for (j = 0; strcmp(world->names[j], world->names[i]) != 0; j++)
+            continue;
+        world->hosts[i] = j < i ? world->hosts[j] : next++;
+    }
+    return true;
+}
+
 enum nf_status coll_world_open(const struct coll_world_config *config,
                                struct coll_world *world, struct nf_error *err)
 {
@@ -133,6 +148,8 @@ enum nf_status coll_world_open(const struct coll_world_config *config,
     status = config->local ? threads_open(config, world, &all, err)
                            : coll_tasks_open(config, world, &all, err);
     bench_team_init(&world->team, all, config->timeout_us, config->stop, err);
+    if (status == NF_OK && !number_hosts(world))
+        status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
     if (status == NF_OK)
         world->place = find_place(world, all);
     else
@@ -158,6 +175,8 @@ void coll_world_close(struct coll_world *world, bool orderly)
         coll_tasks_close(world, orderly);
     nf_free(world->names);
     world->names = NULL;
+    nf_free(world->hosts);
+    world->hosts = NULL;
     nf_free(world->routes);
     world->routes = NULL;
 }

@@ -22,10 +22,10 @@ struct coll_world {
     struct bench_team team;
     struct coll_threads *threads; /**< NULL: tasks */
     struct coll_tasks *tasks;     /**< NULL: threads */
-    /** Of each rank, or NULL: all are direct. */
-    struct bench_routes *routes;
-    uint64_t by_daemon;           /**< how many routes are not */
-    struct nf_coll_place place;   /**< and how data travel there */
+    uint32_t *hosts;              /**< [members] the same as numbers, from 0 */
+    uint64_t *routes;   /**< see bench_by_daemon(); NULL: all are direct */
+    uint64_t by_daemon; /**< how many routes are not */
+    struct nf_coll_place place; /**< and how data travel there */
 };
 
 /** @param err  borrowed as long as the world is there: failures of its team

@@ -382,14 +382,18 @@ static enum nf_status find_routes(struct coll_world *world,
     uint64_t pairs = (uint64_t)world->members * (world->members - 1) / 2;
     enum nf_status status;
 
-    world->routes = nf_calloc(world->members, sizeof(*world->routes));
+    world->routes =
+        nf_calloc(world->members * bench_route_words(world->members),
+                  sizeof(*world->routes));
     if (world->routes == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     status = bench_tell_routes(all, world->routes);
     if (status != NF_OK)
         return nf_fail(err, status, "%s", nf_group_error(all)->text);
-    for (uint32_t i = 0; i < world->members; i++)
-        world->by_daemon += world->routes[i].by_daemon;
+    for (uint32_t i = 1; i < world->members; i++)
+        for (uint32_t j = 0; j < i; j++)
+            world->by_daemon +=
+                bench_by_daemon(world->routes, world->members, i, j);
     if (world->by_daemon > 0 && nf_pvm_wants_direct_routes())
         fprintf(stderr,
                 "nowfarm: %llu of %llu pairs of members have no direct route, "

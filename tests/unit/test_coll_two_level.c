@@ -145,8 +145,7 @@ static bool serves_ordered(const struct nf_coll_algorithm *algorithm,
 }
 
 /* Where the filter lets an operator pass that does not commute the order is
- * kept, whatever the root and k; where it does not, it is broken (but with a
- * rank or two to each of few hosts, of which it may be kept by chance). */
+ * kept, whatever the root and k; where it does not, it is broken. */
 static void the_filter_is_exact(void)
 {
     static const struct nf_coll_algorithm *const ordered[] = {
