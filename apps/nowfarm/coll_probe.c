@@ -143,9 +143,7 @@ static enum nf_status measure_route(struct coll_world *world,
 
 /* ---- processors ---- */
 
-/* In a barrier by dissemination all send at once, ceil(log2 P) times.  Members
- * with processors of their own take so many messages' times for it; if it takes
- * half as long again, they wait for processors and not for the network. */
+/* nf_model_share_us() says what that tells. */
 static enum nf_status measure_share(struct coll_world *world,
                                     const struct patience *patience,
                                     struct nf_model *model)
@@ -161,19 +159,16 @@ static enum nf_status measure_share(struct coll_world *world,
         .budget_us = patience->budget_us,
     };
     static struct bench_result result;
-    uint32_t rounds = nf_coll_ceil_log2(world->members);
-    double us;
     enum nf_status status = bench_direct(&world->team, &team, NULL, NULL);
 
     if (status == NF_OK)
         status = bench_direct(&world->team, &request, NULL, &result);
     if (status != NF_OK)
         return status;
-    /* each one's time begins when rank 0 lets it go, one after the other */
-    us = stats_median(result.us, result.count) -
-         (world->members - 2) * model->occupancy_us;
-    if (us > 1.5 * rounds * nf_model_send_us(model, 0))
-        model->share_us = us / rounds / world->members;
+    model->share_us = nf_model_share_us(model, world->members,
+                                        stats_median(result.us, result.count));
+    if (model->share_us > 0)
+        model->share_part = nf_model_fullest_part(world->hosts, world->members);
     return NF_OK;
 }
 

@@ -45,10 +45,15 @@ struct nf_coll_network coll_network(const struct nf_model *model,
 {
     struct nf_choice_query choice = bench_choice(query);
     char type[NF_CODE_NAME_BYTES], op[NF_CODE_NAME_BYTES];
+    struct nf_coll_network network;
 
     nf_elem_name(choice.type, type);
     nf_operator_name(choice.op, op);
-    return nf_coll_network_of(model, type, op);
+    network = nf_coll_network_of(model, type, op);
+    if (query->hosts != NULL)
+        network.share_us = nf_model_share_on(
+            model, nf_model_fullest_part(query->hosts, query->ranks));
+    return network;
 }
 
 double coll_predict(const struct nf_model *model,
@@ -241,11 +246,12 @@ static json_t *model_json(const struct coll_results *results)
                                         model->pieces[i].from_bytes, "start_us",
                                         model->pieces[i].start_us, "byte_us",
                                         model->pieces[i].byte_us));
-    return json_pack("{s:s, s:s?, s:o, s:f, s:f, s:f, s:f}", "source",
+    return json_pack("{s:s, s:s?, s:o, s:f, s:f, s:f, s:f, s:f}", "source",
                      results->model_source, "route", route_of(results),
                      "pieces", pieces, "delta", model->delta, "occupancy_us",
                      model->occupancy_us, "share_us", model->share_us,
-                     "combine_byte_us", combine_byte_us(results));
+                     "share_part", model->share_part, "combine_byte_us",
+                     combine_byte_us(results));
 }
 
 json_t *coll_report_json(const struct coll_results *results)

@@ -12,6 +12,7 @@
  *      delta 1.25
  *      occupancy_us 12
  *      share_us 31.5                 only if it is not 0
+ *      share_part 0.25               only if it is known
  *      piece 0 176 0.105             from_bytes start_us byte_us
  *      combine double sum 0.001      type operation us a byte
  *      rule bcast any 8 12288 bcast.binomial 1

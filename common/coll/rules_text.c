@@ -95,6 +95,8 @@ static void put_model(struct writer *writer, const struct nf_model *model)
     put(writer, "occupancy_us %.9g\n", model->occupancy_us);
     if (model->share_us > 0)
         put(writer, "share_us %.9g\n", model->share_us);
+    if (model->share_us > 0 && model->share_part > 0)
+        put(writer, "share_part %.9g\n", model->share_part);
     for (uint32_t i = 0; i < model->npieces; i++)
         put(writer, "piece %.9g %.9g %.9g\n", model->pieces[i].from_bytes,
             model->pieces[i].start_us, model->pieces[i].byte_us);
@@ -331,6 +333,8 @@ static bool read_line(struct reader *reader, char **words, size_t count)
         return read_real(words[1], 0, &model->occupancy_us);
     if (strcmp(words[0], "share_us") == 0)
         return read_real(words[1], 0, &model->share_us);
+    if (strcmp(words[0], "share_part") == 0)
+        return nf_parse_real(words[1], 0, 1, &model->share_part) == NF_OK;
     if (strcmp(words[0], "delta") == 0) {
         reader->has_delta = true;
         return nf_parse_real(words[1], 1, 2, &model->delta) == NF_OK;

@@ -15,7 +15,9 @@ struct nf_coll_network {
                           time does each message take; 0: each has its own */
 };
 
-/** @param type, operation  what is combined, for nf_model_combine_byte_us();
+/** For members that are spread as those whom the model was measured with;
+ *  others have nf_model_share_on() as share_us.
+ *  @param type, operation  what is combined, for nf_model_combine_byte_us();
  *  NULL: nothing is */
 struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
                                           const char *type,

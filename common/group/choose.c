@@ -147,6 +147,7 @@ static enum nf_status choose(const struct nf_group *group,
         return NF_OK;
     }
     network = network_for(model, query, group->deterministic);
+    network.share_us = nf_model_share_on(model, group->part);
     status = nf_coll_select(&coll, &network, rules,
                             forced[0] != '\0' ? forced : NULL, choice_p, err);
     if (status == NF_OK && forced[0] == '\0' &&
@@ -372,6 +373,7 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     group->rules = rules;
     group->has_rules = true;
     network = nf_coll_network_of(&rules.model, NULL, NULL);
+    network.share_us = nf_model_share_on(&rules.model, group->part);
     group->exchange = nf_exchange_price_of(&network);
     nf_group_forget_choices(group);
     return NF_OK;

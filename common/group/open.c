@@ -44,6 +44,7 @@ static void find_hosts(struct nf_group *group, const struct nf_mesh *mesh)
             continue;
         group->nhosts += other == i;
     }
+    group->part = nf_model_fullest_part(group->hosts, group->ranks);
 }
 
 enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,

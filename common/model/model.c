@@ -169,5 +169,49 @@ void nf_model_worse(const struct nf_model *a, const struct nf_model *b,
     result.delta = fmax(a->delta, b->delta);
     result.occupancy_us = fmax(a->occupancy_us, b->occupancy_us);
     result.share_us = fmax(a->share_us, b->share_us);
+    result.share_part =
+        a->share_us >= b->share_us ? a->share_part : b->share_part;
     *worse = result;
+}
+
+static uint32_t count_rounds(uint32_t members)
+{
+    uint32_t rounds = 0;
+
+    while (rounds < 32 && UINT64_C(1) << rounds < members)
+        rounds++;
+    return rounds;
+}
+
+double nf_model_share_us(const struct nf_model *model, uint32_t members,
+                         double barrier_us)
+{
+    uint32_t rounds = count_rounds(members);
+    double us = barrier_us - (members - 2.0) * model->occupancy_us;
+
+    if (us <= 1.5 * rounds * nf_model_send_us(model, 0))
+        return 0;
+    return us / rounds / members;
+}
+
+double nf_model_share_on(const struct nf_model *model, double part)
+{
+    if (model->share_part <= 0)
+        return model->share_us;
+    return model->share_us * (part / model->share_part);
+}
+
+double nf_model_fullest_part(const uint32_t *hosts, uint32_t members)
+{
+    uint32_t most = 1;
+
+    for (uint32_t i = 0; hosts != NULL && i < members; i++) {
+        uint32_t count = 0;
+
+        for (uint32_t j = i; j < members; j++)
+            count += hosts[j] == hosts[i];
+        if (count > most)
+            most = count;
+    }
+    return (double)most / members;
 }

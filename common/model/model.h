@@ -48,9 +48,10 @@ struct nf_model {
     double occupancy_us; /**< o_s: how long a send keeps its sender busy */
     double share_us; /**< of processors that members share: so much of their
                           time does each message of a group take; 0: each has
-                          its own.  Of all processors together, with as many
-                          members as it was measured with: of fewer, which may
-                          leave some idle, a message takes at least so much */
+                          its own.  Of the processors of all hosts together,
+                          for members that are spread as they were then */
+    double share_part; /**< and then so many of the members were on the fullest
+                            host, 0..1; 0: not known */
     uint32_t ncombines;
     struct nf_model_combine combines[NF_MODEL_COMBINES_MAX];
     enum nf_model_route route;
@@ -95,6 +96,24 @@ double nf_model_combine_byte_us(const struct nf_model *model, const char *type,
  *  cut.  @retval NF_ERR_RANGE  there are NF_MODEL_COMBINES_MAX others */
 enum nf_status nf_model_set_combine(struct nf_model *model, const char *type,
                                     const char *operation, double byte_us);
+
+/** What a barrier by dissemination tells of processors that members share: all
+ *  send at once, ceil(log2 P) times.  Members with processors of their own take
+ *  so many times T(0) for it; if it takes half as long again, they wait for
+ *  processors and not for the network.  Each one's time begins when rank 0 lets
+ *  it go, one after the other, so the last of them waits (P-2) o_s less.
+ *  @param members     P >= 2
+ *  @param barrier_us  the longest of the members' times
+ *  @return for share_us: the time of a round over its P messages; or 0 */
+double nf_model_share_us(const struct nf_model *model, uint32_t members,
+                         double barrier_us);
+/** share_us for members of whom @p part are on the fullest host: its processors
+ *  have that part of the messages, and whoever is on it waits for them.  As it
+ *  was measured where share_part is not known. */
+double nf_model_share_on(const struct nf_model *model, double part);
+/** The part of the members that is on the fullest host.  O(P^2).
+ *  @param hosts  [members >= 1], by any number; NULL: each has its own */
+double nf_model_fullest_part(const uint32_t *hosts, uint32_t members);
 
 /** A number for a set of hosts, whatever their order and repetitions; not 0.
  *  @param names  @p count >= 1 texts, @p stride bytes from one to the next

@@ -280,8 +280,9 @@ static enum nf_status read_combines(struct nf_json_reader *reader,
 
 static enum nf_status read_collective(struct file *file)
 {
-    static const char *const keys[] = { "pieces",   "delta", "o_s_us",
-                                        "share_us", "t_op",  NULL };
+    static const char *const keys[] = { "pieces",   "delta",      "o_s_us",
+                                        "share_us", "share_part", "t_op",
+                                        NULL };
     struct nf_json_reader *reader = &file->reader;
     struct nf_model *model = &file->network.model;
     const json_t *object = enter(reader, file->object, "collective");
@@ -305,6 +306,8 @@ static enum nf_status read_collective(struct file *file)
     if (status == NF_OK && json_object_get(object, "share_us") != NULL)
         status = read_real(reader, object, "share_us", TIME_MOST_US,
                            &model->share_us);
+    if (status == NF_OK && json_object_get(object, "share_part") != NULL)
+        status = read_real(reader, object, "share_part", 1, &model->share_part);
     if (status == NF_OK)
         status = read_combines(reader, object, model);
     return leave(reader, status);

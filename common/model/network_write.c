@@ -78,6 +78,8 @@ static void put_model(struct text *text, const struct nf_model *model)
         model->occupancy_us);
     if (model->share_us > 0)
         put(text, ", \"share_us\": %.17g", model->share_us);
+    if (model->share_us > 0 && model->share_part > 0)
+        put(text, ", \"share_part\": %.17g", model->share_part);
     put(text, ", \"t_op\": [");
     for (uint32_t i = 0; i < model->ncombines; i++)
         put(text, "%s\n   [\"%s\", \"%s\", %.17g]", i > 0 ? "," : "",

@@ -19,6 +19,7 @@ static int set_up(void)
         .delta = 1.25,
         .occupancy_us = 12,
         .share_us = 31.5,
+        .share_part = 0.25,
         .route = NF_MODEL_ROUTE_DIRECT,
         .encoding = NF_MODEL_ENCODING_XDR,
         .hosts_hash = 0x9e3779b9,
@@ -213,6 +214,7 @@ static const char *const text =
     "delta 1.25\n"
     "occupancy_us 12\n"
     "share_us 31.5\n"
+    "share_part 0.25\n"
     "piece 0 176 0.105\n"
     "piece 8192 -20.5 0.13\n"
     "combine double sum 0.001\n"
@@ -353,7 +355,7 @@ static void test_wrong_lines(void)
         whole = sealed(joined);
         nf_coll_rules_init(&got);
         CU_ASSERT_EQUAL(read_text(whole, &got, &warning, &err), NF_ERR_INVAL);
-        CU_ASSERT_STRING_EQUAL(err.text, "line 18 is damaged");
+        CU_ASSERT_STRING_EQUAL(err.text, "line 19 is damaged");
         nf_coll_rules_fini(&got);
         free(whole);
     }
@@ -448,7 +450,7 @@ static void test_unknown(void)
     nf_coll_rules_init(&got);
     CU_ASSERT_EQUAL(read_text(whole, &got, &warning, &err), NF_OK);
     CU_ASSERT_STRING_EQUAL(
-        warning.text, "line 18: rule ignored: algorithm \"bcast.later\" is "
+        warning.text, "line 19: rule ignored: algorithm \"bcast.later\" is "
                       "not known (and 1 more)");
     CU_ASSERT_EQUAL(got.count, 5);
     CU_ASSERT_EQUAL(nf_coll_rules_write(&got, &again, &bytes, &err), NF_OK);

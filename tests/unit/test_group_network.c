@@ -337,6 +337,63 @@ static void threads_go_by_a_file(void)
     free(text);
 }
 
+/* What a barrier is thought to take in a group by a table of members of whom
+ * @p part were on the fullest host, who were slow; 0: that is not known. */
+static double barrier_by_table(struct group_sim *sim, double part)
+{
+    const struct nf_choice_query query = {
+        .coll = { .op = NF_COLL_BARRIER, .ranks = RANKS, .commutative = true }
+    };
+    struct nf_coll_rules rules;
+    struct nf_coll_choice choice = { .cost_us = -1 };
+    struct nf_error err;
+    char *text = NULL;
+    size_t bytes = 0;
+
+    nf_coll_rules_init(&rules);
+    rules.model = (struct nf_model){ .npieces = 1,
+                                     .pieces = { { 0, 1, 0.001 } },
+                                     .delta = 1,
+                                     .share_us = 5000,
+                                     .share_part = part };
+    CU_ASSERT_EQUAL(nf_coll_rules_write(&rules, &text, &bytes, &err), NF_OK);
+    for (uint32_t r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(
+            nf_group_set_rules(sim->groups[r], text, bytes, NULL, &err), NF_OK);
+    CU_ASSERT_EQUAL(nf_group_choose(sim->groups[1], &query, &choice, NULL),
+                    NF_OK);
+    nf_free(text);
+    nf_coll_rules_fini(&rules);
+    return choice.cost_us;
+}
+
+/* Half as many on the fullest host as when it was measured: half as long. */
+static void shared_processors_count_by_host(void)
+{
+    struct group_sim sim;
+    double part, as_measured_us, usual_us;
+    uint32_t most = 0;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, NULL));
+    for (uint32_t i = 0; i < RANKS; i++) {
+        uint32_t count = 0;
+
+        for (uint32_t j = 0; j < RANKS; j++)
+            count += sim.groups[0]->hosts[i] == sim.groups[0]->hosts[j];
+        most = count > most ? count : most;
+    }
+    part = (double)most / RANKS;
+    CU_ASSERT(part < 0.5 && part > 1.0 / RANKS);
+    usual_us = barrier_by_table(&sim, 0);
+    CU_ASSERT_EQUAL(sim.groups[2]->exchange.share_ns, 5000000);
+    as_measured_us = barrier_by_table(&sim, part);
+    CU_ASSERT_DOUBLE_EQUAL(as_measured_us, usual_us, 1e-6 * usual_us);
+    CU_ASSERT_DOUBLE_EQUAL(barrier_by_table(&sim, 2 * part), usual_us / 2,
+                           1e-6 * usual_us);
+    CU_ASSERT_EQUAL(sim.groups[2]->exchange.share_ns, 2500000);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -349,6 +406,7 @@ int main(void)
         { "members with other networks are told",
           members_with_other_networks_are_told },
         { "threads go by a file", threads_go_by_a_file },
+        { "shared processors count by host", shared_processors_count_by_host },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

@@ -237,6 +237,7 @@ static void test_worse(void)
         .delta = 1.1,
         .occupancy_us = 4,
         .share_us = 30,
+        .share_part = 0.25,
     };
     struct nf_model worse;
 
@@ -245,6 +246,7 @@ static void test_worse(void)
     CU_ASSERT_EQUAL(worse.delta, 1.2);
     CU_ASSERT_EQUAL(worse.occupancy_us, 4);
     CU_ASSERT_EQUAL(worse.share_us, 30);
+    CU_ASSERT_EQUAL(worse.share_part, 0.25);
     CU_ASSERT_EQUAL(worse.hosts_hash, 7);
     CU_ASSERT_EQUAL(worse.pieces[0].from_bytes, 0);
     for (double m = 0; m < 200000; m = m * 1.01 + 1) {
@@ -275,6 +277,93 @@ static void test_hosts(void)
                         hash);
 }
 
+/* ---- processors that members share ---- */
+
+/* 8 members: 3 rounds, and the last one is let go 6 sends after rank 0's. */
+static void test_share(void)
+{
+    const struct nf_model model = { .npieces = 1,
+                                    .pieces = { { 0, 40, 0.1 } },
+                                    .occupancy_us = 5 };
+    const double own_us = 3 * 40 + 6 * 5;
+
+    /* what members with processors of their own take, and half as long again */
+    CU_ASSERT_EQUAL(nf_model_share_us(&model, 8, own_us), 0);
+    CU_ASSERT_EQUAL(nf_model_share_us(&model, 8, 180 + 30), 0);
+    /* beyond that all of it is that of 24 messages */
+    CU_ASSERT_DOUBLE_EQUAL(nf_model_share_us(&model, 8, 181 + 30), 181.0 / 24,
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(nf_model_share_us(&model, 8, 720 + 30), 30, 1e-12);
+    /* 5 members: 3 rounds too, of 5 messages */
+    CU_ASSERT_DOUBLE_EQUAL(nf_model_share_us(&model, 5, 300 + 15), 20, 1e-12);
+    /* two members take one round, and wait for nobody */
+    CU_ASSERT_EQUAL(nf_model_share_us(&model, 2, 60), 0);
+    CU_ASSERT_DOUBLE_EQUAL(nf_model_share_us(&model, 2, 61), 30.5, 1e-12);
+    /* a barrier that was faster than its own sends */
+    CU_ASSERT_EQUAL(nf_model_share_us(&model, 1000, 10), 0);
+}
+
+/* Members of whom each host's processors pass their part of the messages: what
+ * a barrier takes in a world of h hosts of which each has one processor. */
+static double barrier_us(const uint32_t *on_host, uint32_t nhosts,
+                         double message_us)
+{
+    uint32_t members = 0, most = 0, rounds = 0;
+
+    for (uint32_t h = 0; h < nhosts; h++) {
+        members += on_host[h];
+        most = on_host[h] > most ? on_host[h] : most;
+    }
+    while (1u << rounds < members)
+        rounds++;
+    return rounds * most * message_us;
+}
+
+/* Measured with some members here and there, what is said of others is what
+ * these would have measured. */
+static void test_share_elsewhere(void)
+{
+    static const uint32_t worlds[][4] = { { 4, 4, 4, 4 }, { 8, 0, 0, 0 },
+                                          { 2, 2, 2, 2 }, { 4, 4, 0, 0 },
+                                          { 7, 1, 1, 1 }, { 16, 0, 0, 0 } };
+    enum { WORLDS = sizeof(worlds) / sizeof(*worlds) };
+
+    for (int m = 0; m < WORLDS; m++)
+        for (int u = 0; u < WORLDS; u++) {
+            uint32_t hosts[2][16], count[2] = { 0, 0 };
+            struct nf_model model = { .npieces = 1,
+                                      .pieces = { { 0, 0.001, 0 } } };
+            double want;
+
+            for (int w = 0; w < 2; w++)
+                for (uint32_t h = 0; h < 4; h++)
+                    for (uint32_t i = 0; i < worlds[w == 0 ? m : u][h]; i++)
+                        hosts[w][count[w]++] = h;
+            model.share_us = nf_model_share_us(&model, count[0],
+                                               barrier_us(worlds[m], 4, 10));
+            model.share_part = nf_model_fullest_part(hosts[0], count[0]);
+            want = nf_model_share_us(&model, count[1],
+                                     barrier_us(worlds[u], 4, 10));
+            CU_ASSERT_DOUBLE_EQUAL(
+                nf_model_share_on(&model,
+                                  nf_model_fullest_part(hosts[1], count[1])),
+                want, 1e-9);
+            /* not known: as it is */
+            model.share_part = 0;
+            CU_ASSERT_EQUAL(nf_model_share_on(&model, 0.5), model.share_us);
+        }
+}
+
+static void test_fullest(void)
+{
+    static const uint32_t hosts[] = { 7, 3, 7, 9, 7, 3 };
+
+    CU_ASSERT_EQUAL(nf_model_fullest_part(hosts, 6), 0.5);
+    CU_ASSERT_EQUAL(nf_model_fullest_part(hosts, 2), 0.5);
+    CU_ASSERT_EQUAL(nf_model_fullest_part(hosts, 1), 1);
+    CU_ASSERT_EQUAL(nf_model_fullest_part(NULL, 4), 0.25);
+}
+
 int main(void)
 {
     CU_TestInfo fit[] = {
@@ -290,6 +379,9 @@ int main(void)
         { "the time of combining", test_combine },
         { "the worse of two links", test_worse },
         { "hosts are a set", test_hosts },
+        { "what a barrier tells of processors", test_share },
+        { "what it tells of other members", test_share_elsewhere },
+        { "the part on the fullest host", test_fullest },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

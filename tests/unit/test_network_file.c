@@ -30,6 +30,7 @@ static void measured(struct nf_network *network, uint32_t hosts)
         .delta = 1.25,
         .occupancy_us = 7,
         .share_us = 31.5,
+        .share_part = 0.25,
         .route = NF_MODEL_ROUTE_DIRECT,
         .encoding = NF_MODEL_ENCODING_XDR,
         .hosts_hash = UINT32_MAX,
@@ -59,6 +60,7 @@ static void test_round_trip(void)
         CU_ASSERT(back.shared);
         CU_ASSERT_EQUAL(back.model.encoding, NF_MODEL_ENCODING_XDR);
         CU_ASSERT_EQUAL(back.model.share_us, 31.5);
+        CU_ASSERT_EQUAL(back.model.share_part, 0.25);
         for (uint32_t i = 0; i < hosts[n]; i++)
             for (uint32_t j = 0; j < hosts[n]; j++)
                 for (double m = 0; i != j && m < 1e6; m = 3 * m + 50)
