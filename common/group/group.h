@@ -284,13 +284,17 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
                                     const char (*names)[64],
                                     struct nf_error *err);
 
-/* open.c */
+/* share.c */
 /** Rank 0's table and network become everybody's, if all can go by them: the end
  *  of opening a group.  Each member calls it, before any other call.
  *  @param options  of this member
  *  @retval < 0  group->error; the group is of no use */
 enum nf_status nf_group_share_texts(struct nf_group *group,
                                     const struct nf_group_options *options);
+/** The same for @p count groups in one thread: nothing needs to be sent. */
+enum nf_status nf_group_share_here(struct nf_group **groups, uint32_t count,
+                                   const struct nf_group_options *options,
+                                   struct nf_error *err);
 
 /* shrink.c */
 struct nf_shrink;

@@ -1,0 +1,331 @@
+/* What rank 0 hands out when a group opens: the table, the network, and a limit
+ * of memory, so that all members choose alike. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/doubles.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "common/group/group.h"
+
+enum { TABLE_BYTES_MAX = 16 << 20 };
+
+/* @return NULL: there is none that is of use */
+static char *read_text(const char *path, size_t *bytes_p)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    long size = -1;
+
+    if (file != NULL && fseek(file, 0, SEEK_END) == 0)
+        size = ftell(file);
+    if (size > 0 && size <= TABLE_BYTES_MAX && fseek(file, 0, SEEK_SET) == 0)
+        text = nf_malloc((size_t)size);
+    if (text != NULL && fread(text, 1, (size_t)size, file) != (size_t)size) {
+        nf_free(text);
+        text = NULL;
+    }
+    if (file != NULL)
+        fclose(file);
+    *bytes_p = text != NULL ? (size_t)size : 0;
+    return text;
+}
+
+/* Were the rules found out where this group is?
+ * @param direct  the other members' data go without the pvmds */
+static void warn_if_elsewhere(const struct nf_group *group, const char *path,
+                              bool direct)
+{
+    struct nf_mesh_place place;
+    struct nf_coll_place here;
+    char text[NF_ERROR_TEXT_BYTES];
+
+    if (!nf_mesh_place(group->mesh, &place))
+        return;
+    here = nf_coll_place_of(place.hosts_hash, place.direct && direct,
+                            place.converts);
+    if (nf_coll_rules_differ(&group->rules, &here, text, sizeof(text)))
+        nf_log(NF_LOG_WARN, "%s: %s: not the best here, perhaps", path, text);
+}
+
+static char *usable_table(struct nf_group *group, const char *path,
+                          uint64_t *bytes_p)
+{
+    struct nf_error err, warning = { .status = NF_OK };
+    size_t bytes = 0;
+    char *text = read_text(path, &bytes);
+
+    if (text == NULL) {
+        nf_log(NF_LOG_WARN, "%s: can't be read, going by the built-in model",
+               path);
+    } else if (nf_group_set_rules(group, text, bytes, &warning, &err) !=
+               NF_OK) {
+        nf_log(NF_LOG_WARN, "%s: %s, going by the built-in model", path,
+               err.text);
+        nf_free(text);
+        text = NULL;
+    } else {
+        if (warning.status != NF_OK)
+            nf_log(NF_LOG_WARN, "%s: %s", path, warning.text);
+    }
+    *bytes_p = text != NULL ? bytes : 0;
+    return text;
+}
+
+/* What rank 0 hands out: texts, with a length each, and how much memory calls
+ * may take. */
+enum { TABLE, NETWORK, TEXTS, MEMORY = TEXTS, WORDS };
+struct texts {
+    char *text[TEXTS];
+    uint64_t bytes[WORDS];
+    char (*names)[64]; /* [P] of the members' hosts, with a network */
+};
+
+static void forget_texts(struct texts *texts)
+{
+    nf_free(texts->text[TABLE]);
+    nf_free(texts->text[NETWORK]);
+    nf_free(texts->names);
+}
+
+/* The network of rank 0, who tells what there is to say of it. */
+static void take_network(struct nf_group *group, const char *path,
+                         struct texts *texts)
+{
+    struct nf_error err = { .status = NF_OK };
+    size_t bytes = 0;
+    char *text = read_text(path, &bytes);
+    uint32_t unknown = 0;
+    enum nf_status status = NF_ERR_NOMEM;
+
+    texts->names = nf_calloc(group->ranks, sizeof(*texts->names));
+    if (text != NULL && texts->names != NULL) {
+        nf_mesh_host_names(group->mesh, texts->names);
+        status = nf_group_set_network(group, text, bytes, path,
+                                      (const char(*)[64])texts->names, &err);
+    }
+    if (status != NF_OK) {
+        nf_log(NF_LOG_WARN, "%s%s: broadcasts go by no network",
+               text == NULL ? path : err.text,
+               text == NULL ? ": can't be read" : "");
+        nf_free(text);
+        nf_free(texts->names);
+        texts->names = NULL;
+        return;
+    }
+    unknown = nf_measured_unknown(group->measured);
+    if (unknown > 0)
+        nf_log(NF_LOG_WARN,
+               "%s: %u of %u members are on hosts that were not measured and "
+               "count as slow",
+               path, unknown, group->ranks);
+    texts->text[NETWORK] = text;
+    texts->bytes[NETWORK] = bytes;
+}
+
+/* @return NULL or "": there is none */
+static const char *network_file(const struct nf_group_options *options)
+{
+    const char *path = options != NULL ? options->network_file : NULL;
+
+    return path != NULL ? path : getenv("NOWFARM_NETWORK");
+}
+
+static uint64_t memory_limit(const struct nf_group_options *options)
+{
+    const char *text = getenv("NOWFARM_COLL_MEMORY");
+    uint64_t bytes = options != NULL ? options->memory_bytes : 0;
+
+    if (bytes != 0 || text == NULL || text[0] == '\0')
+        return bytes;
+    if (nf_parse_bytes(text, &bytes) == NF_OK)
+        return bytes;
+    nf_log(NF_LOG_WARN,
+           "NOWFARM_COLL_MEMORY: \"%.40s\" is no size such as 64MiB: no limit",
+           text);
+    return 0;
+}
+
+static void read_texts(struct nf_group *group,
+                       const struct nf_group_options *options,
+                       struct texts *texts)
+{
+    const char *network = network_file(options);
+
+    texts->bytes[MEMORY] = memory_limit(options);
+    if (options != NULL && options->table_file != NULL)
+        texts->text[TABLE] =
+            usable_table(group, options->table_file, &texts->bytes[TABLE]);
+    if (network != NULL && network[0] != '\0' && group->ranks > 1)
+        take_network(group, network, texts);
+}
+
+/* Rank 0 has made them whole numbers: others might round another way. */
+static enum nf_status share_prices(struct nf_group *group)
+{
+    enum nf_status status = nf_bcast(
+        group, &group->exchange, NF_EXCHANGE_PRICE_WORDS, NF_ELEM_UINT64, 0);
+
+    if (status == NF_OK && !nf_exchange_price_is_sane(&group->exchange))
+        status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,
+                                 "member 0 has prices that make no sense");
+    return status;
+}
+
+/* A member knows of its routes to those before it: rank 0 of none. */
+static enum nf_status compare_place(struct nf_group *group,
+                                    const struct nf_group_options *options)
+{
+    struct nf_mesh_place place;
+    uint64_t mine = nf_mesh_place(group->mesh, &place) && !place.direct;
+    uint64_t by_daemon = 0;
+    enum nf_status status =
+        nf_reduce(group, &mine, &by_daemon, 1, NF_ELEM_UINT64, NF_SUM, 0);
+
+    if (status == NF_OK && group->rank == 0)
+        warn_if_elsewhere(group, options->table_file, by_daemon == 0);
+    return status;
+}
+
+/* One text goes to everybody. */
+static enum nf_status share_text(struct nf_group *group, struct texts *texts,
+                                 int which)
+{
+    size_t bytes = (size_t)texts->bytes[which];
+
+    if (bytes == 0)
+        return NF_OK;
+    if (group->rank != 0)
+        texts->text[which] = nf_malloc(bytes);
+    if (texts->text[which] == NULL)
+        return nf_group_broke(group, NF_ERR_NOMEM);
+    return nf_bcast(group, texts->text[which], bytes, NF_ELEM_BYTE, 0);
+}
+
+/* All plan by themselves, and must get the same bits: a network is of no use if
+ * one of them calculates in another way. */
+static enum nf_status compare_doubles(struct nf_group *group)
+{
+    uint64_t first = group->has_odd_doubles ? group->rank : UINT64_MAX;
+    enum nf_status status =
+        nf_allreduce(group, NF_IN_PLACE, &first, 1, NF_ELEM_UINT64, NF_MIN);
+
+    if (status != NF_OK || first == UINT64_MAX)
+        return status;
+    snprintf(group->no_network, sizeof(group->no_network),
+             "the doubles of member %u are not like those of others, it could "
+             "plan otherwise",
+             (unsigned)first);
+    nf_measured_destroy(group->measured);
+    group->measured = NULL;
+    return NF_OK;
+}
+
+/* The log of rank 0 says so, once. */
+static enum nf_status share_network(struct nf_group *group,
+                                    const struct nf_group_options *options,
+                                    struct texts *texts)
+{
+    enum nf_status status;
+
+    if (texts->bytes[NETWORK] == 0)
+        return NF_OK;
+    status = compare_doubles(group);
+    if (status != NF_OK)
+        return status;
+    if (group->no_network[0] != '\0') {
+        if (group->rank == 0)
+            nf_log(NF_LOG_WARN, "%s: %s: broadcasts go by no network",
+                   network_file(options), group->no_network);
+        return NF_OK;
+    }
+    status = share_text(group, texts, NETWORK);
+    if (status != NF_OK)
+        return status;
+    if (group->rank != 0)
+        texts->names = nf_calloc(group->ranks, sizeof(*texts->names));
+    if (texts->names == NULL)
+        return nf_group_broke(group, NF_ERR_NOMEM);
+    status = nf_bcast(group, texts->names, group->ranks * sizeof(*texts->names),
+                      NF_ELEM_BYTE, 0);
+    for (uint32_t i = 0; i < group->ranks; i++)
+        texts->names[i][sizeof(*texts->names) - 1] = '\0';
+    if (status != NF_OK)
+        return status;
+    return nf_group_set_network(group, texts->text[NETWORK],
+                                (size_t)texts->bytes[NETWORK], "the network",
+                                (const char(*)[64])texts->names, &group->error);
+}
+
+static enum nf_status share_all(struct nf_group *group,
+                                const struct nf_group_options *options)
+{
+    struct texts texts = { .names = NULL };
+    enum nf_status status;
+
+    if (group->rank == 0)
+        read_texts(group, options, &texts);
+    group->has_rules = false;
+    status = nf_bcast(group, texts.bytes, WORDS, NF_ELEM_UINT64, 0);
+    group->memory_bytes = texts.bytes[MEMORY];
+    if (status == NF_OK && (texts.bytes[TABLE] > TABLE_BYTES_MAX ||
+                            texts.bytes[NETWORK] > NF_MEASURED_BYTES_MAX))
+        status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,
+                                 "member 0 has too large a table or network");
+    if (status == NF_OK)
+        status = share_text(group, &texts, TABLE);
+    if (status == NF_OK && texts.bytes[TABLE] > 0)
+        status =
+            nf_group_set_rules(group, texts.text[TABLE],
+                               (size_t)texts.bytes[TABLE], NULL, &group->error);
+    if (status == NF_OK && texts.bytes[TABLE] > 0)
+        status = share_prices(group);
+    if (status == NF_OK && texts.bytes[TABLE] > 0)
+        status = compare_place(group, options);
+    if (status == NF_OK)
+        status = share_network(group, options, &texts);
+    forget_texts(&texts);
+    return status;
+}
+
+/* They are handed out before rank 0 goes by them itself. */
+enum nf_status nf_group_share_texts(struct nf_group *group,
+                                    const struct nf_group_options *options)
+{
+    enum nf_status status;
+
+    group->sharing = true;
+    status = share_all(group, options);
+    group->sharing = false;
+    nf_group_forget_choices(group);
+    return status;
+}
+
+enum nf_status nf_group_share_here(struct nf_group **groups, uint32_t count,
+                                   const struct nf_group_options *options,
+                                   struct nf_error *err)
+{
+    struct texts texts = { .names = NULL };
+    enum nf_status status = NF_OK;
+
+    read_texts(groups[0], options, &texts);
+    for (uint32_t i = 0; i < count; i++)
+        groups[i]->memory_bytes = texts.bytes[MEMORY];
+    if (texts.bytes[TABLE] > 0)
+        warn_if_elsewhere(groups[0], options->table_file, true);
+    for (uint32_t i = 1; i < count && status == NF_OK; i++) {
+        if (texts.bytes[TABLE] > 0)
+            status = nf_group_set_rules(groups[i], texts.text[TABLE],
+                                        (size_t)texts.bytes[TABLE], NULL, err);
+        groups[i]->exchange = groups[0]->exchange;
+        if (status == NF_OK && texts.bytes[NETWORK] > 0)
+            status = nf_group_set_network(
+                groups[i], texts.text[NETWORK], (size_t)texts.bytes[NETWORK],
+                "the network", (const char(*)[64])texts.names, err);
+    }
+    forget_texts(&texts);
+    return status;
+}
