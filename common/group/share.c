@@ -185,7 +185,7 @@ static enum nf_status compare_place(struct nf_group *group,
     enum nf_status status =
         nf_reduce(group, &mine, &by_daemon, 1, NF_ELEM_UINT64, NF_SUM, 0);
 
-    if (status == NF_OK && group->rank == 0)
+    if (status == NF_OK && group->rank == 0 && options != NULL)
         warn_if_elsewhere(group, options->table_file, by_daemon == 0);
     return status;
 }
