@@ -48,8 +48,8 @@ static double last_slope(const struct nf_curve *curve)
 }
 
 /* What the bytes take on the wire.  An idle link lets the first of them pass at
- * once, but of a stream of short messages each takes its time at the rate of the
- * long ones. */
+ * once, but of a stream of short messages each takes its time at the rate of
+ * the long ones. */
 static double bytes_us(const struct nf_network *network, uint32_t i, uint32_t j,
                        double bytes)
 {
@@ -66,7 +66,8 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
     double hold_us = nf_curve_us(&host->hold, bytes);
     bool is_held = hold_us > 1.1 * nf_curve_us(&host->send, bytes) &&
                    host->hold.line.byte_us > host->send.line.byte_us;
-    double least_us = INFINITY, most_us = 0;
+    double least_us = INFINITY, most_us = 0, least_byte_us = INFINITY;
+    double share;
     uint32_t n = network->nhosts;
 
     for (uint32_t j = 0; j < n; j++) {
@@ -76,13 +77,18 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
         if (j != i) {
             least_us = fmin(least_us, us);
             most_us = fmax(most_us, us);
+            least_byte_us =
+                fmin(least_byte_us, last_slope(nf_network_wire(network, i, j)));
         }
     }
     if (hold_us >= least_us && (hold_us <= most_us || !is_held))
         return;
+    /* a single time may be too short by chance, the line is not */
+    share = fmax(hold_us / least_us, host->hold.line.byte_us / least_byte_us);
+    share = fmin(share, 1);
     for (uint32_t j = 0; j < n; j++)
         if (j != i && hold_us < least_us)
-            port_p[j * stride] *= hold_us / least_us;
+            port_p[j * stride] *= share;
         else if (j != i)
             port_p[j * stride] = hold_us;
 }

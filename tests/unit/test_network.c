@@ -247,12 +247,14 @@ static void test_without_ports(void)
     nf_hetero_fini(&truth);
 }
 
-/* What is planned with is what was measured, at every size. */
+/* What is planned with is what was measured, at every size; but a stream of
+ * messages, which is what segments are, takes the link's time. */
 static void test_every_size(void)
 {
     const struct nf_curve_point bent[] = {
         { 0, 10 }, { 1024, 12 }, { 4096, 300 }, { 16384, 1300 }, { 65536, 5300 }
     };
+    const double byte_us = (5300.0 - 1300) / (65536 - 16384);
     struct nf_network network;
     struct nf_hetero hetero;
     struct nf_hops hops;
@@ -272,7 +274,9 @@ static void test_every_size(void)
     for (uint32_t k = 0; k < 5; k++) {
         nf_hops_set(&hops, &hetero, bent[k].bytes);
         CU_ASSERT(is_near(nf_hops_wire(&hops, 0, 1), bent[k].us));
-        CU_ASSERT(is_near(nf_hops_hold(&hops, 0, 1), bent[k].us));
+        CU_ASSERT(nf_hops_hold(&hops, 0, 1) >= 0.9 * byte_us * bent[k].bytes);
+        CU_ASSERT(nf_hops_hold(&hops, 0, 1) <=
+                  byte_us * bent[k].bytes + bent[0].us);
     }
     nf_hops_fini(&hops);
     nf_network_fini(&network);

@@ -44,6 +44,30 @@ static void test_held_ports(void)
     nf_network_fini(&network);
 }
 
+/* By chance a row of short messages took no time; the line knows better. */
+static void test_chance(void)
+{
+    static const struct nf_curve_point points[] = {
+        { 0, 0 }, { 1000, 0 }, { 4000, 360 }, { 16000, 1440 }, { 64000, 5760 }
+    };
+    struct nf_network network;
+    struct nf_error err;
+    double port[3];
+
+    CU_ASSERT_EQUAL(nf_network_init(&network, 3), NF_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(nf_curve_fit(points, 5, &network.hosts[i].hold, &err),
+                        NF_OK);
+        for (uint32_t j = 0; j < 3; j++)
+            *nf_network_wire(&network, i, j) =
+                nf_curve_line((struct nf_cost){ 30, j == 2 ? 0.4 : 0.1 });
+    }
+    CU_ASSERT(nf_curve_us(&network.hosts[0].hold, 1000) <= 0);
+    nf_network_ports(&network, 0, 1000, port, 1); /* H is 0.09 us a byte */
+    CU_ASSERT(is_near(port[1], 90) && is_near(port[2], 360));
+    nf_network_fini(&network);
+}
+
 /* A link that was idle lets the first 2000 bytes pass at once: one message of
  * 1000 takes no time on the wire, a stream of them the link's. */
 static void test_stream_ports(void)
@@ -73,6 +97,7 @@ int main(void)
 {
     CU_TestInfo ports[] = {
         { "what holds a sender beyond its wires", test_held_ports },
+        { "one time that is too short", test_chance },
         { "a stream takes the link's time", test_stream_ports },
         CU_TEST_INFO_NULL
     };
