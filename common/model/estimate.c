@@ -1,5 +1,6 @@
 #include "config.h"
 #include "common/model/estimate.h"
+#include <math.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
@@ -93,7 +94,7 @@ static enum nf_status fit_host(const struct nf_measures *m, uint32_t i,
     enum nf_status status;
 
     for (uint32_t k = 0; k < m->nsizes; k++)
-        hold[k] = hold_us(m, i, k);
+        hold[k] = fmax(hold_us(m, i, k), m->send[at + k]);
     status = fit(m, m->send + at, m->nsizes, &host->send, err);
     if (status == NF_OK)
         status = fit(m, m->recv + at, m->recv_sizes, &host->recv, err);

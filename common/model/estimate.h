@@ -13,7 +13,7 @@
  *      X_c(i, j) = (PP(i, j, 0) - S_i(0) - R_j(0) - S_j(0) - R_i(0)) / 2
  *      X(i, j, m) = PP(i, j, m) - S_i(m) - R_j(m)
  *                   - (S_j(0) + X_c(i, j) + R_i(0))
- *      H_i(m) = slope of SEQ over r
+ *      H_i(m) = slope of SEQ over r, S_i at least
  *
  *  X_c is taken to be the same both ways: one host's clock cannot tell.  In the
  *  model they invert it exactly; in life a difference may come out below 0, and

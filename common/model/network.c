@@ -36,13 +36,27 @@ double nf_network_time_us(const struct nf_network *network, uint32_t i,
 
 /* ---- ports ---- */
 
-/* What the bytes take on the wire. */
+/* Of a byte more, beyond its last point. */
+static double last_slope(const struct nf_curve *curve)
+{
+    const struct nf_curve_point *last = curve->points + curve->npoints - 1;
+
+    if (!curve->by_table || curve->npoints < 2)
+        return curve->line.byte_us;
+    return fmax(curve->line.byte_us,
+                (last->us - last[-1].us) / (last->bytes - last[-1].bytes));
+}
+
+/* What the bytes take on the wire.  An idle link lets the first of them pass at
+ * once, but of a stream of short messages each takes its time at the rate of
+ * the long ones. */
 static double bytes_us(const struct nf_network *network, uint32_t i, uint32_t j,
                        double bytes)
 {
     const struct nf_curve *wire = nf_network_wire(network, i, j);
 
-    return fmax(nf_curve_us(wire, bytes) - nf_curve_us(wire, 0), 0);
+    return fmax(nf_curve_us(wire, bytes) - nf_curve_us(wire, 0),
+                last_slope(wire) * bytes);
 }
 
 double nf_network_medium_us(const struct nf_network *network, uint32_t i,
@@ -58,7 +72,8 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
     double hold_us = nf_curve_us(&host->hold, bytes);
     bool is_held = hold_us > 1.1 * nf_curve_us(&host->send, bytes) &&
                    host->hold.line.byte_us > host->send.line.byte_us;
-    double least_us = INFINITY, most_us = 0;
+    double least_us = INFINITY, most_us = 0, least_byte_us = INFINITY;
+    double share;
     uint32_t n = network->nhosts;
 
     for (uint32_t j = 0; j < n; j++) {
@@ -68,28 +83,25 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
         if (j != i) {
             least_us = fmin(least_us, us);
             most_us = fmax(most_us, us);
+            least_byte_us =
+                fmin(least_byte_us, last_slope(nf_network_wire(network, i, j)));
         }
     }
     if (hold_us >= least_us && (hold_us <= most_us || !is_held))
         return;
+    /* a single time may be too short by chance, the line is not */
+    share = fmax(hold_us / least_us, host->hold.line.byte_us / least_byte_us);
+    share = fmin(share, 1);
     for (uint32_t j = 0; j < n; j++)
-        port_p[j * stride] = j != i ? hold_us : 0;
+        if (j != i && hold_us < least_us)
+            port_p[j * stride] *= share;
+        else if (j != i)
+            port_p[j * stride] = hold_us;
 }
 
 /* ---- hosts that come and go ---- */
 
 enum { WORST_SIZES = 8, WORST_POINTS = WORST_SIZES + 2 * NF_CURVE_POINTS_MAX };
-
-/* Beyond its last point. */
-static double last_slope(const struct nf_curve *curve)
-{
-    const struct nf_curve_point *last = curve->points + curve->npoints - 1;
-
-    if (!curve->by_table || curve->npoints < 2)
-        return curve->line.byte_us;
-    return fmax(curve->line.byte_us,
-                (last->us - last[-1].us) / (last->bytes - last[-1].bytes));
-}
 
 /* A size more where both curves are looked at, unless there is one within a
  * byte.  @return how many there are now */

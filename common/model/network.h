@@ -57,10 +57,14 @@ static inline struct nf_curve *nf_network_wire(const struct nf_network *network,
 double nf_network_time_us(const struct nf_network *network, uint32_t i,
                           uint32_t j, double bytes);
 /** G_ij(bytes) of all j: how long a message from @p i to j keeps i's wire.
- *  Mostly that is what its bytes take on the wire to j; but H_i
+ *  Mostly that is what its bytes take on the wire to j, but no less than at the
+ *  rate of the longest messages measured: a link that was idle lets a short one
+ *  pass at once, not a stream of them.  But H_i
  *    - if H_i is more than that takes on any wire, and more than 1.1 S_i, the
  *      more so the larger the message: more than the wires hold i;
- *    - if H_i is less than that takes on any wire.
+ *    - if H_i is less than that takes on any wire, by the share of the quickest
+ *      that it is, but no less than by their lines: so many of the bytes are
+ *      still on their way when the sender has its hands on the next message.
  *  So among equal wires the port is what was measured as H_i.  Where wires
  *  differ H_i depends on whom the messages went to; an H_i between the quickest
  *  and the slowest of them says nothing that the wires do not say themselves.

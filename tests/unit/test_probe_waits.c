@@ -151,7 +151,6 @@ static void test_reply_taken_elsewhere(void)
     nf_blob_unref(event.message.payload);
     say(&stage, 1, PROBE_ANSWER, number, 0, 0);
     CU_ASSERT_EQUAL(probe_flush(&stage.probe, 1), NF_ERR_TIMEDOUT);
-    stage.probe.timeout_us = -1; /* it would hang */
     CU_ASSERT_EQUAL(probe_await(&stage.probe, 1, number), NF_OK);
     CU_ASSERT(stage.peers[1].answered_us > 0);
     clear_stage(&stage);

@@ -1,0 +1,108 @@
+/* How long a message keeps its sender's wire, nf_network_ports(). */
+#include "config.h"
+#include <math.h>
+#include "common/model/network.h"
+#include "tests/unit/nf_unit.h"
+
+static bool is_near(double us, double want)
+{
+    return fabs(us - want) <= 1e-6 * want;
+}
+
+/* A daemon copies: senders are held for longer than hands and wire say. */
+static void test_held_ports(void)
+{
+    struct nf_network network;
+    double port[4];
+
+    CU_ASSERT_EQUAL(nf_network_init(&network, 4), NF_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        network.hosts[i].send = nf_curve_line((struct nf_cost){ 10, 0.01 });
+        network.hosts[i].hold = nf_curve_line((struct nf_cost){ 20, 0.5 });
+        for (uint32_t j = 0; j < 4; j++)
+            *nf_network_wire(&network, i, j) =
+                nf_curve_line((struct nf_cost){ 30, 0.1 });
+    }
+    nf_network_ports(&network, 1, 1000, port, 1); /* wires are equal: H */
+    CU_ASSERT(is_near(port[0], 520) && is_near(port[2], 520) &&
+              is_near(port[3], 520) && port[1] <= 0);
+    nf_network_wire(&network, 1, 3)->line.byte_us = 0.9; /* one is slow */
+    nf_network_ports(&network, 1, 1000, port, 1);
+    CU_ASSERT(is_near(port[3], 900) && is_near(port[0], 100));
+    network.hosts[1].hold.line.byte_us = 2; /* slower than any wire */
+    nf_network_ports(&network, 1, 1000, port, 1);
+    CU_ASSERT(is_near(port[3], 2020) && is_near(port[0], 2020));
+    network.hosts[1].hold.line.byte_us = 0.05; /* quicker than any */
+    nf_network_ports(&network, 1, 1000, port, 1);
+    CU_ASSERT(is_near(port[3], 630) && is_near(port[0], 70));
+    network.hosts[1].hold = network.hosts[1].send; /* hands hold, not more */
+    network.hosts[1].hold.line.byte_us = 0.2;
+    network.hosts[1].send.line.byte_us = 0.2;
+    nf_network_wire(&network, 1, 3)->line.byte_us = 0.1;
+    nf_network_ports(&network, 1, 1000, port, 1);
+    CU_ASSERT(is_near(port[3], 100) && is_near(port[0], 100));
+    nf_network_fini(&network);
+}
+
+/* By chance a row of short messages took no time; the line knows better. */
+static void test_chance(void)
+{
+    static const struct nf_curve_point points[] = {
+        { 0, 0 }, { 1000, 0 }, { 4000, 360 }, { 16000, 1440 }, { 64000, 5760 }
+    };
+    struct nf_network network;
+    struct nf_error err;
+    double port[3];
+
+    CU_ASSERT_EQUAL(nf_network_init(&network, 3), NF_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(nf_curve_fit(points, 5, &network.hosts[i].hold, &err),
+                        NF_OK);
+        for (uint32_t j = 0; j < 3; j++)
+            *nf_network_wire(&network, i, j) =
+                nf_curve_line((struct nf_cost){ 30, j == 2 ? 0.4 : 0.1 });
+    }
+    CU_ASSERT(nf_curve_us(&network.hosts[0].hold, 1000) <= 0);
+    nf_network_ports(&network, 0, 1000, port, 1); /* H is 0.09 us a byte */
+    CU_ASSERT(is_near(port[1], 90) && is_near(port[2], 360));
+    nf_network_fini(&network);
+}
+
+/* A link that was idle lets the first 2000 bytes pass at once: one message of
+ * 1000 takes no time on the wire, a stream of them the link's. */
+static void test_stream_ports(void)
+{
+    static const struct nf_curve_point points[] = {
+        { 0, 30 }, { 1000, 30 }, { 2000, 30 }, { 10000, 830 }, { 60000, 5830 }
+    };
+    struct nf_network network;
+    struct nf_error err;
+    double port[3];
+
+    CU_ASSERT_EQUAL(nf_network_init(&network, 3), NF_OK);
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t j = 0; j < 3; j++)
+            CU_ASSERT_EQUAL(
+                nf_curve_fit(points, 5, nf_network_wire(&network, i, j), &err),
+                NF_OK);
+    for (uint32_t i = 0; i < 3; i++)
+        network.hosts[i].hold = nf_curve_line((struct nf_cost){ 0, 0.1 });
+    CU_ASSERT(is_near(nf_network_time_us(&network, 0, 1, 1000), 30));
+    nf_network_ports(&network, 0, 1000, port, 1);
+    CU_ASSERT(is_near(port[1], 100) && is_near(port[2], 100));
+    nf_network_fini(&network);
+}
+
+int main(void)
+{
+    CU_TestInfo ports[] = {
+        { "what holds a sender beyond its wires", test_held_ports },
+        { "one time that is too short", test_chance },
+        { "a stream takes the link's time", test_stream_ports },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = { { .pName = "ports", .pTests = ports },
+                              CU_SUITE_INFO_NULL };
+
+    return nf_unit_main(suites);
+}
