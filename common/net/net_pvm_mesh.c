@@ -7,14 +7,14 @@
 #include "common/net/pvm_context.h"
 
 /* Who opens a route waits for the other one, and if that stops just then, its
- * master takes both for silent.  So routes between slaves are for shared data,
- * at the begin; results go to the master on the route that there is, and
- * between slaves by the pvmds. */
+ * master takes both for silent.  So routes between slaves are for what is large:
+ * shared data, and what they exchange between phases; results go to the master on
+ * the route that there is, and between slaves by the pvmds. */
 enum { ROUTES_MOST = 64 };
 
 static bool wants_routes(const struct nf_group_msg *msg)
 {
-    return msg->purpose == NF_GROUP_SHARED && msg->count <= ROUTES_MOST;
+    return msg->purpose != NF_GROUP_GATHER && msg->count <= ROUTES_MOST;
 }
 
 static uint64_t draw(const struct net_pvm *n, uint64_t id)
