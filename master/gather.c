@@ -216,9 +216,10 @@ static void count_lost_holder(struct engine *e, uint32_t peer)
         return;
     host->given_up = true;
     nf_engine_notice(e,
-                     "host %s gets no new slaves: %u gathers failed by the "
-                     "loss of slaves there",
-                     host->name, host->gathers_lost);
+                     "host %s gets no new slaves: %u %s failed by the loss of "
+                     "slaves there",
+                     host->name, host->gathers_lost,
+                     e->phases > 1 ? "exchanges" : "gathers");
 }
 
 bool nf_gather_is_out(const struct engine *e, const struct host *host)

@@ -240,6 +240,9 @@ static enum nf_status send_answers(struct nf_slave *s,
         if (answer->at != NULL)
             status = nf_groups_keep_pieces(s, nf_lease_phase(lease->m.lease),
                                            answer);
+        if (s->job.phases > 1 && nf_lease_phase(lease->m.lease) > 0 &&
+            answer->kind == NF_MSG_RESULT)
+            nf_groups_drop_input(s, lease);
         if (status == NF_OK)
             status =
                 nf_comm_send(s, answer->kind, &answer->body, answer->payload);

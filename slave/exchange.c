@@ -6,6 +6,17 @@
 #include "common/base/clock.h"
 #include "common/group/types.h"
 
+static uint64_t length(const struct nf_exchange_lists *lists, uint32_t rank)
+{
+    return lists->start[rank + 1] - lists->start[rank];
+}
+
+static const uint64_t *list_of(const struct nf_exchange_lists *lists,
+                               uint32_t rank)
+{
+    return lists->units + lists->start[rank];
+}
+
 static void lists_fini(struct nf_exchange_lists *lists)
 {
     nf_free(lists->units);
@@ -14,12 +25,11 @@ static void lists_fini(struct nf_exchange_lists *lists)
 
 void nf_exchange_clear(struct nf_exchange *x)
 {
-    uint64_t mine = x->inputs == NULL
-                        ? 0
-                        : x->homes.start[x->rank + 1] - x->homes.start[x->rank];
-
-    for (uint64_t i = 0; i < mine; i++)
+    for (uint64_t i = 0; x->results && i < length(&x->holders, x->rank); i++)
+        nf_pieces_fini(&x->results[i]);
+    for (uint64_t i = 0; x->inputs && i < length(&x->homes, x->rank); i++)
         nf_pieces_fini(&x->inputs[i]);
+    nf_free(x->results);
     nf_free(x->inputs);
     lists_fini(&x->holders);
     lists_fini(&x->homes);
@@ -55,23 +65,31 @@ static bool make_lists(struct nf_exchange_lists *lists, const uint8_t *ranks,
     return true;
 }
 
-static uint64_t length(const struct nf_exchange_lists *lists, uint32_t rank)
+/* Take references to what we give.  @return false: one of them is not here */
+static bool take_results(struct nf_exchange *x)
 {
-    return lists->start[rank + 1] - lists->start[rank];
+    const uint64_t *units = list_of(&x->holders, x->rank);
+
+    for (uint64_t i = 0; i < length(&x->holders, x->rank); i++) {
+        const struct nf_pieces *result =
+            nf_stock_result(x->stock, x->phase, units[i]);
+
+        if (result->at == NULL)
+            return false;
+        nf_pieces_put(&x->results[i], result);
+    }
+    return true;
 }
 
-static const uint64_t *list_of(const struct nf_exchange_lists *lists,
-                               uint32_t rank)
+/* Copies of units, and what came of exchanges that failed. */
+static void drop_useless(struct nf_exchange *x, const struct nf_exchange_msg *m)
 {
-    return lists->units + lists->start[rank];
-}
-
-/* The result that holder unit @p i of ours is. */
-static const struct nf_pieces *own_result(const struct nf_exchange *x,
-                                          uint64_t i)
-{
-    return nf_stock_result(x->stock, x->phase,
-                           list_of(&x->holders, x->rank)[i]);
+    for (uint64_t i = 0; i < m->units; i++) {
+        if (nf_exchange_rank(m->holders, i) != m->rank)
+            nf_pieces_fini(nf_stock_result(x->stock, x->phase, i));
+        if (nf_exchange_rank(m->homes, i) != NF_GROUP_NOBODY)
+            nf_pieces_fini(nf_stock_input(x->stock, x->phase + 1, i));
+    }
 }
 
 enum nf_status nf_exchange_begin(struct nf_exchange *x,
@@ -79,7 +97,8 @@ enum nf_status nf_exchange_begin(struct nf_exchange *x,
                                  struct nf_stock *stock, enum nf_type type)
 {
     nf_exchange_clear(x);
-    if (m->units != stock->units || m->phase + 1 >= stock->phases)
+    if (m->units != stock->units || stock->phases < 2 ||
+        m->phase > stock->phases - 2)
         return NF_ERR_PROTOCOL;
     x->told.round = m->round;
     x->phase = m->phase;
@@ -93,9 +112,13 @@ enum nf_status nf_exchange_begin(struct nf_exchange *x,
         !make_lists(&x->holders, m->holders, m->units, m->count) ||
         !make_lists(&x->homes, m->homes, m->units, m->count))
         return NF_ERR_NOMEM;
-    for (uint64_t i = 0; i < length(&x->holders, x->rank); i++)
-        if (own_result(x, i)->at == NULL)
-            return NF_ERR_FAILED;
+    x->results = nf_calloc((size_t)length(&x->holders, x->rank) + 1,
+                           sizeof(*x->results));
+    if (x->results == NULL)
+        return NF_ERR_NOMEM;
+    if (!take_results(x))
+        return NF_ERR_FAILED;
+    drop_useless(x, m);
     x->stage = NF_EXCHANGE_MEET;
     return NF_OK;
 }
@@ -131,7 +154,7 @@ static void list_sizes(struct nf_exchange *x)
         x->counts[r] =
             (size_t)(length(&x->holders, r) * length(&x->homes, x->rank));
         for (uint64_t i = 0; i < length(&x->holders, x->rank); i++) {
-            const uint64_t *at = nf_pieces_at(own_result(x, i));
+            const uint64_t *at = nf_pieces_at(&x->results[i]);
 
             for (uint64_t k = 0; k < length(&x->homes, r); k++)
                 *size++ = at[homes[k] + 1] - at[homes[k]];
@@ -236,7 +259,7 @@ static bool pack_result(struct nf_exchange *x)
     const uint64_t *homes = list_of(&x->homes, x->at_rank);
 
     if (x->at_unit < units) {
-        const struct nf_pieces *result = own_result(x, x->at_unit);
+        const struct nf_pieces *result = &x->results[x->at_unit];
         const uint64_t *at = nf_pieces_at(result);
 
         for (uint64_t k = 0; k < length(&x->homes, x->at_rank); k++) {

@@ -33,6 +33,8 @@ struct nf_exchange {
     struct nf_stock *stock;
     enum nf_type type;
     struct nf_exchange_lists holders, homes;
+    struct nf_pieces *results; /* [units that we hold] those that we give: late
+                                  answers may change what is in the stock */
     size_t *send_counts, *counts; /* [count] of the call under way */
     uint64_t *out_sizes, *in_sizes; /* of pieces: by rank, by the holder's units,
                                        by the home's */
@@ -45,7 +47,8 @@ struct nf_exchange {
     int64_t began_us;         /* moving */
 };
 
-/** EXCHANGE has come.
+/** EXCHANGE has come.  What it shows to be of no use is dropped from the stock:
+ *  results of which another slave's count, and inputs that are to come anew.
  *  @param stock  borrowed until it is done or cleared
  *  @param type   of the elements of results
  *  @retval NF_ERR_FAILED  one of the results is not here

@@ -117,7 +117,19 @@ enum nf_status nf_groups_find_input(struct nf_slave *s,
     nf_blob_unref(lease->input);
     lease->input = nf_blob_ref(input->data);
     lease->in_at = nf_blob_ref(input->at);
+    lease->in_round = input->round;
     return NF_OK;
+}
+
+void nf_groups_drop_input(struct nf_slave *s,
+                          const struct nf_slave_lease *lease)
+{
+    struct nf_pieces *input = nf_stock_input(
+        &s->groups.stock, nf_lease_phase(lease->m.lease), lease->m.first);
+
+    /* the answer may be late, and another input have come since */
+    if (input->round == lease->in_round)
+        nf_pieces_fini(input);
 }
 
 /* ---------------------------------------------------------------- GATHER */

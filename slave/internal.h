@@ -200,6 +200,10 @@ enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
 /** Give a lease of a later phase its input.  NF_ERR_FAILED: it is not here */
 enum nf_status nf_groups_find_input(struct nf_slave *s,
                                     struct nf_slave_lease *lease);
+/** It has its result: the input is of no use any more.  What becomes of a unit that
+ *  failed the master says. */
+void nf_groups_drop_input(struct nf_slave *s,
+                          const struct nf_slave_lease *lease);
 /** EXCHANGE has come.  Ends as on_message in comm.c, as do the next three. */
 enum nf_status nf_groups_exchange(struct nf_slave *s, const struct nf_msg *msg);
 /** GATHER has come. */

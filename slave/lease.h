@@ -24,6 +24,7 @@ struct nf_slave_lease {
     struct nf_blob *input; /**< or NULL; dropped when it has been computed */
     struct nf_blob *in_at; /**< phases after the first: where the pieces of the
                                 input begin; or NULL, as input */
+    uint64_t in_round;     /**< ... and the exchange that brought them */
     int64_t arrival_us;    /**< -1: not stamped yet */
 
     int64_t compute_us;      /**< in the kernel */
