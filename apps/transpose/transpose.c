@@ -8,6 +8,7 @@
 #include "apps/app.h"
 #include "apps/matmul/matrix.h"
 #include "apps/output.h"
+#include "apps/setting.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
@@ -68,57 +69,30 @@ static void transpose_destroy(void *state)
     nf_free(t);
 }
 
-static enum nf_status set_count(const char *option, const char *value,
-                                uint64_t lo, uint64_t hi, uint64_t *value_p,
-                                struct nf_error *err)
-{
-    enum nf_status status = nf_parse_count(value, lo, hi, value_p);
-
-    if (status == NF_OK)
-        return NF_OK;
-    return nf_fail(err, status, "--%s %.60s: %s (want %llu to %llu)", option,
-                   value,
-                   status == NF_ERR_RANGE ? "out of range" : "not a number",
-                   (unsigned long long)lo, (unsigned long long)hi);
-}
-
-static enum nf_status set_text(const char *option, const char *value,
-                               char **text_p, struct nf_error *err)
-{
-    char *copy;
-
-    if (*value == '\0')
-        return nf_fail(err, NF_ERR_INVAL, "--%s: empty (want a file name)",
-                       option);
-    copy = nf_strdup(value);
-    if (copy == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "--%s: out of memory", option);
-    nf_free(*text_p);
-    *text_p = copy;
-    return NF_OK;
-}
-
 static enum nf_status transpose_set(void *state, const char *option,
                                     const char *value, struct nf_error *err)
 {
     struct transpose *t = state;
 
     if (strcmp(option, "a") == 0)
-        return set_text(option, value, &t->path, err);
+        return nf_setting_file(option, value, &t->path, err);
     if (strcmp(option, "rows") == 0) {
         t->rows_given = true;
-        return set_count(option, value, 1, NF_MATRIX_MAX_SIDE, &t->rows, err);
+        return nf_setting_count(option, value, 1, NF_MATRIX_MAX_SIDE, &t->rows,
+                                err);
     }
     if (strcmp(option, "cols") == 0) {
         t->cols_given = true;
-        return set_count(option, value, 1, NF_MATRIX_MAX_SIDE, &t->cols, err);
+        return nf_setting_count(option, value, 1, NF_MATRIX_MAX_SIDE, &t->cols,
+                                err);
     }
     if (strcmp(option, "seed") == 0) {
         t->seed_given = true;
-        return set_count(option, value, 0, UINT64_MAX, &t->seed, err);
+        return nf_setting_count(option, value, 0, UINT64_MAX, &t->seed, err);
     }
     if (strcmp(option, "bands") == 0)
-        return set_count(option, value, 1, BANDS_MOST, &t->shape.bands, err);
+        return nf_setting_count(option, value, 1, BANDS_MOST, &t->shape.bands,
+                                err);
     return nf_fail(err, NF_ERR_INVAL, "transpose has no option --%s", option);
 }
 
@@ -245,7 +219,7 @@ static enum nf_status transpose_open(void *state,
     enum nf_status status = NF_OK;
 
     if (request->out != NULL)
-        status = set_text("out", request->out, &t->out, err);
+        status = nf_setting_file("out", request->out, &t->out, err);
     if (status == NF_OK)
         status = check_request(t, err);
     if (status == NF_OK)
