@@ -60,6 +60,7 @@ struct nf_app_kind {
 #define NF_APP_LIST(X) \
     X(matmul) \
     X(montecarlo) \
+    X(sort) \
     X(synth) \
     X(transpose)
 /* clang-format on */

@@ -39,6 +39,30 @@ run run transpose --a "$work/b.npy" --slaves 2 --out "$work/a.mtx"
 run run transpose --a "$work/a.mtx" --slaves 2 --out "$work/c.npy"
 check "twice is the same" cmp "$work/b.npy" "$work/c.npy"
 
+# sorting: files with few different numbers, -0 among them, and shapes that leave
+# blocks empty
+sorting() { run run sort "$@" --verify --json; }
+for transport in pvm local; do
+    for way in sample bitonic; do
+        sorting --count 10007 --units 8 --way $way --slaves 3 --transport $transport
+        job_verified "sort by $way, $transport"
+        sorting --count 3 --units 16 --way $way --slaves 2 --transport $transport
+        job_verified "sort three by $way, $transport"
+    done
+    same "sort: phases, $transport" "$(json exchange.phases)" 11
+done
+awk 'BEGIN { print "%%MatrixMarket matrix array real general\n40 50"
+    for (i = 0; i < 2000; i++) print i % 7 == 0 ? "-0.0" : (i * 13) % 5 - 2 }' \
+    > "$work/few.mtx"
+for way in sample bitonic; do
+    sorting --file "$work/few.mtx" --way $way --slaves 3 --out "$work/$way.mtx"
+    job_verified "sort a matrix by $way"
+done
+check "sort: both ways give the same" cmp "$work/sample.mtx" "$work/bitonic.mtx"
+same "sort: one column" "$(sed -n 2p "$work/sample.mtx")" "2000 1"
+check "sort: in order" diff <(sed 1,2d "$work/sample.mtx") \
+    <(sed 1,2d "$work/sample.mtx" | sort -g -s)
+
 # traces: units are numbered phase after phase
 transpose --slaves 2 --bands 6 --trace "$work/trace"
 job_verified "a trace"
@@ -122,7 +146,29 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 at_least "killed at random: lost slaves" $lost 2
 
+# many exchanges, one slave lost in one of them
+lost=0
+for round in 1 2 3 4; do
+    wait_until 10 no_slaves
+    start run sort --count 2000000 --units 16 --way bitonic --slaves 4 --slots 1 \
+        --verify --json
+    wait_until 10 four_or_gone
+    mapfile -t slaves < <(slave_pids)
+    sleep 0.$((RANDOM % 8))
+    [ ${#slaves[@]} -eq 0 ] || kill -9 "${slaves[RANDOM % ${#slaves[@]}]}" 2> /dev/null
+    await 60
+    job_verified "sort, killed at random, round $round"
+    lost=$((lost + $(json lost_slaves)))
+done
+at_least "sort, killed at random: lost slaves" $lost 1
+
 # -------------------------------------------------------------------- bad input
+run run sort --gather tree
+refused 2 "sort: a gather"
+run run sort --file "$work/missing.npy"
+refused 2 "sort: no such file"
+run run sort --way bitonic --units 12
+refused 2 "sort: no power of two"
 run run transpose --gather tree
 refused 2 "a gather"
 run run transpose --emulate unit=1ms
