@@ -60,7 +60,9 @@ struct nf_app_kind {
 #define NF_APP_LIST(X) \
     X(matmul) \
     X(montecarlo) \
-    X(synth)
+    X(sort) \
+    X(synth) \
+    X(transpose)
 /* clang-format on */
 
 #define NF_APP_DECLARE(n) extern const struct nf_app_kind nf_app_##n;

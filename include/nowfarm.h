@@ -13,6 +13,10 @@
  *      share    (master)  appends the data that every slave gets once, before
  *                         its first unit                         optional
  *
+ *  A job may have several phases, each a pass over all units; between two of
+ *  them the slaves exchange what they have computed, all to all, without the
+ *  master (nf_app.phases).
+ *
  *  nf_run() starts your own program on every host.  In those processes it does
  *  not return: they compute units until the master is done with them, so call
  *  it before your program has side effects that only the master should have.
@@ -117,6 +121,16 @@ struct nf_work {
     uint32_t slot;         /**< compute thread, 0..slots-1 of this slave */
     char *error;           /**< on failure, print one line of reason here */
     size_t error_bytes;
+    /* of a job of several phases; see nf_app.phases */
+    uint32_t phase;        /**< 0, 1, ... */
+    uint64_t units;        /**< of the job */
+    const uint64_t *in_at; /**< [units + 1] phases after the first: where in the
+                                input the piece that each unit made for this one
+                                begins; in_at[units] is input_bytes.  Else NULL */
+    uint64_t *out_bytes;   /**< [units] phases before the last: set it to the
+                                bytes of the result that are the piece for each
+                                unit of the next phase, in their order; all 0
+                                before.  Else NULL */
 };
 
 /** A kind of job.  Zero-initialise it and set what you need.
@@ -168,11 +182,23 @@ struct nf_app {
     /** The most units that one call of compute() may get; 0 means 1.  With 1,
      *  nowfarm times, limits and retries every unit by itself. */
     uint64_t batch_units;
+    /** Passes over the units; 0 means 1, at most 1000.  compute() gets the number
+     *  of the pass as work->phase.  split() makes the inputs of the first phase,
+     *  collect() takes the results of the last one.  In between, a result is one
+     *  piece for each unit (work->out_bytes), each a whole number of elements
+     *  of result_type, possibly none; the input of a unit in the next phase is
+     *  what all units made for it, in the order of those.  Slaves bring pieces
+     *  to each other, and keep all results but those of the last phase until the
+     *  job ends, so that, when a slave is lost, only what it had is computed
+     *  again.  All calls get one unit, but for batch_units in the first phase if
+     *  there is no other.  At most 4096 units; results go home by "stream"; a unit
+     *  that is given up before the last phase ends the job. */
+    uint32_t phases;
 };
 
 /** How far a job is; see nf_options.progress. */
 struct nf_progress {
-    uint64_t units, failed;
+    uint64_t units, failed; /**< of several phases: over all of them */
     uint64_t done; /**< and collected, or kept by a slave for a gather */
     uint32_t slaves, slots; /**< alive now */
     int64_t elapsed_us;     /**< since the job's data began to flow */
@@ -282,6 +308,16 @@ struct nf_report {
     uint32_t gather_slaves;  /**< that gave results in the last one */
     uint64_t recomputed;     /**< units done again, as their results were lost
                                   with slaves */
+    uint32_t phases;         /**< of the job */
+    uint32_t exchanges;      /**< tried */
+    uint32_t exchange_slaves; /**< that took part in the last one */
+    uint64_t exchange_bytes; /**< that went from one slave to another */
+    double exchange_s;       /**< from asking for one until it was done, or off;
+                                  part of makespan_s and part_transfer_s */
+    double exchange_moving_s; /**< of that in the all-to-all, in the slave that
+                                  took longest */
+    double exchange_model_s; /**< ... as the model of the network has it */
+    char exchange_algorithm[48]; /**< of the last one; "": it had one slave */
 };
 
 /** Run a job.  In the master: starts the slaves, hands out all units, returns

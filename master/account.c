@@ -40,7 +40,8 @@ void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,
         .lease = send->lease,
         .units = send->count,
         .sent_us = now_us,
-        .gap_us = free ? now_us - s->free_since_us : 0,
+        /* what is before a lease of a later phase is the exchange: transfer */
+        .gap_us = free && send->phase == 0 ? now_us - s->free_since_us : 0,
         .by_policy = free && !s->fresh,
     };
 }

@@ -97,6 +97,9 @@ static void handle_message(struct engine *e, const struct nf_net_event *ev,
     case NF_MSG_HOLDING:
         nf_gather_holding(e, ev, now_us);
         break;
+    case NF_MSG_EXCHANGED:
+        nf_exchange_answered(e, ev, now_us);
+        break;
     case NF_MSG_GROUP_END:
         nf_gather_group_end(e, ev, now_us);
         break;
@@ -452,7 +455,8 @@ static void fill_report(struct engine *e)
         nf_farm_get_stats(e->farm, &stats);
     r->units = e->app->units;
     /* those that are held are not at home */
-    r->done_units = stats.done - stats.held - e->uncollected_units;
+    r->done_units = (e->phases > 1 ? stats.last_done : stats.done - stats.held) -
+                    e->uncollected_units;
     r->failed_units = stats.given_up;
     r->slaves = e->max_slaves;
     r->slots = e->max_slots;
@@ -541,6 +545,7 @@ enum nf_status nf_engine_run(const struct nf_engine_config *config,
         snprintf(e.report.gather, sizeof(e.report.gather), "%s",
                  config->options->gather);
     e.combine = strcmp(e.report.gather, "reduce") == 0;
+    e.phases = e.report.phases = config->app->phases > 1 ? config->app->phases : 1;
     e.hold = e.combine || strcmp(e.report.gather, "tree") == 0;
     snprintf(e.report.policy, sizeof(e.report.policy), "%s",
              config->policy->spec);

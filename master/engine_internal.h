@@ -9,6 +9,7 @@
  *  traffic.c  leases out, results in
  *  gather.c   results that slaves keep, when they come home
  *  collect.c  ... and go to the application
+ *  exchange.c  what slaves exchange between phases
  *  share.c    shared data to slaves
  *  meet.c     the groups that these two go by
  *  table.c    by which algorithms these two go
@@ -78,9 +79,15 @@ struct spawn {
     int64_t since_us;
 };
 
-enum gather_state { GATHER_NONE, GATHER_ASKING, GATHER_MOVING };
+enum gather_state {
+    GATHER_NONE,
+    GATHER_ASKING,
+    GATHER_MOVING,
+    GATHER_EXCHANGING, /**< no gather, but an exchange between phases */
+};
 
-/** A slave that holds results; rank i + 1 of the group for members[i]. */
+/** A slave that holds results; rank i + 1 of the group for members[i].  In an
+ *  exchange: one that takes part; rank i. */
 struct gather_member {
     uint32_t peer;
     bool answered;
@@ -153,6 +160,9 @@ struct engine {
     bool has_rules, rules_compared[NF_GROUP_PURPOSES];
     char rules_differ[NF_ERROR_TEXT_BYTES]; /**< what was said of them last */
     bool hold, combine; /**< results stay with slaves; ... and are combined */
+    uint32_t phases;    /**< of the job, >= 1 */
+    int64_t moving_us;  /**< the longest of this exchange */
+    uint64_t largest_bytes; /**< from one slave to another in it */
     struct gather gather;
     struct nf_blob *shared;
     struct nf_buf input;
@@ -297,6 +307,24 @@ void nf_gather_group_end(struct engine *e, const struct nf_net_event *ev,
 void nf_gather_turn(struct engine *e);
 size_t nf_gather_fds(struct engine *e, const int **fds_p);
 void nf_gather_fini(struct engine *e);
+
+/** Add a member.  @return NULL: out of memory */
+struct gather_member *nf_gather_add_member(struct gather *g, uint32_t peer);
+struct gather_member *nf_gather_find_member(struct gather *g, uint32_t peer);
+/** The members are known, and it begins. */
+void nf_gather_record_begin(struct engine *e, int64_t now_us);
+/** It is over, well or not; of no effect if there is none. */
+void nf_gather_end(struct engine *e, int64_t now_us);
+/** It failed.  @param culprit  rank, or NF_GROUP_NOBODY */
+void nf_gather_fail(struct engine *e, const char *why, uint32_t culprit,
+                    int64_t now_us);
+
+/* exchange.c */
+/** The farm wants the results of @p phase exchanged. */
+void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us);
+/** A slave has its inputs. */
+void nf_exchange_answered(struct engine *e, const struct nf_net_event *ev,
+                          int64_t now_us);
 
 /* meet.c */
 /** Are results combined by a function of the application?  Each call of it may

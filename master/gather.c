@@ -55,6 +55,9 @@ static void close_group(struct gather *g)
 /* A phase of each holder, in the trace. */
 static void record(struct engine *e, bool ends, int64_t now_us)
 {
+    const char *name =
+        e->gather.state == GATHER_EXCHANGING ? "exchange" : "gather";
+
     for (uint32_t i = 0; i < e->gather.nmembers; i++) {
         const struct gather_member *m = &e->gather.members[i];
         const struct slave *slave = &e->slaves[m->peer];
@@ -63,14 +66,14 @@ static void record(struct engine *e, bool ends, int64_t now_us)
             nf_trace_phase(
                 e->trace, now_us,
                 &(struct nf_trace_phase){ .slave = m->peer,
-                                          .name = "gather",
+                                          .name = name,
                                           .host = e->hosts[slave->host].name,
                                           .ends = ends });
     }
 }
 
 /* Whatever becomes of it, it is not under way any more. */
-static void end(struct engine *e, int64_t now_us)
+void nf_gather_end(struct engine *e, int64_t now_us)
 {
     struct gather *g = &e->gather;
 
@@ -79,12 +82,19 @@ static void end(struct engine *e, int64_t now_us)
     close_group(g);
     record(e, true, now_us);
     free_members(g);
-    g->state = GATHER_NONE;
     if (now_us > g->began_us)
-        e->report.gather_s += (double)(now_us - g->began_us) * 1e-6;
+        *(g->state == GATHER_EXCHANGING ? &e->report.exchange_s
+                                        : &e->report.gather_s) +=
+            (double)(now_us - g->began_us) * 1e-6;
+    g->state = GATHER_NONE;
 }
 
-static struct gather_member *find_member(struct gather *g, uint32_t peer)
+void nf_gather_record_begin(struct engine *e, int64_t now_us)
+{
+    record(e, false, now_us);
+}
+
+struct gather_member *nf_gather_find_member(struct gather *g, uint32_t peer)
 {
     for (uint32_t i = 0; i < g->nmembers; i++)
         if (g->members[i].peer == peer)
@@ -92,7 +102,7 @@ static struct gather_member *find_member(struct gather *g, uint32_t peer)
     return NULL;
 }
 
-static struct gather_member *add_member(struct gather *g, uint32_t peer)
+struct gather_member *nf_gather_add_member(struct gather *g, uint32_t peer)
 {
     struct gather_member *m;
 
@@ -147,7 +157,7 @@ static bool list_holders(struct engine *e)
         uint32_t peer = e->peer_of[range.slave];
 
         if (number[peer] == UINT32_MAX) {
-            ok = add_member(g, peer) != NULL;
+            ok = nf_gather_add_member(g, peer) != NULL;
             number[peer] = g->nmembers - 1;
         }
         ok = ok && add_range(&g->members[number[peer]], &range);
@@ -175,7 +185,7 @@ void nf_gather_begin(struct engine *e, int64_t now_us)
 {
     struct gather *g = &e->gather;
 
-    end(e, now_us);
+    nf_gather_end(e, now_us);
     g->state = GATHER_ASKING;
     g->began_us = now_us;
     g->round++;
@@ -206,9 +216,10 @@ static void count_lost_holder(struct engine *e, uint32_t peer)
         return;
     host->given_up = true;
     nf_engine_notice(e,
-                     "host %s gets no new slaves: %u gathers failed by the "
-                     "loss of slaves there",
-                     host->name, host->gathers_lost);
+                     "host %s gets no new slaves: %u %s failed by the loss of "
+                     "slaves there",
+                     host->name, host->gathers_lost,
+                     e->phases > 1 ? "exchanges" : "gathers");
 }
 
 bool nf_gather_is_out(const struct engine *e, const struct host *host)
@@ -216,19 +227,28 @@ bool nf_gather_is_out(const struct engine *e, const struct host *host)
     return host->gathers_lost > e->options->max_attempts + 2;
 }
 
+static void lose_holder(struct engine *e, uint32_t peer)
+{
+    if (e->gather.state == GATHER_EXCHANGING)
+        nf_engine_notice(e, "exchange %" PRIu64 " is off: %s is lost",
+                         e->gather.round, e->slaves[peer].label);
+    count_lost_holder(e, peer);
+}
+
 void nf_gather_abandon(struct engine *e, int64_t now_us)
 {
     for (uint32_t i = 0; i < e->gather.nmembers; i++)
         if (e->slaves[e->gather.members[i].peer].state != SLAVE_READY)
-            count_lost_holder(e, e->gather.members[i].peer);
-    nf_log(NF_LOG_INFO, "gather %" PRIu64 " is off", e->gather.round);
+            lose_holder(e, e->gather.members[i].peer);
+    nf_log(NF_LOG_INFO, "%s %" PRIu64 " is off",
+           e->phases > 1 ? "exchange" : "gather", e->gather.round);
     e->gather.failures = 0;
-    end(e, now_us);
+    nf_gather_end(e, now_us);
 }
 
 void nf_gather_fini(struct engine *e)
 {
-    end(e, nf_now_us());
+    nf_gather_end(e, nf_now_us());
     nf_gather_close_shared(e);
 }
 
@@ -249,8 +269,8 @@ static void put_out(struct engine *e, const bool *blamed, const char *why,
         nf_members_left(e, peer, now_us);
     }
     if (!any)
-        nf_engine_end(e, NF_ERR_FAILED, "the results can't be gathered: %s",
-                      why);
+        nf_engine_end(e, NF_ERR_FAILED, "the results can't be %s: %s",
+                      e->phases > 1 ? "exchanged" : "gathered", why);
 }
 
 /* It brought home nothing.
@@ -262,13 +282,18 @@ static void fail_for(struct engine *e, const char *why, const bool *blamed,
     struct nf_actions actions;
     char text[NF_ERROR_TEXT_BYTES];
 
+    bool exchanging = g->state == GATHER_EXCHANGING;
+
     snprintf(text, sizeof(text), "%s", why); /* it goes with the group */
-    nf_engine_notice(e, "gathering failed: %s", text);
-    end(e, now_us);
+    nf_engine_notice(e, "%s failed: %s",
+                     exchanging ? "the exchange" : "gathering", text);
+    nf_gather_end(e, now_us);
     if (++g->failures >= FAILURES_MOST) {
         g->failures = 0;
         put_out(e, blamed, text, now_us); /* and so the farm abandons it */
-    } else if (nf_farm_gather_failed(e->farm, now_us, &actions) ==
+    } else if ((exchanging
+                    ? nf_farm_exchange_failed(e->farm, now_us, &actions)
+                    : nf_farm_gather_failed(e->farm, now_us, &actions)) ==
                NF_ERR_NOMEM) {
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
     } else {
@@ -279,18 +304,19 @@ static void fail_for(struct engine *e, const char *why, const bool *blamed,
 /* @param culprit  rank of the one to blame.  When a slave tells us who it is,
  * our own end of the group may not know yet, or know too much: slaves leave a
  * group that others have given up.  NF_GROUP_NOBODY: it is none's fault */
-static void fail(struct engine *e, const char *why, uint32_t culprit,
-                 int64_t now_us)
+void nf_gather_fail(struct engine *e, const char *why, uint32_t culprit,
+                    int64_t now_us)
 {
     struct gather *g = &e->gather;
+    uint32_t own = g->state == GATHER_EXCHANGING ? 0 : 1; /* ranks, ours */
     bool *blamed = nf_calloc(e->nslaves, sizeof(*blamed));
 
     if (blamed == NULL) {
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
         return;
     }
-    if (culprit > 0 && culprit <= g->nmembers)
-        blamed[g->members[culprit - 1].peer] = true;
+    if (culprit >= own && culprit - own < g->nmembers)
+        blamed[g->members[culprit - own].peer] = true;
     fail_for(e, why, blamed, now_us);
     nf_free(blamed);
 }
@@ -416,7 +442,7 @@ static void move(struct engine *e, int64_t now_us)
     if (status == NF_ERR_NOMEM)
         nf_engine_end(e, status, "out of memory for the gather");
     else if (status < 0)
-        fail(e, err.text, NF_GROUP_NOBODY, now_us);
+        nf_gather_fail(e, err.text, NF_GROUP_NOBODY, now_us);
 }
 
 static bool keep_sizes(struct gather_member *m, const struct nf_holding_msg *h)
@@ -459,7 +485,7 @@ void nf_gather_holding(struct engine *e, const struct nf_net_event *ev,
                        int64_t now_us)
 {
     struct gather *g = &e->gather;
-    struct gather_member *m = find_member(g, ev->peer);
+    struct gather_member *m = nf_gather_find_member(g, ev->peer);
     struct nf_holding_msg h;
     const char *why;
 
@@ -496,10 +522,12 @@ void nf_gather_group_end(struct engine *e, const struct nf_net_event *ev,
         return;
     if (nf_gather_shared_failed(e, ev->peer, &m, now_us))
         return;
-    if (e->gather.state != GATHER_MOVING || m.id != e->gather.id)
+    if ((e->gather.state != GATHER_MOVING &&
+         e->gather.state != GATHER_EXCHANGING) ||
+        m.id != e->gather.id)
         return;
     snprintf(why, sizeof(why), "%s: %s", e->slaves[ev->peer].label, m.reason);
-    fail(e, why, m.culprit, now_us);
+    nf_gather_fail(e, why, m.culprit, now_us);
 }
 
 /* --------------------------------------------------------------------- home */
@@ -514,7 +542,7 @@ static void bring_home(struct engine *e, int64_t now_us)
     e->report.gather_slaves = g->nmembers;
     if (nf_gather_collect(e) != NF_OK)
         return;
-    end(e, now_us);
+    nf_gather_end(e, now_us);
     if (nf_farm_gathered(e->farm, now_us, &actions) == NF_ERR_NOMEM)
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
     else

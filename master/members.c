@@ -288,6 +288,8 @@ static void send_job(struct engine *e, uint32_t peer, int64_t now_us)
         .has_shared = e->shared != NULL,
         .hold = e->hold,
         .combine = e->combine,
+        .units = e->app->units,
+        .phases = e->phases,
     };
     struct nf_msg msg = { .kind = NF_MSG_JOB };
 
@@ -406,7 +408,8 @@ void nf_members_begin(struct engine *e, int64_t now_us)
         .max_attempts = e->options->max_attempts,
         .silence_limit_us = e->options->heartbeat_timeout_us,
         .seed = e->options->seed,
-        .hold = e->hold,
+        .hold = e->hold || e->phases > 1,
+        .phases = e->phases,
     };
     enum nf_status status;
 

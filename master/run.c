@@ -2,6 +2,7 @@
  * run the engine. */
 #include "config.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,31 @@ enum nf_status nf_gather_check(const struct nf_app *app,
         return nf_fail(err, NF_ERR_INVAL,
                        "gather %s: emulated worlds know stream only", ways[i]);
     return i == 2 ? nf_reducer_check(app, err) : NF_OK;
+}
+
+/* Jobs of several phases are not for all circumstances. */
+static enum nf_status check_phases(const struct nf_app *app,
+                                   const struct nf_options *o,
+                                   struct nf_error *err)
+{
+    if (app->phases <= 1)
+        return NF_OK;
+    if (app->phases > NF_PHASES_MOST || app->units > NF_PHASE_UNITS_MOST)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "application %s: %u phases of %" PRIu64
+                       " units: want at most %d of %d",
+                       app->name, app->phases, app->units, NF_PHASES_MOST,
+                       NF_PHASE_UNITS_MOST);
+    if (o->emulate != NULL)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s: emulated worlds know jobs of one phase only",
+                       app->name);
+    if (strcmp(o->gather, "stream") != 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "gather %s: results of a job of several phases go home "
+                       "by stream only",
+                       o->gather);
+    return NF_OK;
 }
 
 static enum nf_status check_emulate(const struct nf_options *o,
@@ -226,6 +252,8 @@ static enum nf_status run_master(const struct nf_app *app,
         status = check_options(o, err);
     if (status == NF_OK)
         status = nf_gather_check(app, o, err);
+    if (status == NF_OK)
+        status = check_phases(app, o, err);
     if (status == NF_OK)
         status = nf_table_check(err);
     if (status == NF_OK)

@@ -72,7 +72,7 @@ static void send_lease(struct engine *e, const struct nf_action *a,
     struct nf_msg msg = { .kind = NF_MSG_LEASE };
     uint32_t peer;
     struct slave *slave = nf_members_find(e, a->slave, &peer);
-    bool inputs = e->app->split != NULL;
+    bool inputs = e->app->split != NULL && a->phase == 0;
     int64_t begun_us = nf_record_now_us(e);
     size_t bytes;
 
@@ -157,7 +157,8 @@ static void merge(struct engine *e, const struct nf_action *a,
     const uint8_t *data = cause->data;
     bool takes = e->status == NF_OK;
 
-    if (e->app->collect == NULL || m == NULL || e->hold)
+    if (e->app->collect == NULL || m == NULL || e->hold ||
+        a->phase + 1 < e->phases)
         return;
     for (uint64_t i = m->first; i < a->first; i++)
         data += nf_layout_unit_bytes(&m->layout, i - m->first);
@@ -219,7 +220,7 @@ static void tell_lost_results(struct engine *e)
 {
     struct nf_farm_stats stats;
 
-    if (!e->hold)
+    if (!e->hold && e->phases == 1)
         return;
     nf_farm_get_stats(e->farm, &stats);
     if (stats.recomputed > e->lost_results)
@@ -229,7 +230,8 @@ static void tell_lost_results(struct engine *e)
     e->lost_results = stats.recomputed;
     /* there is no progress any more */
     if (stats.recomputed > 0 &&
-        (stats.recomputed - 1) / e->options->max_attempts >= stats.units)
+        (stats.recomputed - 1) / e->options->max_attempts / e->phases >=
+            stats.units)
         nf_engine_end(e, NF_ERR_FAILED,
                       "results are lost again and again: %" PRIu64
                       " were computed anew, for %" PRIu64 " units",
@@ -269,6 +271,9 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
         case NF_ACT_GATHER:
             nf_gather_begin(e, now_us);
             break;
+        case NF_ACT_EXCHANGE:
+            nf_exchange_ask(e, a->phase, now_us);
+            break;
         case NF_ACT_ABANDON:
             nf_gather_abandon(e, now_us);
             break;
@@ -284,6 +289,13 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
     arm(e, actions->wake_us, now_us);
 }
 
+/* Does the result of this lease stay with its slave? */
+static bool is_kept(const struct engine *e, uint64_t lease)
+{
+    return e->hold ||
+           (e->phases > 1 && nf_lease_phase(lease) + 1 < e->phases);
+}
+
 void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
                        int64_t now_us)
 {
@@ -296,7 +308,8 @@ void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
 
     if (!slave->joined || e->farm == NULL ||
         nf_get_result(ev->msg.body, ev->msg.body_bytes, &m) != NF_OK ||
-        (e->hold ? bytes > 0 : !nf_layout_fits(&m.layout, m.count, bytes))) {
+        (is_kept(e, m.lease) ? bytes > 0
+                             : !nf_layout_fits(&m.layout, m.count, bytes))) {
         nf_log(NF_LOG_WARN, "malformed result of %s ignored", slave->label);
         return;
     }

@@ -200,6 +200,10 @@ void nf_members_tell_progress(struct engine *e, int64_t now_us)
     if (e->farm != NULL) {
         nf_farm_get_stats(e->farm, &stats);
         p.done = stats.done - e->uncollected_units;
+        if (e->phases > 1) {
+            p.units *= e->phases;
+            p.done = stats.phases_done - e->uncollected_units;
+        }
         p.failed = stats.given_up;
     }
     e->progress_us = now_us;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/farm/farm.h"
 
 /* A lease is computed inline if it is expected to take less than this: with
  * one slot that saves a hand-over between threads, with several it would also
@@ -102,6 +103,15 @@ static enum nf_status on_lease(struct nf_slave *s, const struct nf_msg *msg)
         return nf_comm_refuse_nomem(s);
     if (status != NF_OK)
         return nf_comm_refuse_malformed(s, "lease");
+    if (s->job.phases > 1 && nf_lease_phase(lease->m.lease) > 0 &&
+        nf_groups_find_input(s, lease) != NF_OK) {
+        bool overtaken = s->groups.overtaken;
+
+        nf_lease_release(&c->pool, lease);
+        return overtaken ? NF_OK /* it is not ours any more */
+                         : nf_comm_refuse(s, NF_ERR_PROTOCOL,
+                                          "a lease whose input is not here");
+    }
     lease->next = NULL;
     if (c->head == NULL)
         c->head = lease;
@@ -181,6 +191,8 @@ static enum nf_status on_message(struct nf_slave *s, struct nf_msg *msg)
         return on_cancel(s, msg);
     case NF_MSG_GATHER:
         return nf_groups_asked(s, msg);
+    case NF_MSG_EXCHANGE:
+        return nf_groups_exchange(s, msg);
     case NF_MSG_GROUP:
         return nf_groups_meet(s, msg);
     case NF_MSG_STOP:
@@ -225,6 +237,12 @@ static enum nf_status send_answers(struct nf_slave *s,
     for (size_t i = 0; i < lease->nanswers && status == NF_OK; i++) {
         if (s->job.hold && answer->kind == NF_MSG_RESULT)
             status = nf_groups_keep(s, answer);
+        if (answer->at != NULL)
+            status = nf_groups_keep_pieces(s, nf_lease_phase(lease->m.lease),
+                                           answer);
+        if (s->job.phases > 1 && nf_lease_phase(lease->m.lease) > 0 &&
+            answer->kind == NF_MSG_RESULT)
+            nf_groups_drop_input(s, lease);
         if (status == NF_OK)
             status =
                 nf_comm_send(s, answer->kind, &answer->body, answer->payload);

@@ -96,7 +96,12 @@ enum nf_status nf_greet_job(struct nf_slave *s, const struct nf_msg *msg)
     s->kernel.app = &s->app;
     s->kernel.emulated_unit_us = s->job.emulated_unit_us;
     s->kernel.emulated_speed = s->job.emulated_speed;
+    s->kernel.phases = s->job.phases;
+    s->kernel.units = s->job.units;
     s->kernel.ending = &s->ending;
+    if (s->job.phases > 1 && nf_stock_init(&s->groups.stock, s->job.phases,
+                                           s->job.units) != NF_OK)
+        return nf_comm_refuse_nomem(s);
     neighbours = s->job.host_slaves == 0 ? 1 : s->job.host_slaves;
     s->nslots = s->job.slots != 0 ? s->job.slots : count_cores() / neighbours;
     if (s->nslots == 0)

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/farm/farm.h"
 #include "common/group/over_mesh.h"
 #include "common/group/types.h"
 #include "slave/internal.h"
@@ -31,6 +32,7 @@ void nf_groups_end(struct nf_slave *s)
     g->group = NULL;
     nf_blob_unref(g->coming);
     g->coming = NULL;
+    nf_exchange_clear(&g->exchange); /* after the calls that use its memory */
 }
 
 /* Before what may take as long as we may be silent: a call of the application's
@@ -49,6 +51,7 @@ void nf_groups_forget(struct nf_slave *s)
     nf_groups_end(s);
     nf_offer_clear(&s->groups.offer);
     nf_held_clear(&s->groups.held);
+    nf_stock_clear(&s->groups.stock);
     s->groups.overtaken = true;
 }
 
@@ -56,6 +59,7 @@ void nf_groups_fini(struct nf_slave *s)
 {
     nf_offer_clear(&s->groups.offer);
     nf_held_fini(&s->groups.held);
+    nf_stock_fini(&s->groups.stock);
 }
 
 enum nf_status nf_groups_keep(struct nf_slave *s, struct nf_answer *answer)
@@ -71,6 +75,61 @@ enum nf_status nf_groups_keep(struct nf_slave *s, struct nf_answer *answer)
     nf_blob_unref(answer->payload);
     answer->payload = NULL;
     return NF_OK;
+}
+
+enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
+                                     struct nf_answer *answer)
+{
+    struct nf_stock *stock = &s->groups.stock;
+    struct nf_pieces pieces = { answer->payload, answer->at, 0 };
+    struct nf_result_msg m;
+    enum nf_status status =
+        nf_get_result(answer->body.data, answer->body.bytes, &m);
+
+    if (status != NF_OK)
+        return status;
+    if (m.first >= stock->units || phase + 1 >= stock->phases)
+        return NF_ERR_PROTOCOL;
+    nf_pieces_put(nf_stock_result(stock, phase, m.first), &pieces);
+    nf_blob_unref(answer->payload);
+    answer->payload = NULL;
+    return NF_OK;
+}
+
+enum nf_status nf_groups_find_input(struct nf_slave *s,
+                                    struct nf_slave_lease *lease)
+{
+    const struct nf_stock *stock = &s->groups.stock;
+    uint32_t phase = nf_lease_phase(lease->m.lease);
+    const struct nf_pieces *input;
+
+    if (phase >= stock->phases || lease->m.first >= stock->units ||
+        lease->m.count != 1)
+        return NF_ERR_FAILED;
+    input = nf_stock_input(stock, phase, lease->m.first);
+    if (input->at == NULL)
+        return NF_ERR_FAILED;
+    /* so the master knows that everybody is done with its group */
+    if (s->groups.purpose == NF_GROUP_EXCHANGE &&
+        s->groups.exchange.stage == NF_EXCHANGE_NONE &&
+        input->round == s->groups.exchanged)
+        nf_groups_end(s);
+    nf_blob_unref(lease->input);
+    lease->input = nf_blob_ref(input->data);
+    lease->in_at = nf_blob_ref(input->at);
+    lease->in_round = input->round;
+    return NF_OK;
+}
+
+void nf_groups_drop_input(struct nf_slave *s,
+                          const struct nf_slave_lease *lease)
+{
+    struct nf_pieces *input = nf_stock_input(
+        &s->groups.stock, nf_lease_phase(lease->m.lease), lease->m.first);
+
+    /* the answer may be late, and another input have come since */
+    if (input->round == lease->in_round)
+        nf_pieces_fini(input);
 }
 
 /* ---------------------------------------------------------------- GATHER */
@@ -112,6 +171,31 @@ enum nf_status nf_groups_asked(struct nf_slave *s, const struct nf_msg *msg)
         return nf_comm_refuse(s, NF_ERR_PROTOCOL,
                               "a result that is to be gathered is not here");
     return g->offer.busy ? NF_OK : tell(s);
+}
+
+/* -------------------------------------------------------------- EXCHANGE */
+
+enum nf_status nf_groups_exchange(struct nf_slave *s, const struct nf_msg *msg)
+{
+    struct nf_groups *g = &s->groups;
+    struct nf_exchange_msg m;
+    bool overtaken = g->overtaken;
+    enum nf_status status;
+
+    if (!s->comm.ready || s->job.phases < 2 ||
+        nf_get_exchange(msg->body, msg->body_bytes, &m) != NF_OK)
+        return nf_comm_refuse_malformed(s, "exchange");
+    nf_groups_end(s);
+    status = nf_exchange_begin(&g->exchange, &m, &g->stock, s->app.result_type);
+    if (status == NF_OK)
+        return NF_OK;
+    nf_exchange_clear(&g->exchange);
+    if (status == NF_ERR_NOMEM)
+        return nf_comm_refuse_nomem(s);
+    if (status == NF_ERR_FAILED && overtaken)
+        return NF_OK; /* it went on without us */
+    return nf_comm_refuse(s, NF_ERR_PROTOCOL,
+                          "a result that is to be exchanged is not here");
 }
 
 /* ----------------------------------------------------------------- GROUP */
@@ -200,6 +284,13 @@ static enum nf_status start(struct nf_slave *s, const struct nf_group_msg *m)
 
     if (m->purpose == NF_GROUP_SHARED)
         return start_shared(s, &call, m);
+    if (m->purpose == NF_GROUP_EXCHANGE)
+        return g->exchange.stage == NF_EXCHANGE_MEET &&
+                       g->exchange.told.round == m->round &&
+                       g->exchange.rank == m->rank &&
+                       g->exchange.count == m->count
+                   ? NF_OK /* it begins with the next turn */
+                   : NF_ERR_INVAL;
     if (g->offer.round != m->round || g->offer.busy ||
         (g->offer.vector == NULL && g->offer.joined == NULL))
         return NF_ERR_INVAL;
@@ -218,7 +309,8 @@ enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg)
     if (!s->comm.job_known ||
         nf_get_group(msg->body, msg->body_bytes, &m) != NF_OK)
         return nf_comm_refuse_malformed(s, "group");
-    nf_groups_end(s);
+    if (m.purpose != NF_GROUP_EXCHANGE || g->group != NULL)
+        nf_groups_end(s);
     g->id = m.id;
     g->purpose = m.purpose;
     options.timeout_us = m.timeout_us;
@@ -267,6 +359,39 @@ static bool is_over(const struct nf_groups *g, enum nf_status progress)
     return true;
 }
 
+/* Is there one that can go on? */
+static bool is_exchanging(const struct nf_groups *g)
+{
+    return g->exchange.stage > NF_EXCHANGE_MEET ||
+           (g->exchange.stage == NF_EXCHANGE_MEET &&
+            (g->group != NULL || g->exchange.count == 1));
+}
+
+static enum nf_status exchange(struct nf_slave *s)
+{
+    struct nf_groups *g = &s->groups;
+    struct nf_exchanged_msg told;
+    enum nf_status status =
+        nf_exchange_turn(&g->exchange, g->group, &g->request, SLICE_US);
+
+    if (status == NF_WAIT)
+        return NF_OK;
+    if (status == NF_ERR_NOMEM)
+        return nf_comm_refuse_nomem(s);
+    if (status < 0)
+        return give_up(
+            s, g->group != NULL ? find_culprit(g->group) : NF_GROUP_NOBODY,
+            g->group != NULL && nf_group_error(g->group)->status < 0
+                ? nf_group_error(g->group)->text
+                : nf_strerror(status));
+    told = g->exchange.told;
+    g->exchanged = told.round;
+    nf_exchange_clear(&g->exchange);
+    if (nf_put_exchanged(&s->comm.body, &told) != NF_OK)
+        return nf_comm_refuse_nomem(s);
+    return nf_comm_send(s, NF_MSG_EXCHANGED, &s->comm.body, NULL);
+}
+
 enum nf_status nf_groups_turn(struct nf_slave *s)
 {
     struct nf_groups *g = &s->groups;
@@ -276,6 +401,8 @@ enum nf_status nf_groups_turn(struct nf_slave *s)
         status = speak(s);
     if (g->offer.busy && status == NF_OK)
         status = prepare(s);
+    if (status == NF_OK && is_exchanging(g))
+        return exchange(s);
     if (g->group == NULL || status != NF_OK)
         return status;
     if (g->request == NULL) {
@@ -301,7 +428,9 @@ int64_t nf_groups_sleep_us(struct nf_slave *s, int64_t sleep_us)
     struct nf_groups *g = &s->groups;
     int64_t deadline_us;
 
-    if (g->offer.busy)
+    if (g->offer.busy ||
+        (is_exchanging(g) &&
+         (nf_exchange_is_busy(&g->exchange) || g->request == NULL)))
         return 0;
     if (g->group == NULL)
         return sleep_us;

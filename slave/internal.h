@@ -12,6 +12,7 @@
  *  that slot.  Both decide by one compare-and-swap on `inline_run`. */
 #include <pthread.h>
 #include "slave/kernel.h"
+#include "slave/exchange.h"
 #include "slave/offer.h"
 #include "slave/slave.h"
 
@@ -88,6 +89,9 @@ struct nf_groups {
     struct nf_group *group;
     struct nf_request *request; /**< NULL: our part is done */
     struct nf_blob *coming; /**< shared data on its way */
+    struct nf_stock stock;  /**< of a job of several phases */
+    struct nf_exchange exchange;
+    uint64_t exchanged; /**< the last round that ended well here */
 };
 
 struct nf_slave {
@@ -190,7 +194,19 @@ enum nf_status nf_greet_shared(struct nf_slave *s, const struct nf_msg *msg);
 /* groups.c: likewise */
 /** Keep the results of an answer, instead of sending them with it. */
 enum nf_status nf_groups_keep(struct nf_slave *s, struct nf_answer *answer);
-/** GATHER has come.  Ends as on_message in comm.c, as do the next two. */
+/** ... in a phase before the last, as pieces. */
+enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
+                                     struct nf_answer *answer);
+/** Give a lease of a later phase its input.  NF_ERR_FAILED: it is not here */
+enum nf_status nf_groups_find_input(struct nf_slave *s,
+                                    struct nf_slave_lease *lease);
+/** It has its result: the input is of no use any more.  What becomes of a unit that
+ *  failed the master says. */
+void nf_groups_drop_input(struct nf_slave *s,
+                          const struct nf_slave_lease *lease);
+/** EXCHANGE has come.  Ends as on_message in comm.c, as do the next three. */
+enum nf_status nf_groups_exchange(struct nf_slave *s, const struct nf_msg *msg);
+/** GATHER has come. */
 enum nf_status nf_groups_asked(struct nf_slave *s, const struct nf_msg *msg);
 /** GROUP has come. */
 enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg);

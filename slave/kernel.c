@@ -9,6 +9,8 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/farm/farm.h"
+#include "slave/pieces.h"
 
 /* Results up to this size are copied into their blob, and the buffer used
  * again; larger ones are handed over. */
@@ -26,6 +28,8 @@ struct run {
     int64_t start_us;        /* of the lease */
     uint64_t emulated_units; /* that the time since then is for */
     uint64_t n;              /* Welford */
+    uint32_t phase;
+    bool cuts; /* results are cut into pieces for the next phase */
     double mean_us, m2_us2;
 };
 
@@ -33,7 +37,8 @@ void nf_kernel_state_fini(struct nf_kernel_state *state)
 {
     nf_buf_fini(&state->result);
     nf_free(state->sizes_bytes);
-    state->sizes_bytes = NULL;
+    nf_free(state->out_bytes);
+    state->sizes_bytes = state->out_bytes = NULL;
     state->sizes_capacity = 0;
 }
 
@@ -53,6 +58,8 @@ static size_t input_bytes(const struct run *run, uint64_t unit, uint64_t count)
     const struct nf_lease_msg *m = &run->lease->m;
     size_t bytes = 0;
 
+    if (run->phase > 0) /* it has one unit */
+        return run->lease->input == NULL ? 0 : run->lease->input->bytes;
     if (m->layout.unit_bytes != NF_LAYOUT_TABLE)
         return (size_t)(m->layout.unit_bytes * count);
     for (uint64_t i = 0; i < count; i++)
@@ -108,6 +115,12 @@ static void end_part(struct run *run, bool last)
         answer->payload = take_result(run);
         lease->nomem = answer->payload == NULL;
     }
+    if (run->cuts) {
+        answer->at =
+            nf_pieces_table(run->state->out_bytes, run->kernel->units);
+        lease->nomem = lease->nomem || answer->at == NULL;
+    }
+    run->part_first += run->part_count;
     run->part_count = 0;
 }
 
@@ -252,12 +265,18 @@ static int call(struct run *run, uint64_t unit, uint64_t count, char *error_p,
         .slot = state->slot,
         .error = error_p,
         .error_bytes = sizeof(((struct nf_unit_failed_msg *)0)->reason),
+        .phase = run->phase,
+        .units = kernel->units,
+        .in_at = run->lease->in_at == NULL ? NULL : run->lease->in_at->data,
+        .out_bytes = run->cuts ? state->out_bytes : NULL,
     };
     int64_t start_us = run->now_us;
     int code;
 
     error_p[0] = '\0';
     *before_p = state->result.bytes;
+    if (run->cuts)
+        memset(state->out_bytes, 0, (size_t)kernel->units * sizeof(uint64_t));
     if (state->watched) {
         atomic_store_explicit(&state->call_first, unit, memory_order_relaxed);
         atomic_store_explicit(&state->call_units, count, memory_order_relaxed);
@@ -284,6 +303,53 @@ static void fail_call(struct run *run, uint64_t unit, int code, char *error)
     if (error[0] == '\0')
         snprintf(error, 64, "kernel returned %d", code);
     unit_failed(run, unit, code, error);
+}
+
+/* Are the pieces what was appended?  error_p says if not. */
+static bool fits_pieces(const struct run *run, size_t appended, char *error_p)
+{
+    const struct nf_app *app = run->kernel->app;
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < run->kernel->units; i++) {
+        uint64_t bytes = run->state->out_bytes[i];
+
+        if (bytes > appended - sum || bytes % nf_type_bytes(app->result_type)) {
+            snprintf(error_p, 100,
+                     "piece %llu of %llu bytes, of a result of %zu",
+                     (unsigned long long)i, (unsigned long long)bytes,
+                     appended);
+            return false;
+        }
+        sum += bytes;
+    }
+    if (sum != appended)
+        snprintf(error_p, 100, "pieces of %llu bytes in all, of a result of %zu",
+                 (unsigned long long)sum, appended);
+    return sum == appended;
+}
+
+/* The answer to a unit whose result is cut: one of its own. */
+static void run_cut(struct run *run, uint64_t unit)
+{
+    struct nf_buf *result = &run->state->result;
+    char error[sizeof(((struct nf_unit_failed_msg *)0)->reason)];
+    size_t before, appended;
+    int code = call(run, unit, 1, error, &before);
+
+    appended = result->bytes - before;
+    if (code == 0 && !fits_pieces(run, appended, error))
+        code = NF_ERR_INVAL;
+    if (code == 0) {
+        const struct nf_lease_msg *m = &run->lease->m;
+
+        add_results(run, 1, appended);
+        end_part(run, unit - m->first + 1 == m->count);
+    } else {
+        result->bytes = before;
+        fail_call(run, unit, code, error);
+    }
+    run->input += input_bytes(run, unit, 1);
 }
 
 /* Compute [unit, unit + count) in one call if that succeeds. */
@@ -326,9 +392,11 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
                       struct nf_kernel_state *state,
                       struct nf_slave_lease *lease, int64_t start_us)
 {
-    uint64_t batch =
-        kernel->app->batch_units == 0 ? 1 : kernel->app->batch_units;
+    uint64_t batch = kernel->app->batch_units == 0 || kernel->phases > 1
+                         ? 1
+                         : kernel->app->batch_units;
     uint64_t unit = lease->m.first, left = lease->m.count;
+    uint32_t phase = kernel->phases > 1 ? nf_lease_phase(lease->m.lease) : 0;
     struct run run;
 
     if (kernel->emulated_unit_us > 0)
@@ -344,20 +412,30 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
             lease->input == NULL ? (const uint8_t *)"" : lease->input->data,
         .part_first = unit,
         .start_us = start_us,
+        .phase = phase,
+        .cuts = phase + 1 < kernel->phases,
     };
     nf_buf_reset(&state->result);
+    if (run.cuts && state->out_bytes == NULL)
+        state->out_bytes =
+            nf_malloc((size_t)kernel->units * sizeof(*state->out_bytes));
+    lease->nomem = lease->nomem || (run.cuts && state->out_bytes == NULL);
     /* once the slave ends, what the kernel needs may be gone */
     while (left > 0 && !lease->nomem && !atomic_load(kernel->ending)) {
         uint64_t count = left < batch ? left : batch;
 
-        run_call(&run, unit, count);
+        if (run.cuts)
+            run_cut(&run, unit);
+        else
+            run_call(&run, unit, count);
         unit += count;
         left -= count;
     }
     if (left == 0)
         end_part(&run, true);
     nf_blob_unref(lease->input);
-    lease->input = NULL;
+    nf_blob_unref(lease->in_at);
+    lease->input = lease->in_at = NULL;
     state->end_us = run.now_us;
     return run.now_us;
 }

@@ -13,6 +13,8 @@ struct nf_kernel {
      *  by speed / 10^6; until *ending. */
     int64_t emulated_unit_us;
     uint32_t emulated_speed;
+    uint32_t phases; /**< of the job; 0 or 1: one */
+    uint64_t units;  /**< of the job */
     const atomic_bool *ending; /**< if it is set, no further call is made */
 };
 
@@ -24,6 +26,7 @@ struct nf_kernel_state {
     struct nf_buf result;
     uint64_t *sizes_bytes; /**< of the results of the current part */
     uint64_t sizes_capacity;
+    uint64_t *out_bytes; /**< [units] pieces of a result; NULL: not needed yet */
     /** The call being made: its start, its first unit, its units.  The start
      *  is written last, and not at all unless `watched`. */
     bool watched;

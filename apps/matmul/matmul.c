@@ -7,6 +7,7 @@
 #include <string.h>
 #include "apps/app.h"
 #include "apps/output.h"
+#include "apps/setting.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
@@ -68,36 +69,6 @@ static void matmul_destroy(void *state)
     nf_free(matmul);
 }
 
-static enum nf_status set_count(const char *option, const char *value,
-                                uint64_t lo, uint64_t hi, uint64_t *value_p,
-                                struct nf_error *err)
-{
-    enum nf_status status = nf_parse_count(value, lo, hi, value_p);
-
-    if (status == NF_OK)
-        return NF_OK;
-    return nf_fail(err, status, "--%s %.60s: %s (want %llu to %llu)", option,
-                   value,
-                   status == NF_ERR_RANGE ? "out of range" : "not a number",
-                   (unsigned long long)lo, (unsigned long long)hi);
-}
-
-static enum nf_status set_text(const char *option, const char *value,
-                               char **text_p, struct nf_error *err)
-{
-    char *copy;
-
-    if (*value == '\0')
-        return nf_fail(err, NF_ERR_INVAL, "--%s: empty (want a file name)",
-                       option);
-    copy = nf_strdup(value);
-    if (copy == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "--%s: out of memory", option);
-    nf_free(*text_p);
-    *text_p = copy;
-    return NF_OK;
-}
-
 static enum nf_status matmul_set(void *state, const char *option,
                                  const char *value, struct nf_error *err)
 {
@@ -105,11 +76,14 @@ static enum nf_status matmul_set(void *state, const char *option,
     enum nf_status status;
 
     if (strcmp(option, "n") == 0)
-        return set_count(option, value, 1, NF_MATRIX_MAX_SIDE, &matmul->n, err);
+        return nf_setting_count(option, value, 1, NF_MATRIX_MAX_SIDE,
+                                &matmul->n, err);
     if (strcmp(option, "a") == 0 || strcmp(option, "b") == 0)
-        return set_text(option, value, &matmul->path[option[0] - 'a'], err);
+        return nf_setting_file(option, value, &matmul->path[option[0] - 'a'],
+                               err);
     if (strcmp(option, "seed") == 0) {
-        status = set_count(option, value, 0, UINT64_MAX, &matmul->seed, err);
+        status =
+            nf_setting_count(option, value, 0, UINT64_MAX, &matmul->seed, err);
         matmul->seed_given |= status == NF_OK;
         return status;
     }
@@ -276,7 +250,7 @@ static enum nf_status matmul_open(void *state,
     enum nf_status status = NF_OK;
 
     if (request->out != NULL)
-        status = set_text("out", request->out, &matmul->out, err);
+        status = nf_setting_file("out", request->out, &matmul->out, err);
     if (status == NF_OK)
         status = check_request(matmul, err);
     if (matmul->n == 0 && matmul->path[0] == NULL)

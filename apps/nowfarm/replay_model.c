@@ -122,6 +122,11 @@ enum nf_status model_fit(const struct nf_history *h,
 
     if (h->nchunks == 0)
         return nf_fail(err, NF_ERR_INVAL, "no lease was ever sent");
+    for (uint32_t i = 0; i < h->nphases; i++)
+        if (strcmp(h->phases[i].name, "exchange") == 0)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "a job of several phases, which no policy decides "
+                           "alone: replay takes those of one");
     if (h->units > UNITS_MOST || h->nslots > SEATS_MOST)
         return nf_fail(err, NF_ERR_INVAL,
                        "%llu units on %u slots: replay takes at most %d on %d",

@@ -175,6 +175,27 @@ static void print_gather(FILE *to, const struct nf_report *r)
     fputc('\n', to);
 }
 
+/* What the all-to-all took, beside what the model says that it takes. */
+static void print_exchanges(FILE *to, const struct nf_report *r)
+{
+    char time[32], moving[32], model[32], bytes[32];
+
+    if (r->phases <= 1)
+        return;
+    fprintf(to, "%u phases; exchanged %s among %u slaves in %s", r->phases,
+            nf_format_bytes(r->exchange_bytes, bytes, sizeof(bytes)),
+            r->exchange_slaves, seconds(r->exchange_s, time, sizeof(time)));
+    if (r->exchange_algorithm[0] != '\0')
+        fprintf(to, " (%s: measured %s, model %s)", r->exchange_algorithm,
+                seconds(r->exchange_moving_s, moving, sizeof(moving)),
+                seconds(r->exchange_model_s, model, sizeof(model)));
+    if (r->exchanges + 1 > r->phases)
+        fprintf(to, ", in %u tries", r->exchanges);
+    if (r->recomputed > 0)
+        fprintf(to, "; %" PRIu64 " units computed again", r->recomputed);
+    fputc('\n', to);
+}
+
 void report_print(FILE *to, const char *app, const struct nf_report *r,
                   enum verified verified, const char *note)
 {
@@ -200,6 +221,7 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
     if (r->copies > 0)
         fprintf(to, "%" PRIu64 " chunks copied in the end\n", r->copies);
     print_gather(to, r);
+    print_exchanges(to, r);
     print_learnt(to, r);
     print_failures(to, r);
     print_remark(to, r);
@@ -255,12 +277,26 @@ static json_t *gather_json(const struct nf_report *r)
                      "recomputed", (json_int_t)r->recomputed);
 }
 
+/* null: there was one phase. */
+static json_t *exchange_json(const struct nf_report *r)
+{
+    if (r->phases <= 1)
+        return json_null();
+    return json_pack("{s:i, s:s, s:f, s:f, s:f, s:I, s:i, s:i, s:I}", "phases",
+                     (int)r->phases, "algorithm", r->exchange_algorithm,
+                     "time_s", r->exchange_s, "moving_s", r->exchange_moving_s,
+                     "model_s", r->exchange_model_s, "bytes",
+                     (json_int_t)r->exchange_bytes, "slaves",
+                     (int)r->exchange_slaves, "tries", (int)r->exchanges,
+                     "recomputed", (json_int_t)r->recomputed);
+}
+
 json_t *report_json(const char *app, const struct nf_report *r,
                     enum verified verified)
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, "
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, "
         "s:f, "
         "s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
@@ -272,7 +308,8 @@ json_t *report_json(const char *app, const struct nf_report *r,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
         (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
         "failures", failures_json(r), "auto", learnt_json(r), "emulate",
-        emulate_json(r), "gather", gather_json(r), "verified",
+        emulate_json(r), "gather", gather_json(r), "exchange",
+        exchange_json(r), "verified",
         verified == NOT_VERIFIED ? json_null()
                                  : json_boolean(verified == VERIFIED_RIGHT),
         "copies", (json_int_t)r->copies, "breakdown_s", "compute",

@@ -6,8 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* Silence is looked for this many times in a silence limit. */
-enum { TICKS_PER_LIMIT = 16 };
 enum { MIN_ACTIONS = 16 };
 
 static enum nf_status init_policy(struct nf_farm *farm,
@@ -63,6 +61,11 @@ enum nf_status nf_farm_create(const struct nf_farm_config *config,
         config->max_attempts == 0 || config->silence_limit_us < 0)
         return nf_fail(err, NF_ERR_INVAL,
                        "farm: slots, attempts or silence limit out of range");
+    if (config->phases > 1 &&
+        (!config->hold || config->phases > NF_PHASES_MOST ||
+         config->units > NF_PHASE_UNITS_MOST))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "farm: phases, or their units, out of range");
     farm = nf_calloc(1, sizeof(*farm));
     if (!farm)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
@@ -72,6 +75,8 @@ enum nf_status nf_farm_create(const struct nf_farm_config *config,
     status = init_tables(farm, config->max_slots);
     if (!status && config->hold)
         status = nf_pool_hold(&farm->pool);
+    if (!status && config->phases > 1)
+        status = nf_phases_create(farm, config->phases);
     if (status) {
         nf_fail(err, status, "out of memory");
         goto err_destroy;
@@ -100,6 +105,7 @@ void nf_farm_destroy(struct nf_farm *farm)
 {
     if (!farm)
         return;
+    nf_phases_destroy(farm);
     nf_pool_fini(&farm->pool);
     nf_free(farm->actions);
     nf_free(farm->slaves);
@@ -124,6 +130,7 @@ enum nf_status nf_farm_finish(struct nf_farm *farm,
                               struct nf_actions *actions_p)
 {
     nf_farm_end_or_gather(farm);
+    nf_phases_turn(farm);
     farm->wake_us = INT64_MAX;
     farm->deaf = false;
     if (!farm->over) {
@@ -148,7 +155,7 @@ enum nf_status nf_farm_reject(struct nf_farm *farm, enum nf_status status,
     return status;
 }
 
-static bool is_known(const struct nf_farm *farm, uint32_t slave)
+bool nf_farm_is_known(const struct nf_farm *farm, uint32_t slave)
 {
     return slave < farm->env.max_slots && farm->slaves[slave].nslots > 0;
 }
@@ -195,8 +202,7 @@ enum nf_status nf_farm_join(struct nf_farm *farm, uint32_t slave,
         (s->nslots ? s->nslots : farm->env.max_slots - farm->view.nslots))
         return nf_farm_reject(farm, NF_ERR_RANGE, actions_p);
     if (farm->stats.live_slaves == 0)
-        farm->next_tick_us =
-            now_us + farm->silence_limit_us / TICKS_PER_LIMIT + 1;
+        nf_farm_set_tick(farm);
     join_slots(farm, slave, nslots);
     s->heard_us = now_us;
     for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++)
@@ -293,13 +299,14 @@ static bool had_one_unit(const struct nf_farm *farm,
     }
 }
 
-static void lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
+void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
 {
     struct nf_farm_slave *s = &farm->slaves[slave];
     uint32_t first = s->first_slot, end = first + s->live_slots;
     bool certain = had_one_unit(farm, s);
     uint64_t returned = 0;
 
+    nf_phases_lose(farm, slave, loss);
     if (s->outstanding == 0)
         nf_farm_idle_remove(farm, slave);
     if (farm->draining == slave)
@@ -333,10 +340,10 @@ enum nf_status nf_farm_lost(struct nf_farm *farm, uint32_t slave,
                             struct nf_actions *actions_p)
 {
     nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
-    if (!is_known(farm, slave))
+    if (!nf_farm_is_known(farm, slave))
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
     if (farm->slaves[slave].live)
-        lose(farm, slave, loss);
+        nf_farm_lose(farm, slave, loss);
     return nf_farm_finish(farm, actions_p);
 }
 
@@ -413,7 +420,7 @@ static enum nf_lease_age find_lease(struct nf_farm *farm, uint32_t slave,
     enum nf_lease_age age;
     const struct nf_chunk *chunk;
 
-    if (!is_known(farm, slave) || count == 0 || first >= farm->pool.units ||
+    if (!nf_farm_is_known(farm, slave) || count == 0 || first >= farm->pool.units ||
         count > farm->pool.units - first)
         return NF_LEASE_UNKNOWN;
     age = nf_chunks_find(&farm->pool.chunks, lease, index_p);
@@ -438,6 +445,13 @@ enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
     bool late;
 
     nf_farm_begin(farm, slave, now_us);
+    if (nf_phases_know(farm, lease)) {
+        enum nf_status status =
+            nf_phases_result(farm, slave, lease, first, count);
+
+        return status ? nf_farm_reject(farm, status, actions_p)
+                      : nf_farm_finish(farm, actions_p);
+    }
     age = find_lease(farm, slave, lease, first, count, &index);
     if (age == NF_LEASE_UNKNOWN)
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
@@ -492,6 +506,12 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
     uint64_t returned = 0;
 
     nf_farm_begin(farm, slave, now_us);
+    if (nf_phases_know(farm, lease)) {
+        enum nf_status status = nf_phases_failed(farm, slave, lease, unit);
+
+        return status ? nf_farm_reject(farm, status, actions_p)
+                      : nf_farm_finish(farm, actions_p);
+    }
     age = find_lease(farm, slave, lease, unit, 1, &index);
     if (age == NF_LEASE_UNKNOWN)
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
@@ -511,88 +531,4 @@ enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
     if (returned > 0)
         nf_farm_units_returned(farm);
     return nf_farm_finish(farm, actions_p);
-}
-
-/* ---- time ---- */
-
-void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us)
-{
-    if (is_known(farm, slave) && farm->slaves[slave].live)
-        farm->slaves[slave].heard_us = now_us;
-}
-
-void nf_farm_set_unread(struct nf_farm *farm, int64_t unread_us)
-{
-    farm->unread_us = unread_us;
-}
-
-static void lose_silent(struct nf_farm *farm)
-{
-    int64_t until_us = farm->now_us - farm->unread_us;
-
-    for (uint32_t i = 0; i < farm->env.max_slots; i++) {
-        struct nf_action *act;
-
-        if (!farm->slaves[i].live ||
-            until_us - farm->slaves[i].heard_us <= farm->silence_limit_us)
-            continue;
-        act = nf_farm_act(farm, NF_ACT_LOST);
-        if (act)
-            act->slave = i;
-        lose(farm, i, NF_LOSS_SILENT);
-    }
-}
-
-enum nf_status nf_farm_timer(struct nf_farm *farm, int64_t now_us,
-                             struct nf_actions *actions_p)
-{
-    nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
-    if (farm->silence_limit_us > 0 && now_us >= farm->next_tick_us &&
-        !farm->over) {
-        lose_silent(farm);
-        farm->next_tick_us =
-            now_us + farm->silence_limit_us / TICKS_PER_LIMIT + 1;
-    }
-    return nf_farm_finish(farm, actions_p);
-}
-
-enum nf_status nf_farm_cancel(struct nf_farm *farm, int64_t now_us,
-                              struct nf_actions *actions_p)
-{
-    nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
-    if (!farm->over) {
-        if (farm->gathering)
-            nf_farm_act(farm, NF_ACT_ABANDON);
-        farm->gathering = false;
-        farm->over = true;
-        nf_farm_act(farm, NF_ACT_DONE);
-    }
-    return nf_farm_finish(farm, actions_p);
-}
-
-bool nf_farm_is_deaf(const struct nf_farm *farm)
-{
-    return farm->deaf;
-}
-
-void nf_farm_get_stats(const struct nf_farm *farm,
-                       struct nf_farm_stats *stats_p)
-{
-    const struct nf_pool *pool = &farm->pool;
-
-    *stats_p = farm->stats;
-    stats_p->fresh = nf_pool_fresh(pool);
-    stats_p->returned = nf_pool_returned(pool) + pool->counts[NF_UNIT_ALONE];
-    stats_p->leased = pool->counts[NF_UNIT_LEASED];
-    stats_p->held = pool->held;
-}
-
-bool nf_farm_get_estimate(const struct nf_farm *farm, uint32_t slave,
-                          uint32_t slot, struct nf_slot_estimate *estimate_p)
-{
-    if (!is_known(farm, slave) || slot >= farm->slaves[slave].nslots ||
-        !farm->policy.pacer->estimate)
-        return false;
-    return farm->policy.pacer->estimate(
-        farm->pacer, farm->slaves[slave].first_slot + slot, estimate_p);
 }

@@ -48,6 +48,10 @@ enum { NF_FARM_SUSPECT_LEASES = 2 };
 /** Silent slaves that a unit may cost before it is suspect for it. */
 enum { NF_FARM_FREE_SILENCES = 2 };
 
+/** A job may have no more phases, and no more units if it has several: what each
+ *  unit has for each other one is known by its size. */
+enum { NF_PHASES_MOST = 1000, NF_PHASE_UNITS_MOST = 4096 };
+
 struct nf_farm_config {
     uint64_t units;
     const struct nf_policy *policy; /**< copied */
@@ -58,6 +62,7 @@ struct nf_farm_config {
                                   0: never */
     uint64_t seed;
     bool hold; /**< results stay with the slaves until they are gathered */
+    uint32_t phases; /**< 0 or 1: one; else with hold, and nothing is gathered */
 };
 
 /** Why a lease or a slave was lost. */
@@ -69,6 +74,13 @@ enum nf_loss {
     NF_LOSS_TIMEOUT, /**< a unit overran its limit and was named before by
                           nf_farm_unit_failed(): the others not suspect */
 };
+
+/** The phase of a unit's lease, in a job of several phases: the upper bits of
+ *  the lease's number. */
+static inline uint32_t nf_lease_phase(uint64_t lease)
+{
+    return lease >> 63 ? (uint32_t)(lease >> 48 & 0x7fff) : 0;
+}
 
 enum nf_action_kind {
     NF_ACT_SEND,    /**< slave, slot, lease, first, count, copy */
@@ -83,8 +95,11 @@ enum nf_action_kind {
     NF_ACT_GATHER,  /**< hold: bring home what is held now, see
                          nf_farm_next_held(); answered by nf_farm_gathered() or
                          nf_farm_gather_failed(), unless ABANDON comes before */
-    NF_ACT_ABANDON, /**< the gather under way is off: a holder was lost, or the
-                         job was cancelled */
+    NF_ACT_EXCHANGE, /**< phase: exchange the results of it now; answered by
+                         nf_farm_exchanged() or nf_farm_exchange_failed(), unless
+                         ABANDON comes before */
+    NF_ACT_ABANDON, /**< the gather or exchange under way is off: a slave that
+                         takes part was lost, or the job was cancelled */
     NF_ACT_DONE,    /**< every unit is done (and home) or given up, or
                          cancelled; once */
 };
@@ -97,6 +112,7 @@ struct nf_action {
     enum nf_loss loss; /**< GIVE_UP after a loss */
     bool after_loss;   /**< GIVE_UP: its slave died (else kernel error) */
     bool copy;         /**< SEND: of a lease that another slave has */
+    uint32_t phase;    /**< of the units; 0 if there is only one */
 };
 
 /** The actions of one event, to be carried out in order.  Owned by the farm,
@@ -180,6 +196,22 @@ struct nf_held_range {
 bool nf_farm_next_held(const struct nf_farm *farm, uint64_t from,
                        struct nf_held_range *range_p);
 
+/** The exchange that was asked for is done: every home has its inputs.
+ *  @retval NF_ERR_PROTOCOL  none is under way */
+enum nf_status nf_farm_exchanged(struct nf_farm *farm, int64_t now_us,
+                                 struct nf_actions *actions_p);
+/** It failed, but everybody who takes part is still there as far as the driver
+ *  knows: there is another EXCHANGE at once.
+ *  @retval NF_ERR_PROTOCOL  none is under way */
+enum nf_status nf_farm_exchange_failed(struct nf_farm *farm, int64_t now_us,
+                                       struct nf_actions *actions_p);
+/** Who takes part in the exchange under way.  @return false: none is
+ *  @param holders_p  [units] slave that has the result of the phase before
+ *  @param homes_p    [units] slave that its input goes to; UINT32_MAX: it has
+ *                    one, or needs none */
+bool nf_farm_exchange_map(const struct nf_farm *farm, uint32_t *holders_p,
+                          uint32_t *homes_p);
+
 /** Anything was heard of @p slave.  O(1), no actions. */
 void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us);
 
@@ -192,8 +224,8 @@ void nf_farm_set_unread(struct nf_farm *farm, int64_t unread_us);
  * the simulator obeys, a real driver need not. */
 bool nf_farm_is_deaf(const struct nf_farm *farm);
 
-/** Counts, for reports and tests.  Always, a unit being settled by whatever
- *  answer comes first:  units = fresh + returned + leased + done + given_up. */
+/** Counts, for reports and tests; of several phases those of units are of the
+ *  first.  Always, a unit being settled by whatever answer comes first:  units = fresh + returned + leased + done + given_up. */
 struct nf_farm_stats {
     uint64_t units, done, given_up;
     uint64_t fresh, returned, leased;
@@ -208,6 +240,10 @@ struct nf_farm_stats {
     uint32_t max_queue;   /**< most leases waiting at one slot */
     uint32_t gathers;     /**< NF_ACT_GATHER */
     uint64_t recomputed;  /**< units that were lost with their holder */
+    uint32_t exchanges;   /**< NF_ACT_EXCHANGE */
+    uint32_t phase;       /**< the first one that is not complete */
+    uint64_t phases_done; /**< results there are, over all phases */
+    uint64_t last_done, last_given_up; /**< in the last phase */
 };
 void nf_farm_get_stats(const struct nf_farm *farm,
                        struct nf_farm_stats *stats_p);

@@ -1,7 +1,8 @@
 #ifndef NF_FARM_FARM_IMPL_H
 #define NF_FARM_FARM_IMPL_H
-/** @file farm_impl.h  What farm.c (events), dispatch.c (who gets what) and
- *  copies.c (leases that two slaves have) share.  For these only. */
+/** @file farm_impl.h  What farm.c (events), silence.c (the clock), dispatch.c
+ *  (who gets what), copies.c (leases that two slaves have) and phases.c (jobs of
+ *  several phases) share.  For these only. */
 #include "common/farm/farm.h"
 #include "common/farm/pool.h"
 
@@ -33,6 +34,39 @@ struct nf_farm_slave {
                     for, a unit that must run alone */
 };
 
+/** A unit in a phase after the first. */
+struct nf_phase_unit {
+    uint64_t lease; /* LEASED: its id */
+    uint32_t home;  /* COMING and later: slave that has its input, and result */
+    uint32_t slot;  /* LEASED: number of the slot */
+    uint32_t next;  /* WAITING: index of the one behind it, or NONE */
+    uint8_t state;  /* enum nf_phase_state */
+    uint8_t silences;
+    uint32_t attempts;
+};
+
+/** What a slave has to do in phases after the first. */
+struct nf_phase_slave {
+    uint32_t head, tail;  /* its WAITING units, or NONE */
+    uint32_t outstanding; /* leases of such phases */
+    uint32_t weight;      /* in giving out homes */
+    bool alone;           /* it has a unit that must run alone */
+};
+
+/** The phases after the first, which is in nf_farm.pool. */
+struct nf_phases {
+    uint32_t count;              /* of all phases, >= 2 */
+    uint64_t units;              /* of each */
+    struct nf_phase_unit *list;  /* [(count - 1) * units] phase 1 first */
+    uint64_t *done, *missing;    /* [count]; those of phase 0 are not used */
+    struct nf_phase_slave *slaves; /* [max_slots] */
+    uint32_t *slot_leases;         /* [max_slots] */
+    uint64_t leases;             /* ids given */
+    uint32_t target; /* the exchange under way is to this phase; 0: none is */
+    bool hopeless;   /* a unit was given up before the last phase */
+    uint64_t given_up;
+};
+
 struct nf_farm {
     struct nf_policy policy;
     struct nf_policy_env env;
@@ -51,9 +85,11 @@ struct nf_farm {
     uint32_t refused;  /* slots that the sizer refused */
     uint64_t leases;   /* live */
 
+    struct nf_phases *phases; /* NULL: there is one */
     struct nf_farm_stats stats;
     bool over;      /* DONE was emitted */
-    bool gathering; /* GATHER was emitted, and is not answered */
+    bool gathering; /* GATHER was emitted, and is not answered; with phases: the
+                       first is complete */
     bool deaf;
     bool oom; /* in this event */
     int64_t now_us;
@@ -89,6 +125,15 @@ enum nf_status nf_farm_finish(struct nf_farm *farm,
 /** The event is not one that can be: nothing happens.  @return @p status */
 enum nf_status nf_farm_reject(struct nf_farm *farm, enum nf_status status,
                               struct nf_actions *actions_p);
+/** Did it ever join? */
+bool nf_farm_is_known(const struct nf_farm *farm, uint32_t slave);
+/** A live slave is lost: its units come back. */
+void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss);
+
+/* silence.c */
+
+/** Silence is to be looked for a while from now. */
+void nf_farm_set_tick(struct nf_farm *farm);
 
 /* home.c */
 
@@ -98,6 +143,31 @@ void nf_farm_end_or_gather(struct nf_farm *farm);
 /** The results that a lost slave had are lost too.  They were computed well
  *  once, so nothing is held against their units.  @return units */
 uint64_t nf_farm_lose_held(struct nf_farm *farm, uint32_t slave);
+
+/* phases.c: nothing without phases, unless it says otherwise */
+
+/** @retval NF_ERR_NOMEM */
+enum nf_status nf_phases_create(struct nf_farm *farm, uint32_t count);
+void nf_phases_destroy(struct nf_farm *farm);
+/** Is @p lease one of a later phase?  Without phases: no. */
+bool nf_phases_know(const struct nf_farm *farm, uint64_t lease);
+/** The answer to such a lease has come, as nf_farm_result(). */
+enum nf_status nf_phases_result(struct nf_farm *farm, uint32_t slave,
+                                uint64_t lease, uint64_t unit, uint64_t count);
+/** ... as nf_farm_unit_failed() */
+enum nf_status nf_phases_failed(struct nf_farm *farm, uint32_t slave,
+                                uint64_t lease, uint64_t unit);
+/** What @p slave had is lost; before its leases of the first phase are taken
+ *  back. */
+void nf_phases_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss);
+/** What slaves held of the first phase was lost. */
+void nf_phases_first_is_broken(struct nf_farm *farm);
+/** Begin an exchange, hand out units, say DONE: whatever is due. */
+void nf_phases_turn(struct nf_farm *farm);
+/** The job was cancelled. */
+void nf_phases_cancel(struct nf_farm *farm);
+void nf_phases_get_stats(const struct nf_farm *farm,
+                         struct nf_farm_stats *stats_p);
 
 /* copies.c */
 

@@ -27,7 +27,10 @@ void nf_farm_end_or_gather(struct nf_farm *farm)
     if (farm->over || farm->gathering ||
         farm->pool.counts[NF_UNIT_SETTLED] < farm->pool.units)
         return;
-    if (farm->pool.held == 0) {
+    if (farm->phases) {
+        farm->gathering = true;
+        make_leases_stale(farm);
+    } else if (farm->pool.held == 0) {
         farm->over = true;
         nf_farm_act(farm, NF_ACT_DONE);
     } else if (nf_farm_act(farm, NF_ACT_GATHER)) {
@@ -48,7 +51,10 @@ uint64_t nf_farm_lose_held(struct nf_farm *farm, uint32_t slave)
     farm->stats.recomputed += lost;
     if (lost > 0 && farm->gathering) {
         farm->gathering = false;
-        nf_farm_act(farm, NF_ACT_ABANDON);
+        if (farm->phases)
+            nf_phases_first_is_broken(farm);
+        else
+            nf_farm_act(farm, NF_ACT_ABANDON);
     }
     return lost;
 }
@@ -57,7 +63,7 @@ enum nf_status nf_farm_gathered(struct nf_farm *farm, int64_t now_us,
                                 struct nf_actions *actions_p)
 {
     nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
-    if (!farm->gathering)
+    if (!farm->gathering || farm->phases)
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
     farm->gathering = false;
     nf_pool_release_held(&farm->pool);
@@ -68,7 +74,7 @@ enum nf_status nf_farm_gather_failed(struct nf_farm *farm, int64_t now_us,
                                      struct nf_actions *actions_p)
 {
     nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
-    if (!farm->gathering)
+    if (!farm->gathering || farm->phases)
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
     farm->gathering = false;
     return nf_farm_finish(farm, actions_p);

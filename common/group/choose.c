@@ -12,7 +12,7 @@
 
 /* A switched 100 Mbit/s network of hosts that are not busy: what is believed
  * as long as nothing was measured. */
-static const struct nf_model builtin = {
+const struct nf_model nf_group_model = {
     .npieces = 1,
     .pieces = { { 0, 90, 0.085 } },
     .delta = 1.1,
@@ -72,7 +72,7 @@ static void choose_exchange(const struct nf_group *group,
                             struct nf_coll_choice *choice_p)
 {
     const struct nf_coll_network network =
-        nf_coll_network_of(&builtin, NULL, NULL);
+        nf_coll_network_of(&nf_group_model, NULL, NULL);
     const struct nf_exchange_price price =
         measured ? group->exchange : nf_exchange_price_of(&network);
 
@@ -120,7 +120,7 @@ static enum nf_status choose(const struct nf_group *group,
         group->sharing || query->plain ? "" : group->forced[coll.op];
     const struct nf_coll_rules *rules =
         group->has_rules && !query->plain ? &group->rules : NULL;
-    const struct nf_model *model = rules != NULL ? &rules->model : &builtin;
+    const struct nf_model *model = rules != NULL ? &rules->model : &nf_group_model;
     struct nf_coll_network network;
     enum nf_status status;
 
@@ -144,7 +144,7 @@ static enum nf_status choose(const struct nf_group *group,
     if (group->deterministic) {
         coll.commutative = coll.commutative && !combined;
         coll.bytes = coll.elements * 8;
-        model = &builtin;
+        model = &nf_group_model;
         rules = NULL;
     }
     if (coll.op == NF_COLL_ALLTOALL && forced[0] == '\0' &&

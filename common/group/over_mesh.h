@@ -22,6 +22,10 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
  *  @retval NF_ERR_INVAL  no such algorithm, bad k */
 enum nf_status nf_group_check_wish(const char *text, struct nf_error *err);
 
+/** The model that groups go by as long as nothing was measured: a switched
+ *  100 Mbit/s network. */
+extern const struct nf_model nf_group_model;
+
 /** What all members are to be told (nf_group_options.algorithms) so that they
  *  choose alike for a call of @p query, though only this one has the table.
  *  @param wish   NULL, or a list in the same form; it goes before

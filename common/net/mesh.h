@@ -259,19 +259,28 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count,
                                 const struct nf_mesh_terms *terms,
                                 struct nf_mesh **mesh_p, struct nf_error *err);
 
+/** Whose a context of messages is, and how long it is of use. */
+enum nf_mesh_context {
+    NF_MESH_CONTEXT_OWN,    /**< this task has made it for a mesh, and frees it
+                                 with the last one in it: that, or a subset */
+    NF_MESH_CONTEXT_LENT,   /**< another task has */
+    NF_MESH_CONTEXT_COMMON, /**< meshes of any members may come in it, until this
+                                 task leaves PVM.  What comes for one that this
+                                 task is to join is kept, whoever sends it, and
+                                 whichever ended meanwhile */
+};
 /** The same when somebody has told all of them where: this waits for nobody.  A
  *  member is sent nothing before it has spoken to those before it; and with
  *  @p routes, a member with a lower rank before it has answered.
- *  @param context  of messages, that no other task uses: nf_mesh_context_pvm()
- *  @param owned    this task has made the context, and frees it with the last
- *                  mesh in it
+ *  @param context  of messages
+ *  @param use      the same in all calls for this context
  *  @param cookie   no other mesh in this context has it
  *  @param routes   open direct routes, where there is none yet
  *  Errors: as nf_mesh_open_pvm() */
 enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
-                                uint64_t cookie, int context, bool owned,
-                                bool routes, struct nf_mesh **mesh_p,
-                                struct nf_error *err);
+                                uint64_t cookie, int context,
+                                enum nf_mesh_context use, bool routes,
+                                struct nf_mesh **mesh_p, struct nf_error *err);
 
 /** Meshes for @p count threads of this process.
  *  @param meshes_p  [count]; each may be used and closed by its own thread; a

@@ -82,7 +82,7 @@ struct mesh_pvm {
 };
 
 /** A frame for a mesh of this space that this task does not have yet, or that
- *  came while a link was sending. */
+ *  came while a link was sending.  Whoever opens its end first speaks first. */
 struct mesh_early {
     struct mesh_early *next;
     int tid;
@@ -97,10 +97,12 @@ struct mesh_space {
                        more, the task has left PVM and all of this is dead */
     bool owned;   /**< this task made the context */
     bool once;    /**< the context is of one mesh and its subsets */
+    bool stays;   /**< it is of any meshes, and watched also while there is none */
     bool sending; /**< a link is between two states: keep what comes */
     bool kept;    /**< something came meanwhile */
     bool lost;    /**< an early frame could not be kept */
-    int *watched; /**< [nwatched] tasks whose ends we are to be told of */
+    int *watched; /**< [nwatched] tasks whose ends we are to be told of; 0: of
+                       one we were */
     size_t nwatched;
     struct mesh_pvm *meshes;
     struct mesh_early *early;
@@ -216,6 +218,9 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
 
 /** The space of @p context, perhaps new; NULL if out of memory. */
 struct mesh_space *nf_mesh_space_open(int context);
+/** Meshes of any members may come in @p space: it does not end with its last mesh,
+ *  but when this task has left PVM. */
+void nf_mesh_space_keep(struct mesh_space *space);
 /** Ask to be told of the ends of the members' tasks, of those of which nobody
  *  has asked in this space yet.
  *  @retval NF_ERR_NOMEM */
@@ -230,7 +235,7 @@ bool nf_mesh_finds_route(int tid);
 void nf_mesh_space_catch_up(struct mesh_space *space);
 /** Has this task left PVM since? */
 bool nf_mesh_space_is_dead(const struct mesh_space *space);
-/** Take a mesh out; the last one ends the space. */
+/** Take a mesh out; the last one ends the space, unless that stays. */
 void nf_mesh_space_leave(struct mesh_pvm *p);
 /** Is it the only mesh in this process? */
 bool nf_mesh_pvm_is_last(const struct mesh_pvm *p);
@@ -243,8 +248,8 @@ bool nf_mesh_pvm_waits_for_late(struct mesh_pvm *p);
 /** What is to be done in any mesh, whichever is looked at, since they share the
  *  way to a task: send what may go; confirm what was read; tell members that
  * were heard of for the first time, after their mesh was closed here, that it
- * was; free such meshes of a task that this process is no more.  Costs nothing
- * when there is none of it. */
+ * was; free such meshes, and spaces that stay, of a task that this process is no
+ * more.  Costs nothing when there is none of it. */
 void nf_mesh_pvm_tend(void);
 /** Is there any such mesh in this process?  Then who sleeps in libpvm does not
  *  wake up for it. */

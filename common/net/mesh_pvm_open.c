@@ -447,16 +447,19 @@ static enum nf_status meet(struct meeting *m, struct nf_error *err)
 }
 
 /* The mesh enters its space, and speaks to those before it. */
-static enum nf_status enter(struct mesh_pvm *p, int context, bool owned,
-                            uint64_t cookie, bool routes, struct nf_error *err)
+static enum nf_status enter(struct mesh_pvm *p, int context,
+                            enum nf_mesh_context use, uint64_t cookie,
+                            bool routes, struct nf_error *err)
 {
     struct mesh_space *space = nf_mesh_space_open(context);
     enum nf_status status;
 
     if (space == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    space->owned = space->owned || owned;
-    space->once = space->once || owned || !p->shy;
+    space->owned = space->owned || use == NF_MESH_CONTEXT_OWN;
+    space->once = space->once || space->owned || !p->shy;
+    if (use == NF_MESH_CONTEXT_COMMON)
+        nf_mesh_space_keep(space);
     p->routes = routes && p->base.ranks <= NF_MESH_ROUTES_MOST &&
                 nf_pvm_wants_direct_routes();
     nf_mesh_pvm_compare_formats(p); /* before anything is sent */
@@ -472,8 +475,10 @@ static enum nf_status enter(struct mesh_pvm *p, int context, bool owned,
 static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
                                   struct nf_error *err)
 {
-    enum nf_status status = enter(p, (int)m->said[CONTEXT], m->rank == 0,
-                                  m->said[COOKIE], true, err);
+    enum nf_status status =
+        enter(p, (int)m->said[CONTEXT],
+              m->rank == 0 ? NF_MESH_CONTEXT_OWN : NF_MESH_CONTEXT_LENT,
+              m->said[COOKIE], true, err);
 
     if (status != NF_OK)
         return status;
@@ -553,9 +558,9 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count,
 }
 
 enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
-                                uint64_t cookie, int context, bool owned,
-                                bool routes, struct nf_mesh **mesh_p,
-                                struct nf_error *err)
+                                uint64_t cookie, int context,
+                                enum nf_mesh_context use, bool routes,
+                                struct nf_mesh **mesh_p, struct nf_error *err)
 {
     struct mesh_pvm *p;
     uint32_t rank = 0;
@@ -571,7 +576,7 @@ enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
         return status;
     p->id = cookie;
     p->shy = true;
-    status = enter(p, context, owned, cookie, routes, err);
+    status = enter(p, context, use, cookie, routes, err);
     for (uint32_t i = 0; i < rank && status == NF_OK && !routes; i++)
         nf_link_set_window(&p->members[i].link, nf_pvm_window_bytes());
     if (status == NF_OK)

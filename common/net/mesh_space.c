@@ -63,8 +63,10 @@ static bool is_closed(const struct mesh_space *space, uint64_t cookie)
 
 /* -------------------------------------------------------- early frames */
 
-/* A member may have made its subset, and sent, before we make ours. */
-static void keep_early(struct mesh_space *space, const struct nf_pvm_message *m)
+/* A member may have made its mesh, and sent, before we make ours.
+ * @param known  it is a member of one that is here */
+static void keep_early(struct mesh_space *space, const struct nf_pvm_message *m,
+                       bool known)
 {
     struct mesh_early **end = &space->early, *early;
     struct nf_link_in in = { .frame = m->frame };
@@ -81,7 +83,8 @@ static void keep_early(struct mesh_space *space, const struct nf_pvm_message *m)
     if (one_bytes > EARLY_MOST_BYTES)
         return; /* it keeps to no rules */
     if (all_bytes > EARLY_ALL_MOST_BYTES) {
-        space->lost = true; /* it may keep to them all the same */
+        if (known)
+            space->lost = true; /* it may keep to them all the same */
         return;
     }
     early = nf_malloc(sizeof(*early) + m->frame.body_bytes +
@@ -141,8 +144,8 @@ static void take_frame(struct mesh_space *space, const struct nf_pvm_message *m)
             nf_mesh_pvm_take(p, member, &m->frame, NULL);
         return;
     }
-    if (known && !is_closed(space, m->frame.cookie))
-        keep_early(space, m);
+    if ((known || space->stays) && !is_closed(space, m->frame.cookie))
+        keep_early(space, m, known);
 }
 
 void nf_mesh_space_catch_up(struct mesh_space *space)
@@ -157,15 +160,24 @@ void nf_mesh_space_catch_up(struct mesh_space *space)
     }
 }
 
+/* Is it the end of task @p tid? */
+static bool is_end_of(const struct nf_pvm_message *m, int tid)
+{
+    return m->kind == NF_PVM_EXIT ? tid == m->tid
+                                  : tid != 0 && nf_pvm_host_of(tid) == m->tid;
+}
+
 static void take_end(struct mesh_space *space, const struct nf_pvm_message *m)
 {
     for (struct mesh_pvm *p = space->meshes; p != NULL; p = p->next)
         for (uint32_t i = 0; i < p->base.ranks; i++)
-            if (i != p->base.rank &&
-                (m->kind == NF_PVM_EXIT
-                     ? p->members[i].tid == m->tid
-                     : nf_pvm_host_of(p->members[i].tid) == m->tid))
+            if (i != p->base.rank && is_end_of(m, p->members[i].tid))
                 nf_mesh_pvm_note_end(p, i);
+    /* that was the only word of it: a mesh that comes later asks again, which is
+     * answered at once.  The list may be in use, so no place in it moves now */
+    for (size_t i = 0; i < space->nwatched; i++)
+        if (is_end_of(m, space->watched[i]))
+            space->watched[i] = 0;
 }
 
 /* That is one context for all spaces. */
@@ -286,6 +298,15 @@ bool nf_mesh_space_is_dead(const struct mesh_space *space)
     return space->tid != nf_pvm_self();
 }
 
+/* Those that stay. */
+static size_t nstaying;
+
+void nf_mesh_space_keep(struct mesh_space *space)
+{
+    nstaying += !space->stays;
+    space->stays = true;
+}
+
 struct mesh_space *nf_mesh_space_open(int context)
 {
     struct mesh_space *space = spaces;
@@ -332,25 +353,42 @@ enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
     return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
 }
 
+static void forget_ended(struct mesh_space *space)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < space->nwatched; i++)
+        if (space->watched[i] != 0)
+            space->watched[kept++] = space->watched[i];
+    space->nwatched = kept;
+}
+
+/* @return whether @p tid is in the list */
+static bool is_among(const int *list, size_t count, int tid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == tid)
+            return true;
+    return false;
+}
+
 enum nf_status nf_mesh_space_watch(struct mesh_space *space,
                                    const struct mesh_pvm *p)
 {
-    size_t known = space->nwatched, count = known;
-    int *all = nf_realloc(space->watched,
-                          (known + p->base.ranks) * sizeof(*space->watched));
+    size_t known, count;
+    int *all;
     struct nf_pvm_guard guard;
 
+    forget_ended(space);
+    known = count = space->nwatched;
+    all = nf_realloc(space->watched,
+                     (known + p->base.ranks) * sizeof(*space->watched));
     if (all == NULL)
         return NF_ERR_NOMEM;
     space->watched = all;
-    for (uint32_t i = 0; i < p->base.ranks; i++) {
-        bool news = i != p->base.rank;
-
-        for (size_t k = 0; k < known && news; k++)
-            news = all[k] != p->members[i].tid;
-        if (news)
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        if (i != p->base.rank && !is_among(all, known, p->members[i].tid))
             all[count++] = p->members[i].tid;
-    }
     space->nwatched = count;
     nf_pvm_enter(space->context, false, &guard);
     nf_pvm_notify_tasks(all + known, count - known, false);
@@ -379,6 +417,7 @@ static void take_back_notices(struct mesh_space *space)
 {
     struct nf_pvm_guard guard;
 
+    forget_ended(space);
     if (space->nwatched == 0)
         return;
     nf_pvm_enter(space->context, false, &guard);
@@ -393,6 +432,7 @@ void nf_mesh_space_drop(struct mesh_space *space)
 
     if (!nf_mesh_space_is_dead(space))
         take_back_notices(space);
+    nstaying -= space->stays;
     while (*at != space)
         at = &(*at)->next;
     *at = space->next;
@@ -424,7 +464,8 @@ void nf_mesh_space_leave(struct mesh_pvm *p)
     for (uint32_t i = 0; i < p->base.ranks; i++)
         if (i != p->base.rank)
             nf_route_doubt(p->members[i].tid);
-    if (p->space->meshes == NULL)
+    if (p->space->meshes == NULL &&
+        (!p->space->stays || nf_mesh_space_is_dead(p->space)))
         nf_mesh_space_drop(p->space);
     p->space = NULL;
 }
@@ -498,6 +539,21 @@ static void serve_all(void)
                 nf_mesh_pvm_serve(p);
 }
 
+/* Spaces without a mesh that stay until this task has left PVM: it has. */
+static void drop_dead(void)
+{
+    struct mesh_space *space = nstaying > 0 ? spaces : NULL;
+
+    while (space != NULL)
+        if (space->stays && space->meshes == NULL &&
+            nf_mesh_space_is_dead(space)) {
+            nf_mesh_space_drop(space);
+            space = spaces;
+        } else {
+            space = space->next;
+        }
+}
+
 void nf_mesh_pvm_tend(void)
 {
     struct mesh_space *space = nlate > 0 ? spaces : NULL;
@@ -514,4 +570,5 @@ void nf_mesh_pvm_tend(void)
         } else {
             space = space->next;
         }
+    drop_dead();
 }

@@ -19,6 +19,9 @@ enum nf_status nf_port_pvm_mesh(struct nf_port *port,
                                 const struct nf_group_msg *msg,
                                 struct nf_mesh **mesh_p, struct nf_error *err);
 
+/** The task of the master of a PVM port. */
+int nf_port_pvm_master(const struct nf_port *port);
+
 /** The biggest message that is taken from a peer: this machine's memory. */
 uint64_t nf_message_limit_bytes(void);
 #endif

@@ -207,6 +207,11 @@ static const struct nf_port_ops pvm_port = {
     .close = pvm_port_close,
 };
 
+int nf_port_pvm_master(const struct nf_port *port)
+{
+    return ((const struct port_pvm *)port)->master;
+}
+
 /* Do the data formats of the two hosts differ? */
 static bool formats_differ(int mine, int theirs)
 {

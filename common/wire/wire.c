@@ -70,7 +70,7 @@ enum nf_status nf_get_hello(const uint8_t *data, size_t bytes,
 
 enum nf_status nf_put_job(struct nf_body *body, const struct nf_job_msg *m)
 {
-    body_start(body, sizeof(m->app) + 8 + 24 + 3 + 12);
+    body_start(body, sizeof(m->app) + 8 + 24 + 3 + 12 + 12);
     put_text(body, m->app, sizeof(m->app));
     put_u32(body, m->slots);
     put_u32(body, m->host_slaves);
@@ -82,6 +82,8 @@ enum nf_status nf_put_job(struct nf_body *body, const struct nf_job_msg *m)
     put_bool(body, m->combine);
     put_i64(body, m->emulated_unit_us);
     put_u32(body, m->emulated_speed);
+    put_u64(body, m->units);
+    put_u32(body, m->phases);
     return body_end(body);
 }
 
@@ -101,6 +103,10 @@ enum nf_status nf_get_job(const uint8_t *data, size_t bytes,
     m_p->combine = get_bool(&in);
     m_p->emulated_unit_us = get_time(&in, 0);
     m_p->emulated_speed = get_u32(&in);
+    m_p->units = get_u64(&in);
+    m_p->phases = get_u32(&in);
+    if (m_p->phases > 1 && m_p->units > SIZE_MAX / 64 / m_p->phases)
+        in.bad = true;
     if (m_p->emulated_unit_us > 0 && m_p->emulated_speed < 1000)
         in.bad = true;
     return get_end(&in);

@@ -32,12 +32,19 @@
  *  GROUP is also how the slaves that are there at the begin, or one that comes
  *  late, get the shared data, instead of SHARED.  A new GATHER or GROUP ends the
  *  group before.
+ *
+ *  A job may have several phases: then a RESULT has a payload in the last phase
+ *  only, and a LEASE of a later phase has no inputs.  Between two
+ *             <---------------------- EXCHANGE who has results, who gets inputs
+ *             <---------------------- GROUP    meet the others, if there are any
+ *      EXCHANGED ------------------>           (or GROUP_END) our inputs are here
+ *  The upper bits of a lease's number say of which phase it is.
  */
 #include <stdbool.h>
 #include "nowfarm.h"
 
 /** Raised by every change of the messages; checked in HELLO. */
-#define NF_WIRE_VERSION 4u
+#define NF_WIRE_VERSION 5u
 
 enum nf_msg_kind {
     NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
@@ -58,6 +65,8 @@ enum nf_msg_kind {
     NF_MSG_HOLDING,
     NF_MSG_GROUP,
     NF_MSG_GROUP_END,
+    NF_MSG_EXCHANGE,
+    NF_MSG_EXCHANGED,
     NF_MSG_KINDS
 };
 
@@ -94,6 +103,8 @@ struct nf_job_msg {
      *  k units takes k emulated_unit_us / (emulated_speed / 10^6), rounded. */
     int64_t emulated_unit_us;
     uint32_t emulated_speed; /**< in millionths; >= 1000 with emulated units */
+    uint64_t units;          /**< of the job */
+    uint32_t phases;         /**< 0 or 1: one */
 };
 
 struct nf_ready_msg {
@@ -159,6 +170,7 @@ struct nf_holding_msg {
 enum nf_group_purpose {
     NF_GROUP_GATHER, /**< gatherv to rank 0, or reduce if results are combined */
     NF_GROUP_SHARED, /**< broadcast of the shared data by rank 0 */
+    NF_GROUP_EXCHANGE, /**< all-to-all of pieces, after EXCHANGE */
     NF_GROUP_PURPOSES
 };
 
@@ -179,6 +191,27 @@ struct nf_group_msg {
 };
 
 #define NF_GROUP_NOBODY UINT32_MAX
+
+/** Pieces of the results of a phase go to where they are inputs of the next one.
+ *  Members have ranks, those of the group if there is more than one. */
+struct nf_exchange_msg {
+    uint64_t round;          /**< of this job, 1, 2, ... */
+    uint32_t phase;          /**< of the results */
+    uint32_t rank, count;    /**< rank < count */
+    uint64_t units;          /**< 1.. 2^31 */
+    const uint8_t *holders;  /**< [units] rank that has the result: u32 little
+                                  endian; borrowed */
+    const uint8_t *homes;    /**< [units] rank that gets the input, or
+                                  NF_GROUP_NOBODY: it is not needed */
+};
+
+/** Our inputs are here. */
+struct nf_exchanged_msg {
+    uint64_t round;
+    uint64_t bytes;          /**< of pieces that came from others */
+    uint64_t largest_bytes;  /**< that came from one of them */
+    int64_t moving_us;       /**< in the all-to-all itself */
+};
 
 struct nf_group_end_msg {
     uint64_t id;             /**< of the group */
@@ -227,6 +260,12 @@ enum nf_status nf_put_group(struct nf_body *body, const struct nf_group_msg *m,
                             const int *tids);
 enum nf_status nf_put_group_end(struct nf_body *body,
                                 const struct nf_group_end_msg *m);
+/** @param holders, homes  [m->units]; those of m are not used */
+enum nf_status nf_put_exchange(struct nf_body *body,
+                               const struct nf_exchange_msg *m,
+                               const uint32_t *holders, const uint32_t *homes);
+enum nf_status nf_put_exchanged(struct nf_body *body,
+                                const struct nf_exchanged_msg *m);
 
 /* Decoders: NF_ERR_PROTOCOL (and *m_p unspecified) if data[0..bytes) is not
  * exactly such a message, a count is 0 or overflows, or a text has no end.
@@ -256,10 +295,16 @@ enum nf_status nf_get_group(const uint8_t *data, size_t bytes,
                             struct nf_group_msg *m_p);
 enum nf_status nf_get_group_end(const uint8_t *data, size_t bytes,
                                 struct nf_group_end_msg *m_p);
+enum nf_status nf_get_exchange(const uint8_t *data, size_t bytes,
+                               struct nf_exchange_msg *m_p);
+enum nf_status nf_get_exchanged(const uint8_t *data, size_t bytes,
+                                struct nf_exchanged_msg *m_p);
 
 /** Range @p i < m->nranges. */
 void nf_gather_range(const struct nf_gather_msg *m, uint64_t i,
                      uint64_t *first_p, uint64_t *count_p);
+/** Number @p i < m->units of m->holders or m->homes. */
+uint32_t nf_exchange_rank(const uint8_t *ranks, uint64_t i);
 /** Task of member @p i < m->count. */
 int nf_group_tid(const struct nf_group_msg *m, uint32_t i);
 

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "common/wire/codec.h"
 
-enum { RANGE_BYTES = 16, TID_BYTES = 4 };
+enum { RANGE_BYTES = 16, TID_BYTES = 4, RANK_BYTES = 4 };
 
 enum nf_status nf_put_gather(struct nf_body *body,
                              const struct nf_gather_msg *m,
@@ -159,5 +159,86 @@ enum nf_status nf_get_group_end(const uint8_t *data, size_t bytes,
     m_p->id = get_u64(&in);
     m_p->culprit = get_u32(&in);
     get_text(&in, m_p->reason, sizeof(m_p->reason));
+    return get_end(&in);
+}
+
+enum nf_status nf_put_exchange(struct nf_body *body,
+                               const struct nf_exchange_msg *m,
+                               const uint32_t *holders, const uint32_t *homes)
+{
+    body_start(body, 28 + 2 * RANK_BYTES * (size_t)m->units);
+    put_u64(body, m->round);
+    put_u32(body, m->phase);
+    put_u32(body, m->rank);
+    put_u32(body, m->count);
+    put_u64(body, m->units);
+    for (uint64_t i = 0; i < m->units; i++)
+        put_u32(body, holders[i]);
+    for (uint64_t i = 0; i < m->units; i++)
+        put_u32(body, homes[i]);
+    return body_end(body);
+}
+
+uint32_t nf_exchange_rank(const uint8_t *ranks, uint64_t i)
+{
+    return nf_load_le32(ranks + RANK_BYTES * i);
+}
+
+/* All are members, or for homes, nobody. */
+static bool are_ranks(const struct nf_exchange_msg *m)
+{
+    for (uint64_t i = 0; i < m->units; i++) {
+        uint32_t home = nf_exchange_rank(m->homes, i);
+
+        if (nf_exchange_rank(m->holders, i) >= m->count ||
+            (home >= m->count && home != NF_GROUP_NOBODY))
+            return false;
+    }
+    return true;
+}
+
+enum nf_status nf_get_exchange(const uint8_t *data, size_t bytes,
+                               struct nf_exchange_msg *m_p)
+{
+    struct cursor in = { data, bytes, false };
+
+    m_p->round = get_u64(&in);
+    m_p->phase = get_u32(&in);
+    m_p->rank = get_u32(&in);
+    m_p->count = get_u32(&in);
+    m_p->units = get_u64(&in);
+    m_p->holders = m_p->homes = NULL;
+    if (m_p->units == 0 || m_p->rank >= m_p->count ||
+        m_p->units > in.left / (2 * RANK_BYTES)) {
+        in.bad = true;
+        return get_end(&in);
+    }
+    m_p->holders = get_bytes(&in, RANK_BYTES * (size_t)m_p->units);
+    m_p->homes = get_bytes(&in, RANK_BYTES * (size_t)m_p->units);
+    if (!in.bad && !are_ranks(m_p))
+        in.bad = true;
+    return get_end(&in);
+}
+
+enum nf_status nf_put_exchanged(struct nf_body *body,
+                                const struct nf_exchanged_msg *m)
+{
+    body_start(body, 32);
+    put_u64(body, m->round);
+    put_u64(body, m->bytes);
+    put_u64(body, m->largest_bytes);
+    put_i64(body, m->moving_us);
+    return body_end(body);
+}
+
+enum nf_status nf_get_exchanged(const uint8_t *data, size_t bytes,
+                                struct nf_exchanged_msg *m_p)
+{
+    struct cursor in = { data, bytes, false };
+
+    m_p->round = get_u64(&in);
+    m_p->bytes = get_u64(&in);
+    m_p->largest_bytes = get_u64(&in);
+    m_p->moving_us = get_time(&in, 0);
     return get_end(&in);
 }

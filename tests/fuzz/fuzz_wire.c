@@ -115,6 +115,22 @@ static enum nf_status put_group(struct nf_body *body,
     return status;
 }
 
+static enum nf_status put_exchange(struct nf_body *body,
+                                   const struct nf_exchange_msg *m)
+{
+    uint32_t *ranks = malloc((size_t)m->units * 2 * sizeof(*ranks));
+    enum nf_status status;
+
+    must(ranks != NULL, "out of memory");
+    for (uint64_t i = 0; i < m->units; i++) {
+        ranks[i] = nf_exchange_rank(m->holders, i);
+        ranks[m->units + i] = nf_exchange_rank(m->homes, i);
+    }
+    status = nf_put_exchange(body, m, ranks, ranks + m->units);
+    free(ranks);
+    return status;
+}
+
 CYCLE(hello, nf_hello, nf_put_hello(&one, &m), nf_put_hello(&two, &again))
 CYCLE(job, nf_job_msg, nf_put_job(&one, &m), nf_put_job(&two, &again))
 CYCLE(ready, nf_ready_msg, nf_put_ready(&one, &m), nf_put_ready(&two, &again))
@@ -131,6 +147,10 @@ CYCLE(gather, nf_gather_msg, put_gather(&one, &m), put_gather(&two, &again))
 CYCLE(group, nf_group_msg, put_group(&one, &m), put_group(&two, &again))
 CYCLE(group_end, nf_group_end_msg, nf_put_group_end(&one, &m),
       nf_put_group_end(&two, &again))
+CYCLE(exchange, nf_exchange_msg, put_exchange(&one, &m),
+      put_exchange(&two, &again))
+CYCLE(exchanged, nf_exchanged_msg, nf_put_exchanged(&one, &m),
+      nf_put_exchanged(&two, &again))
 
 /* The first byte says which decoder. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -139,10 +159,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         cycle_hello,   cycle_job,    cycle_ready,       cycle_text,
         cycle_lease,   cycle_result, cycle_unit_failed, cycle_cancel,
         cycle_holding, cycle_gather, cycle_group,       cycle_group_end,
+        cycle_exchange, cycle_exchanged,
     };
 
     if (bytes > 0)
-        cycles[data[0] % 12](data + 1, bytes - 1);
+        cycles[data[0] % 14](data + 1, bytes - 1);
     return 0;
 }
 

@@ -149,8 +149,8 @@ void play_stopped_lower(void)
     else
         await_stop(pid_of(tids[1]));
     alarm(HANG_S);
-    CHECK(nf_mesh_join_pvm(tids, 3, 77, CONTEXT, false, true, &mesh, NULL) ==
-          NF_OK);
+    CHECK(nf_mesh_join_pvm(tids, 3, 77, CONTEXT, NF_MESH_CONTEXT_LENT,
+                           true, &mesh, NULL) == NF_OK);
     if (me != 1) {
         for (uint32_t i = 0; i < 10; i++) {
             say(mesh, 2 - me, i, NULL);
@@ -321,8 +321,8 @@ static struct nf_mesh *join(uint32_t context, uint64_t cookie, bool routes)
 {
     struct nf_mesh *mesh = NULL;
 
-    CHECK(nf_mesh_join_pvm(tids, ntasks, cookie, (int)context, false, routes,
-                           &mesh, NULL) == NF_OK);
+    CHECK(nf_mesh_join_pvm(tids, ntasks, cookie, (int)context,
+                           NF_MESH_CONTEXT_LENT, routes, &mesh, NULL) == NF_OK);
     return mesh;
 }
 

@@ -340,7 +340,9 @@ static enum nf_status short_life(struct rig *rig)
 
     if (nf_policy_parse("fixed+window:w=0", &rig->policy, NULL))
         return NF_ERR_NOMEM;
-    rig->config = (struct nf_farm_config){ 2000, &rig->policy, 2, 8, 3, 0, 1, true };
+    rig->config = (struct nf_farm_config){
+        2000, &rig->policy, 2, 8, 3, 0, 1, true, 0
+    };
     rig->wake_us = INT64_MAX;
     if (nf_farm_create(&rig->config, &rig->farm, NULL))
         return NF_ERR_NOMEM;
@@ -434,6 +436,28 @@ static void test_sends_per_event(void)
     nf_farm_destroy(rig.farm);
 }
 
+static void test_bad_phases(void)
+{
+    struct nf_policy policy;
+    struct nf_error err = { .text = "" };
+    struct nf_farm_config config = { .units = 10,
+                                     .policy = &policy,
+                                     .slots = 1,
+                                     .max_slots = 1,
+                                     .max_attempts = 1,
+                                     .phases = 2 };
+    struct nf_farm *farm;
+
+    CU_ASSERT_EQUAL_FATAL(nf_policy_parse("gss", &policy, &err), NF_OK);
+    CU_ASSERT_EQUAL(nf_farm_create(&config, &farm, &err), NF_ERR_INVAL);
+    config.hold = true;
+    config.phases = NF_PHASES_MOST + 1;
+    CU_ASSERT_EQUAL(nf_farm_create(&config, &farm, &err), NF_ERR_INVAL);
+    config.phases = 2;
+    config.units = NF_PHASE_UNITS_MOST + 1;
+    CU_ASSERT_EQUAL(nf_farm_create(&config, &farm, &err), NF_ERR_INVAL);
+}
+
 static CU_TestInfo course_tests[] = {
     { "every unit is handed out and accepted once", test_plain },
     { "without units it is done at the first event", test_no_units },
@@ -443,6 +467,7 @@ static CU_TestInfo course_tests[] = {
     { "a rejoining slave keeps its slots and gets no more", test_rejoin },
     { "a silent slave is lost after the limit", test_silence },
     { "a bad configuration is refused", test_bad_config },
+    { "phases out of range are refused", test_bad_phases },
     CU_TEST_INFO_NULL,
 };
 

@@ -341,6 +341,7 @@ static void check_action(struct script *s, const struct nf_action *a,
         TRACE(s, "    gather\n");
         check_gather(s);
         break;
+    case NF_ACT_EXCHANGE:
     case NF_ACT_ABANDON:
         TRACE(s, "    abandon\n");
         require(s, s->gathering && !all_settled(s),

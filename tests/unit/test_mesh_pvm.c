@@ -148,6 +148,21 @@ static void test_shy(void)
     run("shy", 4, -1);
 }
 
+static void test_next_mesh(void)
+{
+    run("next-mesh", 2, -1);
+}
+
+static void test_newcomer(void)
+{
+    run("newcomer", 3, -1);
+}
+
+static void test_ended_before(void)
+{
+    run("ended-before", 3, 1);
+}
+
 static void test_early(void)
 {
     run("early", 2, -1);
@@ -267,6 +282,9 @@ static CU_TestInfo tests[] = {
     { "a death is no news of a closed mesh", test_closed_death },
     { "members that do not wait for each other", test_shy },
     { "a window for each mesh that is not there yet", test_early },
+    { "words for the next mesh wait until the last is closed", test_next_mesh },
+    { "also those of one who was in none before", test_newcomer },
+    { "an end is known in meshes that come after it", test_ended_before },
     { "a thread that was there before", test_thread },
     { "a paused member, and what is urgent", test_pause },
     { "a paused member that ends", test_pause_death },

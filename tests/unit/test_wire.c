@@ -7,7 +7,7 @@
 #include "tests/unit/nf_unit.h"
 
 /* One of each message, encoded, with its decoder behind one signature. */
-enum { SAMPLES = 14 };
+enum { SAMPLES = 16 };
 
 struct sample {
     const char *name;
@@ -22,7 +22,8 @@ static const struct nf_hello hello = { NF_WIRE_VERSION, "1.2.3", 4, 5, 6,
                                        "host.example" };
 static const struct nf_job_msg job = { "matmul", 3,         2,     1000000,
                                        6000000,  250000000, true,  true,
-                                       true,     33000,     250000 };
+                                       true,     33000,     250000,
+                                       12,       3 };
 static const struct nf_lease_msg lease = { 11, UINT64_C(1) << 60,        3, 2,
                                            1,  { NF_LAYOUT_TABLE, NULL } };
 static const struct nf_result_msg result = {
@@ -43,6 +44,12 @@ static const struct nf_group_msg group = { .purpose = NF_GROUP_SHARED,
                                            .context = 11,
                                            .rank = 2,
                                            .count = 3 };
+static const uint32_t holders[] = { 1, 0, 1 };
+static const uint32_t homes[] = { 0, NF_GROUP_NOBODY, 1 };
+static const struct nf_exchange_msg exchange = {
+    .round = 3, .phase = 2, .rank = 1, .count = 2, .units = 3
+};
+static const struct nf_exchanged_msg exchanged = { 3, 4, 5, 6 };
 static const struct nf_group_end_msg group_end = { 6, 7, "alone" };
 static const struct nf_unit_failed_msg failed = { 11,   12,    -13,
                                                   true, false, "no licence" };
@@ -68,6 +75,7 @@ DECODER(text, nf_text_msg)
 DECODER(unit_failed, nf_unit_failed_msg)
 DECODER(cancel, nf_cancel_msg)
 DECODER(group_end, nf_group_end_msg)
+DECODER(exchanged, nf_exchanged_msg)
 
 /* These two also read every size that they have been promised. */
 #define LAYOUT_DECODER(noun, type)                                             \
@@ -99,6 +107,20 @@ static enum nf_status decode_gather(const uint8_t *data, size_t bytes)
     status = nf_get_gather(copy, bytes, &m);
     for (uint64_t i = 0; status == NF_OK && i < m.nranges; i++)
         nf_gather_range(&m, i, &first, &count);
+    nf_free(copy);
+    return status;
+}
+
+static enum nf_status decode_exchange(const uint8_t *data, size_t bytes)
+{
+    uint8_t *copy = nf_malloc(bytes);
+    struct nf_exchange_msg m;
+    enum nf_status status;
+
+    memcpy(copy, data, bytes);
+    status = nf_get_exchange(copy, bytes, &m);
+    for (uint64_t i = 0; status == NF_OK && i < m.units; i++)
+        (void)nf_exchange_rank(m.homes, i);
     nf_free(copy);
     return status;
 }
@@ -138,6 +160,8 @@ static void make_samples(struct sample *samples)
     *s++ = (struct sample){ "holding", { 0 }, decode_holding };
     *s++ = (struct sample){ "group", { 0 }, decode_group };
     *s++ = (struct sample){ "group end", { 0 }, decode_group_end };
+    *s++ = (struct sample){ "exchange", { 0 }, decode_exchange };
+    *s++ = (struct sample){ "exchanged", { 0 }, decode_exchanged };
     CU_ASSERT_EQUAL(nf_put_hello(&samples[0].body, &hello), NF_OK);
     CU_ASSERT_EQUAL(nf_put_job(&samples[1].body, &job), NF_OK);
     CU_ASSERT_EQUAL(nf_put_ready(&samples[2].body, &ready), NF_OK);
@@ -152,6 +176,9 @@ static void make_samples(struct sample *samples)
     CU_ASSERT_EQUAL(nf_put_holding(&samples[11].body, &holding, ragged), NF_OK);
     CU_ASSERT_EQUAL(nf_put_group(&samples[12].body, &group, tids), NF_OK);
     CU_ASSERT_EQUAL(nf_put_group_end(&samples[13].body, &group_end), NF_OK);
+    CU_ASSERT_EQUAL(
+        nf_put_exchange(&samples[14].body, &exchange, holders, homes), NF_OK);
+    CU_ASSERT_EQUAL(nf_put_exchanged(&samples[15].body, &exchanged), NF_OK);
 }
 
 static void free_samples(struct sample *samples)

@@ -1,0 +1,200 @@
+/* Exchanges between phases.  The farm says when, who has which results and who
+ * gets which inputs; slaves are told (EXCHANGE), meet in a group of their own,
+ * and say when their inputs are there (EXCHANGED).  What is common with
+ * gathers, above all how they fail, is in gather.c. */
+#include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "common/group/over_mesh.h"
+#include "master/engine_internal.h"
+
+/* Who takes part, and by which rank: of the farm's numbers of slaves, ranks are
+ * made in place. */
+struct map {
+    uint32_t *holders, *homes; /* [units] */
+    uint32_t *rank;            /* [slaves of the farm] or NF_GROUP_NOBODY */
+};
+
+static void map_fini(struct map *map)
+{
+    nf_free(map->holders);
+    nf_free(map->homes);
+    nf_free(map->rank);
+}
+
+static bool map_init(struct engine *e, struct map *map)
+{
+    size_t units = (size_t)e->app->units;
+
+    map->holders = nf_malloc((units + 1) * sizeof(*map->holders));
+    map->homes = nf_malloc((units + 1) * sizeof(*map->homes));
+    map->rank = nf_malloc(((size_t)e->next_farm_id + 1) * sizeof(*map->rank));
+    if (map->holders == NULL || map->homes == NULL || map->rank == NULL ||
+        !nf_farm_exchange_map(e->farm, map->holders, map->homes))
+        return false;
+    for (uint32_t i = 0; i < e->next_farm_id; i++)
+        map->rank[i] = NF_GROUP_NOBODY;
+    for (size_t i = 0; i < units; i++) {
+        map->rank[map->holders[i]] = 0;
+        if (map->homes[i] != UINT32_MAX)
+            map->rank[map->homes[i]] = 0;
+    }
+    return true;
+}
+
+/* Slaves of one host get neighbouring ranks where they came one after the
+ * other.
+ * @return false: out of memory */
+static bool give_ranks(struct engine *e, struct map *map)
+{
+    struct gather *g = &e->gather;
+
+    for (uint32_t i = 0; i < e->next_farm_id; i++) {
+        if (map->rank[i] == NF_GROUP_NOBODY)
+            continue;
+        map->rank[i] = g->nmembers;
+        if (nf_gather_add_member(g, e->peer_of[i]) == NULL)
+            return false;
+    }
+    for (uint64_t i = 0; i < e->app->units; i++) {
+        map->holders[i] = map->rank[map->holders[i]];
+        if (map->homes[i] != UINT32_MAX)
+            map->homes[i] = map->rank[map->homes[i]];
+    }
+    return true;
+}
+
+static enum nf_status tell(struct engine *e, const struct map *map,
+                           uint32_t phase)
+{
+    struct gather *g = &e->gather;
+    struct nf_exchange_msg m = { .round = g->round,
+                                 .phase = phase,
+                                 .count = g->nmembers,
+                                 .units = e->app->units };
+    enum nf_status status = NF_OK;
+
+    for (m.rank = 0; m.rank < m.count && status == NF_OK; m.rank++) {
+        struct nf_msg msg = { .kind = NF_MSG_EXCHANGE };
+
+        status = nf_put_exchange(&e->body, &m, map->holders, map->homes);
+        msg.body = e->body.data;
+        msg.body_bytes = e->body.bytes;
+        if (status == NF_OK)
+            nf_engine_send(e, g->members[m.rank].peer, &msg);
+    }
+    return status;
+}
+
+/* All-to-all of blocks of different sizes: no table says anything of it. */
+static enum nf_status meet(struct engine *e, struct nf_error *err)
+{
+    struct gather *g = &e->gather;
+    struct nf_group_msg m = { .purpose = NF_GROUP_EXCHANGE, .round = g->round };
+    uint32_t *members = nf_malloc(g->nmembers * sizeof(*members));
+    struct nf_group *none;
+    enum nf_status status = NF_ERR_NOMEM;
+
+    for (uint32_t i = 0; members != NULL && i < g->nmembers; i++)
+        members[i] = g->members[i].peer;
+    if (members != NULL)
+        status = nf_gather_open_group(e, members, g->nmembers, &m, &none, err);
+    g->id = m.id;
+    nf_free(members);
+    return status;
+}
+
+void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
+{
+    struct gather *g = &e->gather;
+    struct map map = { NULL, NULL, NULL };
+    struct nf_error err = { .text = "" };
+    enum nf_status status = NF_ERR_NOMEM;
+
+    nf_gather_end(e, now_us);
+    g->state = GATHER_EXCHANGING;
+    g->began_us = now_us;
+    g->id = 0;
+    g->round++;
+    e->moving_us = 0;
+    e->largest_bytes = 0;
+    e->report.exchanges++;
+    if (map_init(e, &map) && give_ranks(e, &map))
+        status = tell(e, &map, phase);
+    map_fini(&map);
+    g->awaited = g->nmembers;
+    e->report.exchange_slaves = g->nmembers;
+    nf_log(NF_LOG_INFO, "exchange %" PRIu64 ": phase %u, among %u slaves",
+           g->round, phase, g->nmembers);
+    nf_gather_record_begin(e, now_us);
+    if (status == NF_OK && g->nmembers > 1)
+        status = meet(e, &err);
+    if (status == NF_ERR_NOMEM)
+        nf_engine_end(e, status, "out of memory for the exchange");
+    else if (status != NF_OK)
+        nf_engine_end(e, status, "the results can't be exchanged: %s",
+                      err.text);
+}
+
+/* What the two all-to-all of it take, of blocks that are all as large as the largest:
+ * sizes of pieces, and pieces. */
+static double model_us(const struct engine *e)
+{
+    const struct gather *g = &e->gather;
+    const struct nf_coll_network network =
+        nf_coll_network_of(e->has_rules ? &e->rules.model : &nf_group_model,
+                           NULL, NULL);
+    double each = (double)e->app->units / g->nmembers;
+
+    return nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
+                           each * each * sizeof(uint64_t), 1) +
+           nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
+                           (double)e->largest_bytes, 1);
+}
+
+static void complete(struct engine *e, int64_t now_us)
+{
+    struct nf_actions actions;
+
+    e->report.exchange_algorithm[0] = '\0';
+    if (e->gather.nmembers > 1) {
+        snprintf(e->report.exchange_algorithm,
+                 sizeof(e->report.exchange_algorithm), "%s",
+                 nf_coll_alltoall_burst.name);
+        e->report.exchange_model_s += model_us(e) * 1e-6;
+    }
+    e->report.exchange_moving_s += (double)e->moving_us * 1e-6;
+    e->gather.failures = 0;
+    nf_gather_end(e, now_us);
+    if (nf_farm_exchanged(e->farm, now_us, &actions) == NF_ERR_NOMEM)
+        nf_engine_end(e, NF_ERR_NOMEM, "out of memory");
+    else
+        nf_traffic_act(e, &actions, NULL, now_us);
+}
+
+void nf_exchange_answered(struct engine *e, const struct nf_net_event *ev,
+                          int64_t now_us)
+{
+    struct gather *g = &e->gather;
+    struct gather_member *m = nf_gather_find_member(g, ev->peer);
+    struct nf_exchanged_msg told;
+
+    if (nf_get_exchanged(ev->msg.body, ev->msg.body_bytes, &told) != NF_OK) {
+        nf_log(NF_LOG_WARN, "malformed word of %s ignored",
+               e->slaves[ev->peer].label);
+        return;
+    }
+    if (g->state != GATHER_EXCHANGING || told.round != g->round || m == NULL ||
+        m->answered)
+        return; /* of one that is over */
+    m->answered = true;
+    e->report.exchange_bytes += told.bytes;
+    if (told.moving_us > e->moving_us)
+        e->moving_us = told.moving_us;
+    if (told.largest_bytes > e->largest_bytes)
+        e->largest_bytes = told.largest_bytes;
+    if (--g->awaited == 0)
+        complete(e, now_us);
+}

@@ -1,0 +1,217 @@
+/* A slave's part in an exchange, alone: what it gives and makes, what it keeps
+ * and what it drops. */
+#include "config.h"
+#include <string.h>
+#include "common/base/endian.h"
+#include "slave/exchange.h"
+#include "tests/unit/nf_unit.h"
+
+enum { UNITS = 3, PHASES = 3, SLICE_US = 1000000 };
+/* Ranks: this one, and another. */
+enum { US, THEM, NOBODY = 2 };
+
+static uint8_t holders[4 * UNITS], homes[4 * UNITS];
+
+static void put_rank(uint8_t *list, uint32_t unit, uint32_t rank)
+{
+    nf_store_le32(list + 4 * unit, rank == NOBODY ? NF_GROUP_NOBODY : rank);
+}
+
+/* All units are ours. */
+static struct nf_exchange_msg to_us(uint32_t phase)
+{
+    for (uint32_t i = 0; i < UNITS; i++) {
+        put_rank(holders, i, US);
+        put_rank(homes, i, US);
+    }
+    return (struct nf_exchange_msg){ .round = 7,
+                                     .phase = phase,
+                                     .rank = US,
+                                     .count = 1,
+                                     .units = UNITS,
+                                     .holders = holders,
+                                     .homes = homes };
+}
+
+/* Unit u has u + v numbers for unit v: 100 u + 10 v + k + base. */
+static struct nf_pieces make_result(uint64_t u, int64_t base)
+{
+    struct nf_pieces pieces = { 0 };
+    uint64_t bytes[UNITS], sum = 0;
+    int64_t *to;
+
+    for (uint64_t v = 0; v < UNITS; v++)
+        sum += bytes[v] = (u + v) * sizeof(*to);
+    pieces.at = nf_pieces_table(bytes, UNITS);
+    pieces.data = nf_blob_create((size_t)sum, NF_INT64);
+    to = pieces.data->data;
+    for (uint64_t v = 0; v < UNITS; v++)
+        for (uint64_t k = 0; k < u + v; k++)
+            *to++ = (int64_t)(100 * u + 10 * v + k) + base;
+    return pieces;
+}
+
+static void store(struct nf_pieces *there, uint64_t u, int64_t base)
+{
+    struct nf_pieces pieces = make_result(u, base);
+
+    nf_pieces_put(there, &pieces);
+    nf_pieces_fini(&pieces);
+}
+
+static void store_results(struct nf_stock *stock, uint32_t phase)
+{
+    for (uint64_t u = 0; u < UNITS; u++)
+        store(nf_stock_result(stock, phase, u), u, 0);
+}
+
+static enum nf_status carry_out(struct nf_exchange *x)
+{
+    struct nf_request *request = NULL;
+    enum nf_status status = NF_WAIT;
+
+    for (int turn = 0; status == NF_WAIT && turn < 100; turn++)
+        status = nf_exchange_turn(x, NULL, &request, SLICE_US);
+    return status;
+}
+
+/* Is it what all units have for unit v? */
+static bool is_input(const struct nf_pieces *input, uint64_t v)
+{
+    const int64_t *in;
+    uint64_t begin = 0;
+
+    if (input->at == NULL || input->data == NULL)
+        return false;
+    in = input->data->data;
+    for (uint64_t u = 0; u < UNITS; u++) {
+        if (nf_pieces_at(input)[u] != begin)
+            return false;
+        for (uint64_t k = 0; k < u + v; k++)
+            if (*in++ != (int64_t)(100 * u + 10 * v + k))
+                return false;
+        begin += (u + v) * sizeof(*in);
+    }
+    return nf_pieces_at(input)[UNITS] == begin && input->data->bytes == begin;
+}
+
+static void one_that_is_alone_gives_all_to_itself(void)
+{
+    struct nf_stock stock = { 0 };
+    struct nf_exchange x = { 0 };
+
+    CU_ASSERT_EQUAL(nf_stock_init(&stock, PHASES, UNITS), NF_OK);
+    for (uint32_t phase = 0; phase < PHASES - 1; phase++) {
+        struct nf_exchange_msg m = to_us(phase);
+
+        store_results(&stock, phase);
+        CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64), NF_OK);
+        CU_ASSERT_EQUAL(carry_out(&x), NF_OK);
+        CU_ASSERT_EQUAL(x.told.round, 7);
+        CU_ASSERT_EQUAL(x.told.bytes, 0);
+        for (uint64_t v = 0; v < UNITS; v++) {
+            CU_ASSERT(is_input(nf_stock_input(&stock, phase + 1, v), v));
+            CU_ASSERT_EQUAL(nf_stock_input(&stock, phase + 1, v)->round, 7);
+        }
+    }
+    nf_exchange_clear(&x);
+    nf_stock_fini(&stock);
+}
+
+/* It is not of the last phase, and of no other job. */
+static void what_makes_no_sense_is_refused(void)
+{
+    static const uint32_t phases[] = { PHASES - 1, PHASES, UINT32_MAX - 1,
+                                       UINT32_MAX };
+    struct nf_stock stock = { 0 }, other = { 0 };
+    struct nf_exchange x = { 0 };
+    struct nf_exchange_msg m = to_us(0);
+
+    CU_ASSERT_EQUAL(nf_stock_init(&stock, PHASES, UNITS), NF_OK);
+    CU_ASSERT_EQUAL(nf_stock_init(&other, PHASES, UNITS + 1), NF_OK);
+    CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &other, NF_INT64),
+                    NF_ERR_PROTOCOL);
+    CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64),
+                    NF_ERR_FAILED); /* there are no results */
+    for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+        m = to_us(phases[i]);
+        CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64),
+                        NF_ERR_PROTOCOL);
+    }
+    nf_exchange_clear(&x);
+    nf_stock_fini(&stock);
+    nf_stock_fini(&other);
+}
+
+/* What a late answer puts there is of no effect on what has begun. */
+static void late_answers_change_nothing(void)
+{
+    struct nf_stock stock = { 0 };
+    struct nf_exchange x = { 0 };
+    struct nf_exchange_msg m = to_us(0);
+    struct nf_request *request = NULL;
+
+    CU_ASSERT_EQUAL(nf_stock_init(&stock, PHASES, UNITS), NF_OK);
+    store_results(&stock, 0);
+    CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64), NF_OK);
+    CU_ASSERT_EQUAL(nf_exchange_turn(&x, NULL, &request, SLICE_US), NF_WAIT);
+    CU_ASSERT_EQUAL(x.stage, NF_EXCHANGE_SIZES);
+    store(nf_stock_result(&stock, 0, 0), 2, 1000); /* larger, too */
+    nf_pieces_fini(nf_stock_result(&stock, 0, 1));
+    CU_ASSERT_EQUAL(carry_out(&x), NF_OK);
+    for (uint64_t v = 0; v < UNITS; v++)
+        CU_ASSERT(is_input(nf_stock_input(&stock, 1, v), v));
+    nf_exchange_clear(&x);
+    nf_stock_fini(&stock);
+}
+
+/* Memory is for what may be asked for again. */
+static void what_is_of_no_use_is_dropped(void)
+{
+    struct nf_stock stock = { 0 };
+    struct nf_exchange x = { 0 };
+    struct nf_exchange_msg m = to_us(0);
+
+    CU_ASSERT_EQUAL(nf_stock_init(&stock, PHASES, UNITS), NF_OK);
+    store_results(&stock, 0);
+    store_results(&stock, 1);
+    for (uint64_t v = 0; v < UNITS; v++) {
+        store(nf_stock_input(&stock, 1, v), v, 0);
+        store(nf_stock_input(&stock, 2, v), v, 0);
+    }
+    m.count = 2;
+    put_rank(holders, 2, THEM);
+    put_rank(homes, 0, THEM);
+    put_rank(homes, 1, NOBODY);
+    CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64), NF_OK);
+    CU_ASSERT_PTR_NOT_NULL(nf_stock_result(&stock, 0, 0)->at);
+    CU_ASSERT_PTR_NOT_NULL(nf_stock_result(&stock, 0, 1)->at);
+    CU_ASSERT_PTR_NULL(nf_stock_result(&stock, 0, 2)->at);
+    CU_ASSERT_PTR_NULL(nf_stock_input(&stock, 1, 0)->at);
+    CU_ASSERT_PTR_NOT_NULL(nf_stock_input(&stock, 1, 1)->at);
+    CU_ASSERT_PTR_NULL(nf_stock_input(&stock, 1, 2)->at);
+    for (uint64_t v = 0; v < UNITS; v++) { /* another phase's */
+        CU_ASSERT_PTR_NOT_NULL(nf_stock_result(&stock, 1, v)->at);
+        CU_ASSERT_PTR_NOT_NULL(nf_stock_input(&stock, 2, v)->at);
+    }
+    nf_exchange_clear(&x);
+    nf_stock_fini(&stock);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "one that is alone gives all to itself",
+          one_that_is_alone_gives_all_to_itself },
+        { "what makes no sense is refused", what_makes_no_sense_is_refused },
+        { "late answers change nothing", late_answers_change_nothing },
+        { "what is of no use is dropped", what_is_of_no_use_is_dropped },
+        CU_TEST_INFO_NULL,
+    };
+    static CU_SuiteInfo suites[] = {
+        { "exchange of a slave", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
