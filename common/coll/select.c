@@ -150,10 +150,15 @@ uint32_t nf_coll_least_segments(const struct nf_coll_algorithm *algorithm,
                                 const struct nf_coll_query *query)
 {
     uint32_t most = most_segments(algorithm, query), k = 1;
+    uint64_t room_bytes;
 
     if (query->memory_bytes == 0)
         return 1;
-    while (k < most && kept_bytes(algorithm, query, k) > query->memory_bytes)
+    /* where no number of segments is enough, none more than it takes */
+    room_bytes = kept_bytes(algorithm, query, most);
+    if (room_bytes < query->memory_bytes)
+        room_bytes = query->memory_bytes;
+    while (k < most && kept_bytes(algorithm, query, k) > room_bytes)
         k++;
     return k;
 }

@@ -66,8 +66,8 @@ bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query);
 
 /** The fewest segments of this call with which @p algorithm, which serves it,
- *  keeps no more than it may; as many as there may be if it keeps more with
- *  any. */
+ *  keeps no more than it may; if it keeps more with any, those with which it
+ *  keeps no more than with the most. */
 uint32_t nf_coll_least_segments(const struct nf_coll_algorithm *algorithm,
                                 const struct nf_coll_query *query);
 
@@ -92,8 +92,9 @@ uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,
                                double *cost_us_p);
 
 /** How many segments of this call @p algorithm takes if nobody says: as
- *  nf_coll_best_segments(), but nf_coll_least_segments() or more; without a formula as many as along a circulant
- *  graph: two levels take about as many rounds.
+ *  nf_coll_best_segments(), but nf_coll_least_segments() or more; without a
+ *  formula as many as along a circulant graph: two levels take about as many
+ *  rounds.
  *  @param cost_us_p  may be NULL; INFINITY if there is no formula */
 uint32_t nf_coll_usual_segments(const struct nf_coll_algorithm *algorithm,
                                 const struct nf_coll_network *network,

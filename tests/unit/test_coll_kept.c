@@ -272,6 +272,15 @@ static void segments_make_room(void)
     CU_ASSERT(usual < 6);
     CU_ASSERT_EQUAL(k, 6);
     CU_ASSERT(us > usual_us);
+    /* with all numbers of them these keep the vector */
+    query = query_of(NF_COLL_REDUCE, 16, 65536, 65535);
+    query.elements = 65536;
+    a = nf_coll_find("reduce.chain.fd");
+    CU_ASSERT_EQUAL(nf_coll_least_segments(a, &query), 1);
+    k = nf_coll_usual_segments(a, &net, &query, &us);
+    query.memory_bytes = 0;
+    CU_ASSERT_EQUAL(nf_coll_usual_segments(a, &net, &query, &usual_us), k);
+    CU_ASSERT(us <= usual_us);
 }
 
 /* Rules of a table go by the limit too; who asks by name gets it. */
