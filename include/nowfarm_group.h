@@ -126,7 +126,8 @@ struct nf_group_options {
      *  is a century. */
     int64_t timeout_us;
     /** != 0: choose algorithms by P and count only, not by measurements, and
-     *  only those that keep the operands in the order of ranks. */
+     *  only those that keep the operands in the order of ranks; memory_bytes
+     *  does not count then. */
     int deterministic;
     /** Algorithms to use whatever the model says, for tests and benchmarks:
      *  names as `nowfarm plans` lists them, with k if they have segments,

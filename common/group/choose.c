@@ -144,6 +144,7 @@ static enum nf_status choose(const struct nf_group *group,
     if (group->deterministic) {
         coll.commutative = coll.commutative && !combined;
         coll.bytes = coll.elements * 8;
+        coll.memory_bytes = 0;
         model = &nf_group_model;
         rules = NULL;
     }
