@@ -55,12 +55,12 @@ check "no virtual machine was started" no_pvmd
 
 # --- threads
 run coll-bench all --algorithm all --transport local --slaves 3 \
-    --sizes 8B,40000B --repeat 2 --json
+    --sizes 8B,40000B --repeat 5 --json
 same "local: exit status" "$rc" 0
 check "local: stdout is one JSON object" only_json
 has_all "local"
-same "local: two samples each" \
-    "$(rows samples_us | tr -cd ',\n' | sort -u)" ","
+same "local: five samples each, of two turns" \
+    "$(rows samples_us | tr -cd ',\n' | sort -u)" ",,,,"
 run coll-bench allgather --algorithm rec_doubling --transport local --slaves 4 \
     --repeat 2
 same "an algorithm by its short name: exit status" "$rc" 0
