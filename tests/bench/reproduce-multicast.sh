@@ -95,7 +95,7 @@ mesh_table() {
         } END {
             printf("%s", title)
             for (j = 1; j <= m; j++) printf(",%s [us]", names[j])
-            printf(",headers of opt-tree that wait\n")
+            printf(",times that headers of opt-tree wait\n")
             for (i = 1; i <= n; i++) {
                 printf("%s", xs[i])
                 for (j = 1; j <= m; j++) printf(",%.1f", value[xs[i], names[j]])
