@@ -6,8 +6,8 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
-/* Each way of a call has so many turns, of at least MIN calls: the first ones of
- * a turn are not counted, so short turns are dear. */
+/* Each way of a call has so many turns, of at least MIN calls: the first ones
+ * of a turn are not counted, so short turns are dear. */
 enum { TURNS = 4, TURN_MIN = 2 };
 
 struct measuring {
@@ -77,14 +77,13 @@ static enum nf_status add_samples(const struct measuring *m,
                                   const struct bench_result *result,
                                   struct coll_row *row)
 {
-    double *grown = nf_realloc(row->us, (row->count + result->count) *
-                                            sizeof(*row->us));
+    double *grown =
+        nf_realloc(row->us, (row->count + result->count) * sizeof(*row->us));
 
     if (grown == NULL)
         return nf_fail(m->world->team.err, NF_ERR_NOMEM, "out of memory");
     row->us = grown;
-    memcpy(row->us + row->count, result->us,
-           result->count * sizeof(*row->us));
+    memcpy(row->us + row->count, result->us, result->count * sizeof(*row->us));
     row->count += result->count;
     return NF_OK;
 }

@@ -23,9 +23,10 @@ struct coll_candidate {
     struct stats_summary us; /**< n = 0: not measured yet */
 };
 
-/** The best algorithms by the model, as many as above, each with its best k, and @p usual, what a
- *  group takes without a table, if that is another one; where ranks share hosts
- *  also the two_level one, of which the model knows nothing.
+/** The best algorithms by the model, as many as above, each with its best k,
+ * and @p usual, what a group takes without a table, if that is another one;
+ * where ranks share hosts also the two_level one, of which the model knows
+ * nothing.
  *  @param hosts  that the ranks are on
  *  @param list_p  [COLL_CANDIDATES_MAX]; the first is the model's choice
  *  @return how many; 0 if the model knows none */

@@ -92,8 +92,8 @@ static enum nf_status tune_size(struct tuning *t,
     if (status != NF_OK)
         return status;
     closer = coll_winner(close, count, 0);
-    rule = coll_rule(query, &close[closer], winner == 0 && closer == 0,
-                     max_bytes);
+    rule =
+        coll_rule(query, &close[closer], winner == 0 && closer == 0, max_bytes);
     return nf_coll_rules_add(&t->rules, &rule) == NF_OK ? NF_OK : no_memory(t);
 }
 

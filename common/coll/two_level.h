@@ -24,8 +24,9 @@ bool nf_two_level_init(struct nf_two_level *two,
                        struct nf_schedule *schedule);
 void nf_two_level_fini(struct nf_two_level *two);
 
-/** From leaders to the ranks of their hosts, or backwards in time, combining: in
- *  the order of ranks on each host, as far as its leader is the lowest of them.
+/** From leaders to the ranks of their hosts, or backwards in time, combining:
+ * in the order of ranks on each host, as far as its leader is the lowest of
+ * them.
  *  @param segments  0: messages without items */
 uint32_t nf_two_level_inside(const struct nf_two_level *two, uint32_t segments,
                              bool backwards, uint32_t round,

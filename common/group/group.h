@@ -65,7 +65,7 @@ struct nf_request {
     const char *algorithm; /**< NULL: it needs none */
     char
         told[NF_TOLD_BYTES]; /**< algorithm, if it goes by radices or a shape */
-    struct nf_plan *plan;  /**< borrowed of the group, or owned */
+    struct nf_plan *plan;    /**< borrowed of the group, or owned */
     bool owns_plan;
     uint32_t plan_slot;
     uint32_t nlet_in; /**< with a window: steps whose members are not held
@@ -79,8 +79,8 @@ struct nf_request {
 
 struct nf_choice_query {
     struct nf_coll_query coll;
-    bool varies; /**< blocks of sizes that not all members know */
-    bool plain;  /**< as nf_group.plain */
+    bool varies;  /**< blocks of sizes that not all members know */
+    bool plain;   /**< as nf_group.plain */
     int type, op; /**< of operations that combine */
 };
 
@@ -92,11 +92,11 @@ struct nf_chase {
     int64_t asked_us; /**< the suspect, or when to begin again */
     bool resting;     /**< until asked_us */
     bool moved;       /**< a member asked in this round has got on */
-    bool *asked;       /**< [P] in this round */
-    uint32_t *seen;    /**< [P] the progress in its last answer */
-    int64_t *seen_us;  /**< [P] when that was new; 0: it never answered */
-    bool early;        /**< who is waited for was asked before the time-out, and
-                            has not answered */
+    bool *asked;      /**< [P] in this round */
+    uint32_t *seen;   /**< [P] the progress in its last answer */
+    int64_t *seen_us; /**< [P] when that was new; 0: it never answered */
+    bool early;       /**< who is waited for was asked before the time-out, and
+                           has not answered */
     uint32_t early_member;
     int64_t early_us; /**< when it was asked, or answered */
 };
@@ -107,28 +107,28 @@ struct nf_group {
     uint32_t *hosts; /**< [P] of each member, the same numbers in all */
     uint32_t nhosts; /**< how many different ones */
     double part;     /**< of the members that is on the fullest host */
-    uint64_t id; /**< of the mesh; that of a shrunken one comes from it */
+    uint64_t id;     /**< of the mesh; that of a shrunken one comes from it */
     struct nf_group_clock clock;
-    int64_t timeout_us; /**< < 0: none */
+    int64_t timeout_us;       /**< < 0: none */
     const volatile int *stop; /**< of the user, or NULL */
     bool deterministic;
     char forced[NF_COLL_OPS][64]; /**< "bcast.pipeline.fd:k=16"; "": none */
     struct nf_coll_rules rules;
-    bool has_rules; /**< the model is theirs */
+    bool has_rules;                    /**< the model is theirs */
     struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
-    struct nf_measured *measured; /**< the network, or NULL */
+    struct nf_measured *measured;      /**< the network, or NULL */
     bool has_odd_doubles; /**< not nf_doubles_are_plain(): plans of this member
                                could differ from those of others */
     char no_network[NF_NO_NETWORK_BYTES]; /**< why that of rank 0 is not used,
                                                equal in all; "": it is, or there
                                                is none */
-    uint64_t memory_bytes; /**< that calls may take beyond the user's buffers, the
-                                same in all members; 0: any */
-    bool sharing;   /**< the table and the network are handed out: nothing is
-                         forced yet, and no network or limit counts */
-    bool plain;     /**< calls that begin now go by the built-in model,
-                         whatever is forced or measured; barriers by the fewest
-                         messages */
+    uint64_t memory_bytes; /**< that calls may take beyond the user's buffers,
+                              the same in all members; 0: any */
+    bool sharing; /**< the table and the network are handed out: nothing is
+                       forced yet, and no network or limit counts */
+    bool plain;   /**< calls that begin now go by the built-in model,
+                       whatever is forced or measured; barriers by the fewest
+                       messages */
     struct nf_user_codes codes;
 
     uint32_t epoch;              /**< of the next call */
@@ -151,7 +151,7 @@ struct nf_group {
     bool revoked;
     uint32_t end_epoch; /**< revoked: this call and later ones are given up */
     enum nf_status broken; /**< the mesh is of no use any more: why */
-    bool starting; /**< inside nf_group_start */
+    bool starting;         /**< inside nf_group_start */
     struct nf_error error;
     bool *lost;       /**< [P] for whom it was given up */
     bool *left;       /**< [P] */
@@ -160,7 +160,7 @@ struct nf_group {
     uint32_t moves; /**< how often something happened in calls that are over */
     uint32_t moves_seen; /**< nf_group_moves() at moved_us */
     int64_t moved_us;    /**< when something last happened in a call */
-    int64_t pumped_us; /**< when messages were last asked for */
+    int64_t pumped_us;   /**< when messages were last asked for */
     bool tired; /**< operators took long: the rest of what has come is for the
                      next look */
     struct nf_chase chase;
@@ -285,8 +285,8 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
                                     struct nf_error *err);
 
 /* share.c */
-/** Rank 0's table and network become everybody's, if all can go by them: the end
- *  of opening a group.  Each member calls it, before any other call.
+/** Rank 0's table and network become everybody's, if all can go by them: the
+ * end of opening a group.  Each member calls it, before any other call.
  *  @param options  of this member
  *  @retval < 0  group->error; the group is of no use */
 enum nf_status nf_group_share_texts(struct nf_group *group,

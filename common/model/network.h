@@ -106,8 +106,8 @@ int64_t nf_network_date_s(const char *date);
  *  find in nf_hops_hold() the one time that a message holds its sender.
  *  @param has_ports  true: wires are held for G_ij, nf_network_ports(), and if
  *                    the medium is shared so is that, nf_network_medium_us().
- *                    false: no ports, and S_i is the greater of S_i and H_i, at the
- *                    cost of X_ij: T stays what it is, if X_ij is large enough
+ *                    false: no ports, and S_i is the greater of S_i and H_i, at
+ * the cost of X_ij: T stays what it is, if X_ij is large enough
  *  @return borrows @p network; need not be freed */
 struct nf_hetero nf_network_hetero(const struct nf_network *network,
                                    bool has_ports);

@@ -16,8 +16,8 @@
  *  Two hosts or more with different names, and a wire for each pair both ways;
  *  all times from 0 up.  points may be missing: then the line is all.
  *  "collective" may have "share_us" too, of members that share processors, and
- *  with it "share_part"; without it each has its own.  No other keys, so that a slip of the pen is
- * noticed; a version that we do not know is refused. */
+ *  with it "share_part"; without it each has its own.  No other keys, so that a
+ * slip of the pen is noticed; a version that we do not know is refused. */
 #include "common/model/network.h"
 
 enum { NF_NETWORK_VERSION = 1 };

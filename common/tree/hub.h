@@ -1,6 +1,6 @@
 #ifndef NF_TREE_HUB_H
 #define NF_TREE_HUB_H
-/** @file medium.h  Messages that share one medium, as a hub: each waits until
+/** @file hub.h  Messages that share one medium, as a hub: each waits until
  *  those before it have left the wire.  For pricer.c and times.c, whose rules
  *  are otherwise the same.  Pure.
  *
@@ -25,35 +25,33 @@ struct nf_hub_message {
 
 struct nf_hub {
     uint32_t nodes;
-    uint32_t most;                      /**< messages */
-    struct nf_hub_message *messages; /**< [most], of the caller */
-    uint32_t *ops; /**< [2 * most], host by host: 2 * message + receives */
-    uint32_t *first;         /**< [nodes + 2] of a host, in ops */
-    uint32_t *next, *queued; /**< [nodes] for its hands, for its port */
-    bool *offers;            /**< [nodes] has its port something to send? */
+    uint32_t most;                   /**< messages */
+    struct nf_hub_message *messages; /**< [most] */
+    uint32_t *ops;   /**< [2 * most], host by host: 2 * message + receives */
+    uint32_t *first; /**< [nodes + 2] of a host, in ops */
+    uint32_t *next, *queued;    /**< [nodes] for its hands, for its port */
+    bool *offers;               /**< [nodes] has its port something to send? */
     double *hands_us, *port_us; /**< [nodes] when they are free */
     double *last_us;            /**< [nodes] when it had its last message */
     struct nf_heap heap;        /**< of hosts whose ports offer something */
 };
 
 /** @retval NF_ERR_NOMEM */
-enum nf_status nf_hub_init(struct nf_hub *hub_p, uint32_t nodes,
-                              uint32_t most);
+enum nf_status nf_hub_init(struct nf_hub *hub_p, uint32_t nodes, uint32_t most);
 void nf_hub_fini(struct nf_hub *hub);
 
 /** Fill a message in: from, to, and what that costs. */
 void nf_hub_set(struct nf_hub_message *message, const struct nf_hops *hops,
-                   uint32_t src, uint32_t dst);
+                uint32_t src, uint32_t dst);
 
 /** Carry the first @p count messages out.
  *  @param is_blocking  a sender waits until its receiver has it
  *  @return when the last host has the last one.  O(count log nodes) */
-double nf_hub_run(struct nf_hub *hub, uint32_t count,
-                     bool is_blocking);
+double nf_hub_run(struct nf_hub *hub, uint32_t count, bool is_blocking);
 
 /** A tree, as nf_tree_pipe(): nodes * segments messages are to fit.
  *  @param order  [nodes] parents before children */
 double nf_hub_pipe(struct nf_hub *hub, const struct nf_tree *tree,
-                      const uint32_t *order, const struct nf_hops *hops,
-                      uint64_t segments, bool is_blocking);
+                   const uint32_t *order, const struct nf_hops *hops,
+                   uint64_t segments, bool is_blocking);
 #endif

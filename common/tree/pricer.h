@@ -41,7 +41,8 @@ void nf_pricer_fini(struct nf_pricer *pricer);
  *  @param items  of the schedule; 0: messages without data
  *  @param bytes  of all items
  *  @param time_us_p  when the last rank has the last message.
- *  O(messages), on a shared medium O(messages log hosts), and O(hosts^2) for a size that is new
+ *  O(messages), on a shared medium O(messages log hosts), and O(hosts^2) for a
+ * size that is new
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_pricer_time(struct nf_pricer *pricer,
                               const struct nf_schedule *schedule,
