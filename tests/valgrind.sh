@@ -100,8 +100,8 @@ plans() {
     nowfarm plans > "$work/plans" && nowfarm plan scan rootp_seg_chain.fd \
         --ranks 11 --segments 5 --check > "$work/plan"
 }
-runs="run_stream run_tree run_reduce run_local run_trace coll_bench probe prefix \
-    simulate plans"
+runs="run_stream run_tree run_reduce run_local run_trace coll_bench probe prefix"
+runs="$runs simulate plans"
 
 end_to_end() { # FUNCTION
     work=$(mktemp -d "${TMPDIR:-/tmp}/nf-valgrind.XXXXXX") || exit 99
