@@ -437,8 +437,8 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
     return status == NF_OK ? NF_WAIT : status;
 }
 
-/* A call may be over as soon as it has begun, as all has come before: then nothing
- * would wake us for it. */
+/* A call may be over as soon as it has begun, as all has come before: then
+ * nothing would wake us for it. */
 enum nf_status nf_exchange_turn(struct nf_exchange *x, struct nf_group *group,
                                 struct nf_request **request_p, int64_t slice_us)
 {
