@@ -395,8 +395,8 @@ static enum nf_status work(struct nf_exchange *x,
     return NF_OK;
 }
 
-enum nf_status nf_exchange_turn(struct nf_exchange *x, struct nf_group *group,
-                                struct nf_request **request_p, int64_t slice_us)
+static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
+                           struct nf_request **request_p, int64_t slice_us)
 {
     enum nf_status status = NF_OK;
 
@@ -435,4 +435,20 @@ enum nf_status nf_exchange_turn(struct nf_exchange *x, struct nf_group *group,
         break;
     }
     return status == NF_OK ? NF_WAIT : status;
+}
+
+/* A call may be over as soon as it has begun, as all has come before: then
+ * nothing would wake us for it. */
+enum nf_status nf_exchange_turn(struct nf_exchange *x, struct nf_group *group,
+                                struct nf_request **request_p, int64_t slice_us)
+{
+    enum nf_exchange_stage before;
+    enum nf_status status;
+
+    do {
+        before = x->stage;
+        status = step(x, group, request_p, slice_us);
+    } while (status == NF_WAIT && x->stage != before &&
+             !nf_exchange_is_busy(x));
+    return status;
 }

@@ -173,8 +173,9 @@ static void take_end(struct mesh_space *space, const struct nf_pvm_message *m)
         for (uint32_t i = 0; i < p->base.ranks; i++)
             if (i != p->base.rank && is_end_of(m, p->members[i].tid))
                 nf_mesh_pvm_note_end(p, i);
-    /* that was the only word of it: a mesh that comes later asks again, which is
-     * answered at once.  The list may be in use, so no place in it moves now */
+    /* that was the only word of it: a mesh that comes later asks again, which
+     * is answered at once.  The list may be in use, so no place in it moves now
+     */
     for (size_t i = 0; i < space->nwatched; i++)
         if (is_end_of(m, space->watched[i]))
             space->watched[i] = 0;

@@ -7,9 +7,9 @@
 #include "common/net/pvm_context.h"
 
 /* Who opens a route waits for the other one, and if that stops just then, its
- * master takes both for silent.  So routes between slaves are for what is large:
- * shared data, and what they exchange between phases; results go to the master on
- * the route that there is, and between slaves by the pvmds. */
+ * master takes both for silent.  So routes between slaves are for what is
+ * large: shared data, and what they exchange between phases; results go to the
+ * master on the route that there is, and between slaves by the pvmds. */
 enum { ROUTES_MOST = 64 };
 
 static bool wants_routes(const struct nf_group_msg *msg)
@@ -28,8 +28,8 @@ static uint64_t draw(const struct net_pvm *n, uint64_t id)
 
 /* The master frees the context of a mesh with its own end of it.  Meshes of
  * slaves only have no such end: they share one, as their cookies tell them
- * apart.  Slaves keep it, as one of them may be in the next mesh, and speak, before
- * another one has closed the last. */
+ * apart.  Slaves keep it, as one of them may be in the next mesh, and speak,
+ * before another one has closed the last. */
 static int context_for(struct net_pvm *n, bool joins)
 {
     if (joins)
@@ -68,10 +68,9 @@ enum nf_status nf_net_pvm_mesh(struct nf_net *net, const uint32_t *members,
     if (!joins)
         return NF_OK;
     /* member 0 has nobody to ask for a route: it is asked, and may say so */
-    return nf_mesh_join_pvm(tids_p, count, msg_p->cookie, context,
-                            NF_MESH_CONTEXT_OWN,
-                            members[0] == NF_NO_PEER && wants_routes(msg_p),
-                            mesh_p, err);
+    return nf_mesh_join_pvm(
+        tids_p, count, msg_p->cookie, context, NF_MESH_CONTEXT_OWN,
+        members[0] == NF_NO_PEER && wants_routes(msg_p), mesh_p, err);
 }
 
 enum nf_status nf_port_pvm_mesh(struct nf_port *port,
@@ -89,9 +88,8 @@ enum nf_status nf_port_pvm_mesh(struct nf_port *port,
         if (tids[i] == nf_port_pvm_master(port))
             use = NF_MESH_CONTEXT_LENT; /* see context_for() */
     }
-    status =
-        nf_mesh_join_pvm(tids, msg->count, msg->cookie, (int)msg->context, use,
-                         wants_routes(msg), mesh_p, err);
+    status = nf_mesh_join_pvm(tids, msg->count, msg->cookie, (int)msg->context,
+                              use, wants_routes(msg), mesh_p, err);
     nf_free(tids);
     if (status == NF_OK && (*mesh_p)->rank != msg->rank) {
         nf_mesh_close(*mesh_p);

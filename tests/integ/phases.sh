@@ -51,6 +51,11 @@ for transport in pvm local; do
     done
     same "sort: phases, $transport" "$(json exchange.phases)" 11
 done
+# ten exchanges of little, none of which waits for a time-out
+sorting --count 1000 --units 16 --way bitonic --slaves 2 --slots 1
+job_verified "sort little by ten exchanges"
+moving_ms=$(json exchange.moving_s | awk '{ printf "%d", $1 * 1000 }')
+at_most "sort little: in the all-to-all" "$moving_ms" $((2500 * slow)) ms
 awk 'BEGIN { print "%%MatrixMarket matrix array real general\n40 50"
     for (i = 0; i < 2000; i++) print i % 7 == 0 ? "-0.0" : (i * 13) % 5 - 2 }' \
     > "$work/few.mtx"
