@@ -271,6 +271,22 @@ static enum nf_status take_rules(struct bench_team *team, uint64_t bytes,
     return status == NF_OK ? apply_rules(team) : status;
 }
 
+static enum nf_status take_wishes(struct bench_team *team, uint64_t bytes,
+                                  const char *text)
+{
+    char *wishes = NULL;
+    size_t length = 0;
+    enum nf_status status = take_text(team, bytes, text, &wishes, &length);
+
+    if (status == NF_OK && (length == 0 || wishes[length - 1] != '\0'))
+        status =
+            nf_fail(team->err, NF_ERR_PROTOCOL, "a text that does not end");
+    if (status == NF_OK && team->work != NULL)
+        status = nf_group_force(team->work, wishes, team->err);
+    nf_free(wishes);
+    return status;
+}
+
 /* As a group that opens by itself: all plan alike, or none does. */
 static enum nf_status compare_doubles(struct bench_team *team)
 {
@@ -364,6 +380,8 @@ static enum nf_status carry_out(struct bench_team *team,
         return take_rules(team, request->bytes, text);
     case BENCH_NETWORK:
         return take_network(team, request->bytes, text);
+    case BENCH_WISHES:
+        return take_wishes(team, request->bytes, text);
     case BENCH_TIME:
     case BENCH_LIBRARY:
         return team->work == NULL ? NF_OK : bench_time(team, request, result_p);

@@ -25,6 +25,8 @@ enum bench_kind {
     BENCH_RULES,    /**< bytes of a rules table follow; 0: forget it */
     BENCH_NETWORK,  /**< bytes of a network follow: the names of all members'
                          hosts, 64 bytes each, and a model file as text */
+    BENCH_WISHES,   /**< bytes of a text follow, as NOWFARM_COLL, its NUL too:
+                         the team takes these algorithms */
     BENCH_TIME,     /**< time op: algorithm, segments, bytes, ... */
     BENCH_LIBRARY,  /**< time op of PVM's group library: partner, bytes, ... */
     BENCH_PING,     /**< rounds of a message there and back, team of two */
@@ -97,7 +99,8 @@ void bench_team_init(struct bench_team *team, struct nf_group *all,
 void bench_team_fini(struct bench_team *team);
 
 /** Have @p request carried out by all.  Called by rank 0 only.
- *  @param text  BENCH_RULES, BENCH_NETWORK: [request->bytes], else NULL
+ *  @param text  BENCH_RULES, BENCH_NETWORK, BENCH_WISHES: [request->bytes],
+ *  else NULL
  *  @param result_p  filled for kinds that measure; else may be NULL
  *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED, ...  team->err */
 enum nf_status bench_direct(struct bench_team *team,

@@ -85,7 +85,12 @@ static enum nf_status set_group(const struct words *words, struct prefix *p,
                                 struct nf_error *err)
 {
     struct coll_world_config *world = &p->world;
+    const char *wishes = getenv("NOWFARM_COLL");
+    struct nf_error why;
     uint64_t slaves = 0;
+
+    if (wishes != NULL && nf_group_check_wish(wishes, &why) != NF_OK)
+        return nf_fail(err, NF_ERR_INVAL, "NOWFARM_COLL: %.200s", why.text);
 
     world->members_alone = SLAVES_ALONE;
     world->timeout_us = TIMEOUT_US;
@@ -232,6 +237,18 @@ static enum nf_status put_rows(void *user, uint64_t first, const char *rows,
     return nf_output_write_at(p->output, at, rows, bytes, err);
 }
 
+/* Have the group take what NOWFARM_COLL of this process says. */
+static enum nf_status hand_out_wishes(struct coll_world *world)
+{
+    const char *wishes = getenv("NOWFARM_COLL");
+    struct bench_request request = { .kind = BENCH_WISHES };
+
+    if (wishes == NULL)
+        return NF_OK;
+    request.bytes = strlen(wishes) + 1;
+    return bench_direct(&world->team, &request, wishes, NULL);
+}
+
 static enum nf_status by_group(struct prefix *p, struct nf_error *err)
 {
     struct nf_prefix_sink sink = { .put = put_rows, .user = p };
@@ -252,6 +269,8 @@ static enum nf_status by_group(struct prefix *p, struct nf_error *err)
     sink.hosts = world.names;
     if (status == NF_OK)
         status = bench_direct(&world.team, &team, NULL, NULL);
+    if (status == NF_OK)
+        status = hand_out_wishes(&world);
     if (status == NF_OK)
         status = bench_direct(&world.team, &begin, NULL, NULL);
     in_step = status == NF_OK;

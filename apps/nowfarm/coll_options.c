@@ -363,7 +363,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
     const char *name;
     /* clang-format off */
     const struct poptOption table[] = {
-        { "algorithm", 'a', POPT_ARG_STRING, &texts.algorithm, 0, "one of `nowfarm plans`, as for NOWFARM_COLL; auto (default): what a group would take; all", "A" },
+        { "algorithm", 'a', POPT_ARG_STRING, &texts.algorithm, 0, "one of `nowfarm plans`, as for NOWFARM_COLL, which does not count here; auto (default): what a group would take; all", "A" },
         { "segments", 'k', POPT_ARG_STRING, &texts.segments, 0, "for algorithms that have them; default: the best by the model", "K" },
         { "sizes", '\0', POPT_ARG_STRING, &texts.sizes, 0, "bytes of the vector (gather, scatter, alltoall: of a block); default " DEFAULT_SIZES, "LIST" },
         { "slaves", 's', POPT_ARG_STRING, &texts.slaves, 0, "members, this command being the first; several: each in turn; default one a host", "P[,P...]" },

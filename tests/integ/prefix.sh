@@ -144,6 +144,16 @@ same "46 MB of text in two passes" "$?" 0
 [ $sanitized = 1 ] ||
     at_most "memory for that" "$(cut -d ' ' -f 1 "$work/rss")" 30000 KiB
 
+# algorithms by name, in all members
+export NOWFARM_COLL=exscan.linear,scan.linear,reduce.linear
+prefix "by name" sin.txt named.rows --slaves 3
+same "by name: the same bits" "$(cksum < named.rows)" "$(cksum < sin.rows)"
+unset NOWFARM_COLL
+NOWFARM_COLL=exscan.nosuch run prefix sin.txt --slaves 3
+same "no such name: exit status" "$rc" 2
+same "no such name: one line" "$(err_lines)" 1
+check "no such name: it is told" err_says 'NOWFARM_COLL: .*exscan.nosuch'
+
 check "no slave is left" wait_until 10 no_slaves
 check "no pvmd is left" wait_until 10 no_pvmd
 finish
