@@ -121,9 +121,8 @@ static void marks_in_the_wrong_place_are_refused(void)
                     NF_ERR_INVAL);
     CU_ASSERT_EQUAL(nf_exscan(group, x, in_place, 4, type, NF_SUM),
                     NF_ERR_INVAL);
-    CU_ASSERT_EQUAL(
-        nf_reduce_scatter(group, x, in_place, &four, type, NF_SUM),
-        NF_ERR_INVAL);
+    CU_ASSERT_EQUAL(nf_reduce_scatter(group, x, in_place, &four, type, NF_SUM),
+                    NF_ERR_INVAL);
     nf_group_close(group);
 }
 
@@ -186,6 +185,7 @@ struct oddity {
                          meet in it, and tell that a call is over */
     void (*change)(struct round *round, struct nf_group *group);
     enum nf_call_kind kind;
+    const char *algorithms; /* that all are told */
 };
 
 /* @return whether somebody found that out in this call */
@@ -206,7 +206,8 @@ static bool is_told(const struct group_sim *sim, const char *name)
 static bool is_noticed(const struct oddity *oddity, uint32_t odd)
 {
     const struct nf_group_options options = { .timeout_us = 2000000,
-                                              .algorithms = "bcast.binomial" };
+                                              .algorithms =
+                                                  oddity->algorithms };
     const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
     struct group_sim sim;
     struct round round[5];
@@ -281,6 +282,15 @@ static void other_algorithm(struct round *round, struct nf_group *group)
     CU_ASSERT_EQUAL(nf_group_force(group, "bcast.flat", &err), NF_OK);
 }
 
+static void other_segments(struct round *round, struct nf_group *group)
+{
+    struct nf_error err;
+
+    (void)round;
+    CU_ASSERT_EQUAL(nf_group_force(group, "bcast.pipeline.fd:k=8", &err),
+                    NF_OK);
+}
+
 /* It has no rules, so that the algorithm is the same. */
 static void other_table(struct round *round, struct nf_group *group)
 {
@@ -296,16 +306,18 @@ static void other_table(struct round *round, struct nf_group *group)
 static void different_calls_are_errors(void)
 {
     static const struct oddity oddities[] = {
-        { NULL, other_root, NF_CALL_BCAST },
-        { NULL, other_root, NF_CALL_REDUCE },
-        { "type or operator", other_type, NF_CALL_BCAST },
-        { "type or operator", other_operator, NF_CALL_ALLREDUCE },
-        { "count", smaller_count, NF_CALL_ALLREDUCE },
-        { "count", smaller_count, NF_CALL_BCAST },
-        { "count", smaller_count, NF_CALL_GATHER },
-        { NULL, other_operation, NF_CALL_ALLREDUCE },
-        { "algorithm", other_algorithm, NF_CALL_BCAST },
-        { "table of algorithms", other_table, NF_CALL_BCAST },
+        { NULL, other_root, NF_CALL_BCAST, "bcast.binomial" },
+        { NULL, other_root, NF_CALL_REDUCE, "bcast.binomial" },
+        { "type or operator", other_type, NF_CALL_BCAST, "bcast.binomial" },
+        { "type or operator", other_operator, NF_CALL_ALLREDUCE,
+          "bcast.binomial" },
+        { "count", smaller_count, NF_CALL_ALLREDUCE, "bcast.binomial" },
+        { "count", smaller_count, NF_CALL_BCAST, "bcast.binomial" },
+        { "count", smaller_count, NF_CALL_GATHER, "bcast.binomial" },
+        { NULL, other_operation, NF_CALL_ALLREDUCE, "bcast.binomial" },
+        { "algorithm", other_algorithm, NF_CALL_BCAST, "bcast.binomial" },
+        { "table of algorithms", other_table, NF_CALL_BCAST, "bcast.binomial" },
+        { NULL, other_segments, NF_CALL_BCAST, "bcast.pipeline.fd:k=4" },
     };
 
     for (size_t i = 0; i < sizeof(oddities) / sizeof(*oddities); i++)
