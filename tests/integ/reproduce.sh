@@ -1,6 +1,7 @@
 #!/bin/bash
 # What `make reproduce-multicast` runs, with few placements and networks: its tables
-# are there, and of what the first paper prints all comes out.
+# are there, and of what the first paper prints all comes out.  What `make
+# reproduce-collectives` and `make bench-coll` run, with few members on this host.
 . "${0%/*}/lib.sh"
 cd "$work" || exit 99
 
@@ -29,4 +30,36 @@ fi
 RUNS=x timeout 100 bash "$top_srcdir/tests/bench/reproduce-multicast.sh" q > out 2> err
 same "a run that fails: exit status" "$?" 1
 check "a run that fails: is told" grep -q "sim hnow.* failed" err
+
+OPS='bcast scan barrier' PLACE=local LIVE_HOSTS=3 REPEATS=1 LIVE_SIZES=8B,16KiB \
+    LIVE_BYTES=16KiB timeout 100 bash \
+    "$top_srcdir/tests/bench/reproduce-collectives.sh" c > out 2> err
+same "collectives: exit status" "$?" 0
+same "collectives: nothing is complained of" "$(cat err)" ""
+check "collectives: nothing is left out" test ! -e c/live-left-out.txt
+same "collectives: cross-over points, as the documentation has them" \
+    "$(grep -x '| \(bcast\|scan\)\..*' c/crossovers.md)" \
+    "$(grep '^| \(bcast\|scan\)\..*(\(half\|full\))' \
+        "$top_srcdir/doc/reproduction-collectives.md")"
+same "collectives: a line for each operation, size and number of members" \
+    "$(sed -n '3,$s/^| \([a-z]*\) | \([0-9]*\) | \([0-9]*\) .*/\1 \2 \3/p' \
+        c/live-best.md | xargs)" \
+    "bcast 3 8 bcast 3 16384 bcast 2 16384 scan 3 8 scan 3 16384 scan 2 16384 barrier 2 0 barrier 3 0"
+check "collectives: times are numbers, and none is 0" awk -F'|' 'NR > 2 && !($7 > 0 &&
+    $11 > 0 && $12 > 0) {exit 1}' c/live-best.md
+check "collectives: ratios of what was measured" \
+    grep -q '^| scan over 3: linear / pipeline.fd | [0-9.]* |$' c/live-checks.md
+
+timeout 100 bash "$top_srcdir/tests/bench/coll.sh" -w local:3 -o bcast,barrier \
+    -s 8,4096 -r 1 -t 1 -x openmpi,mpich,chain -a 2 -d samples > out 2> err
+same "coll.sh: exit status" "$?" 0
+for op in bcast barrier; do
+    check "coll.sh: $op beside others" awk -v op=$op '$1 == op && $0 ~ /\|/ {n++}
+        END {exit n != (op == "bcast" ? 2 : 1)}' out
+done
+check "coll.sh: auto beside every algorithm" \
+    grep -q '^auto: bcast  *4096  bcast\..* x the best ' out
+check "coll.sh: samples of ours" grep -q 'ours.*bcast' samples
+check "coll.sh: no run failed" eval "! grep -q 'failed' out"
+check "no pvmd is left" wait_until 10 no_pvmd
 finish
