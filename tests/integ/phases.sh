@@ -81,24 +81,30 @@ refused 2 "a trace of several phases is replayed"
 # so many bytes that it takes a while
 export NOWFARM_LOG=info
 big=(--rows 4000 --cols 5000 --bands 40 --slaves 4 --slots 1)
-begin "${big[@]}"
-check "four slaves are there" list_slaves 4
-check "the exchange begins" wait_until 30 exchanging 1
-kill -9 "${slaves[1]}"
-kill_ms=$(now_ms)
-ended() { [ "$(grep -c 'group 1 ends: ' "$work/err")" -ge 3 ]; }
-check "killed in the exchange: it ends at all survivors" wait_until 10 ended
-at_most "killed in the exchange: in so much" $(($(now_ms) - kill_ms)) \
-    $((5000 * slow)) ms
-await 60
-job_verified "killed in the exchange"
-same "killed in the exchange: lost slaves" "$(json lost_slaves)" 1
-at_least "killed in the exchange: exchanges" "$(json exchange.tries)" 2
-at_least "killed in the exchange: done again" "$(json exchange.recomputed)" 1
-check "killed in the exchange: master names it" \
-    err_says 'exchange 1 is off: slave [0-9]+ \(.*\) is lost'
-check "killed in the exchange: survivors name it" \
-    err_says 'group 1 ends: .*(rank|member) [0-9]'
+# A kill may come when all has been exchanged: then another one.  The master names who
+# is lost; survivors do if they see it before the master calls the exchange off, which
+# is left to chance here (test_group_kills has it).
+again() { exchanging 2 || ! kill -0 "$pid" 2> /dev/null; }
+counted=0
+for delay in 0.1 0.05 0 0.02; do
+    begin "${big[@]}"
+    check "four slaves are there" list_slaves 4
+    check "the exchange begins" wait_until 30 exchanging 1
+    sleep $delay
+    kill -9 "${slaves[1]}"
+    kill_ms=$(now_ms)
+    check "killed in the exchange: it goes on" wait_until $((20 * slow)) again
+    took_ms=$(($(now_ms) - kill_ms))
+    await 60
+    job_verified "killed in the exchange"
+    err_says 'exchange 1 is off: slave [0-9]+ \(.*\) is lost' || continue
+    counted=$((counted + 1))
+    at_most "killed in the exchange: in so much" $took_ms $((5000 * slow)) ms
+    same "killed in the exchange: lost slaves" "$(json lost_slaves)" 1
+    at_least "killed in the exchange: exchanges" "$(json exchange.tries)" 2
+    at_least "killed in the exchange: done again" "$(json exchange.recomputed)" 1
+done
+at_least "killed in the exchange: so often" $counted 1
 
 begin "${big[@]}" --heartbeat-timeout 1s
 check "four slaves are there" list_slaves 4
