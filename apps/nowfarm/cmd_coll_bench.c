@@ -1,51 +1,16 @@
 /* nowfarm coll-bench: collective operations, measured between slaves. */
 #include "config.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "apps/nowfarm/cli.h"
+#include "apps/nowfarm/coll_signals.h"
 #include "apps/nowfarm/coll_run.h"
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/plot.h"
 #include "apps/output.h"
 #include "common/base/error.h"
 #include "common/model/network_file.h"
-
-/* A signal while members measure ends that in order; before and after, or the
- * second time, at once: the keeper cleans up behind us. */
-static volatile int stop_asked;
-static volatile sig_atomic_t measuring, nsignals;
-
-static void on_signal(int number)
-{
-    static const char line[] = "nowfarm: interrupted\n";
-
-    (void)number;
-    if (measuring && nsignals++ == 0) {
-        stop_asked = 1;
-        return;
-    }
-    nf_output_cleanup();
-    if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
-        _exit(NF_EXIT_INTERRUPTED);
-    _exit(NF_EXIT_INTERRUPTED);
-}
-
-static void catch_signals(void)
-{
-    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
-    struct sigaction action = { .sa_handler = on_signal }, before;
-
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (numbers[i] == SIGTERM ||
-            (sigaction(numbers[i], NULL, &before) == 0 &&
-             before.sa_handler != SIG_IGN))
-            sigaction(numbers[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
 
 static uint32_t most_members(const struct coll_options *o)
 {
@@ -100,12 +65,12 @@ static enum nf_status measure(const struct coll_options *o,
         .timeout_us = o->timeout_us,
         .route = o->route,
         .group_server = o->beside,
-        .stop = &stop_asked,
+        .stop = &coll_stop_asked,
     };
     struct coll_world world;
     enum nf_status status;
 
-    measuring = 1;
+    coll_measuring = 1;
     status = coll_world_open(&config, &world, err);
     if (status == NF_OK) {
         results->transport = config.local ? "local" : "pvm";
@@ -118,7 +83,7 @@ static enum nf_status measure(const struct coll_options *o,
         coll_world_close(&world, status == NF_OK || status == NF_ERR_VERIFY ||
                                      status == NF_ERR_INVAL);
     }
-    measuring = 0;
+    coll_measuring = 0;
     return status;
 }
 
@@ -155,7 +120,7 @@ int nf_cmd_coll_bench(int argc, const char **argv)
     if (status == NF_OK)
         status = check_files(&options, &err);
     if (status == NF_OK && options.model == NULL) {
-        catch_signals();
+        coll_catch_signals();
         status = measure(&options, &results, &err);
     } else if (status == NF_OK) {
         status = coll_predict_all(&options, &results, &err);

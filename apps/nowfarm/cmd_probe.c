@@ -1,11 +1,11 @@
 /* nowfarm probe: what messages cost each host and each pair of hosts. */
 #include "config.h"
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "apps/nowfarm/cli.h"
+#include "apps/nowfarm/coll_signals.h"
 #include "apps/nowfarm/coll_probe.h"
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/probe.h"
@@ -16,40 +16,6 @@
 #include "master/hosts.h"
 
 enum { COLLECTIVE_BYTES = 1 << 20 };
-
-/* A signal while members measure ends that in order; before and after, or the
- * second time, at once: the keeper cleans up behind us. */
-static volatile int stop_asked;
-static volatile sig_atomic_t measuring, nsignals;
-
-static void on_signal(int number)
-{
-    static const char line[] = "nowfarm: interrupted\n";
-
-    (void)number;
-    if (measuring && nsignals++ == 0) {
-        stop_asked = 1;
-        return;
-    }
-    nf_output_cleanup();
-    if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
-        _exit(NF_EXIT_INTERRUPTED);
-    _exit(NF_EXIT_INTERRUPTED);
-}
-
-static void catch_signals(void)
-{
-    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
-    struct sigaction action = { .sa_handler = on_signal }, before;
-
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (numbers[i] == SIGTERM ||
-            (sigaction(numbers[i], NULL, &before) == 0 &&
-             before.sa_handler != SIG_IGN))
-            sigaction(numbers[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
 
 /* ---- names ---- */
 
@@ -155,15 +121,15 @@ static enum nf_status measure(const struct probe_options *o,
 
     if (status != NF_OK)
         return status;
-    catch_signals();
-    config.stop = &stop_asked;
-    measuring = 1;
+    coll_catch_signals();
+    config.stop = &coll_stop_asked;
+    coll_measuring = 1;
     status = coll_world_open(&config, &world, err);
     if (status == NF_OK) {
         status = measure_world(o, &world, outcome, checks, err);
         coll_world_close(&world, status == NF_OK);
     }
-    measuring = 0;
+    coll_measuring = 0;
     return status == NF_OK ? write_model(o->out, &outcome->network, err)
                            : status;
 }
