@@ -34,7 +34,14 @@ struct nf_measures {
     double *recv;   /**< [hosts * nsizes]  RCV, where measured */
     double *ping;   /**< [hosts * hosts * nsizes]  PP; i = j is not used */
     double *seq;    /**< [hosts * nsizes * nruns]  SEQ */
+    /** Of RCV, PP and SEQ (of any r), indexed likewise: times that were too
+     *  uneven to be believed.  Curves are fitted without them, but for those of
+     *  0 bytes, as long as NF_EVEN_LEAST points are left. */
+    bool *recv_uneven, *ping_uneven, *seq_uneven;
 };
+
+/** A line can be judged by so many points. */
+enum { NF_EVEN_LEAST = 3 };
 
 /** Room for sizes and runs, which are copied, the latter for each host; all
  *  times 0.
