@@ -364,6 +364,8 @@ enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
     probe_show_progress(o->quiet, NULL, 0);
     if (status == NF_OK)
         status = nf_estimate(&run.measures, &outcome_p->network, probe->err);
+    for (uint32_t j = 1; status == NF_OK && j < run.members; j++)
+        outcome_p->bare_us[j] = *nf_measures_ping(&run.measures, 0, j, 0) / 2;
     for (uint32_t i = 0; status == NF_OK && i < run.members; i++)
         memcpy(outcome_p->network.hosts[i].name, names[i],
                NF_NETWORK_NAME_BYTES);

@@ -71,6 +71,7 @@ static enum nf_status fit(const struct nf_measures *m, const double *times,
                           struct nf_curve *curve_p, struct nf_error *err)
 {
     struct nf_curve_point points[NF_CURVE_POINTS_MAX];
+    uint32_t even = 0, n = 0;
 
     for (uint32_t k = 0; k < count; k++)
         even += k == 0 || uneven == NULL || !uneven[k];
@@ -106,7 +107,7 @@ static enum nf_status fit_host(const struct nf_measures *m, uint32_t i,
 
     for (uint32_t k = 0; k < m->nsizes; k++)
         hold[k] = fmax(hold_us(m, i, k), m->send[at + k]);
-    status = fit(m, m->send + at, m->nsizes, &host->send, err);
+    status = fit(m, m->send + at, NULL, m->nsizes, &host->send, err);
     if (status == NF_OK)
         status = fit(m, m->recv + at, m->recv_uneven + at, m->recv_sizes,
                      &host->recv, err);
@@ -151,6 +152,19 @@ static enum nf_status fit_wire(const struct nf_measures *m,
                  m->nsizes, nf_network_wire(network, i, j), err);
     return status == NF_OK ? NF_OK
                            : nf_fail_prefix(err, "hosts %u and %u", i, j);
+}
+
+void nf_network_set_runtime(struct nf_network *network, const double *group_us,
+                            const double *bare_us)
+{
+    double least_us = INFINITY;
+
+    for (uint32_t j = 1; j < network->nhosts; j++)
+        least_us = fmin(least_us, fmax(group_us[j] - bare_us[j], 0));
+    network->hosts[0].runtime_us = network->nhosts > 1 ? least_us / 2 : 0;
+    for (uint32_t j = 1; j < network->nhosts; j++)
+        network->hosts[j].runtime_us =
+            fmax(group_us[j] - bare_us[j], 0) - least_us / 2;
 }
 
 enum nf_status nf_estimate(const struct nf_measures *measures,

@@ -69,6 +69,16 @@ static inline double *nf_measures_seq(const struct nf_measures *measures,
                       run];
 }
 
+/** What messages cost each host more in collective operations than bare ones
+ *  do, runtime_us: for both ends of an empty message between host 0 and j that
+ *  is what group_us[j] has over bare_us[j].  Host 0 has half of the least of
+ *  these, and j what is left; nobody less than nothing.
+ *  @param group_us  [nhosts] half of the time that two empty operations, there
+ *                   and back, take between host 0 and j >= 1
+ *  @param bare_us   [nhosts] half of PP(0, j, 0) */
+void nf_network_set_runtime(struct nf_network *network, const double *group_us,
+                            const double *bare_us);
+
 /** Fit all curves.  O(hosts^2)
  *  @param network_p  free with nf_network_fini(); names, model and shared are
  *                    the caller's to set

@@ -1,10 +1,16 @@
-/* What a measured network leaves out: times that were uneven. */
+/* What a measured network leaves out and what it adds: times that were uneven,
+ * and what messages cost more in groups. */
 #include "config.h"
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
 #include "common/model/estimate.h"
+#include "common/model/network_file.h"
+#include "common/tree/bcast_plan.h"
 #include "tests/unit/nf_unit.h"
 
-enum { SIZES = 5 };
+enum { HOSTS = 6, SIZES = 5 };
 static const double sizes[SIZES] = { 0, 100, 1000, 10000, 100000 };
 static const uint32_t runs[2] = { 2, 6 };
 
@@ -88,6 +94,118 @@ static void too_few_even_ones_are_not_enough(void)
     nf_measures_fini(&m);
 }
 
+static void what_groups_cost_more_is_both_ends(void)
+{
+    static const double bare_us[4] = { 0, 80, 90, 100 };
+    static const double own[4] = { 3, 3, 8, 21 };
+    double group_us[4] = { 0 };
+    struct nf_network network;
+
+    CU_ASSERT_FATAL(nf_network_init(&network, 4) == NF_OK);
+    for (int j = 1; j < 4; j++)
+        group_us[j] = bare_us[j] + own[0] + own[j];
+    nf_network_set_runtime(&network, group_us, bare_us);
+    for (int j = 0; j < 4; j++)
+        CU_ASSERT_DOUBLE_EQUAL(network.hosts[j].runtime_us, own[j], 1e-9);
+    group_us[2] = bare_us[2] - 7; /* noise */
+    nf_network_set_runtime(&network, group_us, bare_us);
+    CU_ASSERT_DOUBLE_EQUAL(network.hosts[0].runtime_us, 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(network.hosts[1].runtime_us, 6, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(network.hosts[2].runtime_us, 0, 0);
+    nf_network_fini(&network);
+}
+
+/* All alike but for the wires. */
+static void make_network(struct nf_network *network, double runtime_us)
+{
+    CU_ASSERT_FATAL(nf_network_init(network, HOSTS) == NF_OK);
+    network->model.npieces = 1;
+    network->model.pieces[0] = (struct nf_model_piece){ 0, 176, 0.1 };
+    network->model.delta = 1;
+    strcpy(network->model.date, "2026-11-22T12:00:00Z");
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        struct nf_network_host *host = &network->hosts[i];
+
+        snprintf(host->name, sizeof(host->name), "h%u", i);
+        host->send = nf_curve_line((struct nf_cost){ 10, 0.001 });
+        host->recv = nf_curve_line((struct nf_cost){ 15, 0.001 });
+        host->hold = nf_curve_line((struct nf_cost){ 10, 0.08 });
+        host->runtime_us = runtime_us;
+        for (uint32_t j = 0; j < HOSTS; j++)
+            *nf_network_wire(network, i, j) = nf_curve_line(
+                (struct nf_cost){ 40 + i + j, 0.08 * (1 + (i + j) % 3) });
+    }
+}
+
+static void the_file_keeps_what_groups_cost(void)
+{
+    struct nf_network network, back;
+    char *text;
+    size_t bytes;
+
+    make_network(&network, 0);
+    network.hosts[2].runtime_us = 12.5;
+    CU_ASSERT_EQUAL_FATAL(nf_network_write(&network, &text, &bytes), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(nf_network_parse(text, bytes, "m", &back, NULL),
+                          NF_OK);
+    for (uint32_t i = 0; i < HOSTS; i++)
+        CU_ASSERT(back.hosts[i].runtime_us == network.hosts[i].runtime_us);
+    nf_network_fini(&back);
+    nf_network_fini(&network);
+    nf_free(text);
+}
+
+/* A host that was never measured has the most. */
+static void strangers_cost_as_much_as_any(void)
+{
+    const char names[2][NF_NETWORK_NAME_BYTES] = { "h1", "stranger" };
+    struct nf_network network, now;
+
+    make_network(&network, 5);
+    network.hosts[3].runtime_us = 30;
+    CU_ASSERT_EQUAL_FATAL(nf_network_of(&network, names, 2, &now, NULL), NF_OK);
+    CU_ASSERT(now.hosts[0].runtime_us == 5 && now.hosts[1].runtime_us == 30);
+    nf_network_fini(&now);
+    nf_network_fini(&network);
+}
+
+static void segments_are_fewer_the_more_each_costs(void)
+{
+    static const double more_us[] = { 0, 30, 100, 300, 1000, 10000 };
+    const struct nf_bcast_query query = { .bytes = 1 << 20,
+                                          .elements = 1 << 20 };
+    uint32_t segments[6];
+    double tree_us = 0, bare_us = 0;
+
+    for (int i = 0; i < 6; i++) {
+        struct nf_bcast_plan plan;
+        struct nf_network network;
+        struct nf_hetero hetero;
+
+        make_network(&network, more_us[i]);
+        hetero = nf_network_hetero(&network, true);
+        CU_ASSERT_EQUAL_FATAL(nf_bcast_plan(&hetero, &query, &plan, NULL),
+                              NF_OK);
+        CU_ASSERT(i == 0 || plan.tree_us == bare_us); /* of single messages */
+        bare_us = plan.tree_us;
+        nf_bcast_plan_fini(&plan);
+        hetero.in_groups = true;
+        CU_ASSERT_EQUAL_FATAL(nf_bcast_plan(&hetero, &query, &plan, NULL),
+                              NF_OK);
+        segments[i] = plan.tree_segments;
+        CU_ASSERT(i == 0 || segments[i] <= segments[i - 1]);
+        CU_ASSERT(plan.tree_us > tree_us);
+        CU_ASSERT(i > 0 || plan.tree_us == bare_us);
+        tree_us = plan.tree_us;
+        nf_bcast_plan_fini(&plan);
+        nf_network_fini(&network);
+    }
+    /* what is less than the wire takes is no reason to have fewer */
+    CU_ASSERT(segments[0] > 64 && segments[1] > 64);
+    CU_ASSERT(segments[4] < segments[0]);
+    CU_ASSERT(segments[5] <= 16);
+}
+
 int main(void)
 {
     CU_TestInfo measured[] = {
@@ -96,8 +214,18 @@ int main(void)
           too_few_even_ones_are_not_enough },
         CU_TEST_INFO_NULL,
     };
+    CU_TestInfo groups[] = {
+        { "what groups cost more is both ends'",
+          what_groups_cost_more_is_both_ends },
+        { "the file keeps what groups cost", the_file_keeps_what_groups_cost },
+        { "strangers cost as much as any", strangers_cost_as_much_as_any },
+        { "segments are fewer the more each costs",
+          segments_are_fewer_the_more_each_costs },
+        CU_TEST_INFO_NULL,
+    };
     CU_SuiteInfo suites[] = {
         { "uneven times", NULL, NULL, NULL, NULL, measured },
+        { "messages of groups", NULL, NULL, NULL, NULL, groups },
         CU_SUITE_INFO_NULL,
     };
 
