@@ -1,5 +1,5 @@
 /* What a measured network leaves out and what it adds: times that were uneven,
- * and what messages cost more in groups. */
+ * and what messages cost more in groups; and bounds where all share a medium. */
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include "common/model/estimate.h"
 #include "common/model/network_file.h"
 #include "common/tree/bcast_plan.h"
+#include "common/tree/hnow.h"
 #include "tests/unit/nf_unit.h"
 
 enum { HOSTS = 6, SIZES = 5 };
@@ -206,6 +207,40 @@ static void segments_are_fewer_the_more_each_costs(void)
     CU_ASSERT(segments[5] <= 16);
 }
 
+/* Nothing is quicker than all messages one after the other. */
+static void hubs_have_bounds(void)
+{
+    static const uint64_t totals[] = { 1, 1000, 65536, 1 << 20 };
+
+    for (int i = 0; i < 4; i++) {
+        const struct nf_crl_options options = { .bytes = totals[i],
+                                                .least_segment = 4096,
+                                                .polish = NF_CRL_POLISH };
+        struct nf_crl_plan plan;
+        struct nf_network network;
+        struct nf_hetero hetero;
+        double bound_us = 0;
+
+        make_network(&network, 0);
+        for (uint32_t k = 0; k < HOSTS * HOSTS; k++)
+            network.wires[k] = nf_curve_line((struct nf_cost){ 40, 0.8 });
+        for (uint32_t k = 0; k < HOSTS; k++)
+            network.hosts[k].hold = nf_curve_line((struct nf_cost){ 10, 0.8 });
+        network.shared = true;
+        hetero = nf_network_hetero(&network, true);
+        CU_ASSERT_EQUAL_FATAL(nf_crl_plan(&hetero, 0, &options, &plan, NULL),
+                              NF_OK);
+        CU_ASSERT_EQUAL(
+            nf_tree_bound_segments(&hetero, 0, totals[i], 4096, &bound_us),
+            NF_OK);
+        CU_ASSERT(bound_us <= plan.time_us * (1 + 1e-9));
+        CU_ASSERT(bound_us >= (HOSTS - 1) * 0.8 * (double)totals[i]);
+        CU_ASSERT(i < 3 || bound_us > 0.95 * plan.time_us);
+        nf_crl_plan_fini(&plan);
+        nf_network_fini(&network);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo measured[] = {
@@ -223,9 +258,14 @@ int main(void)
           segments_are_fewer_the_more_each_costs },
         CU_TEST_INFO_NULL,
     };
+    CU_TestInfo hubs[] = {
+        { "hubs have bounds", hubs_have_bounds },
+        CU_TEST_INFO_NULL,
+    };
     CU_SuiteInfo suites[] = {
         { "uneven times", NULL, NULL, NULL, NULL, measured },
         { "messages of groups", NULL, NULL, NULL, NULL, groups },
+        { "bounds", NULL, NULL, NULL, NULL, hubs },
         CU_SUITE_INFO_NULL,
     };
 
