@@ -247,6 +247,12 @@ struct nf_options {
      *  other hosts, gives a notice; a damaged one is left aside.  Default: a
      *  built-in model. */
     const char *table_file;
+    /** Model file of a measured network, of `nowfarm probe`: shared data goes to
+     *  the slaves that are there at the begin by what is the cheapest broadcast
+     *  there, whatever table_file says.  One that is damaged gives a notice and
+     *  is left aside.  Default: the environment variable NOWFARM_NETWORK; "":
+     *  none. */
+    const char *network_file;
 };
 
 /** A unit that was given up. */

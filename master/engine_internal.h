@@ -354,7 +354,18 @@ void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
 void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
                    bool varies, struct nf_group_msg *m);
 
+/* network.c */
+struct nf_told; /* over_mesh.h */
+/** Plan the broadcast of the shared data by the network, if there is one; what
+ *  is wrong with it gives a notice.
+ *  @param told_p  its tree is the caller's
+ *  @return false: the network has no say, or is of no use */
+bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
+                     struct nf_told *told_p);
+
 /* share.c */
+/** The broadcast of the shared data to so many members, the sender included. */
+struct nf_coll_query nf_share_query(const struct engine *e, uint32_t count);
 /** Get the shared data to a slave that has just got the job. */
 void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us);
 /** Who is to give it to @p peer: a slave that has it, gives it to nobody and was

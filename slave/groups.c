@@ -323,6 +323,10 @@ enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg)
         nf_mesh_close(mesh);
         return give_up(s, m.rank, err.text);
     }
+    if (m.tree != NULL)
+        status = nf_group_set_tree(g->group, m.tree, &err);
+    if (status != NF_OK)
+        return give_up(s, m.rank, err.text);
     status = start(s, &m);
     if (status < 0)
         return give_up(s, m.rank, nf_strerror(status)); /* our own fault */

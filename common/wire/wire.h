@@ -44,7 +44,7 @@
 #include "nowfarm.h"
 
 /** Raised by every change of the messages; checked in HELLO. */
-#define NF_WIRE_VERSION 5u
+#define NF_WIRE_VERSION 6u
 
 enum nf_msg_kind {
     NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
@@ -188,7 +188,17 @@ struct nf_group_msg {
     char algorithm[64];      /**< of its call, as nf_group_options.algorithms;
                                   "": that of the built-in model */
     const uint8_t *tids;     /**< [count] u32 little endian; borrowed */
+    const uint8_t *tree;     /**< NULL: none; else what bcast.tree goes down, as
+                                  nf_group_set_tree() takes it:
+                                  nf_group_tree_words(count) u32 little endian;
+                                  borrowed */
 };
+
+/** Of each rank how many children it has, and the children. */
+static inline size_t nf_group_tree_words(uint32_t count)
+{
+    return 2 * (size_t)count - 1;
+}
 
 #define NF_GROUP_NOBODY UINT32_MAX
 
