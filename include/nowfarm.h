@@ -255,6 +255,7 @@ struct nf_unit_failure {
     uint64_t unit;
     uint32_t attempts;
     char reason[120];
+    uint32_t phase; /**< of a job of several phases, else 0 */
 };
 
 /** At most this many failures are kept in a report; all are counted. */
