@@ -280,6 +280,12 @@ void nf_members_flush_output(struct engine *e, struct slave *slave);
 /* traffic.c */
 void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
                        int64_t now_us);
+/** Room for what messages call a unit. */
+enum { UNIT_NAME_BYTES = 48 };
+/** "unit 5", or "unit 5 of phase 1" in a job of several phases.
+ *  @param name_p  [UNIT_NAME_BYTES]  @return name_p */
+const char *nf_traffic_name_unit(const struct engine *e, uint32_t phase,
+                                 uint64_t unit, char *name_p);
 void nf_traffic_unit_failed(struct engine *e, const struct nf_net_event *ev,
                             int64_t now_us);
 /** What an event was about, for actions that refer to it. */
@@ -412,4 +418,8 @@ void nf_record_sent(struct engine *e, const struct nf_action *send,
 void nf_record_result(struct engine *e, const struct nf_result_msg *m,
                       const struct nf_chunk_times *times, size_t bytes,
                       const struct nf_actions *actions, int64_t now_us);
+void nf_record_failed(struct engine *e, const struct nf_unit_failed_msg *m,
+                      int64_t now_us);
+void nf_record_given_up(struct engine *e, const struct nf_unit_failure *failure,
+                        int64_t now_us);
 #endif

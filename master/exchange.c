@@ -138,18 +138,17 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
                       err.text);
 }
 
-/* What the two all-to-all of it take, of blocks that are all as large as the largest:
- * sizes of pieces, and pieces. */
+/* What the three all-to-all of it take, of blocks that are all as large as the
+ * largest: lengths of tables; tables, whose bytes count with the pieces; pieces. */
 static double model_us(const struct engine *e)
 {
     const struct gather *g = &e->gather;
     const struct nf_coll_network network =
         nf_coll_network_of(e->has_rules ? &e->rules.model : &nf_group_model,
                            NULL, NULL);
-    double each = (double)e->app->units / g->nmembers;
 
-    return nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
-                           each * each * sizeof(uint64_t), 1) +
+    return 2 * nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
+                               sizeof(uint64_t), 1) +
            nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
                            (double)e->largest_bytes, 1);
 }
