@@ -158,6 +158,16 @@ static enum nf_status meet(struct bench_team *team)
     return bench_aside(team, &barrier);
 }
 
+static enum nf_status library_call(struct bench_team *team, struct series *s)
+{
+    enum nf_status status =
+        bench_library_call(&s->library, &s->call, s->send, s->recv);
+
+    return status == NF_OK
+               ? NF_OK
+               : nf_fail(team->err, status, "PVM's group library failed");
+}
+
 static enum nf_status timed_call(struct bench_team *team, struct series *s,
                                  double *us_p, double *nwrong)
 {
@@ -171,15 +181,12 @@ static enum nf_status timed_call(struct bench_team *team, struct series *s,
         memcpy(s->recv, s->send, (size_t)s->call.bytes); /* in place */
     status = meet(team);
     start_us = bench_now_us();
-    if (status == NF_OK && s->by_library)
-        status = bench_library_call(&s->library, &s->call, s->send, s->recv);
-    else if (status == NF_OK)
-        status = bench_do(team, team->work, &s->made);
+    if (status == NF_OK)
+        status = s->by_library ? library_call(team, s)
+                               : bench_do(team, team->work, &s->made);
     *us_p = bench_now_us() - start_us;
     if (status == NF_OK)
         status = meet(team);
-    if (status != NF_OK && s->by_library)
-        nf_fail(team->err, status, "PVM's group library failed");
     if (status == NF_OK && !bench_is_right(&s->call, s->recv))
         *nwrong += 1;
     return status;

@@ -101,8 +101,8 @@ static enum nf_status refine(struct tuning *t,
     for (unsigned i = 0; i < near; i++)
         n = coll_refine(query, network, close, n, i);
     *best_p = close[0];
-    if (n == 1)
-        return NF_OK;
+    if (n == near)
+        return NF_OK; /* there are no other numbers */
     status = time_them(t, query, close, n);
     won = coll_winner(close, n, 0);
     *best_p = close[won];

@@ -136,9 +136,10 @@ static enum nf_status choose(const struct nf_group *group,
         if (status != NF_WAIT)
             return status;
     }
-    /* what is timed comes next: the fewest messages disturb it least */
+    /* what is timed comes next: all members are to begin at once, and not one
+     * after the other as out of a linear barrier */
     if (query->plain && coll.op == NF_COLL_BARRIER)
-        forced = "barrier.linear";
+        forced = "barrier.dissemination";
     if (query->varies && forced[0] == '\0')
         forced = for_unknown_sizes(coll.op);
     if (group->deterministic) {

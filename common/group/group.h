@@ -129,8 +129,8 @@ struct nf_group {
     bool sharing; /**< the table and the network are handed out: nothing is
                        forced yet, and no network or limit counts */
     bool plain;   /**< calls that begin now go by the built-in model,
-                       whatever is forced or measured; barriers by the fewest
-                       messages */
+                       whatever is forced or measured; barriers let all go
+                       at once */
     struct nf_user_codes codes;
 
     uint32_t epoch;              /**< of the next call */

@@ -49,17 +49,22 @@ watched() {
 classify() {
     awk -F '\t' '
         function kind(object, symbol) {
-            if (object !~ /kernel/)
+            if (object !~ /kernel/ && symbol !~ /^\[k\]/)
                 return object ~ /libpvm|nowfarm|libmpi|libopen|pvmd/ ? \
                     "the programs and their libraries" : \
                     object ~ /libc/ ? "libc (copies, entry of calls)" : "other programs"
-            if (symbol ~ /copy|memcpy|memset|clear_page|csum/)
+            if (symbol ~ /copy|rep_movs|memcpy|memset|clear_page|csum/)
                 return "kernel: copies between programs and packets"
-            if (symbol ~ /tcp|ip_|inet|skb|sock|nf_|veth|netif|net_rx|dev_|br_|qdisc|sch_|eth|napi|gro|fib|neigh|page_pool/)
+            if (object ~ /veth|bridge|sch_|tcp|ipv4|netfilter|nf_/ ||
+                symbol ~ /tbf|fq_codel|process_backlog|pfifo/)
                 return "kernel: TCP/IP, packets, links of the lab"
             if (symbol ~ /poll|select|fget|fput|fd|epoll|wake|wait_queue/)
                 return "kernel: select, poll and wake-ups"
-            if (symbol ~ /sched|switch|futex|enqueue|dequeue|pick_next|update_|yield|idle|rq|task/)
+            if (symbol ~ /tcp|ip_|inet|skb|sock|nf_|veth|netif|net_rx|dev_|br_|qdisc|sch_direct|eth|napi|gro|fib|neigh|page_pool/)
+                return "kernel: TCP/IP, packets, links of the lab"
+            if (symbol ~ /irq|interrupt|spin|syscall|entry/)
+                return "kernel: rest (entry of calls, interrupts, locks)"
+            if (symbol ~ /sched|switch|futex|enqueue|dequeue|pick_next|update_|yield|idle|cpu_rq|rq_|task/)
                 return "kernel: scheduling"
             if (symbol ~ /alloc|free|slab|page|slub|memcg|folio/)
                 return "kernel: memory of packets"

@@ -158,9 +158,9 @@ static void plain_calls_go_by_the_built_in_model(void)
     CU_ASSERT_STRING_EQUAL(name_of(sim.groups[0], true), before);
     /* what comes before a timed call disturbs it least */
     CU_ASSERT_STRING_EQUAL(name_for(sim.groups[0], NF_COLL_BARRIER, true),
-                           "barrier.linear");
+                           "barrier.dissemination");
     CU_ASSERT_STRING_NOT_EQUAL(name_for(sim.groups[0], NF_COLL_BARRIER, false),
-                               "barrier.linear");
+                               "barrier.dissemination");
     CU_ASSERT_STRING_EQUAL(name_of(sim.groups[0], false), "bcast.flat");
     CU_ASSERT_STRING_NOT_EQUAL(before, "bcast.flat");
     sim_close(&sim);
