@@ -13,6 +13,7 @@
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands.h"
 #include "apps/nowfarm/locate.h"
+#include "apps/nowfarm/outside.h"
 #include "apps/nowfarm/report.h"
 #include "apps/nowfarm/run_options.h"
 #include "apps/output.h"
@@ -254,8 +255,11 @@ int nf_cmd_run(int argc, const char **argv)
     struct session s = { .bar = false };
     struct nf_error err = { .status = NF_OK };
     bool done = false;
-    enum nf_status status = run_options_parse(argc, argv, &s.o, &done, &err);
+    enum nf_status status;
 
+    if (argc > 1 && outside_is(argv[1]))
+        return outside_become(argv);
+    status = run_options_parse(argc, argv, &s.o, &done, &err);
     if (status != NF_OK)
         return nf_failure(&err);
     if (done)
@@ -284,6 +288,8 @@ int nf_cmd_run_check(int argc, const char **argv)
     struct nf_error err = { .status = NF_OK };
     bool done = false;
 
+    if (argc > 1 && outside_is(argv[1]))
+        return outside_check(argv);
     if (run_options_parse(argc, argv, &o, &done, &err) != NF_OK)
         return nf_failure(&err);
     run_options_free(&o);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "apps/app.h"
+#include "apps/bands.h"
 #include "apps/matmul/matrix.h"
 #include "apps/output.h"
 #include "apps/setting.h"
@@ -168,8 +169,8 @@ static enum nf_status transpose_split(void *user, uint64_t unit,
                                       struct nf_buf *input)
 {
     const struct transpose *t = user;
-    uint64_t begin = nf_transpose_begin(t->a.cols, t->shape.bands, unit);
-    uint64_t end = nf_transpose_begin(t->a.cols, t->shape.bands, unit + 1);
+    uint64_t begin = nf_band_begin(t->a.cols, t->shape.bands, unit);
+    uint64_t end = nf_band_begin(t->a.cols, t->shape.bands, unit + 1);
 
     if (begin == end)
         return NF_OK;
@@ -181,8 +182,8 @@ static enum nf_status transpose_collect(void *user, uint64_t unit,
                                         const void *result, size_t bytes)
 {
     struct transpose *t = user;
-    uint64_t begin = nf_transpose_begin(t->b.cols, t->shape.bands, unit);
-    uint64_t end = nf_transpose_begin(t->b.cols, t->shape.bands, unit + 1);
+    uint64_t begin = nf_band_begin(t->b.cols, t->shape.bands, unit);
+    uint64_t end = nf_band_begin(t->b.cols, t->shape.bands, unit + 1);
 
     if (bytes != (size_t)((end - begin) * t->b.rows) * sizeof(double))
         return NF_ERR_PROTOCOL;
