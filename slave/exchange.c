@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/group/group.h"
 #include "common/group/types.h"
 
 static uint64_t length(const struct nf_exchange_lists *lists, uint32_t rank)
@@ -106,6 +107,9 @@ enum nf_status nf_exchange_begin(struct nf_exchange *x,
     x->count = m->count;
     x->stock = stock;
     x->type = type;
+    if (m->count > 1 &&
+        !nf_exchange_bounds_read(m->algorithms, m->count, &x->bounds))
+        return NF_ERR_PROTOCOL;
     x->send_counts = nf_calloc(m->count, sizeof(*x->send_counts));
     x->counts = nf_calloc(m->count, sizeof(*x->counts));
     if (x->send_counts == NULL || x->counts == NULL ||
@@ -125,10 +129,13 @@ enum nf_status nf_exchange_begin(struct nf_exchange *x,
 
 /* ------------------------------------------------------------------- sizes */
 
+/* @param bytes  of the largest block, which all know */
 static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
-                            const void *send, void *recv, int type,
-                            struct nf_request **request_p)
+                            uint64_t bytes, const void *send, void *recv,
+                            int type, struct nf_request **request_p)
 {
+    enum nf_status status = nf_group_force(
+        group, nf_exchange_bounds_pick(&x->bounds, bytes), NULL);
     struct nf_call call = { .kind = NF_CALL_ALLTOALL,
                             .send = send,
                             .send_counts = x->send_counts,
@@ -136,8 +143,42 @@ static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
                             .counts = x->counts,
                             .varies = 1,
                             .type = type };
-    enum nf_status status = nf_group_start(group, &call, request_p);
 
+    if (status == NF_OK)
+        status = nf_group_start(group, &call, request_p);
+    return status < 0 ? status : NF_OK;
+}
+
+/* What the sizes of pieces take at most from one rank to another one. */
+static uint64_t most_sizes_bytes(const struct nf_exchange *x)
+{
+    uint64_t most = 0;
+
+    for (uint32_t r = 0; r < x->count; r++)
+        for (uint32_t s = 0; s < x->count; s++) {
+            uint64_t pieces = length(&x->holders, r) * length(&x->homes, s);
+
+            if (r != s && pieces > most)
+                most = pieces;
+        }
+    return most * sizeof(uint64_t);
+}
+
+/* How large is the largest block of all?  It comes while pieces are packed. */
+static enum nf_status agree(struct nf_exchange *x, struct nf_group *group,
+                            struct nf_request **request_p)
+{
+    struct nf_call call = { .kind = NF_CALL_ALLREDUCE,
+                            .send = &x->largest_bytes[0],
+                            .recv = &x->largest_bytes[1],
+                            .count = 1,
+                            .type = NF_ELEM_UINT64,
+                            .op = NF_MAX };
+    enum nf_status status = NF_OK;
+
+    x->largest_bytes[0] = x->told.largest_bytes;
+    if (group != NULL)
+        status = nf_group_start(group, &call, request_p);
     return status < 0 ? status : NF_OK;
 }
 
@@ -182,8 +223,8 @@ static enum nf_status exchange_sizes(struct nf_exchange *x,
         memcpy(x->in_sizes, x->out_sizes, in * sizeof(*x->in_sizes));
         return NF_OK;
     }
-    return start(x, group, x->out_sizes, x->in_sizes, NF_ELEM_UINT64,
-                 request_p);
+    return start(x, group, most_sizes_bytes(x), x->out_sizes, x->in_sizes,
+                 NF_ELEM_UINT64, request_p);
 }
 
 /* Elements for each rank, of pieces of these sizes.
@@ -286,7 +327,8 @@ static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
         x->out = in;
         return NF_OK;
     }
-    return start(x, group, x->out, x->in, nf_elem_of(x->type), request_p);
+    return start(x, group, x->largest_bytes[1], x->out, x->in,
+                 nf_elem_of(x->type), request_p);
 }
 
 /* Room for an input of ours, and where its pieces go. */
@@ -415,9 +457,16 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
         status = await(request_p);
         if (status == NF_OK)
             status = make_room(x);
+        if (status == NF_OK)
+            status = agree(x, group, request_p);
         break;
     case NF_EXCHANGE_PACK:
         status = work(x, pack_result, slice_us);
+        if (status == NF_OK)
+            x->stage = NF_EXCHANGE_AGREE;
+        break;
+    case NF_EXCHANGE_AGREE:
+        status = await(request_p);
         if (status == NF_OK)
             status = move_pieces(x, group, request_p);
         break;

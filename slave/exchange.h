@@ -3,8 +3,10 @@
 /** @file exchange.h  A slave's part in an exchange between two phases: pieces of
  *  its results go to where they are inputs, and inputs are made of those that
  *  come.  Two calls of all-to-all in the group of those who take part: how large
- *  the pieces are, and the pieces.  What may take long is done in slices, as the
+ *  the pieces are, and the pieces.  By which algorithm depends on the largest block
+ *  of all, for which there is a call in between, while pieces are packed.  What may take long is done in slices, as the
  *  master must hear of us meanwhile. */
+#include "common/coll/exchange_bounds.h"
 #include "common/wire/wire.h"
 #include "nowfarm_group.h"
 #include "slave/pieces.h"
@@ -13,7 +15,8 @@ enum nf_exchange_stage {
     NF_EXCHANGE_NONE,   /**< there is none */
     NF_EXCHANGE_MEET,   /**< the group is to come */
     NF_EXCHANGE_SIZES,  /**< their sizes are on the way */
-    NF_EXCHANGE_PACK,
+    NF_EXCHANGE_PACK,   /**< and how large the largest block is, likewise */
+    NF_EXCHANGE_AGREE,  /**< all is packed, that is not known yet */
     NF_EXCHANGE_MOVE,   /**< the pieces are on the way */
     NF_EXCHANGE_UNPACK,
 };
@@ -33,6 +36,8 @@ struct nf_exchange {
     struct nf_stock *stock;
     enum nf_type type;
     struct nf_exchange_lists holders, homes;
+    struct nf_exchange_bounds bounds; /* algorithms, by the largest block */
+    uint64_t largest_bytes[2];        /* of ours; of all */
     struct nf_pieces *results; /* [units that we hold] those that we give: late
                                   answers may change what is in the stock */
     size_t *send_counts, *counts; /* [count] of the call under way */

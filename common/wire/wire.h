@@ -44,7 +44,7 @@
 #include "nowfarm.h"
 
 /** Raised by every change of the messages; checked in HELLO. */
-#define NF_WIRE_VERSION 5u
+#define NF_WIRE_VERSION 6u
 
 enum nf_msg_kind {
     NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
@@ -198,6 +198,9 @@ struct nf_exchange_msg {
     uint64_t round;          /**< of this job, 1, 2, ... */
     uint32_t phase;          /**< of the results */
     uint32_t rank, count;    /**< rank < count */
+    char algorithms[2048];    /**< by which to go for blocks of which size, as
+                                  nf_exchange_bounds_write() has it; "": nobody else
+                                  takes part */
     uint64_t units;          /**< 1.. 2^31 */
     const uint8_t *holders;  /**< [units] rank that has the result: u32 little
                                   endian; borrowed */

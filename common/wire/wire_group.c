@@ -166,11 +166,13 @@ enum nf_status nf_put_exchange(struct nf_body *body,
                                const struct nf_exchange_msg *m,
                                const uint32_t *holders, const uint32_t *homes)
 {
-    body_start(body, 28 + 2 * RANK_BYTES * (size_t)m->units);
+    body_start(body, 28 + sizeof(m->algorithms) +
+                         2 * RANK_BYTES * (size_t)m->units);
     put_u64(body, m->round);
     put_u32(body, m->phase);
     put_u32(body, m->rank);
     put_u32(body, m->count);
+    put_text(body, m->algorithms, sizeof(m->algorithms));
     put_u64(body, m->units);
     for (uint64_t i = 0; i < m->units; i++)
         put_u32(body, holders[i]);
@@ -206,6 +208,7 @@ enum nf_status nf_get_exchange(const uint8_t *data, size_t bytes,
     m_p->phase = get_u32(&in);
     m_p->rank = get_u32(&in);
     m_p->count = get_u32(&in);
+    get_text(&in, m_p->algorithms, sizeof(m_p->algorithms));
     m_p->units = get_u64(&in);
     m_p->holders = m_p->homes = NULL;
     if (m_p->units == 0 || m_p->rank >= m_p->count ||

@@ -47,7 +47,12 @@ static const struct nf_group_msg group = { .purpose = NF_GROUP_SHARED,
 static const uint32_t holders[] = { 1, 0, 1 };
 static const uint32_t homes[] = { 0, NF_GROUP_NOBODY, 1 };
 static const struct nf_exchange_msg exchange = {
-    .round = 3, .phase = 2, .rank = 1, .count = 2, .units = 3
+    .round = 3,
+    .phase = 2,
+    .rank = 1,
+    .count = 2,
+    .algorithms = "alltoall.mixed:radices=2x3<77,alltoall.burst",
+    .units = 3
 };
 static const struct nf_exchanged_msg exchanged = { 3, 4, 5, 6 };
 static const struct nf_group_end_msg group_end = { 6, 7, "alone" };
