@@ -320,6 +320,18 @@ static enum nf_status fft_save(void *state, struct nf_error *err)
                : save_columns(f, err);
 }
 
+/* 5 N log2 N of the transforms, as FFTs are counted, and as many as about ten a number
+ * for each of three transpositions and for the roots. */
+static double fft_operations(void *state)
+{
+    const struct fft *f = state;
+    double count = (double)f->x.cols;
+
+    return count * (5 * log2(count) + 40);
+}
+
+static const char *const fft_small[] = { "count", "262144", "units", "8", NULL };
+
 const struct nf_app_kind nf_app_fft = {
     .name = "fft",
     .summary = "Fourier transform of complex numbers by six steps, in four "
@@ -332,4 +344,6 @@ const struct nf_app_kind nf_app_fft = {
     .open = fft_open,
     .verify = fft_verify,
     .save = fft_save,
+    .operations = fft_operations,
+    .small_job = fft_small,
 };

@@ -17,6 +17,7 @@
 #include "apps/nowfarm/report.h"
 #include "apps/nowfarm/run_options.h"
 #include "apps/output.h"
+#include "apps/rehearse.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
 
@@ -137,6 +138,7 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
     const struct nf_app_kind *kind = s->o.kind;
     struct nf_app_figure figures[NF_APP_FIGURES];
     uint32_t nfigures = 0;
+    double op_s;
     enum nf_status status = NF_OK;
 
     if (kind->figures != NULL)
@@ -147,6 +149,11 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
     } else {
         report_print(s->out, kind->name, report, verified, note);
         report_print_figures(s->out, figures, nfigures);
+        if (kind->operations != NULL && report->phases > 1 &&
+            report->slots > 0 && nf_rehearse(kind, &op_s))
+            report_print_model(s->out, report,
+                               op_s * kind->operations(s->o.state) /
+                                   report->slots);
     }
     if (status == NF_ERR_NOMEM)
         return nf_fail(err, status, "out of memory for the report");

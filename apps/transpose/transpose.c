@@ -269,6 +269,17 @@ static enum nf_status transpose_save(void *state, struct nf_error *err)
     return t->out == NULL ? NF_OK : nf_matrix_write(&t->b, t->out, err);
 }
 
+/* Each entry is moved once in each phase. */
+static double transpose_operations(void *state)
+{
+    const struct transpose *t = state;
+
+    return 2.0 * (double)t->shape.rows * (double)t->shape.cols;
+}
+
+static const char *const transpose_small[] = { "rows", "1024", "cols", "1024",
+                                               "bands", "8", NULL };
+
 const struct nf_app_kind nf_app_transpose = {
     .name = "transpose",
     .summary =
@@ -282,4 +293,6 @@ const struct nf_app_kind nf_app_transpose = {
     .open = transpose_open,
     .verify = transpose_verify,
     .save = transpose_save,
+    .operations = transpose_operations,
+    .small_job = transpose_small,
 };

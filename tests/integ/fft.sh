@@ -44,6 +44,8 @@ timeout 60 "$NF_FFT" --count 1000 --slaves 2 --verify > "$work/out" \
     2> "$work/err" < /dev/null
 same "by its own name: exit status" $? 0
 check "by its own name: verified" grep -q '^verified: true' "$work/out"
+check "by its own name: the time by the model" grep -q \
+    '^time by model .*: compute .*, exchange .*; measured .*: compute' "$work/out"
 
 # A cosine has two lines, in the middle of nothing.
 awk 'BEGIN { n = 1024; print "%%MatrixMarket matrix array real general"
