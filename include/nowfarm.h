@@ -192,7 +192,8 @@ struct nf_app {
      *  job ends, so that, when a slave is lost, only what it had is computed
      *  again.  All calls get one unit, but for batch_units in the first phase if
      *  there is no other.  At most 4096 units; results go home by "stream"; a unit
-     *  that is given up before the last phase ends the job. */
+     *  that fails in a later phase is tried on another slave the last time, if there
+     *  is one; one that is given up before the last phase ends the job. */
     uint32_t phases;
 };
 
@@ -247,6 +248,12 @@ struct nf_options {
      *  other hosts, gives a notice; a damaged one is left aside.  Default: a
      *  built-in model. */
     const char *table_file;
+    /** Model file of a measured network, of `nowfarm probe`: shared data goes to
+     *  the slaves that are there at the begin by what is the cheapest broadcast
+     *  there, whatever table_file says.  One that is damaged gives a notice and
+     *  is left aside.  Default: the environment variable NOWFARM_NETWORK; "":
+     *  none. */
+    const char *network_file;
 };
 
 /** A unit that was given up. */
@@ -254,6 +261,7 @@ struct nf_unit_failure {
     uint64_t unit;
     uint32_t attempts;
     char reason[120];
+    uint32_t phase; /**< of a job of several phases, else 0 */
 };
 
 /** At most this many failures are kept in a report; all are counted. */

@@ -512,7 +512,9 @@ static void free_engine(struct engine *e)
 static enum nf_status finish(struct engine *e, struct nf_report *report_p,
                              struct nf_error *err)
 {
+    const struct nf_unit_failure *first = &e->report.failures[0];
     uint64_t failed;
+    char name[UNIT_NAME_BYTES];
 
     fill_report(e);
     failed = e->report.failed_units;
@@ -524,10 +526,11 @@ static enum nf_status finish(struct engine *e, struct nf_report *report_p,
     if (failed > 0)
         return nf_fail(
             err, NF_ERR_FAILED,
-            "%" PRIu64 " of %" PRIu64 " units given up; first: unit %" PRIu64
-            " after %u attempts: %s",
-            failed, e->app->units, e->report.failures[0].unit,
-            e->report.failures[0].attempts, e->report.failures[0].reason);
+            "%" PRIu64 " of %" PRIu64 " units given up; first: %s after %u "
+            "attempts: %s",
+            failed, e->app->units,
+            nf_traffic_name_unit(e, first->phase, first->unit, name),
+            first->attempts, first->reason);
     return NF_OK;
 }
 

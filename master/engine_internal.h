@@ -165,6 +165,7 @@ struct engine {
     uint32_t phases;    /**< of the job, >= 1 */
     int64_t moving_us;  /**< the longest of this exchange */
     uint64_t largest_bytes; /**< from one slave to another in it */
+    uint64_t table_bytes;   /**< likewise, of the table of sizes */
     struct nf_exchange_bounds bounds; /**< by which algorithms exchanges go ... */
     uint32_t bounds_ranks;            /**< ... of so many; 0: none yet */
     struct gather gather;
@@ -284,6 +285,12 @@ void nf_members_flush_output(struct engine *e, struct slave *slave);
 /* traffic.c */
 void nf_traffic_result(struct engine *e, const struct nf_net_event *ev,
                        int64_t now_us);
+/** Room for what messages call a unit. */
+enum { UNIT_NAME_BYTES = 48 };
+/** "unit 5", or "unit 5 of phase 1" in a job of several phases.
+ *  @param name_p  [UNIT_NAME_BYTES]  @return name_p */
+const char *nf_traffic_name_unit(const struct engine *e, uint32_t phase,
+                                 uint64_t unit, char *name_p);
 void nf_traffic_unit_failed(struct engine *e, const struct nf_net_event *ev,
                             int64_t now_us);
 /** What an event was about, for actions that refer to it. */
@@ -364,7 +371,18 @@ struct nf_coll_network nf_table_network(const struct engine *e);
 void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
                    bool varies, struct nf_group_msg *m);
 
+/* network.c */
+struct nf_told; /* over_mesh.h */
+/** Plan the broadcast of the shared data by the network, if there is one; what
+ *  is wrong with it gives a notice.
+ *  @param told_p  its tree is the caller's
+ *  @return false: the network has no say, or is of no use */
+bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
+                     struct nf_told *told_p);
+
 /* share.c */
+/** The broadcast of the shared data to so many members, the sender included. */
+struct nf_coll_query nf_share_query(const struct engine *e, uint32_t count);
 /** Get the shared data to a slave that has just got the job. */
 void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us);
 /** Who is to give it to @p peer: a slave that has it, gives it to nobody and was
@@ -411,4 +429,8 @@ void nf_record_sent(struct engine *e, const struct nf_action *send,
 void nf_record_result(struct engine *e, const struct nf_result_msg *m,
                       const struct nf_chunk_times *times, size_t bytes,
                       const struct nf_actions *actions, int64_t now_us);
+void nf_record_failed(struct engine *e, const struct nf_unit_failed_msg *m,
+                      int64_t now_us);
+void nf_record_given_up(struct engine *e, const struct nf_unit_failure *failure,
+                        int64_t now_us);
 #endif

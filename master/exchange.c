@@ -126,6 +126,7 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
     g->round++;
     e->moving_us = 0;
     e->largest_bytes = 0;
+    e->table_bytes = 0;
     e->report.exchanges++;
     if (map_init(e, &map) && give_ranks(e, &map))
         status = tell(e, &map, phase);
@@ -144,30 +145,32 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
                       err.text);
 }
 
-/* What the two all-to-all of it take, of blocks that are all as large as the largest:
- * sizes of pieces, and pieces.
- * @param algorithm  of the pieces; without a formula it counts as a burst */
+/* Without a formula it counts as a burst. */
+static double call_us(const char *algorithm,
+                      const struct nf_coll_network *network, uint32_t ranks,
+                      uint64_t bytes)
+{
+    double us = nf_exchange_bounds_cost_us(algorithm, network, ranks, bytes);
+
+    return isfinite(us) ? us
+                        : nf_exchange_bounds_cost_us(nf_coll_alltoall_burst.name,
+                                                     network, ranks, bytes);
+}
+
+/* What the three all-to-all of it take, of blocks that are all as large as the largest:
+ * lengths of tables, tables, pieces.  What tells how large these are runs while they are
+ * packed, and counts as nothing.
+ * @param algorithm  of the pieces */
 static double model_us(struct engine *e, const char *algorithm)
 {
     const struct nf_coll_network network = nf_table_network(e);
     uint32_t ranks = e->gather.nmembers;
-    uint64_t each = (e->app->units + ranks - 1) / ranks;
-    uint64_t bytes[2] = { each * each * sizeof(uint64_t), e->largest_bytes };
-    double sum_us = 0;
+    const char *small = nf_exchange_bounds_pick(nf_table_exchange(e, ranks),
+                                                NF_EXCHANGE_LENGTH_BYTES);
 
-    for (int i = 0; i < 2; i++) {
-        const char *name =
-            i == 1 ? algorithm
-                   : nf_exchange_bounds_pick(nf_table_exchange(e, ranks),
-                                             bytes[0]);
-        double us = nf_exchange_bounds_cost_us(name, &network, ranks, bytes[i]);
-
-        sum_us += isfinite(us) ? us
-                               : nf_exchange_bounds_cost_us(
-                                     nf_coll_alltoall_burst.name, &network,
-                                     ranks, bytes[i]);
-    }
-    return sum_us;
+    return call_us(small, &network, ranks, NF_EXCHANGE_LENGTH_BYTES) +
+           call_us(small, &network, ranks, e->table_bytes) +
+           call_us(algorithm, &network, ranks, e->largest_bytes);
 }
 
 static void complete(struct engine *e, int64_t now_us)
@@ -215,6 +218,8 @@ void nf_exchange_answered(struct engine *e, const struct nf_net_event *ev,
         e->moving_us = told.moving_us;
     if (told.largest_bytes > e->largest_bytes)
         e->largest_bytes = told.largest_bytes;
+    if (told.table_bytes > e->table_bytes)
+        e->table_bytes = told.table_bytes;
     if (--g->awaited == 0)
         complete(e, now_us);
 }

@@ -1,6 +1,7 @@
 /* Groups of the master and slaves, or of slaves only: a place to meet is made
  * up, and all members are told of it.  Nobody is waited for. */
 #include "config.h"
+#include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/group/over_mesh.h"
@@ -24,13 +25,44 @@ static int64_t timeout_us(const struct engine *e, enum nf_group_purpose purpose,
     return one_us * count;
 }
 
+/* How a broadcast of the shared data goes: by the network, if that has a say,
+ * else as m->algorithm says already. */
+static void tell(struct engine *e, const struct nf_mesh *mesh,
+                 struct nf_group_msg *m, struct nf_told *told)
+{
+    if (m->purpose == NF_GROUP_SHARED && nf_network_tell(e, mesh, told)) {
+        memcpy(m->algorithm, told->algorithm, sizeof(m->algorithm));
+        m->tree = told->tree;
+    } else {
+        nf_table_compare(e, m->purpose, mesh);
+    }
+}
+
+/* The master's own end. */
+static enum nf_status join(struct engine *e, struct nf_mesh *mesh,
+                           struct nf_group_msg *m, struct nf_told *told,
+                           struct nf_group **group_p, struct nf_error *err)
+{
+    /* NOWFARM_COLL of the master holds for all: see table.c */
+    struct nf_group_options options = { .timeout_us = m->timeout_us };
+    enum nf_status status;
+
+    tell(e, mesh, m, told);
+    options.algorithms = m->algorithm;
+    status = nf_group_create(mesh, m->id, NULL, &options, group_p, err);
+    if (status != NF_OK) {
+        nf_mesh_close(mesh);
+        return status;
+    }
+    return m->tree == NULL ? NF_OK : nf_group_set_tree(*group_p, m->tree, err);
+}
+
 enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     uint32_t count, struct nf_group_msg *m,
                                     struct nf_group **group_p,
                                     struct nf_error *err)
 {
-    /* NOWFARM_COLL of the master holds for all: see table.c */
-    struct nf_group_options options = { .algorithms = "" };
+    struct nf_told told = { .tree = NULL };
     struct nf_mesh *mesh = NULL;
     int *tids = nf_calloc(count, sizeof(*tids));
     enum nf_status status;
@@ -39,15 +71,10 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
     if (tids == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     m->id = ++e->gather.groups;
-    m->timeout_us = options.timeout_us = timeout_us(e, m->purpose, count);
+    m->timeout_us = timeout_us(e, m->purpose, count);
     status = nf_net_mesh(e->net, members, count, m, tids, &mesh, err);
-    if (status == NF_OK && mesh != NULL) {
-        options.algorithms = m->algorithm;
-        nf_table_compare(e, m->purpose, mesh);
-        status = nf_group_create(mesh, m->id, NULL, &options, group_p, err);
-        if (status != NF_OK)
-            nf_mesh_close(mesh);
-    }
+    if (status == NF_OK && mesh != NULL)
+        status = join(e, mesh, m, &told, group_p, err);
     for (m->rank = 0; m->rank < count && status == NF_OK; m->rank++) {
         struct nf_msg msg = { .kind = NF_MSG_GROUP };
 
@@ -61,6 +88,8 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
         else
             nf_fail(err, status, "out of memory");
     }
+    m->tree = NULL;
+    nf_free(told.tree);
     nf_free(tids);
     return status;
 }

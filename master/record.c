@@ -53,6 +53,12 @@ int64_t nf_record_now_us(const struct engine *e)
     return e->trace != NULL ? nf_now_us() : 0;
 }
 
+/* Units are numbered phase after phase. */
+static uint64_t number_of(const struct engine *e, uint32_t phase, uint64_t unit)
+{
+    return phase * e->app->units + unit;
+}
+
 void nf_record_sent(struct engine *e, const struct nf_action *send,
                     uint32_t peer, size_t bytes, int64_t begun_us)
 {
@@ -60,7 +66,7 @@ void nf_record_sent(struct engine *e, const struct nf_action *send,
         .lease = send->lease,
         .slave = peer,
         .slot = send->slot,
-        .first = send->phase * e->app->units + send->first,
+        .first = number_of(e, send->phase, send->first),
         .count = send->count,
         .bytes = bytes,
         .attempts = send->attempts,
@@ -96,4 +102,24 @@ void nf_record_result(struct engine *e, const struct nf_result_msg *m,
         if (actions->list[i].kind == NF_ACT_ACCEPT)
             result.duplicates -= actions->list[i].count;
     nf_trace_result(e->trace, now_us, &result);
+}
+
+void nf_record_failed(struct engine *e, const struct nf_unit_failed_msg *m,
+                      int64_t now_us)
+{
+    nf_trace_failed(e->trace, now_us,
+                    &(struct nf_trace_failed){
+                        .lease = m->lease,
+                        .unit = number_of(e, nf_lease_phase(m->lease), m->unit),
+                        .last = m->last,
+                        .timeout = m->timeout,
+                        .reason = m->reason });
+}
+
+void nf_record_given_up(struct engine *e, const struct nf_unit_failure *failure,
+                        int64_t now_us)
+{
+    nf_trace_given_up(e->trace, now_us,
+                      number_of(e, failure->phase, failure->unit),
+                      failure->attempts, failure->reason);
 }

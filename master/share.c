@@ -74,17 +74,22 @@ static bool is_time(const struct engine *e, int64_t now_us)
     return e->hosts_pending == 0;
 }
 
-/* Which algorithm?  The master says, for all. */
-static void tell_algorithm(const struct engine *e, uint32_t count,
-                           struct nf_group_msg *m)
+struct nf_coll_query nf_share_query(const struct engine *e, uint32_t count)
 {
-    const struct nf_coll_query query = {
+    return (struct nf_coll_query){
         .op = NF_COLL_BCAST,
         .ranks = count,
         .bytes = e->shared->bytes,
         .elements = e->shared->bytes / nf_type_bytes(e->app->shared_type),
         .commutative = true,
     };
+}
+
+/* Which algorithm?  The master says, for all; see meet.c for networks. */
+static void tell_algorithm(const struct engine *e, uint32_t count,
+                           struct nf_group_msg *m)
+{
+    const struct nf_coll_query query = nf_share_query(e, count);
 
     nf_table_tell(e, &query, false, m);
 }

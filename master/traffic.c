@@ -10,6 +10,17 @@
 
 /* ----------------------------------------------------------------- leases */
 
+const char *nf_traffic_name_unit(const struct engine *e, uint32_t phase,
+                                 uint64_t unit, char *name_p)
+{
+    if (e->phases > 1)
+        snprintf(name_p, UNIT_NAME_BYTES, "unit %" PRIu64 " of phase %u", unit,
+                 phase);
+    else
+        snprintf(name_p, UNIT_NAME_BYTES, "unit %" PRIu64, unit);
+    return name_p;
+}
+
 static bool reserve_sizes(struct engine *e, uint64_t count)
 {
     uint64_t *sizes;
@@ -175,7 +186,9 @@ static void give_up(struct engine *e, const struct nf_action *a,
                     const struct cause *cause, int64_t now_us)
 {
     struct nf_unit_failure failure = { .unit = a->first,
-                                       .attempts = a->attempts };
+                                       .attempts = a->attempts,
+                                       .phase = a->phase };
+    char name[UNIT_NAME_BYTES];
 
     if (a->after_loss)
         snprintf(failure.reason, sizeof(failure.reason),
@@ -185,9 +198,10 @@ static void give_up(struct engine *e, const struct nf_action *a,
         snprintf(failure.reason, sizeof(failure.reason), "%s",
                  cause->reason != NULL ? cause->reason : "failed");
     e->given_up_units++;
-    nf_trace_given_up(e->trace, now_us, a->first, a->attempts, failure.reason);
-    nf_engine_notice(e, "unit %" PRIu64 " given up after %u attempts: %s",
-                     failure.unit, failure.attempts, failure.reason);
+    nf_record_given_up(e, &failure, now_us);
+    nf_engine_notice(e, "%s given up after %u attempts: %s",
+                     nf_traffic_name_unit(e, failure.phase, failure.unit, name),
+                     failure.attempts, failure.reason);
     if (e->report.nfailures < NF_REPORT_FAILURES)
         e->report.failures[e->report.nfailures++] = failure;
 }
@@ -351,13 +365,15 @@ void nf_traffic_unit_failed(struct engine *e, const struct nf_net_event *ev,
     struct nf_unit_failed_msg m;
     struct nf_actions actions;
     enum nf_status status;
+    char name[UNIT_NAME_BYTES];
 
     if (!slave->joined || e->farm == NULL ||
         nf_get_unit_failed(ev->msg.body, ev->msg.body_bytes, &m) != NF_OK) {
         nf_log(NF_LOG_WARN, "malformed report of %s ignored", slave->label);
         return;
     }
-    nf_log(NF_LOG_INFO, "unit %" PRIu64 " failed on %s: %s", m.unit,
+    nf_log(NF_LOG_INFO, "%s failed on %s: %s",
+           nf_traffic_name_unit(e, nf_lease_phase(m.lease), m.unit, name),
            slave->label, m.reason);
     slave->timed_out |= m.timeout;
     if (m.last)
@@ -367,12 +383,7 @@ void nf_traffic_unit_failed(struct engine *e, const struct nf_net_event *ev,
                                  now_us, &actions);
     if (status == NF_ERR_PROTOCOL)
         return;
-    nf_trace_failed(e->trace, now_us,
-                    &(struct nf_trace_failed){ .lease = m.lease,
-                                               .unit = m.unit,
-                                               .last = m.last,
-                                               .timeout = m.timeout,
-                                               .reason = m.reason });
+    nf_record_failed(e, &m, now_us);
     nf_traffic_act(e, &actions, &(struct cause){ .reason = m.reason }, now_us);
     nf_account_settle(slave);
     if (status != NF_OK)

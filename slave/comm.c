@@ -237,7 +237,7 @@ static enum nf_status send_answers(struct nf_slave *s,
     for (size_t i = 0; i < lease->nanswers && status == NF_OK; i++) {
         if (s->job.hold && answer->kind == NF_MSG_RESULT)
             status = nf_groups_keep(s, answer);
-        if (answer->at != NULL)
+        if (answer->sizes != NULL)
             status = nf_groups_keep_pieces(s, nf_lease_phase(lease->m.lease),
                                            answer);
         if (s->job.phases > 1 && nf_lease_phase(lease->m.lease) > 0 &&

@@ -7,129 +7,12 @@
 #include "common/group/group.h"
 #include "common/group/types.h"
 
-static uint64_t length(const struct nf_exchange_lists *lists, uint32_t rank)
-{
-    return lists->start[rank + 1] - lists->start[rank];
-}
+/* The most bytes of a number in a table. */
+enum { NUMBER_MOST = 10 };
 
-static const uint64_t *list_of(const struct nf_exchange_lists *lists,
-                               uint32_t rank)
-{
-    return lists->units + lists->start[rank];
-}
+/* ------------------------------------------------------------------ tables */
 
-static void lists_fini(struct nf_exchange_lists *lists)
-{
-    nf_free(lists->units);
-    nf_free(lists->start);
-}
-
-void nf_exchange_clear(struct nf_exchange *x)
-{
-    for (uint64_t i = 0; x->results && i < length(&x->holders, x->rank); i++)
-        nf_pieces_fini(&x->results[i]);
-    for (uint64_t i = 0; x->inputs && i < length(&x->homes, x->rank); i++)
-        nf_pieces_fini(&x->inputs[i]);
-    nf_free(x->results);
-    nf_free(x->inputs);
-    lists_fini(&x->holders);
-    lists_fini(&x->homes);
-    nf_free(x->send_counts);
-    nf_free(x->counts);
-    nf_free(x->out_sizes);
-    nf_free(x->in_sizes);
-    nf_free(x->out);
-    nf_free(x->in);
-    memset(x, 0, sizeof(*x));
-}
-
-/* Sort units by their rank; those of nobody are left out. */
-static bool make_lists(struct nf_exchange_lists *lists, const uint8_t *ranks,
-                       uint64_t units, uint32_t count)
-{
-    lists->units = nf_calloc((size_t)units, sizeof(*lists->units));
-    lists->start = nf_calloc((size_t)count + 1, sizeof(*lists->start));
-    if (lists->units == NULL || lists->start == NULL)
-        return false;
-    for (uint64_t i = 0; i < units; i++)
-        if (nf_exchange_rank(ranks, i) < count)
-            lists->start[nf_exchange_rank(ranks, i) + 1]++;
-    for (uint32_t r = 0; r < count; r++)
-        lists->start[r + 1] += lists->start[r];
-    /* start[r] runs to the end of r's list, and is moved back then */
-    for (uint64_t i = 0; i < units; i++)
-        if (nf_exchange_rank(ranks, i) < count)
-            lists->units[lists->start[nf_exchange_rank(ranks, i)]++] = i;
-    for (uint32_t r = count; r > 0; r--)
-        lists->start[r] = lists->start[r - 1];
-    lists->start[0] = 0;
-    return true;
-}
-
-/* Take references to what we give.  @return false: one of them is not here */
-static bool take_results(struct nf_exchange *x)
-{
-    const uint64_t *units = list_of(&x->holders, x->rank);
-
-    for (uint64_t i = 0; i < length(&x->holders, x->rank); i++) {
-        const struct nf_pieces *result =
-            nf_stock_result(x->stock, x->phase, units[i]);
-
-        if (result->at == NULL)
-            return false;
-        nf_pieces_put(&x->results[i], result);
-    }
-    return true;
-}
-
-/* Copies of units, and what came of exchanges that failed. */
-static void drop_useless(struct nf_exchange *x, const struct nf_exchange_msg *m)
-{
-    for (uint64_t i = 0; i < m->units; i++) {
-        if (nf_exchange_rank(m->holders, i) != m->rank)
-            nf_pieces_fini(nf_stock_result(x->stock, x->phase, i));
-        if (nf_exchange_rank(m->homes, i) != NF_GROUP_NOBODY)
-            nf_pieces_fini(nf_stock_input(x->stock, x->phase + 1, i));
-    }
-}
-
-enum nf_status nf_exchange_begin(struct nf_exchange *x,
-                                 const struct nf_exchange_msg *m,
-                                 struct nf_stock *stock, enum nf_type type)
-{
-    nf_exchange_clear(x);
-    if (m->units != stock->units || stock->phases < 2 ||
-        m->phase > stock->phases - 2)
-        return NF_ERR_PROTOCOL;
-    x->told.round = m->round;
-    x->phase = m->phase;
-    x->rank = m->rank;
-    x->count = m->count;
-    x->stock = stock;
-    x->type = type;
-    if (m->count > 1 &&
-        !nf_exchange_bounds_read(m->algorithms, m->count, &x->bounds))
-        return NF_ERR_PROTOCOL;
-    x->send_counts = nf_calloc(m->count, sizeof(*x->send_counts));
-    x->counts = nf_calloc(m->count, sizeof(*x->counts));
-    if (x->send_counts == NULL || x->counts == NULL ||
-        !make_lists(&x->holders, m->holders, m->units, m->count) ||
-        !make_lists(&x->homes, m->homes, m->units, m->count))
-        return NF_ERR_NOMEM;
-    x->results = nf_calloc((size_t)length(&x->holders, x->rank) + 1,
-                           sizeof(*x->results));
-    if (x->results == NULL)
-        return NF_ERR_NOMEM;
-    if (!take_results(x))
-        return NF_ERR_FAILED;
-    drop_useless(x, m);
-    x->stage = NF_EXCHANGE_MEET;
-    return NF_OK;
-}
-
-/* ------------------------------------------------------------------- sizes */
-
-/* @param bytes  of the largest block, which all know */
+/* @param bytes  of the largest block: the same number at all */
 static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
                             uint64_t bytes, const void *send, void *recv,
                             int type, struct nf_request **request_p)
@@ -147,21 +30,6 @@ static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
     if (status == NF_OK)
         status = nf_group_start(group, &call, request_p);
     return status < 0 ? status : NF_OK;
-}
-
-/* What the sizes of pieces take at most from one rank to another one. */
-static uint64_t most_sizes_bytes(const struct nf_exchange *x)
-{
-    uint64_t most = 0;
-
-    for (uint32_t r = 0; r < x->count; r++)
-        for (uint32_t s = 0; s < x->count; s++) {
-            uint64_t pieces = length(&x->holders, r) * length(&x->homes, s);
-
-            if (r != s && pieces > most)
-                most = pieces;
-        }
-    return most * sizeof(uint64_t);
 }
 
 /* How large is the largest block of all?  It comes while pieces are packed. */
@@ -182,138 +50,263 @@ static enum nf_status agree(struct nf_exchange *x, struct nf_group *group,
     return status < 0 ? status : NF_OK;
 }
 
-/* What our pieces for each rank take. */
-static void list_sizes(struct nf_exchange *x)
+/* A walk over the pieces of a result that are not empty. */
+struct walk {
+    struct nf_sizes_reader reader;
+    uint64_t units;
+    uint64_t bytes, left; /* of the run of equal ones */
+    uint64_t unit, at;    /* the next one, and where it begins */
+};
+
+static struct walk walk_over(const struct nf_exchange *x,
+                             const struct nf_pieces *result)
 {
-    uint64_t *size = x->out_sizes;
-
-    for (uint32_t r = 0; r < x->count; r++) {
-        const uint64_t *homes = list_of(&x->homes, r);
-
-        x->send_counts[r] =
-            (size_t)(length(&x->holders, x->rank) * length(&x->homes, r));
-        x->counts[r] =
-            (size_t)(length(&x->holders, r) * length(&x->homes, x->rank));
-        for (uint64_t i = 0; i < length(&x->holders, x->rank); i++) {
-            const uint64_t *at = nf_pieces_at(&x->results[i]);
-
-            for (uint64_t k = 0; k < length(&x->homes, r); k++)
-                *size++ = at[homes[k] + 1] - at[homes[k]];
-        }
-    }
+    return (struct walk){ .reader = nf_sizes_read(result->sizes->data,
+                                                  result->sizes->bytes),
+                          .units = x->stock->units };
 }
 
-static enum nf_status exchange_sizes(struct nf_exchange *x,
-                                     struct nf_group *group,
-                                     struct nf_request **request_p)
+/* @param at_p  where in the result it begins; it has w->bytes */
+static bool next_piece(struct walk *w, uint64_t *unit_p, uint64_t *at_p)
 {
-    size_t out =
-        (size_t)(length(&x->holders, x->rank) * x->homes.start[x->count]);
-    size_t in =
-        (size_t)(x->holders.start[x->count] * length(&x->homes, x->rank));
+    while (w->left == 0 || w->bytes == 0) {
+        w->unit += w->left;
+        w->left = nf_sizes_next(&w->reader, w->units - w->unit, &w->bytes);
+        if (w->left == 0)
+            return false; /* there are no more units */
+    }
+    *unit_p = w->unit++;
+    *at_p = w->at;
+    w->at += w->bytes;
+    w->left--;
+    return true;
+}
 
+/* What our next result has for each rank. */
+static bool list_result(struct nf_exchange *x)
+{
+    uint32_t units = nf_exchange_length(&x->holders, x->rank);
+    uint64_t unit, at;
+    struct walk w;
+
+    if (x->at_unit >= units)
+        return false;
+    w = walk_over(x, &x->results[x->at_unit]);
+    while (next_piece(&w, &unit, &at)) {
+        uint32_t r = x->homes.rank[unit];
+
+        if (r >= x->count)
+            continue;
+        nf_sizes_put(&x->out_sizes[r],
+                     x->at_unit * nf_exchange_length(&x->homes, r) +
+                         x->place[unit],
+                     w.bytes);
+        x->out_bytes[r] += (size_t)w.bytes;
+    }
+    return ++x->at_unit < units;
+}
+
+static void begin_listing(struct nf_exchange *x)
+{
     x->began_us = nf_now_us();
-    x->out_sizes = nf_calloc(out + 1, sizeof(*x->out_sizes));
-    x->in_sizes = nf_calloc(in + 1, sizeof(*x->in_sizes));
-    if (x->out_sizes == NULL || x->in_sizes == NULL)
-        return NF_ERR_NOMEM;
-    list_sizes(x);
-    x->stage = NF_EXCHANGE_SIZES;
-    if (group == NULL) {
-        memcpy(x->in_sizes, x->out_sizes, in * sizeof(*x->in_sizes));
-        return NF_OK;
-    }
-    return start(x, group, most_sizes_bytes(x), x->out_sizes, x->in_sizes,
-                 NF_ELEM_UINT64, request_p);
+    x->at_unit = 0;
+    x->stage = NF_EXCHANGE_LIST;
 }
 
-/* Elements for each rank, of pieces of these sizes.
- * @return bytes in all; SIZE_MAX: they make no sense */
-static size_t add_up(const struct nf_exchange *x, const uint64_t *sizes,
-                     size_t *counts)
+/* Where each rank's bytes begin.  @return all of them */
+static size_t find_starts(const struct nf_exchange *x, const size_t *bytes)
 {
-    size_t sum = 0, elem = nf_type_bytes(x->type);
+    size_t sum = 0;
 
     for (uint32_t r = 0; r < x->count; r++) {
-        size_t pieces = counts[r], bytes = 0;
-
-        for (size_t i = 0; i < pieces; i++, sizes++) {
-            if (*sizes % elem != 0 || *sizes > SIZE_MAX / 4 - sum - bytes)
-                return SIZE_MAX;
-            bytes += (size_t)*sizes;
-        }
-        counts[r] = bytes / elem;
-        sum += bytes;
+        x->at_byte[r] = sum;
+        sum += bytes[r];
     }
     return sum;
 }
 
-static void note_for_master(struct nf_exchange *x)
+/* What we give is listed. */
+static enum nf_status exchange_lengths(struct nf_exchange *x,
+                                       struct nf_group *group,
+                                       struct nf_request **request_p)
 {
-    size_t elem = nf_type_bytes(x->type);
+    size_t sum = 0;
 
     for (uint32_t r = 0; r < x->count; r++) {
-        uint64_t bytes = x->counts[r] * elem;
+        if (nf_sizes_end(&x->out_sizes[r]) != NF_OK)
+            return NF_ERR_NOMEM;
+        x->out_lengths[r] = x->out_sizes[r].out.bytes;
+        sum += x->out_sizes[r].out.bytes;
+        x->send_counts[r] = x->counts[r] = 1;
+    }
+    x->out_table = nf_malloc(sum + 1);
+    if (x->out_table == NULL)
+        return NF_ERR_NOMEM;
+    sum = 0;
+    for (uint32_t r = 0; r < x->count; r++) {
+        if (x->out_lengths[r] > 0)
+            memcpy(x->out_table + sum, x->out_sizes[r].out.data,
+                   (size_t)x->out_lengths[r]);
+        sum += (size_t)x->out_lengths[r];
+        nf_sizes_fini(&x->out_sizes[r]);
+    }
+    x->stage = NF_EXCHANGE_LENGTHS;
+    if (group == NULL) {
+        x->in_lengths[0] = x->out_lengths[0];
+        return NF_OK;
+    }
+    return start(x, group, NF_EXCHANGE_LENGTH_BYTES, x->out_lengths,
+                 x->in_lengths, NF_ELEM_UINT64, request_p);
+}
 
+/* By what lengths went by, as all have to go by the same: how large the largest table is
+ * only two of us know, and in most jobs it takes some bytes.  Large ones may so be passed
+ * on by others, but then there are still larger pieces. */
+static enum nf_status exchange_tables(struct nf_exchange *x,
+                                      struct nf_group *group,
+                                      struct nf_request **request_p)
+{
+    uint64_t mine = nf_exchange_length(&x->homes, x->rank);
+    size_t sum = 0;
+
+    for (uint32_t r = 0; r < x->count; r++) {
+        if (x->in_lengths[r] / (2 * NUMBER_MOST) >
+            mine * nf_exchange_length(&x->holders, r))
+            return NF_ERR_PROTOCOL;
+        x->send_counts[r] = (size_t)x->out_lengths[r];
+        x->counts[r] = (size_t)x->in_lengths[r];
+        sum += x->counts[r];
+    }
+    x->stage = NF_EXCHANGE_TABLES;
+    if (group == NULL) {
+        x->in_table = x->out_table;
+        x->out_table = NULL;
+        return NF_OK;
+    }
+    x->in_table = nf_malloc(sum + 1);
+    if (x->in_table == NULL)
+        return NF_ERR_NOMEM;
+    return start(x, group, NF_EXCHANGE_LENGTH_BYTES, x->out_table, x->in_table,
+                 nf_elem_of(NF_BYTES), request_p);
+}
+
+/* From the first unit on, what came is to be read. */
+static void begin_reading(struct nf_exchange *x)
+{
+    const uint8_t *at = x->in_table;
+
+    for (uint32_t r = 0; r < x->count; r++) {
+        x->readers[r] = nf_sizes_read(at, (size_t)x->in_lengths[r]);
+        at += x->in_lengths[r];
+    }
+    x->at_unit = 0;
+}
+
+static void begin_measuring(struct nf_exchange *x)
+{
+    nf_free(x->out_table);
+    x->out_table = NULL;
+    begin_reading(x);
+    x->stage = NF_EXCHANGE_MEASURE;
+}
+
+/* @param most  of all pieces together  @return false: they make no sense */
+static bool measure_run(struct nf_exchange *x, uint64_t bytes, uint32_t first,
+                        uint64_t count)
+{
+    uint32_t r = x->holders.rank[x->at_unit];
+    uint64_t most = SIZE_MAX / 4 / x->count - x->in_bytes[r];
+
+    if (bytes == 0)
+        return true;
+    if (bytes % nf_type_bytes(x->type) != 0 || bytes > most / count)
+        return false;
+    for (uint32_t k = first; k < first + count; k++) {
+        nf_sizes_put(&x->inputs[k].sizes, x->at_unit, bytes);
+        x->inputs[k].bytes += (size_t)bytes;
+    }
+    x->in_bytes[r] += (size_t)(bytes * count);
+    return true;
+}
+
+/* What the next unit has for ours. */
+static bool measure_unit(struct nf_exchange *x)
+{
+    uint32_t mine = nf_exchange_length(&x->homes, x->rank);
+    uint32_t r = x->holders.rank[x->at_unit];
+
+    for (uint32_t k = 0; r < x->count && k < mine && !x->nonsense;) {
+        uint64_t bytes;
+        uint32_t run =
+            (uint32_t)nf_sizes_next(&x->readers[r], mine - k, &bytes);
+
+        x->nonsense = run == 0 || !measure_run(x, bytes, k, run);
+        k += run;
+    }
+    return ++x->at_unit < x->stock->units && !x->nonsense;
+}
+
+static void note_for_master(struct nf_exchange *x)
+{
+    for (uint32_t r = 0; r < x->count; r++) {
         if (r == x->rank)
             continue;
-        x->told.bytes += bytes;
-        if (bytes > x->told.largest_bytes)
-            x->told.largest_bytes = bytes;
+        x->told.bytes += x->in_bytes[r];
+        if (x->in_bytes[r] > x->told.largest_bytes)
+            x->told.largest_bytes = x->in_bytes[r];
+        if (x->in_lengths[r] > x->told.table_bytes)
+            x->told.table_bytes = x->in_lengths[r];
     }
 }
 
-static enum nf_status make_room(struct nf_exchange *x)
+static enum nf_status begin_packing(struct nf_exchange *x,
+                                    struct nf_group *group,
+                                    struct nf_request **request_p)
 {
-    x->out_bytes = add_up(x, x->out_sizes, x->send_counts);
-    x->in_bytes = add_up(x, x->in_sizes, x->counts);
-    if (x->out_bytes == SIZE_MAX || x->in_bytes == SIZE_MAX)
+    size_t elem = nf_type_bytes(x->type), in, out;
+
+    for (uint32_t r = 0; r < x->count; r++) {
+        x->nonsense = x->nonsense || !nf_sizes_at_end(&x->readers[r]);
+        x->send_counts[r] = x->out_bytes[r] / elem;
+        x->counts[r] = x->in_bytes[r] / elem;
+    }
+    if (x->nonsense)
         return NF_ERR_PROTOCOL;
     note_for_master(x);
-    x->out = nf_malloc(x->out_bytes + 1);
-    x->in = nf_malloc(x->in_bytes + 1);
+    in = find_starts(x, x->in_bytes);
+    out = find_starts(x, x->out_bytes);
+    x->out = nf_malloc(out + 1);
+    x->in = nf_malloc(in + 1);
     if (x->out == NULL || x->in == NULL)
         return NF_ERR_NOMEM;
     x->stage = NF_EXCHANGE_PACK;
-    x->at_rank = 0;
     x->at_unit = 0;
-    x->at_byte = 0;
-    return NF_OK;
+    return agree(x, group, request_p);
 }
 
 /* ------------------------------------------------------------------ pieces */
 
-/* Go to the next unit of the holder's, or the first of the next rank.
- * @return false: that was the last one */
-static bool next_unit(struct nf_exchange *x, uint64_t units)
-{
-    if (x->at_unit < units && ++x->at_unit < units)
-        return true;
-    x->at_unit = 0;
-    return ++x->at_rank < x->count;
-}
-
-/* What a result of ours has for a rank. */
+/* Our next result. */
 static bool pack_result(struct nf_exchange *x)
 {
-    uint64_t units = length(&x->holders, x->rank);
-    const uint64_t *homes = list_of(&x->homes, x->at_rank);
+    uint32_t units = nf_exchange_length(&x->holders, x->rank);
+    const struct nf_pieces *result = &x->results[x->at_unit];
+    uint64_t unit, at;
+    struct walk w;
 
-    if (x->at_unit < units) {
-        const struct nf_pieces *result = &x->results[x->at_unit];
-        const uint64_t *at = nf_pieces_at(result);
+    if (x->at_unit >= units)
+        return false;
+    w = walk_over(x, result);
+    while (next_piece(&w, &unit, &at)) {
+        uint32_t r = x->homes.rank[unit];
 
-        for (uint64_t k = 0; k < length(&x->homes, x->at_rank); k++) {
-            size_t bytes = (size_t)(at[homes[k] + 1] - at[homes[k]]);
-
-            if (bytes > 0)
-                memcpy(x->out + x->at_byte,
-                       (const uint8_t *)result->data->data + at[homes[k]],
-                       bytes);
-            x->at_byte += bytes;
-        }
+        if (r >= x->count)
+            continue;
+        memcpy(x->out + x->at_byte[r], (const uint8_t *)result->data->data + at,
+               (size_t)w.bytes);
+        x->at_byte[r] += (size_t)w.bytes;
     }
-    return next_unit(x, units);
+    return ++x->at_unit < units;
 }
 
 static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
@@ -331,83 +324,72 @@ static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
                  nf_elem_of(x->type), request_p);
 }
 
-/* Room for an input of ours, and where its pieces go. */
-static enum nf_status create_input(struct nf_exchange *x, uint64_t mine,
-                                   uint64_t *bytes, struct nf_pieces *input)
-{
-    uint64_t stride = length(&x->homes, x->rank), sum = 0;
-    const uint64_t *size = x->in_sizes + mine;
-
-    for (uint64_t i = 0; i < x->stock->units; i++, size += stride) {
-        bytes[x->holders.units[i]] = *size;
-        sum += *size;
-    }
-    input->at = nf_pieces_table(bytes, x->stock->units);
-    if (sum > 0)
-        input->data = nf_blob_create((size_t)sum, x->type);
-    return input->at == NULL || (sum > 0 && input->data == NULL) ? NF_ERR_NOMEM
-                                                                 : NF_OK;
-}
-
 static enum nf_status begin_joining(struct nf_exchange *x)
 {
-    uint64_t mine = length(&x->homes, x->rank);
-    uint64_t *bytes = nf_calloc((size_t)x->stock->units, sizeof(*bytes));
-    enum nf_status status = bytes == NULL ? NF_ERR_NOMEM : NF_OK;
-
     x->told.moving_us = nf_now_us() - x->began_us;
     nf_free(x->out);
     x->out = NULL;
-    x->inputs = nf_calloc((size_t)mine + 1, sizeof(*x->inputs));
-    if (x->inputs == NULL)
-        status = NF_ERR_NOMEM;
-    for (uint64_t i = 0; i < mine && status == NF_OK; i++)
-        status = create_input(x, i, bytes, &x->inputs[i]);
-    nf_free(bytes);
+    for (uint32_t i = 0; i < nf_exchange_length(&x->homes, x->rank); i++) {
+        struct nf_exchange_input *input = &x->inputs[i];
+
+        input->pieces.round = x->told.round;
+        input->pieces.sizes = nf_sizes_take(&input->sizes);
+        nf_sizes_fini(&input->sizes);
+        if (input->bytes > 0)
+            input->pieces.data = nf_blob_create(input->bytes, x->type);
+        if (input->pieces.sizes == NULL ||
+            (input->bytes > 0 && input->pieces.data == NULL))
+            return NF_ERR_NOMEM;
+    }
+    find_starts(x, x->in_bytes);
+    begin_reading(x);
     x->stage = NF_EXCHANGE_UNPACK;
-    x->at_rank = 0;
-    x->at_unit = 0;
-    x->at_byte = 0;
-    x->at_size = 0;
-    return status;
+    return NF_OK;
 }
 
-/* What came of one result. */
-static bool join_result(struct nf_exchange *x)
+/* What the next unit has for ours: inputs are filled in the order of units. */
+static bool join_unit(struct nf_exchange *x)
 {
-    uint64_t units = length(&x->holders, x->at_rank);
+    uint32_t mine = nf_exchange_length(&x->homes, x->rank);
+    uint32_t r = x->holders.rank[x->at_unit];
 
-    if (x->at_unit < units) {
-        uint64_t unit = list_of(&x->holders, x->at_rank)[x->at_unit];
+    for (uint32_t k = 0; r < x->count && k < mine;) {
+        uint64_t bytes;
+        uint32_t run =
+            (uint32_t)nf_sizes_next(&x->readers[r], mine - k, &bytes);
 
-        for (uint64_t k = 0; k < length(&x->homes, x->rank); k++) {
-            const struct nf_pieces *input = &x->inputs[k];
-            size_t bytes = (size_t)x->in_sizes[x->at_size++];
+        for (uint32_t end = k + run; k < end; k++) {
+            struct nf_exchange_input *input = &x->inputs[k];
 
-            if (bytes > 0)
-                memcpy((uint8_t *)input->data->data + nf_pieces_at(input)[unit],
-                       x->in + x->at_byte, bytes);
-            x->at_byte += bytes;
+            if (bytes == 0)
+                continue;
+            memcpy((uint8_t *)input->pieces.data->data + input->filled,
+                   x->in + x->at_byte[r], (size_t)bytes);
+            input->filled += (size_t)bytes;
+            x->at_byte[r] += (size_t)bytes;
         }
     }
-    return next_unit(x, units);
+    return ++x->at_unit < x->stock->units;
 }
 
-static void store_inputs(struct nf_exchange *x)
+static enum nf_status store_inputs(struct nf_exchange *x)
 {
-    for (uint64_t i = 0; i < length(&x->homes, x->rank); i++) {
-        x->inputs[i].round = x->told.round;
-        nf_pieces_put(nf_stock_input(x->stock, x->phase + 1,
-                                     list_of(&x->homes, x->rank)[i]),
-                      &x->inputs[i]);
-    }
+    struct nf_shelf *shelf = nf_stock_inputs(x->stock, x->phase + 1);
+    enum nf_status status = NF_OK;
+
+    for (uint32_t i = 0;
+         i < nf_exchange_length(&x->homes, x->rank) && status == NF_OK; i++)
+        status = nf_shelf_put(shelf, nf_exchange_list(&x->homes, x->rank)[i],
+                              &x->inputs[i].pieces);
+    return status;
 }
 
 /* ------------------------------------------------------------------- turns */
 
 bool nf_exchange_is_busy(const struct nf_exchange *x)
 {
-    return x->stage == NF_EXCHANGE_PACK || x->stage == NF_EXCHANGE_UNPACK;
+    return x->stage == NF_EXCHANGE_LIST || x->stage == NF_EXCHANGE_MEASURE ||
+           x->stage == NF_EXCHANGE_PACK || x->stage == NF_EXCHANGE_UNPACK;
 }
 
 /* @return NF_OK: it has come */
@@ -451,14 +433,27 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
     case NF_EXCHANGE_NONE:
         return NF_WAIT;
     case NF_EXCHANGE_MEET:
-        status = exchange_sizes(x, group, request_p);
+        begin_listing(x);
         break;
-    case NF_EXCHANGE_SIZES:
+    case NF_EXCHANGE_LIST:
+        status = work(x, list_result, slice_us);
+        if (status == NF_OK)
+            status = exchange_lengths(x, group, request_p);
+        break;
+    case NF_EXCHANGE_LENGTHS:
         status = await(request_p);
         if (status == NF_OK)
-            status = make_room(x);
+            status = exchange_tables(x, group, request_p);
+        break;
+    case NF_EXCHANGE_TABLES:
+        status = await(request_p);
         if (status == NF_OK)
-            status = agree(x, group, request_p);
+            begin_measuring(x);
+        break;
+    case NF_EXCHANGE_MEASURE:
+        status = work(x, measure_unit, slice_us);
+        if (status == NF_OK)
+            status = begin_packing(x, group, request_p);
         break;
     case NF_EXCHANGE_PACK:
         status = work(x, pack_result, slice_us);
@@ -476,11 +471,9 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
             status = begin_joining(x);
         break;
     case NF_EXCHANGE_UNPACK:
-        status = work(x, join_result, slice_us);
-        if (status == NF_OK) {
-            store_inputs(x);
-            return NF_OK;
-        }
+        status = work(x, join_unit, slice_us);
+        if (status == NF_OK)
+            return store_inputs(x);
         break;
     }
     return status == NF_OK ? NF_WAIT : status;

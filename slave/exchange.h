@@ -2,30 +2,53 @@
 #define NF_SLAVE_EXCHANGE_H
 /** @file exchange.h  A slave's part in an exchange between two phases: pieces of
  *  its results go to where they are inputs, and inputs are made of those that
- *  come.  Two calls of all-to-all in the group of those who take part: how large
- *  the pieces are, and the pieces.  By which algorithm depends on the largest block
- *  of all, for which there is a call in between, while pieces are packed.  What may take long is done in slices, as the
- *  master must hear of us meanwhile. */
+ *  come.  Three calls of all-to-all in the group of those who take part: how long
+ *  the tables are, the tables of how large the pieces are (sizes.h: by the
+ *  holder's units, by the home's), and the pieces.  By which algorithm these go
+ *  depends on the largest block of all, for which there is a call in between, while
+ *  pieces are packed.  What may take long is done in slices, as the master must hear
+ *  of us meanwhile.
+ *
+ *  Memory: what we give and what comes for us, each once more than in results and
+ *  inputs; their tables; 20 bytes a unit, and some hundred for each of ours and
+ *  each slave. */
 #include "common/coll/exchange_bounds.h"
 #include "common/wire/wire.h"
 #include "nowfarm_group.h"
 #include "slave/pieces.h"
+#include "slave/sizes.h"
 
 enum nf_exchange_stage {
-    NF_EXCHANGE_NONE,   /**< there is none */
-    NF_EXCHANGE_MEET,   /**< the group is to come */
-    NF_EXCHANGE_SIZES,  /**< their sizes are on the way */
-    NF_EXCHANGE_PACK,   /**< and how large the largest block is, likewise */
-    NF_EXCHANGE_AGREE,  /**< all is packed, that is not known yet */
-    NF_EXCHANGE_MOVE,   /**< the pieces are on the way */
+    NF_EXCHANGE_NONE,    /**< there is none */
+    NF_EXCHANGE_MEET,    /**< the group is to come */
+    NF_EXCHANGE_LIST,    /**< our tables are made */
+    NF_EXCHANGE_LENGTHS, /**< the lengths of tables are on the way */
+    NF_EXCHANGE_TABLES,  /**< the tables are */
+    NF_EXCHANGE_MEASURE, /**< theirs are read */
+    NF_EXCHANGE_PACK,  /**< and how large the largest block is, is on the way */
+    NF_EXCHANGE_AGREE, /**< all is packed, that is not known yet */
+    NF_EXCHANGE_MOVE,  /**< the pieces are on the way */
     NF_EXCHANGE_UNPACK,
 };
 
 /** Units of each rank, as lists one behind the other. */
 struct nf_exchange_lists {
-    uint64_t *units; /* [units] */
-    uint64_t *start; /* [count + 1] where those of a rank begin */
+    uint32_t *units; /* [units] */
+    uint32_t *start; /* [count + 1] where those of a rank begin */
+    uint32_t *rank;  /* [units] whose a unit is; >= count: nobody's */
 };
+
+static inline uint32_t nf_exchange_length(const struct nf_exchange_lists *lists,
+                                          uint32_t rank)
+{
+    return lists->start[rank + 1] - lists->start[rank];
+}
+
+static inline const uint32_t *
+nf_exchange_list(const struct nf_exchange_lists *lists, uint32_t rank)
+{
+    return lists->units + lists->start[rank];
+}
 
 /** Zero-initialise it. */
 struct nf_exchange {
@@ -40,16 +63,24 @@ struct nf_exchange {
     uint64_t largest_bytes[2];        /* of ours; of all */
     struct nf_pieces *results; /* [units that we hold] those that we give: late
                                   answers may change what is in the stock */
-    size_t *send_counts, *counts; /* [count] of the call under way */
-    uint64_t *out_sizes, *in_sizes; /* of pieces: by rank, by the holder's units,
-                                       by the home's */
-    uint8_t *out, *in;              /* the pieces, likewise */
-    size_t out_bytes, in_bytes;
-    struct nf_pieces *inputs; /* [units for us] that are being made */
-    uint32_t at_rank;         /* next to be packed or unpacked */
-    uint64_t at_unit;         /* index in the list */
-    size_t at_byte, at_size;  /* in out or in; in the sizes */
-    int64_t began_us;         /* moving */
+    uint32_t *place; /* [units] of a unit in the list of its home's rank */
+    size_t *send_counts, *counts;        /* [count] of the call under way */
+    struct nf_sizes *out_sizes;          /* [count] what is for each rank */
+    uint64_t *out_lengths, *in_lengths;  /* [count] bytes of tables */
+    uint8_t *out_table, *in_table;       /* by rank */
+    struct nf_sizes_reader *readers;     /* [count] of those that came */
+    uint8_t *out, *in;                   /* the pieces: by rank, by the holder's
+                                            units, by the home's */
+    size_t *out_bytes, *in_bytes;        /* [count] */
+    size_t *at_byte;                     /* [count] next in out or in */
+    struct nf_exchange_input {
+        struct nf_pieces pieces;
+        struct nf_sizes sizes;
+        size_t bytes, filled;
+    } *inputs;        /* [units for us] that are being made */
+    uint64_t at_unit; /* next to be listed, measured, packed, unpacked */
+    bool nonsense;    /* that was in a table */
+    int64_t began_us; /* moving */
 };
 
 /** EXCHANGE has come.  What it shows to be of no use is dropped from the stock:

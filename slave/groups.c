@@ -81,7 +81,7 @@ enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
                                      struct nf_answer *answer)
 {
     struct nf_stock *stock = &s->groups.stock;
-    struct nf_pieces pieces = { answer->payload, answer->at, 0 };
+    struct nf_pieces pieces = { answer->payload, answer->sizes, 0 };
     struct nf_result_msg m;
     enum nf_status status =
         nf_get_result(answer->body.data, answer->body.bytes, &m);
@@ -90,7 +90,9 @@ enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
         return status;
     if (m.first >= stock->units || phase + 1 >= stock->phases)
         return NF_ERR_PROTOCOL;
-    nf_pieces_put(nf_stock_result(stock, phase, m.first), &pieces);
+    status = nf_shelf_put(nf_stock_results(stock, phase), m.first, &pieces);
+    if (status != NF_OK)
+        return status;
     nf_blob_unref(answer->payload);
     answer->payload = NULL;
     return NF_OK;
@@ -103,11 +105,10 @@ enum nf_status nf_groups_find_input(struct nf_slave *s,
     uint32_t phase = nf_lease_phase(lease->m.lease);
     const struct nf_pieces *input;
 
-    if (phase >= stock->phases || lease->m.first >= stock->units ||
-        lease->m.count != 1)
+    if (phase == 0 || phase >= stock->phases || lease->m.count != 1)
         return NF_ERR_FAILED;
-    input = nf_stock_input(stock, phase, lease->m.first);
-    if (input->at == NULL)
+    input = nf_shelf_find(nf_stock_inputs(stock, phase), lease->m.first);
+    if (input == NULL)
         return NF_ERR_FAILED;
     /* so the master knows that everybody is done with its group */
     if (s->groups.purpose == NF_GROUP_EXCHANGE &&
@@ -116,7 +117,8 @@ enum nf_status nf_groups_find_input(struct nf_slave *s,
         nf_groups_end(s);
     nf_blob_unref(lease->input);
     lease->input = nf_blob_ref(input->data);
-    lease->in_at = nf_blob_ref(input->at);
+    nf_blob_unref(lease->in_sizes);
+    lease->in_sizes = nf_blob_ref(input->sizes);
     lease->in_round = input->round;
     return NF_OK;
 }
@@ -124,12 +126,13 @@ enum nf_status nf_groups_find_input(struct nf_slave *s,
 void nf_groups_drop_input(struct nf_slave *s,
                           const struct nf_slave_lease *lease)
 {
-    struct nf_pieces *input = nf_stock_input(
-        &s->groups.stock, nf_lease_phase(lease->m.lease), lease->m.first);
+    struct nf_shelf *shelf =
+        nf_stock_inputs(&s->groups.stock, nf_lease_phase(lease->m.lease));
+    const struct nf_pieces *input = nf_shelf_find(shelf, lease->m.first);
 
     /* the answer may be late, and another input have come since */
-    if (input->round == lease->in_round)
-        nf_pieces_fini(input);
+    if (input != NULL && input->round == lease->in_round)
+        nf_shelf_drop(shelf, lease->m.first);
 }
 
 /* ---------------------------------------------------------------- GATHER */
@@ -323,6 +326,10 @@ enum nf_status nf_groups_meet(struct nf_slave *s, const struct nf_msg *msg)
         nf_mesh_close(mesh);
         return give_up(s, m.rank, err.text);
     }
+    if (m.tree != NULL)
+        status = nf_group_set_tree(g->group, m.tree, &err);
+    if (status != NF_OK)
+        return give_up(s, m.rank, err.text);
     status = start(s, &m);
     if (status < 0)
         return give_up(s, m.rank, nf_strerror(status)); /* our own fault */

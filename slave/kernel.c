@@ -5,12 +5,13 @@
  * no deviation within the call). */
 #include "config.h"
 #include "slave/kernel.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/farm/farm.h"
-#include "slave/pieces.h"
+#include "slave/sizes.h"
 
 /* Results up to this size are copied into their blob, and the buffer used
  * again; larger ones are handed over. */
@@ -38,7 +39,8 @@ void nf_kernel_state_fini(struct nf_kernel_state *state)
     nf_buf_fini(&state->result);
     nf_free(state->sizes_bytes);
     nf_free(state->out_bytes);
-    state->sizes_bytes = state->out_bytes = NULL;
+    nf_free(state->in_at);
+    state->sizes_bytes = state->out_bytes = state->in_at = NULL;
     state->sizes_capacity = 0;
 }
 
@@ -67,6 +69,17 @@ static size_t input_bytes(const struct run *run, uint64_t unit, uint64_t count)
     return bytes;
 }
 
+/* Results that are kept until the job ends take no more than they need. */
+static void fit(struct nf_buf *buf)
+{
+    uint8_t *data = nf_realloc(buf->data, buf->bytes);
+
+    if (data == NULL)
+        return;
+    buf->data = data;
+    buf->capacity = buf->bytes;
+}
+
 /* The results gathered so far as a payload; NULL if out of memory. */
 static struct nf_blob *take_result(struct run *run)
 {
@@ -75,8 +88,11 @@ static struct nf_blob *take_result(struct run *run)
     struct nf_blob *blob;
 
     /* what the kernel lent us may be its input, which will not live on */
-    if (result->bytes > COPY_BYTES && result->capacity > 0)
+    if (result->bytes > COPY_BYTES && result->capacity > 0) {
+        if (run->cuts)
+            fit(result);
         return nf_buf_take(result, type);
+    }
     blob = nf_blob_create(result->bytes, type);
     if (blob == NULL)
         return NULL;
@@ -116,9 +132,8 @@ static void end_part(struct run *run, bool last)
         lease->nomem = answer->payload == NULL;
     }
     if (run->cuts) {
-        answer->at =
-            nf_pieces_table(run->state->out_bytes, run->kernel->units);
-        lease->nomem = lease->nomem || answer->at == NULL;
+        answer->sizes = nf_sizes_of(run->state->out_bytes, run->kernel->units);
+        lease->nomem = lease->nomem || answer->sizes == NULL;
     }
     run->part_first += run->part_count;
     run->part_count = 0;
@@ -267,7 +282,7 @@ static int call(struct run *run, uint64_t unit, uint64_t count, char *error_p,
         .error_bytes = sizeof(((struct nf_unit_failed_msg *)0)->reason),
         .phase = run->phase,
         .units = kernel->units,
-        .in_at = run->lease->in_at == NULL ? NULL : run->lease->in_at->data,
+        .in_at = run->lease->in_sizes == NULL ? NULL : state->in_at,
         .out_bytes = run->cuts ? state->out_bytes : NULL,
     };
     int64_t start_us = run->now_us;
@@ -383,6 +398,31 @@ static void run_call(struct run *run, uint64_t unit, uint64_t count)
         fail_call(run, unit + i, code, error);
 }
 
+/* Room for what says where pieces are, for as long as the slot lives. */
+static bool make_tables(const struct run *run)
+{
+    struct nf_kernel_state *state = run->state;
+    size_t units = (size_t)run->kernel->units;
+    const struct nf_blob *in_sizes = run->lease->in_sizes;
+
+    if (run->cuts && state->out_bytes == NULL) {
+        state->out_bytes = nf_malloc(units * sizeof(*state->out_bytes));
+        if (state->out_bytes == NULL)
+            return false;
+    }
+    if (in_sizes == NULL)
+        return true;
+    if (state->in_at == NULL)
+        state->in_at = nf_malloc((units + 1) * sizeof(*state->in_at));
+    if (state->in_at != NULL) {
+        bool good = nf_sizes_begins(in_sizes, units, state->in_at);
+
+        assert(good); /* we made it */
+        (void)good;
+    }
+    return state->in_at != NULL;
+}
+
 static int64_t positive(int64_t time_us)
 {
     return time_us > 0 ? time_us : 0;
@@ -416,10 +456,7 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
         .cuts = phase + 1 < kernel->phases,
     };
     nf_buf_reset(&state->result);
-    if (run.cuts && state->out_bytes == NULL)
-        state->out_bytes =
-            nf_malloc((size_t)kernel->units * sizeof(*state->out_bytes));
-    lease->nomem = lease->nomem || (run.cuts && state->out_bytes == NULL);
+    lease->nomem = lease->nomem || !make_tables(&run);
     /* once the slave ends, what the kernel needs may be gone */
     while (left > 0 && !lease->nomem && !atomic_load(kernel->ending)) {
         uint64_t count = left < batch ? left : batch;
@@ -434,8 +471,8 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
     if (left == 0)
         end_part(&run, true);
     nf_blob_unref(lease->input);
-    nf_blob_unref(lease->in_at);
-    lease->input = lease->in_at = NULL;
+    nf_blob_unref(lease->in_sizes);
+    lease->input = lease->in_sizes = NULL;
     state->end_us = run.now_us;
     return run.now_us;
 }

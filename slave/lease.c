@@ -20,23 +20,23 @@ void nf_lease_release(struct nf_lease_pool *pool, struct nf_slave_lease *lease)
     struct nf_answer *answer = lease->first.next;
 
     nf_blob_unref(lease->input);
-    nf_blob_unref(lease->in_at);
+    nf_blob_unref(lease->in_sizes);
     nf_blob_unref(lease->first.payload);
-    nf_blob_unref(lease->first.at);
+    nf_blob_unref(lease->first.sizes);
     while (lease->nanswers > 1 && answer != NULL) {
         struct nf_answer *next = answer->next;
 
         nf_blob_unref(answer->payload);
-        nf_blob_unref(answer->at);
+        nf_blob_unref(answer->sizes);
         nf_body_fini(&answer->body);
         nf_free(answer);
         answer = next;
     }
     lease->first.next = NULL;
     lease->first.payload = NULL;
-    lease->first.at = NULL;
+    lease->first.sizes = NULL;
     lease->input = NULL;
-    lease->in_at = NULL;
+    lease->in_sizes = NULL;
     if (pool->nspare >= SPARE_LEASES || lease->table_capacity > SPARE_BYTES ||
         lease->first.body.capacity > SPARE_BYTES) {
         lease_free(lease);
@@ -157,7 +157,7 @@ struct nf_answer *nf_lease_answer(struct nf_slave_lease *lease,
     answer->next = NULL;
     answer->kind = kind;
     answer->payload = NULL;
-    answer->at = NULL;
+    answer->sizes = NULL;
     lease->last = answer;
     lease->nanswers++;
     return answer;

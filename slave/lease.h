@@ -12,8 +12,8 @@ struct nf_answer {
     enum nf_msg_kind kind; /**< RESULT or UNIT_FAILED */
     struct nf_body body;
     struct nf_blob *payload; /**< or NULL */
-    struct nf_blob *at;      /**< phases before the last: where its pieces begin,
-                                  see pieces.h; or NULL */
+    struct nf_blob *sizes;   /**< phases before the last: of its pieces, see
+                                  pieces.h; or NULL */
 };
 
 struct nf_slave_lease {
@@ -22,9 +22,9 @@ struct nf_slave_lease {
     uint8_t *table;
     size_t table_capacity;
     struct nf_blob *input; /**< or NULL; dropped when it has been computed */
-    struct nf_blob *in_at; /**< phases after the first: where the pieces of the
-                                input begin; or NULL, as input */
-    uint64_t in_round;     /**< ... and the exchange that brought them */
+    struct nf_blob *in_sizes; /**< phases after the first: of the pieces of the
+                                   input; or NULL, as input */
+    uint64_t in_round;        /**< ... and the exchange that brought them */
     int64_t arrival_us;    /**< -1: not stamped yet */
 
     int64_t compute_us;      /**< in the kernel */

@@ -1,45 +1,118 @@
 /* The store of pieces. */
 #include "config.h"
 #include "slave/pieces.h"
+#include <string.h>
 #include "common/base/alloc.h"
+
+enum { SHELF_FIRST = 8 };
 
 void nf_pieces_fini(struct nf_pieces *pieces)
 {
     nf_blob_unref(pieces->data);
-    nf_blob_unref(pieces->at);
-    pieces->data = pieces->at = NULL;
+    nf_blob_unref(pieces->sizes);
+    pieces->data = pieces->sizes = NULL;
 }
 
-void nf_pieces_put(struct nf_pieces *there, const struct nf_pieces *pieces)
+struct nf_pieces nf_pieces_ref(const struct nf_pieces *pieces)
 {
-    struct nf_pieces copy = { nf_blob_ref(pieces->data),
-                              nf_blob_ref(pieces->at), pieces->round };
-
-    nf_pieces_fini(there);
-    *there = copy;
+    return (struct nf_pieces){ nf_blob_ref(pieces->data),
+                               nf_blob_ref(pieces->sizes), pieces->round };
 }
 
-struct nf_blob *nf_pieces_table(const uint64_t *bytes, uint64_t units)
-{
-    struct nf_blob *at =
-        nf_blob_create((size_t)(units + 1) * sizeof(uint64_t), NF_BYTES);
-    uint64_t *table, sum = 0;
+/* ------------------------------------------------------------------ shelves */
 
-    if (at == NULL)
-        return NULL;
-    table = at->data;
-    for (uint64_t i = 0; i < units; i++) {
-        table[i] = sum;
-        sum += bytes[i];
+/* @return where the unit is, or belongs */
+static size_t place_of(const struct nf_shelf *shelf, uint64_t unit)
+{
+    size_t low = 0, high = shelf->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (shelf->list[middle].unit < unit)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    table[units] = sum;
-    return at;
+    return low;
 }
+
+static bool is_at(const struct nf_shelf *shelf, size_t place, uint64_t unit)
+{
+    return place < shelf->count && shelf->list[place].unit == unit;
+}
+
+const struct nf_pieces *nf_shelf_find(const struct nf_shelf *shelf,
+                                      uint64_t unit)
+{
+    size_t place = place_of(shelf, unit);
+
+    return is_at(shelf, place, unit) ? &shelf->list[place].pieces : NULL;
+}
+
+static enum nf_status make_place(struct nf_shelf *shelf, size_t place,
+                                 uint64_t unit)
+{
+    struct nf_shelf_unit *list = shelf->list;
+
+    if (shelf->count == shelf->capacity) {
+        size_t capacity =
+            shelf->capacity == 0 ? SHELF_FIRST : 2 * shelf->capacity;
+
+        list = nf_realloc(list, capacity * sizeof(*list));
+        if (list == NULL)
+            return NF_ERR_NOMEM;
+        shelf->list = list;
+        shelf->capacity = capacity;
+    }
+    memmove(&list[place + 1], &list[place],
+            (shelf->count - place) * sizeof(*list));
+    list[place] = (struct nf_shelf_unit){ .unit = unit };
+    shelf->count++;
+    return NF_OK;
+}
+
+enum nf_status nf_shelf_put(struct nf_shelf *shelf, uint64_t unit,
+                            const struct nf_pieces *pieces)
+{
+    size_t place = place_of(shelf, unit);
+    struct nf_pieces mine;
+
+    if (!is_at(shelf, place, unit) && make_place(shelf, place, unit) != NF_OK)
+        return NF_ERR_NOMEM;
+    mine = nf_pieces_ref(pieces);
+    nf_pieces_fini(&shelf->list[place].pieces);
+    shelf->list[place].pieces = mine;
+    return NF_OK;
+}
+
+static void shelf_clear(struct nf_shelf *shelf)
+{
+    for (size_t i = 0; i < shelf->count; i++)
+        nf_pieces_fini(&shelf->list[i].pieces);
+    nf_free(shelf->list);
+    *shelf = (struct nf_shelf){ .count = 0 };
+}
+
+void nf_shelf_drop(struct nf_shelf *shelf, uint64_t unit)
+{
+    size_t place = place_of(shelf, unit);
+
+    if (!is_at(shelf, place, unit))
+        return;
+    nf_pieces_fini(&shelf->list[place].pieces);
+    shelf->count--;
+    memmove(&shelf->list[place], &shelf->list[place + 1],
+            (shelf->count - place) * sizeof(*shelf->list));
+    if (shelf->count == 0)
+        shelf_clear(shelf);
+}
+
+/* -------------------------------------------------------------------- stock */
 
 static size_t count_of(const struct nf_stock *stock)
 {
-    return stock->phases == 0 ? 0
-                              : (size_t)((stock->phases - 1) * stock->units);
+    return stock->phases == 0 ? 0 : stock->phases - 1;
 }
 
 enum nf_status nf_stock_init(struct nf_stock *stock, uint32_t phases,
@@ -63,8 +136,8 @@ enum nf_status nf_stock_init(struct nf_stock *stock, uint32_t phases,
 void nf_stock_clear(struct nf_stock *stock)
 {
     for (size_t i = 0; i < count_of(stock); i++) {
-        nf_pieces_fini(&stock->results[i]);
-        nf_pieces_fini(&stock->inputs[i]);
+        shelf_clear(&stock->results[i]);
+        shelf_clear(&stock->inputs[i]);
     }
 }
 
@@ -76,14 +149,12 @@ void nf_stock_fini(struct nf_stock *stock)
     *stock = (struct nf_stock){ 0 };
 }
 
-struct nf_pieces *nf_stock_result(const struct nf_stock *stock, uint32_t phase,
-                                  uint64_t unit)
+struct nf_shelf *nf_stock_results(const struct nf_stock *stock, uint32_t phase)
 {
-    return &stock->results[phase * stock->units + unit];
+    return &stock->results[phase];
 }
 
-struct nf_pieces *nf_stock_input(const struct nf_stock *stock, uint32_t phase,
-                                 uint64_t unit)
+struct nf_shelf *nf_stock_inputs(const struct nf_stock *stock, uint32_t phase)
 {
-    return &stock->inputs[(phase - 1) * stock->units + unit];
+    return &stock->inputs[phase - 1];
 }

@@ -1,23 +1,35 @@
 #ifndef NF_SLAVE_PIECES_H
 #define NF_SLAVE_PIECES_H
-/** @file pieces.h  What a slave keeps in a job of several phases: results, cut into
- *  pieces, and the inputs that were made of pieces. */
+/** @file pieces.h  What a slave keeps in a job of several phases: results, cut
+ * into pieces, and the inputs that were made of pieces.  Memory is for what is
+ * there: nothing grows with units times phases, or with the square of the
+ * units. */
 #include "common/base/blob.h"
 
-/** The pieces of a result, or of an input.  Both blobs are shared, and constant. */
+/** The pieces of a result, or of an input.  Both blobs are shared, and
+ * constant. */
 struct nf_pieces {
     struct nf_blob *data; /**< or NULL: no bytes */
-    struct nf_blob *at;   /**< [units + 1] uint64_t: where each begins, and the
-                               end; NULL: there is nothing */
-    uint64_t round;       /**< inputs: of the exchange that brought it */
+    struct nf_blob
+        *sizes;     /**< of the pieces for, or from, all units: sizes.h */
+    uint64_t round; /**< inputs: of the exchange that brought it */
+};
+
+/** Those of one phase, by unit. */
+struct nf_shelf {
+    struct nf_shelf_unit {
+        uint64_t unit;
+        struct nf_pieces pieces;
+    } * list; /**< [count] sorted */
+    size_t count, capacity;
 };
 
 /** Zero-initialise it. */
 struct nf_stock {
     uint32_t phases; /**< 0: not made yet */
     uint64_t units;
-    struct nf_pieces *results; /**< [(phases - 1) * units] of phase 0 first */
-    struct nf_pieces *inputs;  /**< likewise, of phase 1 first */
+    struct nf_shelf *results; /**< [phases - 1] of phase 0 first */
+    struct nf_shelf *inputs;  /**< likewise, of phase 1 first */
 };
 
 /** @retval NF_ERR_NOMEM */
@@ -26,21 +38,23 @@ enum nf_status nf_stock_init(struct nf_stock *stock, uint32_t phases,
 /** Forget what there is. */
 void nf_stock_clear(struct nf_stock *stock);
 void nf_stock_fini(struct nf_stock *stock);
-/** The result of @p unit in @p phase, which is not the last. */
-struct nf_pieces *nf_stock_result(const struct nf_stock *stock, uint32_t phase,
-                                  uint64_t unit);
-/** The input of @p unit in @p phase, which is not the first. */
-struct nf_pieces *nf_stock_input(const struct nf_stock *stock, uint32_t phase,
-                                 uint64_t unit);
-/** Put @p pieces there, taking references of its own. */
-void nf_pieces_put(struct nf_pieces *there, const struct nf_pieces *pieces);
+/** Results of @p phase, which is not the last. */
+struct nf_shelf *nf_stock_results(const struct nf_stock *stock, uint32_t phase);
+/** Inputs of @p phase, which is not the first. */
+struct nf_shelf *nf_stock_inputs(const struct nf_stock *stock, uint32_t phase);
+
+/** What there is of @p unit, until the shelf changes; or NULL.  O(log count) */
+const struct nf_pieces *nf_shelf_find(const struct nf_shelf *shelf,
+                                      uint64_t unit);
+/** Put @p pieces there, taking references of its own, in place of what was
+ * there.
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_shelf_put(struct nf_shelf *shelf, uint64_t unit,
+                            const struct nf_pieces *pieces);
+/** Forget what there is of @p unit; a shelf that is empty takes no memory. */
+void nf_shelf_drop(struct nf_shelf *shelf, uint64_t unit);
+
+/** References of one's own. */
+struct nf_pieces nf_pieces_ref(const struct nf_pieces *pieces);
 void nf_pieces_fini(struct nf_pieces *pieces);
-
-static inline const uint64_t *nf_pieces_at(const struct nf_pieces *pieces)
-{
-    return pieces->at->data;
-}
-
-/** A table of where pieces of bytes[units] begin.  NULL: out of memory */
-struct nf_blob *nf_pieces_table(const uint64_t *bytes, uint64_t units);
 #endif

@@ -98,12 +98,6 @@ void bench_library_leave(struct bench_library *library)
     pvm_setopt(PvmRoute, library->route);
 }
 
-enum nf_status bench_library_barrier(struct bench_library *library)
-{
-    return pvm_barrier(library->group, (int)library->ranks) < 0 ? NF_ERR_FAILED
-                                                                : NF_OK;
-}
-
 static int broadcast(struct bench_library *library,
                      const struct bench_call *call, void *buffer)
 {
@@ -142,7 +136,8 @@ enum nf_status bench_library_call(struct bench_library *library,
                              library->group, 0);
         break;
     case NF_COLL_BARRIER:
-        return bench_library_barrier(library);
+        status = pvm_barrier(library->group, (int)library->ranks);
+        break;
     default:
         break;
     }

@@ -19,7 +19,6 @@ bool bench_library_has(enum nf_coll_op op);
 enum nf_status bench_library_join(struct bench_team *team, uint64_t id,
                                   struct bench_library *library);
 void bench_library_leave(struct bench_library *library);
-enum nf_status bench_library_barrier(struct bench_library *library);
 /** @param recv  also the input of a reduction */
 enum nf_status bench_library_call(struct bench_library *library,
                                   const struct bench_call *call, void *send,

@@ -22,12 +22,6 @@ void bench_library_leave(struct bench_library *library)
     (void)library;
 }
 
-enum nf_status bench_library_barrier(struct bench_library *library)
-{
-    (void)library;
-    return NF_ERR_FAILED;
-}
-
 enum nf_status bench_library_call(struct bench_library *library,
                                   const struct bench_call *call, void *send,
                                   void *recv)

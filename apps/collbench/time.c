@@ -1,5 +1,7 @@
-/* One operation, timed.  The call comes after a barrier; each member takes its
- * own time, and a sample is the longest of them.  Inputs are new and results
+/* One operation, timed.  The call comes after a barrier, ours for PVM's group
+ * library too, since its own lets members out one after the other, and who comes
+ * last has a shorter call; each member takes its own time, and a sample is the
+ * longest of them.  Inputs are new and results
  * are checked in every repeat, outside of the time: another barrier ends it,
  * because members that share processors would check theirs at the expense of
  * those that are not through. */
@@ -149,12 +151,11 @@ static void take_down(struct series *s)
     nf_free(s->everyone);
 }
 
-static enum nf_status meet(struct bench_team *team, struct series *s)
+static enum nf_status meet(struct bench_team *team)
 {
     const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
 
-    return s->by_library ? bench_library_barrier(&s->library)
-                         : bench_aside(team, &barrier);
+    return bench_aside(team, &barrier);
 }
 
 static enum nf_status timed_call(struct bench_team *team, struct series *s,
@@ -168,7 +169,7 @@ static enum nf_status timed_call(struct bench_team *team, struct series *s,
     bench_fill(&s->call, s->send, s->recv);
     if (s->by_library && s->call.op == NF_COLL_REDUCE)
         memcpy(s->recv, s->send, (size_t)s->call.bytes); /* in place */
-    status = meet(team, s);
+    status = meet(team);
     start_us = bench_now_us();
     if (status == NF_OK && s->by_library)
         status = bench_library_call(&s->library, &s->call, s->send, s->recv);
@@ -176,7 +177,7 @@ static enum nf_status timed_call(struct bench_team *team, struct series *s,
         status = bench_do(team, team->work, &s->made);
     *us_p = bench_now_us() - start_us;
     if (status == NF_OK)
-        status = meet(team, s);
+        status = meet(team);
     if (status != NF_OK && s->by_library)
         nf_fail(team->err, status, "PVM's group library failed");
     if (status == NF_OK && !bench_is_right(&s->call, s->recv))

@@ -78,14 +78,21 @@ queue() { # RATE_BPS: bytes
     [ $bytes -ge 65536 ] || bytes=65536
     echo $bytes
 }
+# A segment that is larger than the bucket would be cut up by the processors, a
+# frame at a time.  The bucket counts the headers that its frames will have.
 segments() { # WHERE DEVICE RATE_BPS
+    bytes=65536
+    count=65535
+    if [ "$3" -gt 0 ]; then
+        bytes=$(($(bucket "$3") / 16 * 15))
+        [ $bytes -le 65536 ] || bytes=65536
+    fi
     if [ "$3" -gt 0 ] && [ "$3" -lt 1000000000 ]; then
-        set -- "$1" "$2" 1500 1
-    else
-        set -- "$1" "$2" 65536 65535
+        bytes=1500
+        count=1
     fi
     must "segmentation cannot be set" $1 ip link set dev "$2" \
-        gso_max_size "$3" gso_max_segs "$4"
+        gso_max_size $bytes gso_max_segs $count
 }
 
 # limit WHERE DEVICE RATE_BPS [DELAY_US]: of what leaves DEVICE

@@ -68,6 +68,25 @@ static enum nf_status measure_with(const struct probe_options *o,
     return status;
 }
 
+/* What collective operations go by. */
+static enum nf_status measure_groups(const struct probe_options *o,
+                                     struct coll_world *world,
+                                     struct nf_model *model_p,
+                                     double *group_us_p)
+{
+    enum nf_status status;
+
+    probe_show_progress(o->quiet, "rank 0 and the nearest", 0);
+    status = coll_probe(world, false, COLLECTIVE_BYTES, model_p);
+    probe_show_progress(o->quiet, "groups of rank 0 and another", 0);
+    if (status == NF_OK)
+        status = coll_probe_ways(world, group_us_p);
+    probe_show_progress(o->quiet, NULL, 0);
+    if (status != NF_OK)
+        coll_world_name_guilty(world, world->team.err);
+    return status;
+}
+
 /* Both models: of single messages, and of collective operations. */
 static enum nf_status measure_world(const struct probe_options *o,
                                     struct coll_world *world,
@@ -76,22 +95,21 @@ static enum nf_status measure_world(const struct probe_options *o,
                                     struct nf_error *err)
 {
     struct nf_model model;
+    double group_us[NF_NETWORK_HOSTS_MAX];
     char(*names)[NF_NETWORK_NAME_BYTES] = NULL;
     enum nf_status status = name_members(world, &names, err);
 
     if (status != NF_OK)
         return status;
-    probe_show_progress(o->quiet, "rank 0 and the nearest", 0);
-    status = coll_probe(world, false, COLLECTIVE_BYTES, &model);
-    probe_show_progress(o->quiet, NULL, 0);
-    if (status != NF_OK)
-        coll_world_name_guilty(world, err);
-    else
+    status = measure_groups(o, world, &model, group_us);
+    if (status == NF_OK)
         status =
             measure_with(o, world, (const char(*)[NF_NETWORK_NAME_BYTES])names,
                          outcome, checks);
-    if (status == NF_OK)
+    if (status == NF_OK) {
         outcome->network.model = model;
+        nf_network_set_runtime(&outcome->network, group_us, outcome->bare_us);
+    }
     nf_free(names);
     return status;
 }

@@ -302,6 +302,10 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
         return nf_fail(err, NF_ERR_INVAL,
                        "--tune tries algorithms of its own choice: not with "
                        "--algorithm, --table or --model");
+    if (o->algorithm != NULL && o->segments > 1 &&
+        o->algorithm->items != NF_ITEMS_SEGMENTS)
+        return nf_fail(err, NF_ERR_INVAL, "--segments %u: %s has no segments",
+                       o->segments, o->algorithm->name);
     if (o->network != NULL && (o->tune || o->model != NULL))
         return nf_fail(err, NF_ERR_INVAL,
                        "--network is what running broadcasts go by: not with "

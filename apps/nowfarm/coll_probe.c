@@ -270,3 +270,20 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
     sign(world, model_p);
     return measure_combining(model_p, world->team.err);
 }
+
+enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p)
+{
+    enum nf_status status = NF_OK;
+
+    way_us_p[0] = 0;
+    for (uint32_t j = 1; j < world->members && status == NF_OK; j++) {
+        const struct bench_request team = { .kind = BENCH_TEAM, .partner = j };
+        double round_us = 0;
+
+        status = bench_direct(&world->team, &team, NULL, NULL);
+        if (status == NF_OK)
+            status = measure(world, BENCH_PING, 1, &quick, &round_us);
+        way_us_p[j] = round_us / 2;
+    }
+    return status;
+}

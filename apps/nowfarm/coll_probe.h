@@ -15,4 +15,10 @@
  *  @retval < 0  world->team.err */
 enum nf_status coll_probe(struct coll_world *world, bool thorough,
                           uint64_t largest_bytes, struct nf_model *model_p);
+
+/** How long an operation of a byte takes from rank 0 to each other member: half
+ *  of the time of one there and one back, a group of two each.
+ *  @param way_us_p  [members], that of rank 0 is 0
+ *  @retval < 0  world->team.err */
+enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p);
 #endif

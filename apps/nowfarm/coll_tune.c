@@ -56,6 +56,15 @@ static void set_radices(const struct nf_coll_query *query,
                                              c->segments, &c->params);
 }
 
+static bool is_listed(const struct nf_coll_algorithm *algorithm,
+                      const struct coll_candidate *list, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].algorithm == algorithm)
+            return true;
+    return false;
+}
+
 static unsigned add_two_level(const struct nf_coll_query *query,
                               const struct nf_coll_network *network,
                               struct coll_candidate *list, unsigned count)
@@ -66,11 +75,9 @@ static unsigned add_two_level(const struct nf_coll_query *query,
     snprintf(name, sizeof(name), "%s.two_level%s", nf_coll_op_names[query->op],
              query->commutative ? "" : "_ordered");
     c.algorithm = nf_coll_find(name);
-    if (c.algorithm == NULL || !nf_coll_serves(c.algorithm, query))
+    if (c.algorithm == NULL || !nf_coll_serves(c.algorithm, query) ||
+        is_listed(c.algorithm, list, count))
         return count;
-    for (unsigned i = 0; i < count; i++)
-        if (list[i].algorithm == c.algorithm)
-            return count;
     c.segments =
         nf_coll_usual_segments(c.algorithm, network, query, &c.predicted_us);
     list[count++] = c;
@@ -136,28 +143,79 @@ unsigned coll_candidates(const struct nf_coll_query *query,
     return add_two_level(query, network, list_p, count);
 }
 
+unsigned coll_near(const struct coll_candidate *list, unsigned count,
+                   unsigned winner, struct coll_candidate *near_p)
+{
+    double most_us = COLL_NEARLY * list[winner].us.median;
+    unsigned n = 1;
+
+    near_p[0] = list[winner];
+    while (n < COLL_NEAR) {
+        unsigned best = count;
+
+        for (unsigned i = 0; i < count; i++)
+            if (list[i].us.n > 0 && list[i].us.median < most_us &&
+                list[i].algorithm->items == NF_ITEMS_SEGMENTS &&
+                !is_listed(list[i].algorithm, near_p, n) &&
+                (best == count || list[i].us.median < list[best].us.median))
+                best = i;
+        if (best == count)
+            break;
+        near_p[n++] = list[best];
+    }
+    return n;
+}
+
+/* The same with so many segments, and not measured. */
+static struct coll_candidate with_segments(const struct nf_coll_query *query,
+                                           const struct nf_coll_network *network,
+                                           const struct coll_candidate *of,
+                                           uint64_t k)
+{
+    struct coll_candidate c = { .algorithm = of->algorithm };
+
+    c.segments = nf_coll_clamp_segments(query->elements, k);
+    c.predicted_us = nf_coll_cost_us(c.algorithm, network, query->ranks,
+                                     (double)query->bytes, c.segments);
+    return c;
+}
+
 unsigned coll_refine(const struct nf_coll_query *query,
                      const struct nf_coll_network *network,
                      struct coll_candidate *list, unsigned count,
                      unsigned winner)
 {
-    struct coll_candidate c = { .algorithm = list[winner].algorithm };
-    uint32_t k = list[winner].segments;
+    const uint32_t k = list[winner].segments;
     const uint64_t tries[] = { k / 2, 2 * (uint64_t)k };
 
-    if (c.algorithm->items != NF_ITEMS_SEGMENTS)
+    if (list[winner].algorithm->items != NF_ITEMS_SEGMENTS)
         return count;
     for (int i = 0; i < 2 && count < COLL_CANDIDATES_MAX; i++) {
-        c.segments = nf_coll_clamp_segments(query->elements, tries[i]);
+        struct coll_candidate c =
+            with_segments(query, network, &list[winner], tries[i]);
+
         if (c.segments == k ||
             (i > 0 && c.segments == list[count - 1].segments &&
              list[count - 1].algorithm == c.algorithm))
             continue;
-        c.predicted_us = nf_coll_cost_us(c.algorithm, network, query->ranks,
-                                         (double)query->bytes, c.segments);
         list[count++] = c;
     }
     return count;
+}
+
+bool coll_further(const struct nf_coll_query *query,
+                  const struct nf_coll_network *network,
+                  const struct coll_candidate *before,
+                  const struct coll_candidate *now,
+                  struct coll_candidate *next_p)
+{
+    uint64_t k = now->segments;
+
+    if (before->algorithm != now->algorithm || before->segments == k)
+        return false;
+    *next_p = with_segments(query, network, now,
+                            k > before->segments ? 2 * k : k / 2);
+    return next_p->segments != k;
 }
 
 unsigned coll_winner(const struct coll_candidate *list, unsigned count,

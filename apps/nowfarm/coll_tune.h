@@ -13,6 +13,12 @@ enum { COLL_BEST = 3, COLL_BEST_SHORT = 8, COLL_SHORT_US = 2000 };
 enum { COLL_CANDIDATES_MAX = COLL_BEST_SHORT + 4 };
 /** The least gain for which the model is not believed. */
 #define COLL_LEAST_GAIN 0.03
+/** Other numbers of segments are tried of so many algorithms, which took less
+ *  than COLL_NEARLY times as long as the winner: with segments of the right size
+ *  another one may win.  Then they are doubled or halved as long as that helps,
+ *  but not more often than COLL_STEPS. */
+enum { COLL_NEAR = 3, COLL_STEPS = 4 };
+#define COLL_NEARLY 1.25
 
 struct coll_candidate {
     const struct nf_coll_algorithm *algorithm;
@@ -35,6 +41,12 @@ unsigned coll_candidates(const struct nf_coll_query *query,
                          const struct nf_coll_choice *usual, uint32_t hosts,
                          struct coll_candidate *list_p);
 
+/** The winner, and others of @p list that have segments and were nearly as fast,
+ *  the fastest first, each algorithm once.
+ *  @param near_p  [COLL_NEAR]   @return how many */
+unsigned coll_near(const struct coll_candidate *list, unsigned count,
+                   unsigned winner, struct coll_candidate *near_p);
+
 /** Half and twice the segments of list[winner], where that is something else.
  *  @param list  [COLL_CANDIDATES_MAX], @p count used
  *  @return the new count */
@@ -42,6 +54,15 @@ unsigned coll_refine(const struct nf_coll_query *query,
                      const struct nf_coll_network *network,
                      struct coll_candidate *list, unsigned count,
                      unsigned winner);
+
+/** When going from @p before to @p now helped: as much further.
+ *  @param next_p  not measured yet
+ *  @return false: another algorithm, no step, or there is nothing further */
+bool coll_further(const struct nf_coll_query *query,
+                  const struct nf_coll_network *network,
+                  const struct coll_candidate *before,
+                  const struct coll_candidate *now,
+                  struct coll_candidate *next_p);
 
 /** The candidate with the least median, if that is at least COLL_LEAST_GAIN
  *  less than that of @p current and the middle halves of both do not overlap;

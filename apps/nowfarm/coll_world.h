@@ -9,6 +9,8 @@ struct coll_world_config {
     bool local;               /**< threads instead of tasks */
     uint32_t members;         /**< P; 0: one a host */
     uint32_t members_alone;   /**< and if there is one host only; 0: refuse */
+    uint32_t members_most;    /**< no more hosts than that may be meant by 0;
+                                   0: any number */
     const char *hosts_file;   /**< NULL: all hosts of the virtual machine */
     int64_t timeout_us;       /**< of calls */
     const char *route;        /**< of tasks; NULL: as NOWFARM_ROUTE says */

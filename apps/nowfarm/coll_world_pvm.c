@@ -335,14 +335,48 @@ static enum nf_status start_server(struct coll_tasks *tasks,
     return status;
 }
 
-static enum nf_status make_room(struct coll_world *world, uint32_t members,
-                                uint32_t members_alone, struct nf_error *err)
+static enum nf_status check_count(const struct coll_world_config *config,
+                                  size_t hosts, const char *whose,
+                                  struct nf_error *err)
+{
+    if (config->members > 0 || config->members_most == 0 ||
+        hosts <= config->members_most)
+        return NF_OK;
+    return nf_fail(err, NF_ERR_INVAL,
+                   "%s has %zu hosts: want up to %u (or say how many members "
+                   "by --slaves)",
+                   whose, hosts, config->members_most);
+}
+
+/* How many hosts a file lists is known before anything is started. */
+static enum nf_status check_file(const struct coll_world_config *config,
+                                 struct nf_error *err)
+{
+    struct nf_hosts file;
+    size_t count;
+    enum nf_status status;
+
+    if (config->hosts_file == NULL || config->members > 0)
+        return NF_OK;
+    status = nf_hosts_read(config->hosts_file, &file, err);
+    if (status != NF_OK)
+        return status;
+    count = file.count;
+    nf_hosts_fini(&file);
+    return check_count(config, count, config->hosts_file, err);
+}
+
+static enum nf_status make_room(const struct coll_world_config *config,
+                                struct coll_world *world, struct nf_error *err)
 {
     struct coll_tasks *tasks = world->tasks;
+    uint32_t members = config->members;
 
+    if (check_count(config, tasks->nhosts, "the virtual machine", err) != NF_OK)
+        return NF_ERR_INVAL;
     world->members = members > 0 ? members : (uint32_t)tasks->nhosts;
-    if (world->members == 1 && members == 0 && members_alone > 0)
-        world->members = members_alone;
+    if (world->members == 1 && members == 0 && config->members_alone > 0)
+        world->members = config->members_alone;
     if (world->members < 2)
         return nf_fail(err, NF_ERR_INVAL,
                        "the virtual machine has one host: say how many members "
@@ -416,10 +450,13 @@ enum nf_status coll_tasks_open(const struct coll_world_config *config,
                                struct coll_world *world,
                                struct nf_group **all_p, struct nf_error *err)
 {
-    struct coll_tasks *tasks = nf_calloc(1, sizeof(*tasks));
+    enum nf_status status = check_file(config, err);
+    struct coll_tasks *tasks;
     int tid = 0;
-    enum nf_status status;
 
+    if (status != NF_OK)
+        return status;
+    tasks = nf_calloc(1, sizeof(*tasks));
     if (tasks == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     world->tasks = tasks;
@@ -437,7 +474,7 @@ enum nf_status coll_tasks_open(const struct coll_world_config *config,
     tasks->here = nf_pvm_host_of(tid);
     status = find_hosts(tasks, config->hosts_file, err);
     if (status == NF_OK)
-        status = make_room(world, config->members, config->members_alone, err);
+        status = make_room(config, world, err);
     if (status == NF_OK)
         status = spawn_all(world, tid, err);
     if (status == NF_OK && config->group_server)

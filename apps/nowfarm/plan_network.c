@@ -36,6 +36,7 @@ int plan_network_read(const char *file, const char *size,
     if (status != NF_OK)
         return nf_usage_error("--network %s", err.text);
     network_p->hetero = nf_network_hetero(&network_p->network, true);
+    network_p->hetero.in_groups = true;
     if (nf_network_is_old(&network_p->network, time(NULL), NULL, 0, text,
                           sizeof(text)))
         fprintf(stderr, "nowfarm: %s: %s\n", file, text);

@@ -82,6 +82,7 @@ struct probe_outcome {
     uint32_t points, noisy; /**< times measured; too uneven to be believed */
     uint32_t least_count;   /**< the fewest repetitions of one */
     double elapsed_s;
+    double bare_us[NF_NETWORK_HOSTS_MAX]; /**< half of PP(0, j, 0) */
 };
 /** @param names  [members], all different
  *  @param outcome_p  network: free with nf_network_fini()

@@ -131,6 +131,7 @@ static enum nf_status parse_texts(struct probe_options *o, struct nf_error *err)
     if (status == NF_OK)
         status = parse_sizes(texts.trees, o, err);
     world->members = (uint32_t)slaves;
+    world->members_most = NF_NETWORK_HOSTS_MAX;
     world->hosts_file = texts.hosts;
     world->route = texts.route;
     o->out = texts.out != NULL ? texts.out : PROBE_FILE;

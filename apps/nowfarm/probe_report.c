@@ -28,12 +28,12 @@ static enum nf_status print_hosts(const struct nf_network *network)
     struct table t;
     enum nf_status status;
 
-    table_init(&t, 7, false);
+    table_init(&t, 8, false);
     status = table_add_row(&t, "host");
-    for (unsigned i = 1; status == NF_OK && i < 7; i++)
+    for (unsigned i = 1; status == NF_OK && i < 8; i++)
         table_set(&t, i, "%s",
                   (const char *[]){ "send us", "64 KiB", "recv us", "64 KiB",
-                                    "hold us", "64 KiB" }[i - 1]);
+                                    "hold us", "64 KiB", "in groups" }[i - 1]);
     for (uint32_t i = 0; status == NF_OK && i < network->nhosts; i++) {
         const struct nf_network_host *host = &network->hosts[i];
 
@@ -43,6 +43,7 @@ static enum nf_status print_hosts(const struct nf_network *network)
         put_curve(&t, 1, &host->send);
         put_curve(&t, 3, &host->recv);
         put_curve(&t, 5, &host->hold);
+        table_set(&t, 7, "+%.1f", host->runtime_us);
     }
     table_print(&t, 24, stdout);
     table_fini(&t);

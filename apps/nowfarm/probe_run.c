@@ -11,7 +11,8 @@
 #include "common/base/error.h"
 
 /* A point whose middle half is wider than that share of its median is measured
- * again, so often. */
+ * again, so often; then no curve is laid through it, if enough others are left.
+ */
 static const double EVEN_MAX = 0.3;
 enum { TRIES = 3, LATE_US = 500, SURVEY_BYTES = 16384, SURVEY_COUNT = 3 };
 enum { OVER_BYTES = 512, PACE_BYTES = 4096 };
@@ -100,17 +101,22 @@ static void note(struct run *run, enum probe_job job,
     struct nf_measures *m = &run->measures;
     uint32_t i = couple->member;
     size_t at = (size_t)i * PROBE_SIZES + size;
+    bool uneven = point->width > EVEN_MAX;
 
     if (job == PROBE_JOB_TAKE) {
         m->recv[at] = point->us;
+        m->recv_uneven[at] = uneven;
     } else if (job == PROBE_JOB_PING) {
         *nf_measures_ping(m, i, couple->partner, size) = point->us;
+        m->ping_uneven[((size_t)i * m->hosts + couple->partner) * PROBE_SIZES +
+                       size] = uneven;
         /* the fastest of its partners: that one disturbed it least */
         m->send[at] = m->send[at] > 0 ? fmin(m->send[at], point->send_us)
                                       : point->send_us;
     } else {
         *nf_measures_seq(m, i, size, (uint32_t)(job - PROBE_JOB_SEQ)) =
             point->us;
+        m->seq_uneven[at] = m->seq_uneven[at] || uneven;
     }
 }
 
@@ -358,6 +364,8 @@ enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
     probe_show_progress(o->quiet, NULL, 0);
     if (status == NF_OK)
         status = nf_estimate(&run.measures, &outcome_p->network, probe->err);
+    for (uint32_t j = 1; status == NF_OK && j < run.members; j++)
+        outcome_p->bare_us[j] = *nf_measures_ping(&run.measures, 0, j, 0) / 2;
     for (uint32_t i = 0; status == NF_OK && i < run.members; i++)
         memcpy(outcome_p->network.hosts[i].name, names[i],
                NF_NETWORK_NAME_BYTES);

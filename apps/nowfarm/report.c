@@ -40,8 +40,11 @@ static void print_failures(FILE *to, const struct nf_report *r)
     for (uint32_t i = 0; i < r->nfailures; i++) {
         struct nf_unit_failure failure = r->failures[i];
 
-        fprintf(to, "given up: unit %" PRIu64 " after %u attempts: %s\n",
-                failure.unit, failure.attempts, clean(&failure));
+        fprintf(to, "given up: unit %" PRIu64, failure.unit);
+        if (r->phases > 1)
+            fprintf(to, " of phase %u", failure.phase);
+        fprintf(to, " after %u attempts: %s\n", failure.attempts,
+                clean(&failure));
     }
     if (r->failed_units > r->nfailures)
         fprintf(to, "given up: %" PRIu64 " units more\n",
@@ -271,10 +274,11 @@ static json_t *failures_json(const struct nf_report *r)
     for (uint32_t i = 0; i < r->nfailures; i++) {
         struct nf_unit_failure failure = r->failures[i];
 
-        json_array_append_new(list, json_pack("{s:I, s:i, s:s}", "unit",
-                                              (json_int_t)failure.unit,
-                                              "attempts", (int)failure.attempts,
-                                              "reason", clean(&failure)));
+        json_array_append_new(
+            list,
+            json_pack("{s:I, s:i, s:i, s:s}", "unit", (json_int_t)failure.unit,
+                      "phase", (int)failure.phase, "attempts",
+                      (int)failure.attempts, "reason", clean(&failure)));
     }
     return list;
 }

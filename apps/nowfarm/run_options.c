@@ -39,6 +39,7 @@ enum option {
     OPT_EMULATE,
     OPT_GATHER,
     OPT_TABLE,
+    OPT_NETWORK,
     OPT_APP, /* and up: the application's, by index */
 };
 
@@ -53,6 +54,7 @@ static const struct poptOption common[] = {
     { "transport", '\0', POPT_ARG_STRING, NULL, OPT_TRANSPORT, "pvm (default) or local (threads of this process)", "NAME" },
     { "gather", '\0', POPT_ARG_STRING, NULL, OPT_GATHER, "how results come home: stream (default), tree (kept by the slaves till the end) or reduce (and combined)", "HOW" },
     { "table", '\0', POPT_ARG_STRING, NULL, OPT_TABLE, "broadcast shared data and combine results by this table of coll-bench --tune", "FILE" },
+    { "network", '\0', POPT_ARG_STRING, NULL, OPT_NETWORK, "broadcast shared data by this model file of a measured network", "FILE" },
     { "out", 'o', POPT_ARG_STRING, NULL, OPT_OUT, "write the result to FILE", "FILE" },
     { "trace", '\0', POPT_ARG_STRING, NULL, OPT_TRACE, "record what happens in FILE (see: gantt, replay)", "FILE" },
     { "verify", '\0', POPT_ARG_NONE, NULL, OPT_VERIFY, "check the result", NULL },
@@ -171,6 +173,9 @@ static enum nf_status set(struct run_options *o, int option, const char *text,
         return NF_OK;
     case OPT_TABLE:
         o->job.table_file = text;
+        return NF_OK;
+    case OPT_NETWORK:
+        o->job.network_file = text;
         return NF_OK;
     case OPT_OUT:
         o->request.out = text;

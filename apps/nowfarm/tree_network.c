@@ -233,16 +233,20 @@ static enum nf_status fill(const struct work *w, struct picture *p)
     if (status == NF_OK)
         status = nf_tree_times(tree, &hops, false, p->ready, &last_us);
     for (uint32_t v = 0; v < tree->nodes && status == NF_OK; v++) {
-        double hands_us = p->ready[v], port_us = 0;
+        double hands_us = p->ready[v];
 
         set_label(p->label[v], name_of(w, v));
         for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
             uint32_t to = tree->child[c];
+            double begun_us;
 
             p->start[to] = hands_us;
             hands_us += hops.send[v];
-            port_us = fmax(hands_us, port_us) + nf_hops_port(&hops, v, to);
-            p->free[to] = fmax(hands_us, port_us);
+            /* from when it began to leave, for which it may have waited: for
+             * the port, and on a hub for the medium */
+            begun_us = p->ready[to] - hops.recv[to] - nf_hops_wire(&hops, v, to);
+            p->free[to] =
+                fmax(hands_us, begun_us + nf_hops_port(&hops, v, to));
         }
     }
     nf_hops_fini(&hops);

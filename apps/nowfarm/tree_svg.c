@@ -244,8 +244,8 @@ static void draw_send(const struct drawing *d, uint32_t v)
     put_label(d, parent);
     fputs(" to ", d->to);
     put_label(d, v);
-    fprintf(d->to, ": from %.12g, ready at %.12g</title></rect>\n",
-            d->p->start[v], d->p->ready[v]);
+    fprintf(d->to, ": from %.12g until %.12g, ready at %.12g</title></rect>\n",
+            d->p->start[v], d->p->free[v], d->p->ready[v]);
     fprintf(d->to,
             "<line class=\"y\" x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" "
             "y2=\"%.2f\"/>\n",

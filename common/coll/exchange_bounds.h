@@ -12,7 +12,9 @@
 enum {
     NF_EXCHANGE_BOUNDS_MAX = 24,
     NF_EXCHANGE_NAME_BYTES = 64,
-    NF_EXCHANGE_TEXT_BYTES = 2048 /**< of a list, its NUL included */
+    NF_EXCHANGE_TEXT_BYTES = 2048, /**< of a list, its NUL included */
+    NF_EXCHANGE_LENGTH_BYTES = 8   /**< of the blocks that an exchange begins with,
+                                        lengths of tables; tables go as they do */
 };
 
 struct nf_exchange_bounds {

@@ -36,6 +36,13 @@ static double cost_us(const struct nf_coll_algorithm *self,
            rounds * nf_price_combine_us(price, bytes / segments);
 }
 
+/* A rank has much to send that waits for little.  If it were not held back, it
+ * would be far ahead of others, and its segments would share a link with those
+ * that the next ranks wait for: 1 MiB over 8 hosts takes 172 ms then, and 136
+ * to 140 with any number of rounds from 3 to 10.  (The broadcast gets slower by
+ * any: its ranks wait for each other as it is.) */
+enum { ROUNDS_AHEAD = 4 };
+
 const struct nf_coll_algorithm nf_coll_reduce_circulant = {
     .name = "reduce.circulant",
     .op = NF_COLL_REDUCE,
@@ -46,6 +53,7 @@ const struct nf_coll_algorithm nf_coll_reduce_circulant = {
     .items = NF_ITEMS_SEGMENTS,
     .ports = NF_PORTS_FULL,
     .order = NF_ORDER_COMMUTATIVE,
+    .rounds_ahead = ROUNDS_AHEAD,
     .make = make,
     .cost_us = cost_us,
     .kept = &nf_kept_rounds,

@@ -94,7 +94,8 @@ void nf_farm_forget(struct nf_farm *farm, uint32_t index)
     nf_farm_look_for_copy(farm, slot);
     farm->leases--;
     farm->views[slot].outstanding--;
-    if (--farm->slaves[slave].outstanding == 0)
+    farm->slaves[slave].outstanding--;
+    if (nf_farm_load(&farm->slaves[slave]) == 0)
         nf_farm_idle_add(farm, slave);
     nf_farm_update_view(farm);
 }

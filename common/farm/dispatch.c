@@ -47,6 +47,8 @@ void nf_farm_idle_add(struct nf_farm *farm, uint32_t slave)
     if (farm->idle != NF_SLAVE_NONE)
         farm->slaves[farm->idle].idle_prev = slave;
     farm->idle = slave;
+    if (farm->phases != NULL)
+        farm->phases->look_at_all = true;
 }
 
 void nf_farm_idle_remove(struct nf_farm *farm, uint32_t slave)
@@ -71,13 +73,24 @@ static void set_refused(struct nf_farm *farm, uint32_t slot, bool refused)
                                     farm->now_us);
 }
 
+/* May the pacer not pick this slot? */
+static bool is_barred(const struct nf_farm *farm, uint32_t slot)
+{
+    const struct nf_farm_slave *s = &farm->slaves[farm->slots[slot].slave];
+
+    return s->closed || s->reserved || farm->slots[slot].sizer_refused;
+}
+
+static void look_at_slots(struct nf_farm *farm, const struct nf_farm_slave *s)
+{
+    for (uint32_t k = s->first_slot; k < s->first_slot + s->live_slots; k++)
+        set_refused(farm, k, is_barred(farm, k));
+}
+
 static void set_closed(struct nf_farm *farm, uint32_t slave, bool closed)
 {
-    struct nf_farm_slave *s = &farm->slaves[slave];
-
-    s->closed = closed;
-    for (uint32_t k = s->first_slot; k < s->first_slot + s->live_slots; k++)
-        set_refused(farm, k, closed || farm->slots[k].sizer_refused);
+    farm->slaves[slave].closed = closed;
+    look_at_slots(farm, &farm->slaves[slave]);
 }
 
 static void refuse(struct nf_farm *farm, uint32_t slot)
@@ -93,7 +106,7 @@ void nf_farm_units_returned(struct nf_farm *farm)
         if (!farm->slots[k].sizer_refused)
             continue;
         farm->slots[k].sizer_refused = false;
-        set_refused(farm, k, farm->slaves[farm->slots[k].slave].closed);
+        set_refused(farm, k, is_barred(farm, k));
         farm->refused--;
     }
     nf_farm_update_view(farm);
@@ -121,8 +134,9 @@ void nf_farm_send_chunk(struct nf_farm *farm, uint32_t slot, uint32_t index)
     chunk->sent_us = farm->now_us;
     chunk->sent_units = (uint32_t)chunk->count;
     nf_chunk_list_append(&farm->pool.chunks, &farm->slots[slot].leases, index);
-    if (slave->outstanding++ == 0)
+    if (nf_farm_load(slave) == 0)
         nf_farm_idle_remove(farm, farm->slots[slot].slave);
+    slave->outstanding++;
     farm->leases++;
     farm->stats.leases_sent++;
     if (farm->views[slot].outstanding++ > farm->stats.max_queue)
@@ -189,9 +203,21 @@ static void reopen(struct nf_farm *farm, uint32_t slave)
     set_closed(farm, slave, false);
     /* Pacers forget slots that they may not pick; this reminds them. */
     nf_farm_units_returned(farm);
+    if (farm->phases != NULL)
+        farm->phases->look_at_all = true;
 }
 
-static void dispatch_alone(struct nf_farm *farm)
+void nf_farm_reserve(struct nf_farm *farm, uint32_t slave, bool reserved)
+{
+    if (farm->slaves[slave].reserved == reserved)
+        return;
+    farm->slaves[slave].reserved = reserved;
+    look_at_slots(farm, &farm->slaves[slave]);
+    if (!reserved)
+        nf_farm_units_returned(farm);
+}
+
+void nf_farm_dispatch_alone(struct nf_farm *farm)
 {
     const uint64_t *waiting = &farm->pool.counts[NF_UNIT_ALONE];
     uint32_t slave = farm->event_slave;
@@ -259,7 +285,7 @@ void nf_farm_dispatch(struct nf_farm *farm)
     uint32_t slot = 0, sends = 0;
 
     farm->wake_us = INT64_MAX;
-    dispatch_alone(farm);
+    nf_farm_dispatch_alone(farm);
     while (farm->view.left_units > 0 && farm->stats.live_slots > 0) {
         if (sends == NF_FARM_SENDS_PER_EVENT) {
             farm->wake_us = farm->now_us;

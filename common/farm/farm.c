@@ -136,6 +136,9 @@ enum nf_status nf_farm_finish(struct nf_farm *farm,
     if (!farm->over) {
         if (!farm->gathering)
             nf_farm_dispatch(farm);
+        else if (farm->phases != NULL)
+            nf_farm_dispatch_alone(farm); /* whose slaves have more to do */
+        nf_phases_send(farm);
         if (farm->silence_limit_us > 0 && farm->stats.live_slaves > 0 &&
             farm->next_tick_us < farm->wake_us)
             farm->wake_us = farm->next_tick_us;
@@ -282,15 +285,17 @@ static uint64_t take_back(struct nf_farm *farm, uint32_t slot,
     return returned;
 }
 
-/* Had this slave exactly one unit to answer? */
+/* Had this slave exactly one unit to answer, of whatever phase? */
 static bool had_one_unit(const struct nf_farm *farm,
                          const struct nf_farm_slave *s)
 {
-    if (s->outstanding != 1)
+    if (nf_farm_load(s) != 1)
         return false;
     for (uint32_t k = s->first_slot; k < s->first_slot + s->live_slots; k++)
         if (farm->slots[k].unsure)
             return false;
+    if (s->later == 1)
+        return true;
     for (uint32_t k = s->first_slot;; k++) {
         uint32_t head = farm->slots[k].leases.head;
 
@@ -306,9 +311,9 @@ void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
     bool certain = had_one_unit(farm, s);
     uint64_t returned = 0;
 
-    nf_phases_lose(farm, slave, loss);
-    if (s->outstanding == 0)
+    if (nf_farm_load(s) == 0)
         nf_farm_idle_remove(farm, slave);
+    nf_phases_lose(farm, slave, loss, certain);
     if (farm->draining == slave)
         farm->draining = NF_SLAVE_NONE;
     for (uint32_t k = first; k < end; k++) {
@@ -324,9 +329,11 @@ void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
     farm->stats.live_slots -= s->live_slots;
     farm->stats.lost_slaves += loss != NF_LOSS_LEFT;
     s->outstanding = 0;
+    s->later = 0;
     s->live_slots = 0;
     s->live = false;
     s->closed = false;
+    s->reserved = false;
     nf_farm_update_view(farm);
     for (uint32_t k = first; k < end; k++)
         if (farm->policy.pacer->lost)

@@ -162,7 +162,9 @@ enum nf_status nf_farm_result(struct nf_farm *farm, uint32_t slave,
                               const struct nf_chunk_times *times,
                               int64_t now_us, struct nf_actions *actions_p);
 /** The kernel returned an error for @p unit, the next one of @p lease.  No
- * effect if the lease is late, as the unit is being tried again anyway.
+ * effect if the lease is late, as the unit is being tried again anyway.  In a
+ * phase after the first it is tried again where its input is, the last time on
+ * another slave, if there is one, to which an exchange brings the input.
  *  @retval NF_ERR_PROTOCOL  not what was leased */
 enum nf_status nf_farm_unit_failed(struct nf_farm *farm, uint32_t slave,
                                    uint64_t lease, uint64_t unit,
@@ -243,7 +245,8 @@ struct nf_farm_stats {
     uint32_t exchanges;   /**< NF_ACT_EXCHANGE */
     uint32_t phase;       /**< the first one that is not complete */
     uint64_t phases_done; /**< results there are, over all phases */
-    uint64_t last_done, last_given_up; /**< in the last phase */
+    uint64_t last_done, last_given_up; /**< in the last phase: results there
+                                            are, and units given up */
 };
 void nf_farm_get_stats(const struct nf_farm *farm,
                        struct nf_farm_stats *stats_p);

@@ -26,13 +26,21 @@ struct nf_farm_slave {
     uint32_t first_slot;
     uint32_t nslots;      /* slot numbers it owns; 0: never joined */
     uint32_t live_slots;  /* of these, the ones it has now */
-    uint32_t outstanding; /* leases, over all its slots */
+    uint32_t outstanding; /* leases of the first phase, over all its slots */
+    uint32_t later;       /* leases of later phases */
     uint32_t idle_prev, idle_next;
     int64_t heard_us;
     bool live;
     bool closed; /* the pacer may not pick its slots: it has, or is emptied
                     for, a unit that must run alone */
+    bool reserved; /* likewise, for a unit of a later phase */
 };
+
+/** All leases that a slave has. */
+static inline uint32_t nf_farm_load(const struct nf_farm_slave *slave)
+{
+    return slave->outstanding + slave->later;
+}
 
 /** A unit in a phase after the first. */
 struct nf_phase_unit {
@@ -40,6 +48,7 @@ struct nf_phase_unit {
     uint32_t home;  /* COMING and later: slave that has its input, and result */
     uint32_t slot;  /* LEASED: number of the slot */
     uint32_t next;  /* WAITING: index of the one behind it, or NONE */
+    uint32_t avoid; /* slave that is not to be its home, or NONE */
     uint8_t state;  /* enum nf_phase_state */
     uint8_t silences;
     uint32_t attempts;
@@ -47,10 +56,9 @@ struct nf_phase_unit {
 
 /** What a slave has to do in phases after the first. */
 struct nf_phase_slave {
-    uint32_t head, tail;  /* its WAITING units, or NONE */
-    uint32_t outstanding; /* leases of such phases */
-    uint32_t weight;      /* in giving out homes */
-    bool alone;           /* it has a unit that must run alone */
+    uint32_t head, tail; /* its WAITING units, or NONE */
+    uint32_t weight;     /* in giving out homes */
+    bool alone;          /* it has a unit that must run alone */
 };
 
 /** The phases after the first, which is in nf_farm.pool. */
@@ -64,7 +72,8 @@ struct nf_phases {
     uint64_t leases;             /* ids given */
     uint32_t target; /* the exchange under way is to this phase; 0: none is */
     bool hopeless;   /* a unit was given up before the last phase */
-    uint64_t given_up;
+    bool look_at_all; /* another slave than that of the event may be sent to */
+    uint64_t given_up, last_given_up; /* ... in the last phase */
 };
 
 struct nf_farm {
@@ -103,6 +112,11 @@ struct nf_farm {
 struct nf_action *nf_farm_act(struct nf_farm *farm, enum nf_action_kind kind);
 /** Send what can be sent now; sets wake_us and deaf. */
 void nf_farm_dispatch(struct nf_farm *farm);
+/** Send units that must run alone, and open slaves that were closed for them. */
+void nf_farm_dispatch_alone(struct nf_farm *farm);
+/** Keep the pacer from a slave, or let it have it again: for a unit of a later
+ *  phase that must run alone. */
+void nf_farm_reserve(struct nf_farm *farm, uint32_t slave, bool reserved);
 /** Units came back: slots may be picked again. */
 void nf_farm_units_returned(struct nf_farm *farm);
 /** Let the pacer see what is left and what may be picked.  O(1). */
@@ -158,12 +172,16 @@ enum nf_status nf_phases_result(struct nf_farm *farm, uint32_t slave,
 enum nf_status nf_phases_failed(struct nf_farm *farm, uint32_t slave,
                                 uint64_t lease, uint64_t unit);
 /** What @p slave had is lost; before its leases of the first phase are taken
- *  back. */
-void nf_phases_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss);
+ *  back.
+ *  @param certain  it had one unit to answer, and nothing else */
+void nf_phases_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss,
+                    bool certain);
 /** What slaves held of the first phase was lost. */
 void nf_phases_first_is_broken(struct nf_farm *farm);
-/** Begin an exchange, hand out units, say DONE: whatever is due. */
+/** Begin an exchange, or say DONE, if that is due. */
 void nf_phases_turn(struct nf_farm *farm);
+/** Hand out units of later phases; after those of the first one. */
+void nf_phases_send(struct nf_farm *farm);
 /** The job was cancelled. */
 void nf_phases_cancel(struct nf_farm *farm);
 void nf_phases_get_stats(const struct nf_farm *farm,

@@ -51,6 +51,8 @@ enum nf_status nf_phases_create(struct nf_farm *farm, uint32_t count)
         ph->missing[p] = units;
     for (size_t i = 0; i < slots; i++)
         ph->slaves[i].head = ph->slaves[i].tail = UNIT_NONE;
+    for (size_t i = 0; i < units * (count - 1); i++)
+        ph->list[i].avoid = NF_SLAVE_NONE;
     return NF_OK;
 }
 
@@ -86,6 +88,25 @@ static bool is_complete(const struct nf_farm *farm, uint32_t phase)
                       : farm->phases->done[phase] == farm->phases->units;
 }
 
+static bool must_run_alone(const struct nf_farm *farm,
+                           const struct nf_phase_unit *u)
+{
+    return u->attempts > 0 && u->attempts + 1 >= farm->max_attempts;
+}
+
+/* The pacer is to leave a slave alone that has, or is emptied for, a unit that
+ * must run alone. */
+static void update_reserve(struct nf_farm *farm, uint32_t slave)
+{
+    const struct nf_phase_slave *s = &farm->phases->slaves[slave];
+
+    if (farm->slaves[slave].live)
+        nf_farm_reserve(
+            farm, slave,
+            s->alone || (s->head != UNIT_NONE &&
+                         must_run_alone(farm, &farm->phases->list[s->head])));
+}
+
 /* ------------------------------------------------------------ the exchange */
 
 /* Who has the result of a unit of a complete phase. */
@@ -113,6 +134,20 @@ static uint64_t weigh(struct nf_farm *farm, uint32_t phase)
     return sum + ph->units;
 }
 
+/* @return @p slave, or another one if the unit is to avoid it and there is one */
+static uint32_t elsewhere(const struct nf_farm *farm,
+                          const struct nf_phase_unit *u, uint32_t slave)
+{
+    uint32_t most = farm->env.max_slots;
+
+    if (slave != u->avoid)
+        return slave;
+    for (uint32_t i = 1; i < most; i++)
+        if (farm->slaves[(slave + i) % most].live)
+            return (slave + i) % most;
+    return slave;
+}
+
 /* Ranges of the missing units, in order, to slaves, in order. */
 static void give_homes(struct nf_farm *farm, uint32_t phase)
 {
@@ -128,7 +163,7 @@ static void give_homes(struct nf_farm *farm, uint32_t phase)
             continue;
         while (missing * upto / sum <= given)
             upto += ph->slaves[slave++].weight;
-        u->home = slave - 1;
+        u->home = elsewhere(farm, u, slave - 1);
         u->state = NF_PHASE_COMING;
         given++;
     }
@@ -168,8 +203,9 @@ static void append(struct nf_phases *ph, uint32_t index)
 }
 
 /* What was on its way is there, or is not. */
-static void end_exchange(struct nf_phases *ph, bool well)
+static void end_exchange(struct nf_farm *farm, bool well)
 {
+    struct nf_phases *ph = farm->phases;
     uint32_t first = (uint32_t)((ph->target - 1) * ph->units);
 
     for (uint32_t i = first; i < first + ph->units; i++) {
@@ -183,13 +219,15 @@ static void end_exchange(struct nf_phases *ph, bool well)
         append(ph, i);
     }
     ph->target = 0;
+    for (uint32_t i = 0; well && i < farm->env.max_slots; i++)
+        update_reserve(farm, i);
 }
 
 static void abandon(struct nf_farm *farm)
 {
     if (farm->phases->target == 0)
         return;
-    end_exchange(farm->phases, false);
+    end_exchange(farm, false);
     nf_farm_act(farm, NF_ACT_ABANDON);
 }
 
@@ -200,7 +238,7 @@ static enum nf_status answer_exchange(struct nf_farm *farm, bool well,
     nf_farm_begin(farm, NF_SLAVE_NONE, now_us);
     if (farm->phases == NULL || farm->phases->target == 0)
         return nf_farm_reject(farm, NF_ERR_PROTOCOL, actions_p);
-    end_exchange(farm->phases, well);
+    end_exchange(farm, well);
     return nf_farm_finish(farm, actions_p);
 }
 
@@ -234,12 +272,6 @@ bool nf_farm_exchange_map(const struct nf_farm *farm, uint32_t *holders_p,
 
 /* ----------------------------------------------------------------- sending */
 
-static bool must_run_alone(const struct nf_farm *farm,
-                           const struct nf_phase_unit *u)
-{
-    return u->attempts > 0 && u->attempts + 1 >= farm->max_attempts;
-}
-
 static void send_head(struct nf_farm *farm, uint32_t slave, uint32_t slot)
 {
     struct nf_phases *ph = farm->phases;
@@ -250,8 +282,10 @@ static void send_head(struct nf_farm *farm, uint32_t slave, uint32_t slot)
 
     if (act == NULL)
         return;
+    if (nf_farm_load(&farm->slaves[slave]) == 0)
+        nf_farm_idle_remove(farm, slave);
+    farm->slaves[slave].later++;
     s->head = u->next;
-    s->outstanding++;
     s->alone = must_run_alone(farm, u);
     ph->slot_leases[slot]++;
     u->state = NF_PHASE_LEASED;
@@ -266,6 +300,7 @@ static void send_head(struct nf_farm *farm, uint32_t slave, uint32_t slot)
     act->attempts = u->attempts;
     act->phase = phase_of(ph, index);
     farm->stats.leases_sent++;
+    update_reserve(farm, slave);
 }
 
 /* May the first of its waiting units go? */
@@ -273,10 +308,11 @@ static bool may_send(const struct nf_farm *farm, uint32_t slave)
 {
     const struct nf_phase_slave *s = &farm->phases->slaves[slave];
 
-    if (s->head == UNIT_NONE || s->alone || farm->oom)
+    if (s->head == UNIT_NONE || s->alone || farm->slaves[slave].closed ||
+        farm->oom)
         return false;
     return !must_run_alone(farm, &farm->phases->list[s->head]) ||
-           (s->outstanding == 0 && farm->slaves[slave].outstanding == 0);
+           nf_farm_load(&farm->slaves[slave]) == 0;
 }
 
 static void send_to(struct nf_farm *farm, uint32_t slave)
@@ -306,11 +342,21 @@ void nf_phases_turn(struct nf_farm *farm)
         return;
     }
     begin_exchange(farm);
-    if (farm->event_slave < farm->env.max_slots)
-        send_to(farm, farm->event_slave);
-    if (farm->event_slave == NF_SLAVE_NONE) /* inputs have come, or time */
+}
+
+void nf_phases_send(struct nf_farm *farm)
+{
+    struct nf_phases *ph = farm->phases;
+
+    if (ph == NULL)
+        return;
+    /* NONE: inputs have come, or time */
+    if (farm->event_slave == NF_SLAVE_NONE || ph->look_at_all)
         for (uint32_t i = 0; i < farm->env.max_slots; i++)
             send_to(farm, i);
+    else if (farm->event_slave < farm->env.max_slots)
+        send_to(farm, farm->event_slave);
+    ph->look_at_all = false;
 }
 
 /* ----------------------------------------------------------------- answers */
@@ -348,9 +394,11 @@ static void end_lease(struct nf_farm *farm, const struct nf_phase_unit *u)
 {
     struct nf_phases *ph = farm->phases;
 
-    ph->slaves[u->home].outstanding--;
+    farm->slaves[u->home].later--;
     ph->slaves[u->home].alone = false;
     ph->slot_leases[u->slot]--;
+    if (nf_farm_load(&farm->slaves[u->home]) == 0)
+        nf_farm_idle_add(farm, u->home);
 }
 
 enum nf_status nf_phases_result(struct nf_farm *farm, uint32_t slave,
@@ -370,6 +418,7 @@ enum nf_status nf_phases_result(struct nf_farm *farm, uint32_t slave,
     end_lease(farm, u);
     u->state = NF_PHASE_DONE;
     farm->phases->done[phase]++;
+    update_reserve(farm, slave);
     act = nf_farm_act(farm, NF_ACT_ACCEPT);
     if (act != NULL) {
         act->first = unit;
@@ -389,6 +438,7 @@ static void give_up(struct nf_farm *farm, struct nf_phase_unit *u,
     u->state = NF_PHASE_DONE;
     ph->done[phase]++;
     ph->given_up++;
+    ph->last_given_up += phase == ph->count - 1;
     ph->hopeless = ph->hopeless || phase < ph->count - 1;
     if (act == NULL)
         return;
@@ -403,6 +453,24 @@ static void give_up(struct nf_farm *farm, struct nf_phase_unit *u,
         act->loss = *loss;
 }
 
+/* It has failed here.  The last attempt is another slave's, if there is one:
+ * the reason may be this host.  That takes an exchange, which brings its input
+ * there; all others are made where the input is. */
+static void try_again(struct nf_farm *farm, struct nf_phase_unit *u,
+                      uint32_t phase)
+{
+    struct nf_phases *ph = farm->phases;
+
+    farm->stats.retries++;
+    if (!must_run_alone(farm, u) || farm->stats.live_slaves < 2) {
+        append(ph, (uint32_t)(u - ph->list));
+        return;
+    }
+    u->avoid = u->home;
+    u->state = NF_PHASE_MISSING;
+    ph->missing[phase]++;
+}
+
 enum nf_status nf_phases_failed(struct nf_farm *farm, uint32_t slave,
                                 uint64_t lease, uint64_t unit)
 {
@@ -415,12 +483,11 @@ enum nf_status nf_phases_failed(struct nf_farm *farm, uint32_t slave,
     if (u == NULL || farm->over)
         return NF_OK;
     end_lease(farm, u);
-    if (++u->attempts >= farm->max_attempts) {
+    if (++u->attempts >= farm->max_attempts)
         give_up(farm, u, NULL);
-    } else {
-        farm->stats.retries++;
-        append(farm->phases, (uint32_t)(u - farm->phases->list));
-    }
+    else
+        try_again(farm, u, phase);
+    update_reserve(farm, slave);
     return NF_OK;
 }
 
@@ -470,15 +537,15 @@ static bool lose_unit(struct nf_farm *farm, uint32_t phase,
     return was_done && ph->target == phase + 1;
 }
 
-void nf_phases_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
+void nf_phases_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss,
+                    bool certain)
 {
     struct nf_phases *ph = farm->phases;
     const struct nf_farm_slave *fs = &farm->slaves[slave];
-    bool certain, spoilt = false;
+    bool spoilt = false;
 
     if (ph == NULL || farm->over)
         return;
-    certain = ph->slaves[slave].outstanding == 1 && fs->outstanding == 0;
     for (uint32_t phase = 1; phase < ph->count; phase++)
         for (uint64_t unit = 0; unit < ph->units; unit++) {
             struct nf_phase_unit *u = unit_at(ph, phase, unit);
@@ -487,7 +554,6 @@ void nf_phases_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
                 spoilt = lose_unit(farm, phase, u, loss, certain) || spoilt;
         }
     ph->slaves[slave].head = ph->slaves[slave].tail = UNIT_NONE;
-    ph->slaves[slave].outstanding = 0;
     ph->slaves[slave].alone = false;
     for (uint32_t k = 0; k < fs->nslots; k++)
         ph->slot_leases[fs->first_slot + k] = 0;
@@ -525,6 +591,6 @@ void nf_phases_get_stats(const struct nf_farm *farm,
         stats_p->phases_done += ph->done[p];
     stats_p->phases_done -= ph->given_up;
     stats_p->given_up += ph->given_up;
-    stats_p->last_given_up = ph->hopeless ? 0 : ph->given_up;
-    stats_p->last_done = ph->done[ph->count - 1] - stats_p->last_given_up;
+    stats_p->last_given_up = ph->last_given_up;
+    stats_p->last_done = ph->done[ph->count - 1] - ph->last_given_up;
 }

@@ -157,6 +157,9 @@ static enum nf_status choose(const struct nf_group *group,
     network.share_us = nf_model_share_on(model, group->part);
     status = nf_coll_select(&coll, &network, rules,
                             forced[0] != '\0' ? forced : NULL, choice_p, err);
+    if (status == NF_OK && choice_p->algorithm == &nf_coll_bcast_tree &&
+        group->told.ranks != 0 && coll.root == group->told.root)
+        choice_p->tree = &group->told;
     if (status == NF_OK && forced[0] == '\0' &&
         choice_p->algorithm == &nf_coll_alltoall_mixed)
         nf_exchange_radices(&group->exchange, coll.ranks, coll.bytes,

@@ -117,6 +117,8 @@ struct nf_group {
     bool has_rules;                    /**< the model is theirs */
     struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
     struct nf_measured *measured;      /**< the network, or NULL */
+    struct nf_coll_tree told; /**< of nf_group_set_tree(); ranks 0: none */
+    uint32_t *told_words;     /**< that is in it */
     bool has_odd_doubles; /**< not nf_doubles_are_plain(): plans of this member
                                could differ from those of others */
     char no_network[NF_NO_NETWORK_BYTES]; /**< why that of rank 0 is not used,
@@ -285,6 +287,9 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
                                     struct nf_error *err);
 
 /* share.c */
+/** @return a file of up to 16 MiB, nf_free(); NULL: there is none that is of
+ *  use */
+char *nf_group_read_text(const char *path, size_t *bytes_p);
 /** Rank 0's table and network become everybody's, if all can go by them: the
  * end of opening a group.  Each member calls it, before any other call.
  *  @param options  of this member

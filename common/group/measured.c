@@ -148,6 +148,7 @@ enum nf_status nf_measured_create(const char *text, size_t bytes,
     share_hosts(m);
     m->hetero = nf_network_hetero(&m->network, true);
     m->hetero.is_leaf = m->is_leaf;
+    m->hetero.in_groups = true;
     m->id = find_id(m);
     *measured_p = m;
     return NF_OK;

@@ -26,6 +26,7 @@ static void destroy(struct nf_group *group)
     nf_shrink_forget(group);
     nf_coll_rules_fini(&group->rules);
     nf_measured_destroy(group->measured);
+    nf_free(group->told_words);
     nf_free(group->spare);
     nf_free(group->lost);
     nf_free(group->left_us);

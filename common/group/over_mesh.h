@@ -36,6 +36,37 @@ enum { NF_TOLD_BYTES = 64 };
 void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
                           const struct nf_coll_query *query, bool varies,
                           char text_p[NF_TOLD_BYTES]);
+
+/** A broadcast from rank 0 as one member has planned it for all. */
+struct nf_told {
+    char algorithm[NF_TOLD_BYTES]; /**< "bcast.tree:k=16" */
+    uint8_t *tree;    /**< as nf_group_set_tree() takes it, nf_free(); NULL: it
+                           goes down none that was planned */
+    uint32_t unknown; /**< members on hosts that were not measured */
+};
+
+/** What all members are to be told so that they broadcast by a measured
+ *  network, which only this one has: the cheapest there, and its tree.
+ *  @param mesh  of all members; their hosts are known by name
+ *  @param wish  as above; bcast.tree takes the best tree, in so many segments
+ *  @param path  the model file
+ *  @retval NF_WAIT  @p wish is for another broadcast: the network has no say
+ *  @retval NF_ERR_IO, NF_ERR_INVAL, NF_ERR_NOMEM  it is of no use; err has the
+ *                   file's name */
+enum nf_status nf_group_tell_network(const char *wish,
+                                     const struct nf_mesh *mesh,
+                                     const char *path,
+                                     const struct nf_coll_query *query,
+                                     struct nf_told *told_p,
+                                     struct nf_error *err);
+
+/** Have bcast.tree go down this tree from rank 0 on, before the first call.
+ *  @param words  [2 P - 1] u32 little endian: of each rank how many children it
+ *                has, then the children, in the order in which they are sent to
+ *  @retval NF_ERR_INVAL  it does not reach each rank just once
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_group_set_tree(struct nf_group *group, const uint8_t *words,
+                                 struct nf_error *err);
 /** @return the name of the algorithm of a call that has begun, or ended already;
  *  "" if it needs none */
 const char *nf_request_algorithm(const struct nf_request *request);

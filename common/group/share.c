@@ -13,8 +13,7 @@
 
 enum { TABLE_BYTES_MAX = 16 << 20 };
 
-/* @return NULL: there is none that is of use */
-static char *read_text(const char *path, size_t *bytes_p)
+char *nf_group_read_text(const char *path, size_t *bytes_p)
 {
     FILE *file = fopen(path, "rb");
     char *text = NULL;
@@ -56,7 +55,7 @@ static char *usable_table(struct nf_group *group, const char *path,
 {
     struct nf_error err, warning = { .status = NF_OK };
     size_t bytes = 0;
-    char *text = read_text(path, &bytes);
+    char *text = nf_group_read_text(path, &bytes);
 
     if (text == NULL) {
         nf_log(NF_LOG_WARN, "%s: can't be read, going by the built-in model",
@@ -97,7 +96,7 @@ static void take_network(struct nf_group *group, const char *path,
 {
     struct nf_error err = { .status = NF_OK };
     size_t bytes = 0;
-    char *text = read_text(path, &bytes);
+    char *text = nf_group_read_text(path, &bytes);
     uint32_t unknown = 0;
     enum nf_status status = NF_ERR_NOMEM;
 

@@ -40,9 +40,13 @@ enum nf_status nf_measures_init(struct nf_measures *measures_p, uint32_t hosts,
     m.recv = nf_calloc((size_t)hosts * nsizes, sizeof(double));
     m.ping = nf_calloc((size_t)hosts * hosts * nsizes, sizeof(double));
     m.seq = nf_calloc((size_t)hosts * nsizes * nruns, sizeof(double));
+    m.recv_uneven = nf_calloc((size_t)hosts * nsizes, sizeof(bool));
+    m.ping_uneven = nf_calloc((size_t)hosts * hosts * nsizes, sizeof(bool));
+    m.seq_uneven = nf_calloc((size_t)hosts * nsizes, sizeof(bool));
     *measures_p = m;
     if (m.runs != NULL && m.send != NULL && m.recv != NULL && m.ping != NULL &&
-        m.seq != NULL)
+        m.seq != NULL && m.recv_uneven != NULL && m.ping_uneven != NULL &&
+        m.seq_uneven != NULL)
         return NF_OK;
     nf_measures_fini(measures_p);
     return NF_ERR_NOMEM;
@@ -55,18 +59,26 @@ void nf_measures_fini(struct nf_measures *measures)
     nf_free(measures->recv);
     nf_free(measures->ping);
     nf_free(measures->seq);
+    nf_free(measures->recv_uneven);
+    nf_free(measures->ping_uneven);
+    nf_free(measures->seq_uneven);
     *measures = (struct nf_measures){ .hosts = 0 };
 }
 
+/* @param uneven  [count], or NULL: none is */
 static enum nf_status fit(const struct nf_measures *m, const double *times,
-                          uint32_t count, struct nf_curve *curve_p,
-                          struct nf_error *err)
+                          const bool *uneven, uint32_t count,
+                          struct nf_curve *curve_p, struct nf_error *err)
 {
     struct nf_curve_point points[NF_CURVE_POINTS_MAX];
+    uint32_t even = 0, n = 0;
 
     for (uint32_t k = 0; k < count; k++)
-        points[k] = (struct nf_curve_point){ m->sizes[k], times[k] };
-    return nf_curve_fit(points, count, curve_p, err);
+        even += k == 0 || uneven == NULL || !uneven[k];
+    for (uint32_t k = 0; k < count; k++)
+        if (k == 0 || uneven == NULL || !uneven[k] || even < NF_EVEN_LEAST)
+            points[n++] = (struct nf_curve_point){ m->sizes[k], times[k] };
+    return nf_curve_fit(points, n, curve_p, err);
 }
 
 /* The slope of SEQ over r: the median over all pairs of runs. */
@@ -95,15 +107,16 @@ static enum nf_status fit_host(const struct nf_measures *m, uint32_t i,
 
     for (uint32_t k = 0; k < m->nsizes; k++)
         hold[k] = fmax(hold_us(m, i, k), m->send[at + k]);
-    status = fit(m, m->send + at, m->nsizes, &host->send, err);
+    status = fit(m, m->send + at, NULL, m->nsizes, &host->send, err);
     if (status == NF_OK)
-        status = fit(m, m->recv + at, m->recv_sizes, &host->recv, err);
+        status = fit(m, m->recv + at, m->recv_uneven + at, m->recv_sizes,
+                     &host->recv, err);
     if (status == NF_OK)
-        status = fit(m, hold, m->nsizes, &host->hold, err);
+        status = fit(m, hold, m->seq_uneven + at, m->nsizes, &host->hold, err);
     return status == NF_OK ? NF_OK : nf_fail_prefix(err, "host %u", i);
 }
 
-/* The times themselves where there are some, so that errors of fits do not come
+/* The times themselves where there are some that are even, so that errors of fits do not come
  * into those of the wires. */
 static double send_us(const struct nf_measures *m, uint32_t i, uint32_t size)
 {
@@ -114,8 +127,10 @@ static double recv_us(const struct nf_measures *m,
                       const struct nf_network *network, uint32_t i,
                       uint32_t size)
 {
-    return size < m->recv_sizes
-               ? m->recv[(size_t)i * m->nsizes + size]
+    size_t at = (size_t)i * m->nsizes + size;
+
+    return size < m->recv_sizes && (size == 0 || !m->recv_uneven[at])
+               ? m->recv[at]
                : nf_curve_us(&network->hosts[i].recv, m->sizes[size]);
 }
 
@@ -132,9 +147,24 @@ static enum nf_status fit_wire(const struct nf_measures *m,
     for (uint32_t k = 0; k < m->nsizes; k++)
         wire[k] = *nf_measures_ping(m, i, j, k) - send_us(m, i, k) -
                   recv_us(m, network, j, k) - back_us - empty_us;
-    status = fit(m, wire, m->nsizes, nf_network_wire(network, i, j), err);
+    status = fit(m, wire,
+                 m->ping_uneven + ((size_t)i * m->hosts + j) * m->nsizes,
+                 m->nsizes, nf_network_wire(network, i, j), err);
     return status == NF_OK ? NF_OK
                            : nf_fail_prefix(err, "hosts %u and %u", i, j);
+}
+
+void nf_network_set_runtime(struct nf_network *network, const double *group_us,
+                            const double *bare_us)
+{
+    double least_us = INFINITY;
+
+    for (uint32_t j = 1; j < network->nhosts; j++)
+        least_us = fmin(least_us, fmax(group_us[j] - bare_us[j], 0));
+    network->hosts[0].runtime_us = network->nhosts > 1 ? least_us / 2 : 0;
+    for (uint32_t j = 1; j < network->nhosts; j++)
+        network->hosts[j].runtime_us =
+            fmax(group_us[j] - bare_us[j], 0) - least_us / 2;
 }
 
 enum nf_status nf_estimate(const struct nf_measures *measures,

@@ -34,7 +34,14 @@ struct nf_measures {
     double *recv;   /**< [hosts * nsizes]  RCV, where measured */
     double *ping;   /**< [hosts * hosts * nsizes]  PP; i = j is not used */
     double *seq;    /**< [hosts * nsizes * nruns]  SEQ */
+    /** Of RCV, PP and SEQ (of any r), indexed likewise: times that were too
+     *  uneven to be believed.  Curves are fitted without them, but for those of
+     *  0 bytes, as long as NF_EVEN_LEAST points are left. */
+    bool *recv_uneven, *ping_uneven, *seq_uneven;
 };
+
+/** A line can be judged by so many points. */
+enum { NF_EVEN_LEAST = 3 };
 
 /** Room for sizes and runs, which are copied, the latter for each host; all
  *  times 0.
@@ -61,6 +68,16 @@ static inline double *nf_measures_seq(const struct nf_measures *measures,
                 ->seq[((size_t)i * measures->nsizes + size) * measures->nruns +
                       run];
 }
+
+/** What messages cost each host more in collective operations than bare ones
+ *  do, runtime_us: for both ends of an empty message between host 0 and j that
+ *  is what group_us[j] has over bare_us[j].  Host 0 has half of the least of
+ *  these, and j what is left; nobody less than nothing.
+ *  @param group_us  [nhosts] half of the time that two empty operations, there
+ *                   and back, take between host 0 and j >= 1
+ *  @param bare_us   [nhosts] half of PP(0, j, 0) */
+void nf_network_set_runtime(struct nf_network *network, const double *group_us,
+                            const double *bare_us);
 
 /** Fit all curves.  O(hosts^2)
  *  @param network_p  free with nf_network_fini(); names, model and shared are

@@ -38,6 +38,9 @@ struct nf_hetero {
     /** [hosts] Hosts of which nothing is known: planners make them leaves,
      *  unless one is the root.  NULL: there are none.  Borrowed. */
     const bool *is_leaf;
+    /** Messages are parts of collective operations: S_i and R_j are those of the
+     *  measured network and the runtime_us of i and j more. */
+    bool in_groups;
     /** Not NULL: costs are its curves, at each size what was measured there,
      *  and send, recv and wire are NULL; see nf_network_hetero().  Borrowed. */
     const struct nf_network *measured;

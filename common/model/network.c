@@ -187,6 +187,7 @@ static void find_worst(const struct nf_network *network,
         worsen(&host->send, &network->hosts[i].send);
         worsen(&host->recv, &network->hosts[i].recv);
         worsen(&host->hold, &network->hosts[i].hold);
+        host->runtime_us = fmax(host->runtime_us, network->hosts[i].runtime_us);
         for (uint32_t j = 0; j < network->nhosts; j++)
             if (j != i)
                 worsen(wire, nf_network_wire(network, i, j));

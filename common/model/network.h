@@ -30,6 +30,8 @@ enum {
 struct nf_network_host {
     char name[NF_NETWORK_NAME_BYTES];
     struct nf_curve send, recv, hold;
+    double runtime_us; /**< more than S and R that a message takes of it at
+                            either end as part of a collective operation */
 };
 
 struct nf_network {

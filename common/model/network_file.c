@@ -360,7 +360,8 @@ static enum nf_status read_head(struct file *file)
 static enum nf_status read_host(struct file *file, const json_t *object,
                                 uint32_t i)
 {
-    static const char *const keys[] = { "name", "send", "recv", "hold", NULL };
+    static const char *const keys[] = { "name", "send",       "recv",
+                                        "hold", "runtime_us", NULL };
     struct nf_json_reader *reader = &file->reader;
     struct nf_network_host *host = &file->network.hosts[i];
     enum nf_status status = nf_reader_keys(reader, object, keys);
@@ -382,6 +383,9 @@ static enum nf_status read_host(struct file *file, const json_t *object,
         status = read_curve(reader, object, "recv", &host->recv);
     if (status == NF_OK)
         status = read_curve(reader, object, "hold", &host->hold);
+    if (status == NF_OK && json_object_get(object, "runtime_us") != NULL)
+        status = read_real(reader, object, "runtime_us", TIME_MOST_US,
+                           &host->runtime_us);
     return status;
 }
 

@@ -111,6 +111,8 @@ enum nf_status nf_network_write(const struct nf_network *network, char **text_p,
         put_curve(&text, "send", &host->send);
         put_curve(&text, "recv", &host->recv);
         put_curve(&text, "hold", &host->hold);
+        if (host->runtime_us > 0)
+            put(&text, ", \"runtime_us\": %.17g", host->runtime_us);
         put(&text, "}");
     }
     for (uint32_t i = 0; i < n; i++)

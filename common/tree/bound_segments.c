@@ -125,6 +125,30 @@ enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
     return NF_OK;
 }
 
+/* On a shared medium each segment is on it once for each node, one after the
+ * other, from when the root has handed the first one over; and the last one is
+ * not received before it is there.  O(nodes^2) */
+static double medium_bound_us(const struct nf_hops *hops, uint32_t root,
+                              uint64_t segments, double recv_us)
+{
+    double busy_us = 0, rest_us = INFINITY;
+
+    for (uint32_t j = 0; j < hops->nodes; j++) {
+        double least_us = INFINITY;
+
+        for (uint32_t i = 0; j != root && i < hops->nodes; i++) {
+            double medium_us = nf_hops_medium(hops, i, j);
+
+            if (i == j)
+                continue;
+            least_us = fmin(least_us, medium_us);
+            rest_us = fmin(rest_us, nf_hops_wire(hops, i, j) - medium_us);
+        }
+        busy_us += j != root ? least_us : 0;
+    }
+    return hops->send[root] + (double)segments * busy_us + rest_us + recv_us;
+}
+
 enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
                                 uint64_t segments, double *time_us_p)
 {
@@ -147,6 +171,9 @@ enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
                           first_us,
                       (double)segments * period_us + ways.latency_us +
                           fmin(hops->send[root], recv_us));
+    if (hops->medium != NULL)
+        *time_us_p = fmax(*time_us_p,
+                          medium_bound_us(hops, root, segments, recv_us));
     ways_fini(&ways);
     return NF_OK;
 }

@@ -77,8 +77,10 @@ static void set_measured(struct nf_hops *hops, const struct nf_hetero *hetero,
     uint32_t n = hops->nodes;
 
     for (uint32_t i = 0; i < n; i++) {
-        hops->send[i] = nf_curve_us(&network->hosts[i].send, bytes);
-        hops->recv[i] = nf_curve_us(&network->hosts[i].recv, bytes);
+        double more_us = hetero->in_groups ? network->hosts[i].runtime_us : 0;
+
+        hops->send[i] = nf_curve_us(&network->hosts[i].send, bytes) + more_us;
+        hops->recv[i] = nf_curve_us(&network->hosts[i].recv, bytes) + more_us;
         for (uint32_t j = 0; j < n; j++) {
             hops->wire[(size_t)j * n + i] =
                 i != j ? nf_curve_us(nf_network_wire(network, i, j), bytes) : 0;

@@ -188,7 +188,17 @@ struct nf_group_msg {
     char algorithm[64];      /**< of its call, as nf_group_options.algorithms;
                                   "": that of the built-in model */
     const uint8_t *tids;     /**< [count] u32 little endian; borrowed */
+    const uint8_t *tree;     /**< NULL: none; else what bcast.tree goes down, as
+                                  nf_group_set_tree() takes it:
+                                  nf_group_tree_words(count) u32 little endian;
+                                  borrowed */
 };
+
+/** Of each rank how many children it has, and the children. */
+static inline size_t nf_group_tree_words(uint32_t count)
+{
+    return 2 * (size_t)count - 1;
+}
 
 #define NF_GROUP_NOBODY UINT32_MAX
 
@@ -213,6 +223,7 @@ struct nf_exchanged_msg {
     uint64_t round;
     uint64_t bytes;          /**< of pieces that came from others */
     uint64_t largest_bytes;  /**< that came from one of them */
+    uint64_t table_bytes;    /**< of the largest table that did: where pieces begin */
     int64_t moving_us;       /**< in the all-to-all itself */
 };
 

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "common/wire/codec.h"
 
-enum { RANGE_BYTES = 16, TID_BYTES = 4, RANK_BYTES = 4 };
+enum { RANGE_BYTES = 16, TID_BYTES = 4, RANK_BYTES = 4, WORD_BYTES = 4 };
 
 enum nf_status nf_put_gather(struct nf_body *body,
                              const struct nf_gather_msg *m,
@@ -92,7 +92,11 @@ enum nf_status nf_get_holding(const uint8_t *data, size_t bytes,
 enum nf_status nf_put_group(struct nf_body *body, const struct nf_group_msg *m,
                             const int *tids)
 {
-    body_start(body, 60 + sizeof(m->algorithm) + TID_BYTES * (size_t)m->count);
+    size_t tree_bytes =
+        m->tree != NULL ? WORD_BYTES * nf_group_tree_words(m->count) : 0;
+
+    body_start(body, 61 + sizeof(m->algorithm) + TID_BYTES * (size_t)m->count +
+                         tree_bytes);
     put_u32(body, (uint32_t)m->purpose);
     put_u64(body, m->id);
     put_u64(body, m->round);
@@ -105,6 +109,9 @@ enum nf_status nf_put_group(struct nf_body *body, const struct nf_group_msg *m,
     put_text(body, m->algorithm, sizeof(m->algorithm));
     for (uint32_t i = 0; i < m->count; i++)
         put_u32(body, (uint32_t)tids[i]);
+    put_bool(body, m->tree != NULL);
+    if (m->tree != NULL)
+        put_bytes(body, m->tree, tree_bytes);
     return body_end(body);
 }
 
@@ -131,6 +138,14 @@ enum nf_status nf_get_group(const uint8_t *data, size_t bytes,
         in.bad = true;
     else
         m_p->tids = get_bytes(&in, TID_BYTES * (size_t)m_p->count);
+    m_p->tree = NULL;
+    if (get_bool(&in) && !in.bad) {
+        if (nf_group_tree_words(m_p->count) > in.left / WORD_BYTES)
+            in.bad = true;
+        else
+            m_p->tree =
+                get_bytes(&in, WORD_BYTES * nf_group_tree_words(m_p->count));
+    }
     return get_end(&in);
 }
 
@@ -226,10 +241,11 @@ enum nf_status nf_get_exchange(const uint8_t *data, size_t bytes,
 enum nf_status nf_put_exchanged(struct nf_body *body,
                                 const struct nf_exchanged_msg *m)
 {
-    body_start(body, 32);
+    body_start(body, 40);
     put_u64(body, m->round);
     put_u64(body, m->bytes);
     put_u64(body, m->largest_bytes);
+    put_u64(body, m->table_bytes);
     put_i64(body, m->moving_us);
     return body_end(body);
 }
@@ -242,6 +258,7 @@ enum nf_status nf_get_exchanged(const uint8_t *data, size_t bytes,
     m_p->round = get_u64(&in);
     m_p->bytes = get_u64(&in);
     m_p->largest_bytes = get_u64(&in);
+    m_p->table_bytes = get_u64(&in);
     m_p->moving_us = get_time(&in, 0);
     return get_end(&in);
 }

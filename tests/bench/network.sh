@@ -49,6 +49,11 @@ on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-30s}" \
 [ $# = 0 ] || cp "$work/model.json" "$1"
 echo "# ws2, ws5: 20 % of a processor; ws3, ws6: 20 Mbit/s; the others 100"
 echo "# probed in $(json elapsed_s) s: $(json points) times, $(json uneven) uneven"
+printf '# what a message of a group takes beyond a bare one, us a host:'
+for ((i = 0; i < 8; i++)); do
+    printf ' %.1f' "$(json network.hosts.$i.runtime_us || echo 0)"
+done
+printf '\n'
 for field in bytes tree nodes segments predicted_us measured_us; do
     column validation $field > "$work/column.$field"
 done

@@ -115,6 +115,7 @@ bad "half a double" reduce --sizes 12B
 bad "one member" bcast --slaves 1
 bad "members in words" bcast --slaves few
 bad "no segments" bcast --segments 0
+bad "segments of what has none" bcast --algorithm flat --segments 5
 bad "too many repeats" bcast --repeat 100000
 bad "no such transport" bcast --transport mpi
 bad "hosts of threads" bcast --transport local --hosts x

@@ -138,4 +138,37 @@ NOWFARM_SLAVE_PROGRAM=$top_builddir/tests/integ/odd_slave \
     run coll-bench bcast --slaves 3 --sizes 8B
 same "other doubles and no network: exit status" "$rc" 0
 check "nothing is left of the members" wait_until 5 no_slaves
+
+# --- shared data of the farm; all slaves are on one host
+export NOWFARM_LOG=info
+planned() { err_says "shared data is planned by $1"; }
+says() { err_says "shared data to [23] slaves by $1"; }
+job=(run matmul --n 320 --slaves 3 --verify --json)
+for file in here.json net.json; do
+    NOWFARM_COLL=bcast.tree run "${job[@]}" --network $file
+    job_verified "shared data, $file"
+    check "shared data, $file: by the tree" says 'bcast\.tree$'
+    check "shared data, $file: as planned" planned "$file: bcast\.tree:k="
+done
+check "shared data: this host is not known, and that is told" err_says \
+    'net.json: [34] of [34] members are on hosts that were not measured'
+NOWFARM_NETWORK=here.json run "${job[@]}"
+job_verified "shared data, the cheapest"
+check "shared data, the cheapest: is planned" planned here.json
+check "shared data, the cheapest: some broadcast" says 'bcast\.'
+NOWFARM_COLL=bcast.flat NOWFARM_NETWORK=here.json run "${job[@]}"
+job_verified "shared data, another broadcast is wished for"
+check "shared data: it is taken" says 'bcast\.flat$'
+NOWFARM_NETWORK=here.json NOWFARM_COLL=bcast.tree run "${job[@]}" --network ""
+job_verified "shared data, no network"
+check "shared data, no network: nothing was planned" eval '! planned .'
+unset NOWFARM_LOG
+for file in bad.json none.json; do
+    run "${job[@]}" --network $file
+    job_verified "shared data, $file"
+    same "shared data, $file: one line" "$(err_lines)" 1
+    check "shared data, $file: it says which" \
+        err_says "$file.*: shared data goes by no network"
+done
+check "no slave is left" wait_until 10 no_slaves
 finish

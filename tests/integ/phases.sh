@@ -81,6 +81,32 @@ check "a trace: the exchange" grep -q exchange "$work/gantt.svg"
 run replay "$work/trace"
 refused 2 "a trace of several phases is replayed"
 
+# a unit that fails in a later phase: the last attempt is the other slave's, and the
+# trace says which unit of all it was
+failing() {
+    timeout 60 "$top_builddir/tests/integ/phases_fail" "$@" > "$work/out" \
+        2> "$work/err" < /dev/null
+    rc=$?
+}
+in_trace() { grep "\"ev\":\"$1\"" "$work/trace" | grep -c '"unit":11[,}]'; }
+failing "$work/trace" "$work/marker"
+same "a unit fails once: exit status" "$rc" 0
+same "a unit fails once: tried again" "$(cat "$work/out")" \
+    "8 done, 1 retries, 2 exchanges"
+same "a unit fails once: in the trace" "$(in_trace failed)" 1
+run gantt "$work/trace" -o "$work/gantt.svg"
+same "a unit fails once: drawn" "$rc" 0
+failing "$work/trace"
+same "a unit fails always: exit status" "$rc" 1
+check "a unit fails always: it is named, with its phase" \
+    err_says 'unit 3 of phase 1 given up after 3 attempts: as it was told to'
+check "a unit fails always: in the report" grep -qx "unit 3, phase 1" "$work/out"
+check "a unit fails always: tried elsewhere" grep -q "2 exchanges" "$work/out"
+same "a unit fails always: in the trace" "$(in_trace failed)" 3
+same "a unit fails always: given up in the trace" "$(in_trace given_up)" 1
+run gantt "$work/trace" -o "$work/gantt.svg"
+same "a unit fails always: drawn" "$rc" 0
+
 # ------------------------------------------------------------ in mid-exchange
 # so many bytes that it takes a while
 export NOWFARM_LOG=info

@@ -57,6 +57,10 @@ bad "no budget" --budget 1us
 bad "a time-out without a unit" --timeout 30
 bad "no folder for the model" -o none/model.json --slaves 2
 bad "a hosts file that is not there" --hosts none --slaves 2
+seq -f node%g 513 > many
+bad "more hosts than a model has" --hosts many
+check "more hosts than a model has: how many" \
+    err_says 'many has 513 hosts: want up to 512'
 bad "a model to show that is not there" --show none
 bad "showing and measuring" --show model --slaves 2
 bad "showing and validating" --show model --validate

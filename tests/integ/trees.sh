@@ -290,6 +290,27 @@ done < <(cat differ names)
 run tree crl --network net.json --size 1MiB --draw plan.svg
 same "a plan is drawn: exit status" "$rc" 0
 check "a plan is drawn" grep -q "</svg>" plan.svg
+{ # four that are alike, on a hub where 1000 bytes take 100 us
+    sed 's/"switch"/"shared"/; /^"t_op"/q' net.json
+    costs="\"send\": $(curve 0 0), \"recv\": $(curve 0 0), \"hold\": $(curve 0 0.1)"
+    echo "{\"name\": \"a\", $costs}, {\"name\": \"b\", $costs},"
+    echo "{\"name\": \"c\", $costs}, {\"name\": \"d\", $costs}], \"wires\": ["
+    comma=
+    for way in ab ac ad ba bc bd ca cb cd da db dc; do
+        echo "$comma{\"from\": \"${way%?}\", \"to\": \"${way#?}\","
+        echo "\"wire\": $(curve 0 0.1)}"
+        comma=,
+    done
+    echo ']}'
+} > hub.json
+run tree binomial-bits --network hub.json --size 1000B --draw hub.svg
+same "a tree on a hub is drawn: exit status" "$rc" 0
+for send in "a to c: from 0 until 100, ready at 100" \
+    "a to b: from 0 until 200, ready at 200" \
+    "c to d: from 100 until 300, ready at 300"; do
+    check "on a hub senders wait for the medium: $send" \
+        grep -q "<title>$send</title>" hub.svg
+done
 { # two hosts only
     sed -n '1,/^"t_op"/p' net.json
     costs=$(curve 9 0.1)

@@ -93,7 +93,7 @@ static void test_best(void)
                     struct nf_coll_network network = cluster(deltas[i / 2]);
 
                     if (op == NF_COLL_ALLTOALL)
-                        continue; /* has no algorithms yet */
+                        continue; /* by thresholds: test_exchange_choice.c */
                     if (i % 2 == 1) {
                         network.price.npieces = 2;
                         network.price.pieces[1].from_bytes = 8192;

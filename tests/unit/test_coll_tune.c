@@ -2,6 +2,7 @@
  * it. */
 #include "config.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "apps/collbench/team.h"
 #include "apps/nowfarm/coll_bench.h"
@@ -169,6 +170,63 @@ static void the_model_is_believed_unless_it_is_clearly_wrong(void)
     list[2] = timed(70, 75, 80);
     CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 2);
     CU_ASSERT_EQUAL(coll_winner(list, 4, 2), 2);
+}
+
+static void what_is_nearly_as_fast_is_refined_too(void)
+{
+    struct coll_candidate near[COLL_NEAR];
+    struct coll_candidate list[6] = {
+        timed(98, 100, 102),  timed(118, 120, 122), timed(108, 110, 112),
+        timed(128, 130, 132), timed(104, 105, 106), timed(112, 114, 116)
+    };
+    static const char *const names[] = { "circulant",   "pipeline.fd",
+                                         "pipeline.fd", "nesbt",
+                                         "binomial",    "twopath.hd" };
+    char name[40];
+
+    for (unsigned i = 0; i < 6; i++) {
+        snprintf(name, sizeof(name), "bcast.%s", names[i]);
+        list[i].algorithm = nf_coll_find(name);
+        list[i].segments = 10 + i;
+    }
+    CU_ASSERT_EQUAL(coll_near(list, 6, 0, near), 3);
+    CU_ASSERT_EQUAL(near[0].segments, 10);
+    CU_ASSERT_EQUAL(near[1].segments, 12); /* the faster pipeline; no binomial */
+    CU_ASSERT_EQUAL(near[2].segments, 15);
+    for (unsigned i = 1; i < 4; i++)
+        list[i].us.median = 140;
+    list[5].us.n = 0; /* not measured */
+    CU_ASSERT_EQUAL(coll_near(list, 6, 0, near), 1);
+    CU_ASSERT_EQUAL(coll_near(list, 6, 4, near), 2); /* without segments */
+    CU_ASSERT_EQUAL(near[0].segments, 14);
+    CU_ASSERT_EQUAL(near[1].segments, 10);
+}
+
+static void what_helped_is_done_again(void)
+{
+    struct nf_coll_network network = sp2();
+    struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 65536, false);
+    struct coll_candidate before = { .algorithm =
+                                         nf_coll_find("bcast.circulant"),
+                                     .segments = 8 };
+    struct coll_candidate now = before, next = { .segments = 0 };
+
+    CU_ASSERT_FALSE(coll_further(&query, &network, &before, &now, &next));
+    now.segments = 16;
+    CU_ASSERT_TRUE(coll_further(&query, &network, &before, &now, &next));
+    CU_ASSERT_EQUAL(next.segments, 32);
+    CU_ASSERT_PTR_EQUAL(next.algorithm, now.algorithm);
+    CU_ASSERT_EQUAL(next.us.n, 0);
+    now.segments = 4;
+    CU_ASSERT_TRUE(coll_further(&query, &network, &before, &now, &next));
+    CU_ASSERT_EQUAL(next.segments, 2);
+    now.segments = 1; /* no less */
+    CU_ASSERT_FALSE(coll_further(&query, &network, &before, &now, &next));
+    now.segments = 1024; /* no more */
+    CU_ASSERT_FALSE(coll_further(&query, &network, &before, &now, &next));
+    now.algorithm = nf_coll_find("bcast.pipeline.fd");
+    now.segments = 16;
+    CU_ASSERT_FALSE(coll_further(&query, &network, &before, &now, &next));
 }
 
 static void rules_say_what_was_found(void)
@@ -409,6 +467,9 @@ int main(void)
           of_short_calls_all_that_are_close_are_tried },
         { "where hosts are shared two levels are tried",
           where_hosts_are_shared_two_levels_are_tried },
+        { "what is nearly as fast is refined too",
+          what_is_nearly_as_fast_is_refined_too },
+        { "what helped is done again", what_helped_is_done_again },
         { "refining halves and doubles", refining_halves_and_doubles },
         { "the model is believed unless it is clearly wrong",
           the_model_is_believed_unless_it_is_clearly_wrong },

@@ -42,7 +42,7 @@ static struct nf_pieces make_result(uint64_t u, int64_t base)
 
     for (uint64_t v = 0; v < UNITS; v++)
         sum += bytes[v] = (u + v) * sizeof(*to);
-    pieces.at = nf_pieces_table(bytes, UNITS);
+    pieces.sizes = nf_sizes_of(bytes, UNITS);
     pieces.data = nf_blob_create((size_t)sum, NF_INT64);
     to = pieces.data->data;
     for (uint64_t v = 0; v < UNITS; v++)
@@ -51,18 +51,25 @@ static struct nf_pieces make_result(uint64_t u, int64_t base)
     return pieces;
 }
 
-static void store(struct nf_pieces *there, uint64_t u, int64_t base)
+/* What unit u would have, for or from all, is put there as that of @p unit. */
+static void store(struct nf_shelf *shelf, uint64_t unit, uint64_t u,
+                  int64_t base)
 {
     struct nf_pieces pieces = make_result(u, base);
 
-    nf_pieces_put(there, &pieces);
+    CU_ASSERT_EQUAL(nf_shelf_put(shelf, unit, &pieces), NF_OK);
     nf_pieces_fini(&pieces);
 }
 
 static void store_results(struct nf_stock *stock, uint32_t phase)
 {
     for (uint64_t u = 0; u < UNITS; u++)
-        store(nf_stock_result(stock, phase, u), u, 0);
+        store(nf_stock_results(stock, phase), u, u, 0);
+}
+
+static bool has(const struct nf_shelf *shelf, uint64_t unit)
+{
+    return nf_shelf_find(shelf, unit) != NULL;
 }
 
 static enum nf_status carry_out(struct nf_exchange *x)
@@ -79,20 +86,21 @@ static enum nf_status carry_out(struct nf_exchange *x)
 static bool is_input(const struct nf_pieces *input, uint64_t v)
 {
     const int64_t *in;
-    uint64_t begin = 0;
+    uint64_t at[UNITS + 1], begin = 0;
 
-    if (input->at == NULL || input->data == NULL)
+    if (input == NULL || input->data == NULL ||
+        !nf_sizes_begins(input->sizes, UNITS, at))
         return false;
     in = input->data->data;
     for (uint64_t u = 0; u < UNITS; u++) {
-        if (nf_pieces_at(input)[u] != begin)
+        if (at[u] != begin)
             return false;
         for (uint64_t k = 0; k < u + v; k++)
             if (*in++ != (int64_t)(100 * u + 10 * v + k))
                 return false;
         begin += (u + v) * sizeof(*in);
     }
-    return nf_pieces_at(input)[UNITS] == begin && input->data->bytes == begin;
+    return at[UNITS] == begin && input->data->bytes == begin;
 }
 
 static void one_that_is_alone_gives_all_to_itself(void)
@@ -110,8 +118,11 @@ static void one_that_is_alone_gives_all_to_itself(void)
         CU_ASSERT_EQUAL(x.told.round, 7);
         CU_ASSERT_EQUAL(x.told.bytes, 0);
         for (uint64_t v = 0; v < UNITS; v++) {
-            CU_ASSERT(is_input(nf_stock_input(&stock, phase + 1, v), v));
-            CU_ASSERT_EQUAL(nf_stock_input(&stock, phase + 1, v)->round, 7);
+            const struct nf_pieces *input =
+                nf_shelf_find(nf_stock_inputs(&stock, phase + 1), v);
+
+            CU_ASSERT(is_input(input, v));
+            CU_ASSERT(input != NULL && input->round == 7);
         }
     }
     nf_exchange_clear(&x);
@@ -144,7 +155,7 @@ static void what_makes_no_sense_is_refused(void)
 }
 
 /* What a late answer puts there is of no effect on what has begun. */
-static void late_answers_change_nothing(void)
+static void answer_late(enum nf_exchange_stage stage)
 {
     struct nf_stock stock = { 0 };
     struct nf_exchange x = { 0 };
@@ -154,16 +165,26 @@ static void late_answers_change_nothing(void)
     CU_ASSERT_EQUAL(nf_stock_init(&stock, PHASES, UNITS), NF_OK);
     store_results(&stock, 0);
     CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64), NF_OK);
-    CU_ASSERT_EQUAL(nf_exchange_turn(&x, NULL, &request, SLICE_US), NF_WAIT);
-    /* a turn goes on until it has to wait, or has had its slice */
-    CU_ASSERT_EQUAL(x.stage, NF_EXCHANGE_PACK);
-    store(nf_stock_result(&stock, 0, 0), 2, 1000); /* larger, too */
-    nf_pieces_fini(nf_stock_result(&stock, 0, 1));
+    while (x.stage < stage) /* each turn goes on until there is much to do */
+        CU_ASSERT_EQUAL_FATAL(nf_exchange_turn(&x, NULL, &request, SLICE_US),
+                              NF_WAIT);
+    CU_ASSERT_EQUAL(x.stage, stage);
+    store(nf_stock_results(&stock, 0), 0, 2, 1000); /* larger, too */
+    nf_shelf_drop(nf_stock_results(&stock, 0), 1);
     CU_ASSERT_EQUAL(carry_out(&x), NF_OK);
     for (uint64_t v = 0; v < UNITS; v++)
-        CU_ASSERT(is_input(nf_stock_input(&stock, 1, v), v));
+        CU_ASSERT(is_input(nf_shelf_find(nf_stock_inputs(&stock, 1), v), v));
     nf_exchange_clear(&x);
     nf_stock_fini(&stock);
+}
+
+static void late_answers_change_nothing(void)
+{
+    answer_late(NF_EXCHANGE_MEET);
+    answer_late(NF_EXCHANGE_LIST);
+    answer_late(NF_EXCHANGE_MEASURE);
+    answer_late(NF_EXCHANGE_PACK);
+    answer_late(NF_EXCHANGE_UNPACK);
 }
 
 /* Memory is for what may be asked for again. */
@@ -177,8 +198,8 @@ static void what_is_of_no_use_is_dropped(void)
     store_results(&stock, 0);
     store_results(&stock, 1);
     for (uint64_t v = 0; v < UNITS; v++) {
-        store(nf_stock_input(&stock, 1, v), v, 0);
-        store(nf_stock_input(&stock, 2, v), v, 0);
+        store(nf_stock_inputs(&stock, 1), v, v, 0);
+        store(nf_stock_inputs(&stock, 2), v, v, 0);
     }
     m.count = 2;
     strcpy(m.algorithms, "alltoall.dh:shape=3x4"); /* not for two */
@@ -189,18 +210,85 @@ static void what_is_of_no_use_is_dropped(void)
     put_rank(homes, 0, THEM);
     put_rank(homes, 1, NOBODY);
     CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64), NF_OK);
-    CU_ASSERT_PTR_NOT_NULL(nf_stock_result(&stock, 0, 0)->at);
-    CU_ASSERT_PTR_NOT_NULL(nf_stock_result(&stock, 0, 1)->at);
-    CU_ASSERT_PTR_NULL(nf_stock_result(&stock, 0, 2)->at);
-    CU_ASSERT_PTR_NULL(nf_stock_input(&stock, 1, 0)->at);
-    CU_ASSERT_PTR_NOT_NULL(nf_stock_input(&stock, 1, 1)->at);
-    CU_ASSERT_PTR_NULL(nf_stock_input(&stock, 1, 2)->at);
+    CU_ASSERT(has(nf_stock_results(&stock, 0), 0));
+    CU_ASSERT(has(nf_stock_results(&stock, 0), 1));
+    CU_ASSERT(!has(nf_stock_results(&stock, 0), 2));
+    CU_ASSERT(!has(nf_stock_inputs(&stock, 1), 0));
+    CU_ASSERT(has(nf_stock_inputs(&stock, 1), 1));
+    CU_ASSERT(!has(nf_stock_inputs(&stock, 1), 2));
     for (uint64_t v = 0; v < UNITS; v++) { /* another phase's */
-        CU_ASSERT_PTR_NOT_NULL(nf_stock_result(&stock, 1, v)->at);
-        CU_ASSERT_PTR_NOT_NULL(nf_stock_input(&stock, 2, v)->at);
+        CU_ASSERT(has(nf_stock_results(&stock, 1), v));
+        CU_ASSERT(has(nf_stock_inputs(&stock, 2), v));
     }
     nf_exchange_clear(&x);
     nf_stock_fini(&stock);
+}
+
+/* Tables are others' words. */
+static void tables_that_make_no_sense_are_refused(void)
+{
+    static const struct {
+        uint8_t data[12];
+        size_t bytes;
+    } tables[] = {
+        { { 5, 1 }, 2 },                 /* no whole number of elements */
+        { { 8, 0 }, 2 },                 /* of nothing */
+        { { 8 }, 1 },                    /* no length */
+        { { 0x80 }, 1 },                 /* half a number */
+        { { 8, UNITS * UNITS + 1 }, 2 }, /* more pieces than there are */
+        { { 8, 4, 0, 5, 8, 1 }, 6 },     /* likewise */
+        { { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1, 1 }, 11 },
+    };
+
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        struct nf_stock stock = { 0 };
+        struct nf_exchange x = { 0 };
+        struct nf_exchange_msg m = to_us(0);
+        struct nf_request *request = NULL;
+
+        CU_ASSERT_EQUAL(nf_stock_init(&stock, PHASES, UNITS), NF_OK);
+        store_results(&stock, 0);
+        CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64), NF_OK);
+        while (x.stage < NF_EXCHANGE_MEASURE)
+            CU_ASSERT_EQUAL_FATAL(
+                nf_exchange_turn(&x, NULL, &request, SLICE_US), NF_WAIT);
+        x.readers[0] = nf_sizes_read(tables[i].data, tables[i].bytes);
+        CU_ASSERT_EQUAL(nf_exchange_turn(&x, NULL, &request, SLICE_US),
+                        NF_ERR_PROTOCOL);
+        nf_exchange_clear(&x);
+        nf_stock_fini(&stock);
+    }
+}
+
+/* In any order; and it takes no memory when all has been dropped. */
+static void a_shelf_has_what_was_put_there_last(void)
+{
+    enum { MANY = 101 };
+    struct nf_shelf shelf = { .count = 0 };
+    int round = 0;
+
+    for (uint64_t i = 0; i < 2 * MANY; i++) {
+        struct nf_pieces pieces = { .round = i };
+
+        pieces.sizes = nf_sizes_of(NULL, 0);
+        CU_ASSERT_EQUAL(nf_shelf_put(&shelf, i * 37 % MANY, &pieces), NF_OK);
+        nf_pieces_fini(&pieces);
+    }
+    CU_ASSERT_EQUAL(shelf.count, MANY);
+    for (uint64_t i = 0; i < MANY; i++) {
+        const struct nf_pieces *got = nf_shelf_find(&shelf, i * 37 % MANY);
+
+        CU_ASSERT(got != NULL && got->round == i + MANY);
+    }
+    CU_ASSERT(!has(&shelf, MANY));
+    for (uint64_t i = 0; i < MANY; i++) {
+        nf_shelf_drop(&shelf, i * 12 % MANY);
+        CU_ASSERT(!has(&shelf, i * 12 % MANY));
+        nf_shelf_drop(&shelf, i * 12 % MANY);
+        round += shelf.count == MANY - 1 - i;
+    }
+    CU_ASSERT_EQUAL(round, MANY);
+    CU_ASSERT_PTR_NULL(shelf.list);
 }
 
 int main(void)
@@ -211,6 +299,10 @@ int main(void)
         { "what makes no sense is refused", what_makes_no_sense_is_refused },
         { "late answers change nothing", late_answers_change_nothing },
         { "what is of no use is dropped", what_is_of_no_use_is_dropped },
+        { "tables that make no sense are refused",
+          tables_that_make_no_sense_are_refused },
+        { "a shelf has what was put there last",
+          a_shelf_has_what_was_put_there_last },
         CU_TEST_INFO_NULL,
     };
     static CU_SuiteInfo suites[] = {

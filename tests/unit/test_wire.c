@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/endian.h"
 #include "tests/unit/nf_unit.h"
 
 /* One of each message, encoded, with its decoder behind one signature. */
@@ -35,6 +36,8 @@ static const struct nf_gather_msg gather = { .round = 5, .nranges = 3 };
 static const struct nf_holding_msg holding = {
     .round = 5, .count = 3, .bytes = 77, .layout = { NF_LAYOUT_TABLE, NULL }
 };
+static const uint8_t tree[] = { 1, 0, 0, 0, 0, 0, 0, 0, 1, 0,
+                                0, 0, 2, 0, 0, 0, 1, 0, 0, 0 };
 static const struct nf_group_msg group = { .purpose = NF_GROUP_SHARED,
                                            .id = 6,
                                            .round = 7,
@@ -43,7 +46,8 @@ static const struct nf_group_msg group = { .purpose = NF_GROUP_SHARED,
                                            .cookie = 10,
                                            .context = 11,
                                            .rank = 2,
-                                           .count = 3 };
+                                           .count = 3,
+                                           .tree = tree };
 static const uint32_t holders[] = { 1, 0, 1 };
 static const uint32_t homes[] = { 0, NF_GROUP_NOBODY, 1 };
 static const struct nf_exchange_msg exchange = {
@@ -54,7 +58,7 @@ static const struct nf_exchange_msg exchange = {
     .algorithms = "alltoall.mixed:radices=2x3<77,alltoall.burst",
     .units = 3
 };
-static const struct nf_exchanged_msg exchanged = { 3, 4, 5, 6 };
+static const struct nf_exchanged_msg exchanged = { 3, 4, 5, 6, 7 };
 static const struct nf_group_end_msg group_end = { 6, 7, "alone" };
 static const struct nf_unit_failed_msg failed = { 11,   12,    -13,
                                                   true, false, "no licence" };
@@ -140,6 +144,10 @@ static enum nf_status decode_group(const uint8_t *data, size_t bytes)
     status = nf_get_group(copy, bytes, &m);
     for (uint32_t i = 0; status == NF_OK && i < m.count; i++)
         (void)nf_group_tid(&m, i);
+    for (size_t i = 0; status == NF_OK && m.tree != NULL &&
+                       i < nf_group_tree_words(m.count);
+         i++)
+        (void)nf_load_le32(m.tree + 4 * i);
     nf_free(copy);
     return status;
 }
@@ -258,11 +266,37 @@ static void test_groups_round_trip(void)
     CU_ASSERT_TRUE(m.context == 11 && m.rank == 2 && m.count == 3);
     for (uint32_t i = 0; i < 3; i++)
         CU_ASSERT_EQUAL(nf_group_tid(&m, i), tids[i]);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m.tree);
+    CU_ASSERT(memcmp(m.tree, tree, sizeof(tree)) == 0);
     CU_ASSERT_EQUAL(nf_get_group_end(s[13].body.data, s[13].body.bytes, &e),
                     NF_OK);
     CU_ASSERT_EQUAL(e.id, 6);
     CU_ASSERT_EQUAL(e.culprit, 7);
     CU_ASSERT_STRING_EQUAL(e.reason, "alone");
+    free_samples(s);
+}
+
+static void test_exchanges_round_trip(void)
+{
+    struct sample s[SAMPLES];
+    struct nf_exchange_msg x;
+    struct nf_exchanged_msg told;
+
+    make_samples(s);
+    CU_ASSERT_EQUAL(nf_get_exchange(s[14].body.data, s[14].body.bytes, &x),
+                    NF_OK);
+    CU_ASSERT_TRUE(x.round == 3 && x.phase == 2 && x.rank == 1 && x.count == 2);
+    CU_ASSERT_STRING_EQUAL(x.algorithms, exchange.algorithms);
+    CU_ASSERT_EQUAL_FATAL(x.units, 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(nf_exchange_rank(x.holders, i), holders[i]);
+        CU_ASSERT_EQUAL(nf_exchange_rank(x.homes, i), homes[i]);
+    }
+    CU_ASSERT_EQUAL(nf_get_exchanged(s[15].body.data, s[15].body.bytes, &told),
+                    NF_OK);
+    CU_ASSERT_TRUE(told.round == 3 && told.bytes == 4);
+    CU_ASSERT_TRUE(told.largest_bytes == 5 && told.table_bytes == 6);
+    CU_ASSERT_EQUAL(told.moving_us, 7);
     free_samples(s);
 }
 
@@ -291,6 +325,15 @@ static void test_nonsense_about_groups_is_refused(void)
     m.timeout_us = 0;
     CU_ASSERT_EQUAL(nf_put_group(&body, &m, tids), NF_OK);
     CU_ASSERT_EQUAL(nf_get_group(body.data, body.bytes, &m), NF_ERR_PROTOCOL);
+    m = group; /* the tree is there, or not */
+    CU_ASSERT_EQUAL(nf_put_group(&body, &m, tids), NF_OK);
+    body.data[body.bytes - sizeof(tree) - 1] = 2;
+    CU_ASSERT_EQUAL(nf_get_group(body.data, body.bytes, &m), NF_ERR_PROTOCOL);
+    body.data[body.bytes - sizeof(tree) - 1] = 0;
+    CU_ASSERT_EQUAL(nf_get_group(body.data, body.bytes, &m), NF_ERR_PROTOCOL);
+    body.bytes -= sizeof(tree);
+    CU_ASSERT_EQUAL(nf_get_group(body.data, body.bytes, &m), NF_OK);
+    CU_ASSERT_PTR_NULL(m.tree);
     nf_body_fini(&body);
 }
 
@@ -505,6 +548,8 @@ static void test_out_of_memory_is_said(void)
 static CU_TestInfo tests[] = {
     { "every message survives a round trip", test_round_trips },
     { "messages about groups come back as they were", test_groups_round_trip },
+    { "messages about exchanges come back as they were",
+      test_exchanges_round_trip },
     { "nonsense about groups is refused",
       test_nonsense_about_groups_is_refused },
     { "sizes travel as one number or as a table", test_layouts },

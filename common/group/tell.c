@@ -1,0 +1,161 @@
+/* A broadcast that one member plans for all by a measured network: what it tells
+ * them is the algorithm and, if need be, a tree of some bytes a member, so that
+ * nobody else needs the model, nor doubles like its. */
+#include "config.h"
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/base/endian.h"
+#include "common/base/error.h"
+#include "common/coll/wish.h"
+#include "common/group/group.h"
+#include "common/group/measured.h"
+
+/* Who is where, as nf_measured_create() takes it. */
+struct places {
+    uint32_t *hosts;
+    char (*names)[64];
+};
+
+static void places_fini(struct places *places)
+{
+    nf_free(places->hosts);
+    nf_free(places->names);
+}
+
+static enum nf_status places_init(struct places *places,
+                                  const struct nf_mesh *mesh,
+                                  struct nf_error *err)
+{
+    places->hosts = nf_calloc(mesh->ranks, sizeof(*places->hosts));
+    places->names = nf_calloc(mesh->ranks, sizeof(*places->names));
+    if (places->hosts == NULL || places->names == NULL) {
+        places_fini(places);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    nf_mesh_host_names(mesh, places->names);
+    for (uint32_t i = 0; i < mesh->ranks; i++)
+        places->hosts[i] = nf_mesh_host_of(mesh, i);
+    return NF_OK;
+}
+
+/* @retval NF_WAIT  another broadcast than the tree is wished for */
+static enum nf_status read_wish(const char *text,
+                                const struct nf_coll_query *query,
+                                bool *tree_only_p, uint64_t *segments_p)
+{
+    char told[NF_TOLD_BYTES];
+    struct nf_coll_wish wish = { .segments = 0 };
+
+    nf_group_tell_choice(text, NULL, query, false, told);
+    *tree_only_p = told[0] != '\0';
+    if (*tree_only_p && (nf_coll_wish_read(told, &wish, NULL) != NF_OK ||
+                         wish.algorithm != &nf_coll_bcast_tree))
+        return NF_WAIT;
+    *segments_p = wish.segments;
+    return NF_OK;
+}
+
+static uint8_t *write_tree(const struct nf_coll_tree *tree)
+{
+    uint8_t *words = nf_calloc(2 * (size_t)tree->ranks, 4);
+
+    for (uint32_t v = 0; v < tree->ranks && words != NULL; v++)
+        nf_store_le32(words + 4 * (size_t)v, tree->first[v + 1] - tree->first[v]);
+    for (uint32_t c = 0; c + 1 < tree->ranks && words != NULL; c++)
+        nf_store_le32(words + 4 * ((size_t)tree->ranks + c), tree->child[c]);
+    return words;
+}
+
+static enum nf_status plan(struct nf_measured *measured,
+                           const struct nf_coll_query *query, bool tree_only,
+                           uint64_t segments, struct nf_told *told_p,
+                           struct nf_error *err)
+{
+    struct nf_told told = { .unknown = nf_measured_unknown(measured) };
+    struct nf_coll_choice choice;
+    enum nf_status status =
+        nf_measured_choose(measured, query, tree_only, &choice, err);
+
+    if (status != NF_OK)
+        return status;
+    nf_coll_wish_write(
+        &(struct nf_coll_wish){ choice.algorithm,
+                                segments > 0 ? segments : choice.segments,
+                                choice.params },
+        told.algorithm, sizeof(told.algorithm));
+    if (choice.tree != NULL) {
+        told.tree = write_tree(choice.tree);
+        if (told.tree == NULL)
+            return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    *told_p = told;
+    return NF_OK;
+}
+
+enum nf_status nf_group_tell_network(const char *wish,
+                                     const struct nf_mesh *mesh,
+                                     const char *path,
+                                     const struct nf_coll_query *query,
+                                     struct nf_told *told_p,
+                                     struct nf_error *err)
+{
+    struct nf_measured *measured = NULL;
+    struct nf_coll_query placed = *query;
+    struct places places;
+    uint64_t segments;
+    size_t bytes;
+    bool tree_only;
+    char *text;
+    enum nf_status status = read_wish(wish, query, &tree_only, &segments);
+
+    if (status != NF_OK)
+        return status;
+    text = nf_group_read_text(path, &bytes);
+    if (text == NULL)
+        return nf_fail(err, NF_ERR_IO, "%s: can't be read", path);
+    status = places_init(&places, mesh, err);
+    if (status == NF_OK) {
+        status = nf_measured_create(text, bytes, path,
+                                    (const char(*)[64])places.names,
+                                    places.hosts, mesh->ranks, &measured, err);
+        placed.hosts = places.hosts;
+        if (status == NF_OK)
+            status = plan(measured, &placed, tree_only, segments, told_p, err);
+        nf_measured_destroy(measured);
+        places_fini(&places);
+    }
+    nf_free(text);
+    return status;
+}
+
+enum nf_status nf_group_set_tree(struct nf_group *group, const uint8_t *words,
+                                 struct nf_error *err)
+{
+    uint32_t ranks = group->ranks, count = 0;
+    uint32_t *first = nf_calloc(2 * (size_t)ranks, sizeof(*first));
+    struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct nf_coll_tree tree = { .ranks = ranks, .first = first };
+    enum nf_status status;
+
+    if (first == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    tree.child = first + ranks + 1;
+    for (uint32_t v = 0; v < ranks; v++) {
+        first[v] = count;
+        count += nf_load_le32(words + 4 * (size_t)v);
+    }
+    first[ranks] = count;
+    for (uint32_t c = 0; c + 1 < ranks; c++)
+        first[ranks + 1 + c] = nf_load_le32(words + 4 * ((size_t)ranks + c));
+    args.tree = &tree;
+    status = nf_coll_fits(&nf_coll_bcast_tree, &args, err);
+    if (status != NF_OK) {
+        nf_free(first);
+        return status;
+    }
+    nf_free(group->told_words);
+    group->told_words = first;
+    group->told = tree;
+    nf_group_forget_choices(group);
+    return NF_OK;
+}

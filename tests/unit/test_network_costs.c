@@ -1,0 +1,273 @@
+/* What a measured network leaves out and what it adds: times that were uneven,
+ * and what messages cost more in groups; and bounds where all share a medium. */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/alloc.h"
+#include "common/model/estimate.h"
+#include "common/model/network_file.h"
+#include "common/tree/bcast_plan.h"
+#include "common/tree/hnow.h"
+#include "tests/unit/nf_unit.h"
+
+enum { HOSTS = 6, SIZES = 5 };
+static const double sizes[SIZES] = { 0, 100, 1000, 10000, 100000 };
+static const uint32_t runs[2] = { 2, 6 };
+
+/* S = 10 + 0.01 m, R = 20 + 0.02 m, X = 50 + 0.1 m, H = 12 + 0.09 m, exactly. */
+static struct nf_measures measure(uint32_t hosts)
+{
+    struct nf_measures m;
+
+    CU_ASSERT_FATAL(nf_measures_init(&m, hosts, sizes, SIZES, SIZES, runs, 2) ==
+                    NF_OK);
+    for (uint32_t i = 0; i < hosts; i++)
+        for (uint32_t k = 0; k < SIZES; k++) {
+            double bytes = sizes[k], there_us = 80 + 0.13 * bytes;
+
+            m.send[i * SIZES + k] = 10 + 0.01 * bytes;
+            m.recv[i * SIZES + k] = 20 + 0.02 * bytes;
+            for (uint32_t r = 0; r < 2; r++)
+                *nf_measures_seq(&m, i, k, r) =
+                    there_us + 80 + runs[r] * (12 + 0.09 * bytes);
+            for (uint32_t j = 0; j < hosts; j++)
+                *nf_measures_ping(&m, i, j, k) = there_us + 80;
+        }
+    return m;
+}
+
+static bool is_line(const struct nf_curve *curve, double fixed_us,
+                    double byte_us)
+{
+    for (int k = 0; k < SIZES; k++) {
+        double want_us = fixed_us + byte_us * sizes[k];
+
+        if (fabs(nf_curve_us(curve, sizes[k]) - want_us) > 1e-6 * want_us)
+            return false;
+    }
+    return true;
+}
+
+/* Each is wild where it was uneven: so much so that no line would do. */
+static void uneven_times_do_not_count(void)
+{
+    struct nf_measures m = measure(2);
+    struct nf_network network;
+    const size_t at = 1 * SIZES + 3;
+
+    m.recv[at] = 9e5;
+    *nf_measures_ping(&m, 1, 0, 3) = 9e6;
+    *nf_measures_seq(&m, 1, 3, 1) = 9e6;
+    for (int told = 0; told < 2; told++) {
+        m.recv_uneven[at] = m.seq_uneven[at] = told == 1;
+        m.ping_uneven[(1 * 2 + 0) * SIZES + 3] = told == 1;
+        CU_ASSERT_EQUAL_FATAL(nf_estimate(&m, &network, NULL), NF_OK);
+        CU_ASSERT(is_line(&network.hosts[1].recv, 20, 0.02) == (told == 1));
+        CU_ASSERT(is_line(&network.hosts[1].hold, 12, 0.09) == (told == 1));
+        CU_ASSERT(is_line(nf_network_wire(&network, 1, 0), 50, 0.1) ==
+                  (told == 1));
+        CU_ASSERT_EQUAL(network.hosts[1].recv.npoints, told == 1 ? 4 : 5);
+        CU_ASSERT(is_line(&network.hosts[0].recv, 20, 0.02));
+        CU_ASSERT(is_line(nf_network_wire(&network, 0, 1), 50, 0.1) ==
+                  (told == 1)); /* less what its receiver takes */
+        nf_network_fini(&network);
+    }
+    nf_measures_fini(&m);
+}
+
+/* Rather uneven times than a line through two. */
+static void too_few_even_ones_are_not_enough(void)
+{
+    struct nf_measures m = measure(2);
+    struct nf_network network;
+
+    for (uint32_t k = 0; k < SIZES; k++)
+        m.recv_uneven[k] = k != 3; /* 0 bytes count, whatever is said */
+    for (uint32_t k = 0; k < SIZES; k++)
+        m.seq_uneven[k] = k == 0 || k > 2;
+    CU_ASSERT_EQUAL_FATAL(nf_estimate(&m, &network, NULL), NF_OK);
+    CU_ASSERT_EQUAL(network.hosts[0].recv.npoints, SIZES);
+    CU_ASSERT_EQUAL(network.hosts[0].hold.npoints, NF_EVEN_LEAST);
+    CU_ASSERT(network.hosts[0].hold.points[0].bytes <= 0);
+    CU_ASSERT(is_line(&network.hosts[0].hold, 12, 0.09));
+    nf_network_fini(&network);
+    nf_measures_fini(&m);
+}
+
+static void what_groups_cost_more_is_both_ends(void)
+{
+    static const double bare_us[4] = { 0, 80, 90, 100 };
+    static const double own[4] = { 3, 3, 8, 21 };
+    double group_us[4] = { 0 };
+    struct nf_network network;
+
+    CU_ASSERT_FATAL(nf_network_init(&network, 4) == NF_OK);
+    for (int j = 1; j < 4; j++)
+        group_us[j] = bare_us[j] + own[0] + own[j];
+    nf_network_set_runtime(&network, group_us, bare_us);
+    for (int j = 0; j < 4; j++)
+        CU_ASSERT_DOUBLE_EQUAL(network.hosts[j].runtime_us, own[j], 1e-9);
+    group_us[2] = bare_us[2] - 7; /* noise */
+    nf_network_set_runtime(&network, group_us, bare_us);
+    CU_ASSERT_DOUBLE_EQUAL(network.hosts[0].runtime_us, 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(network.hosts[1].runtime_us, 6, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(network.hosts[2].runtime_us, 0, 0);
+    nf_network_fini(&network);
+}
+
+/* All alike but for the wires. */
+static void make_network(struct nf_network *network, double runtime_us)
+{
+    CU_ASSERT_FATAL(nf_network_init(network, HOSTS) == NF_OK);
+    network->model.npieces = 1;
+    network->model.pieces[0] = (struct nf_model_piece){ 0, 176, 0.1 };
+    network->model.delta = 1;
+    strcpy(network->model.date, "2026-11-22T12:00:00Z");
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        struct nf_network_host *host = &network->hosts[i];
+
+        snprintf(host->name, sizeof(host->name), "h%u", i);
+        host->send = nf_curve_line((struct nf_cost){ 10, 0.001 });
+        host->recv = nf_curve_line((struct nf_cost){ 15, 0.001 });
+        host->hold = nf_curve_line((struct nf_cost){ 10, 0.08 });
+        host->runtime_us = runtime_us;
+        for (uint32_t j = 0; j < HOSTS; j++)
+            *nf_network_wire(network, i, j) = nf_curve_line(
+                (struct nf_cost){ 40 + i + j, 0.08 * (1 + (i + j) % 3) });
+    }
+}
+
+static void the_file_keeps_what_groups_cost(void)
+{
+    struct nf_network network, back;
+    char *text;
+    size_t bytes;
+
+    make_network(&network, 0);
+    network.hosts[2].runtime_us = 12.5;
+    CU_ASSERT_EQUAL_FATAL(nf_network_write(&network, &text, &bytes), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(nf_network_parse(text, bytes, "m", &back, NULL),
+                          NF_OK);
+    for (uint32_t i = 0; i < HOSTS; i++)
+        CU_ASSERT(back.hosts[i].runtime_us == network.hosts[i].runtime_us);
+    nf_network_fini(&back);
+    nf_network_fini(&network);
+    nf_free(text);
+}
+
+/* A host that was never measured has the most. */
+static void strangers_cost_as_much_as_any(void)
+{
+    const char names[2][NF_NETWORK_NAME_BYTES] = { "h1", "stranger" };
+    struct nf_network network, now;
+
+    make_network(&network, 5);
+    network.hosts[3].runtime_us = 30;
+    CU_ASSERT_EQUAL_FATAL(nf_network_of(&network, names, 2, &now, NULL), NF_OK);
+    CU_ASSERT(now.hosts[0].runtime_us == 5 && now.hosts[1].runtime_us == 30);
+    nf_network_fini(&now);
+    nf_network_fini(&network);
+}
+
+static void segments_are_fewer_the_more_each_costs(void)
+{
+    static const double more_us[] = { 0, 30, 100, 300, 1000, 10000 };
+    const struct nf_bcast_query query = { .bytes = 1 << 20,
+                                          .elements = 1 << 20 };
+    uint32_t segments[6];
+    double tree_us = 0, bare_us = 0;
+
+    for (int i = 0; i < 6; i++) {
+        struct nf_bcast_plan plan;
+        struct nf_network network;
+        struct nf_hetero hetero;
+
+        make_network(&network, more_us[i]);
+        hetero = nf_network_hetero(&network, true);
+        CU_ASSERT_EQUAL_FATAL(nf_bcast_plan(&hetero, &query, &plan, NULL),
+                              NF_OK);
+        CU_ASSERT(i == 0 || plan.tree_us == bare_us); /* of single messages */
+        bare_us = plan.tree_us;
+        nf_bcast_plan_fini(&plan);
+        hetero.in_groups = true;
+        CU_ASSERT_EQUAL_FATAL(nf_bcast_plan(&hetero, &query, &plan, NULL),
+                              NF_OK);
+        segments[i] = plan.tree_segments;
+        CU_ASSERT(i == 0 || segments[i] <= segments[i - 1]);
+        CU_ASSERT(plan.tree_us > tree_us);
+        CU_ASSERT(i > 0 || plan.tree_us == bare_us);
+        tree_us = plan.tree_us;
+        nf_bcast_plan_fini(&plan);
+        nf_network_fini(&network);
+    }
+    /* what is less than the wire takes is no reason to have fewer */
+    CU_ASSERT(segments[0] > 64 && segments[1] > 64);
+    CU_ASSERT(segments[4] < segments[0]);
+    CU_ASSERT(segments[5] <= 16);
+}
+
+/* Nothing is quicker than all messages one after the other. */
+static void hubs_have_bounds(void)
+{
+    static const uint64_t totals[] = { 1, 1000, 65536, 1 << 20 };
+
+    for (int i = 0; i < 4; i++) {
+        const struct nf_crl_options options = { .bytes = totals[i],
+                                                .least_segment = 4096,
+                                                .polish = NF_CRL_POLISH };
+        struct nf_crl_plan plan;
+        struct nf_network network;
+        struct nf_hetero hetero;
+        double bound_us = 0;
+
+        make_network(&network, 0);
+        for (uint32_t k = 0; k < HOSTS * HOSTS; k++)
+            network.wires[k] = nf_curve_line((struct nf_cost){ 40, 0.8 });
+        for (uint32_t k = 0; k < HOSTS; k++)
+            network.hosts[k].hold = nf_curve_line((struct nf_cost){ 10, 0.8 });
+        network.shared = true;
+        hetero = nf_network_hetero(&network, true);
+        CU_ASSERT_EQUAL_FATAL(nf_crl_plan(&hetero, 0, &options, &plan, NULL),
+                              NF_OK);
+        CU_ASSERT_EQUAL(
+            nf_tree_bound_segments(&hetero, 0, totals[i], 4096, &bound_us),
+            NF_OK);
+        CU_ASSERT(bound_us <= plan.time_us * (1 + 1e-9));
+        CU_ASSERT(bound_us >= (HOSTS - 1) * 0.8 * (double)totals[i]);
+        CU_ASSERT(i < 3 || bound_us > 0.95 * plan.time_us);
+        nf_crl_plan_fini(&plan);
+        nf_network_fini(&network);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo measured[] = {
+        { "uneven times do not count", uneven_times_do_not_count },
+        { "too few even ones are not enough",
+          too_few_even_ones_are_not_enough },
+        CU_TEST_INFO_NULL,
+    };
+    CU_TestInfo groups[] = {
+        { "what groups cost more is both ends'",
+          what_groups_cost_more_is_both_ends },
+        { "the file keeps what groups cost", the_file_keeps_what_groups_cost },
+        { "strangers cost as much as any", strangers_cost_as_much_as_any },
+        { "segments are fewer the more each costs",
+          segments_are_fewer_the_more_each_costs },
+        CU_TEST_INFO_NULL,
+    };
+    CU_TestInfo hubs[] = {
+        { "hubs have bounds", hubs_have_bounds },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "uneven times", NULL, NULL, NULL, NULL, measured },
+        { "messages of groups", NULL, NULL, NULL, NULL, groups },
+        { "bounds", NULL, NULL, NULL, NULL, hubs },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
