@@ -54,6 +54,12 @@ struct nf_app_kind {
      *  @param figures_p  [NF_APP_FIGURES]; texts stay valid until destroy
      *  @return how many, 0 if there is no result */
     uint32_t (*figures)(void *state, struct nf_app_figure *figures_p);
+    /** How many operations the job that was opened takes, of what kind ever, so
+     *  that twice as many take twice the time.  NULL: no model of its time. */
+    double (*operations)(void *state);
+    /** Options and values of a job of some ms, NULL at the end, by which the time
+     *  of an operation is found; with operations. */
+    const char *const *small_job;
 };
 
 /* clang-format off */

@@ -16,6 +16,7 @@
  *  account.c  where the time went
  *  record.c   what goes into the trace */
 #include <event2/event.h>
+#include "common/coll/exchange_bounds.h"
 #include "common/coll/rules.h"
 #include "common/farm/farm.h"
 #include "common/group/reducer.h"
@@ -107,6 +108,7 @@ struct gather {
     struct gather_member *members;
     uint32_t nmembers, awaited;
     uint64_t id; /**< of the group */
+    const char *algorithm; /**< for the trace; NULL: it is not done, or had none */
     struct nf_group *group;
     struct nf_request *request;
     size_t *counts;
@@ -163,6 +165,9 @@ struct engine {
     uint32_t phases;    /**< of the job, >= 1 */
     int64_t moving_us;  /**< the longest of this exchange */
     uint64_t largest_bytes; /**< from one slave to another in it */
+    uint64_t table_bytes;   /**< likewise, of the table of sizes */
+    struct nf_exchange_bounds bounds; /**< by which algorithms exchanges go ... */
+    uint32_t bounds_ranks;            /**< ... of so many; 0: none yet */
     struct gather gather;
     struct nf_blob *shared;
     struct nf_buf input;
@@ -356,6 +361,12 @@ void nf_table_close(struct engine *e);
  *  each purpose, a notice if it is not: what was said is not said again. */
 void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
                       const struct nf_mesh *mesh);
+/** Which all-to-all exchanges of @p ranks slaves take, once for each number: what
+ *  NOWFARM_COLL says, else the table, or the model. @return NULL for less than two */
+const struct nf_exchange_bounds *nf_table_exchange(struct engine *e,
+                                                   uint32_t ranks);
+/** The network as exchanges see it. */
+struct nf_coll_network nf_table_network(const struct engine *e);
 /** Set m->algorithm for a call of @p query.  @param varies  a gatherv */
 void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
                    bool varies, struct nf_group_msg *m);

@@ -4,6 +4,7 @@
  * gathers, above all how they fail, is in gather.c. */
 #include "config.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include "common/base/alloc.h"
 #include "common/base/log.h"
@@ -74,8 +75,14 @@ static enum nf_status tell(struct engine *e, const struct map *map,
                                  .phase = phase,
                                  .count = g->nmembers,
                                  .units = e->app->units };
+    const struct nf_exchange_bounds *bounds = nf_table_exchange(e, m.count);
     enum nf_status status = NF_OK;
 
+    _Static_assert(sizeof(m.algorithms) == NF_EXCHANGE_TEXT_BYTES,
+                   "what is told has room in the message");
+    if (bounds != NULL)
+        nf_exchange_bounds_write(bounds, m.algorithms);
+    nf_log(NF_LOG_INFO, "exchange %" PRIu64 ": by %s", g->round, m.algorithms);
     for (m.rank = 0; m.rank < m.count && status == NF_OK; m.rank++) {
         struct nf_msg msg = { .kind = NF_MSG_EXCHANGE };
 
@@ -88,7 +95,6 @@ static enum nf_status tell(struct engine *e, const struct map *map,
     return status;
 }
 
-/* All-to-all of blocks of different sizes: no table says anything of it. */
 static enum nf_status meet(struct engine *e, struct nf_error *err)
 {
     struct gather *g = &e->gather;
@@ -120,6 +126,7 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
     g->round++;
     e->moving_us = 0;
     e->largest_bytes = 0;
+    e->table_bytes = 0;
     e->report.exchanges++;
     if (map_init(e, &map) && give_ranks(e, &map))
         status = tell(e, &map, phase);
@@ -138,19 +145,32 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
                       err.text);
 }
 
-/* What the three all-to-all of it take, of blocks that are all as large as the
- * largest: lengths of tables; tables, whose bytes count with the pieces; pieces. */
-static double model_us(const struct engine *e)
+/* Without a formula it counts as a burst. */
+static double call_us(const char *algorithm,
+                      const struct nf_coll_network *network, uint32_t ranks,
+                      uint64_t bytes)
 {
-    const struct gather *g = &e->gather;
-    const struct nf_coll_network network =
-        nf_coll_network_of(e->has_rules ? &e->rules.model : &nf_group_model,
-                           NULL, NULL);
+    double us = nf_exchange_bounds_cost_us(algorithm, network, ranks, bytes);
 
-    return 2 * nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
-                               sizeof(uint64_t), 1) +
-           nf_coll_cost_us(&nf_coll_alltoall_burst, &network, g->nmembers,
-                           (double)e->largest_bytes, 1);
+    return isfinite(us) ? us
+                        : nf_exchange_bounds_cost_us(nf_coll_alltoall_burst.name,
+                                                     network, ranks, bytes);
+}
+
+/* What the three all-to-all of it take, of blocks that are all as large as the largest:
+ * lengths of tables, tables, pieces.  What tells how large these are runs while they are
+ * packed, and counts as nothing.
+ * @param algorithm  of the pieces */
+static double model_us(struct engine *e, const char *algorithm)
+{
+    const struct nf_coll_network network = nf_table_network(e);
+    uint32_t ranks = e->gather.nmembers;
+    const char *small = nf_exchange_bounds_pick(nf_table_exchange(e, ranks),
+                                                NF_EXCHANGE_LENGTH_BYTES);
+
+    return call_us(small, &network, ranks, NF_EXCHANGE_LENGTH_BYTES) +
+           call_us(small, &network, ranks, e->table_bytes) +
+           call_us(algorithm, &network, ranks, e->largest_bytes);
 }
 
 static void complete(struct engine *e, int64_t now_us)
@@ -159,10 +179,14 @@ static void complete(struct engine *e, int64_t now_us)
 
     e->report.exchange_algorithm[0] = '\0';
     if (e->gather.nmembers > 1) {
+        /* what all members have picked, from the same number */
+        const char *algorithm = nf_exchange_bounds_pick(
+            nf_table_exchange(e, e->gather.nmembers), e->largest_bytes);
+
         snprintf(e->report.exchange_algorithm,
-                 sizeof(e->report.exchange_algorithm), "%s",
-                 nf_coll_alltoall_burst.name);
-        e->report.exchange_model_s += model_us(e) * 1e-6;
+                 sizeof(e->report.exchange_algorithm), "%s", algorithm);
+        e->report.exchange_model_s += model_us(e, algorithm) * 1e-6;
+        e->gather.algorithm = e->report.exchange_algorithm;
     }
     e->report.exchange_moving_s += (double)e->moving_us * 1e-6;
     e->gather.failures = 0;
@@ -194,6 +218,8 @@ void nf_exchange_answered(struct engine *e, const struct nf_net_event *ev,
         e->moving_us = told.moving_us;
     if (told.largest_bytes > e->largest_bytes)
         e->largest_bytes = told.largest_bytes;
+    if (told.table_bytes > e->table_bytes)
+        e->table_bytes = told.table_bytes;
     if (--g->awaited == 0)
         complete(e, now_us);
 }

@@ -68,6 +68,7 @@ static void record(struct engine *e, bool ends, int64_t now_us)
                 &(struct nf_trace_phase){ .slave = m->peer,
                                           .name = name,
                                           .host = e->hosts[slave->host].name,
+                                          .algorithm = e->gather.algorithm,
                                           .ends = ends });
     }
 }
@@ -81,6 +82,7 @@ void nf_gather_end(struct engine *e, int64_t now_us)
         return;
     close_group(g);
     record(e, true, now_us);
+    g->algorithm = NULL;
     free_members(g);
     if (now_us > g->began_us)
         *(g->state == GATHER_EXCHANGING ? &e->report.exchange_s

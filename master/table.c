@@ -90,6 +90,47 @@ void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
                          m->algorithm);
 }
 
+struct nf_coll_network nf_table_network(const struct engine *e)
+{
+    return nf_coll_network_of(e->has_rules ? &e->rules.model : &nf_group_model,
+                              NULL, NULL);
+}
+
+/* What NOWFARM_COLL says of all-to-alls, if that is for so many.  A job goes on with
+ * less slaves than it began with, so that it is not is no error. */
+static bool take_wish(struct engine *e, uint32_t ranks)
+{
+    const struct nf_coll_query query = { .op = NF_COLL_ALLTOALL,
+                                         .ranks = ranks };
+    char wish[NF_TOLD_BYTES];
+    struct nf_error why = { .text = "" };
+
+    nf_group_tell_choice(getenv("NOWFARM_COLL"), NULL, &query, true, wish);
+    if (wish[0] == '\0')
+        return false;
+    if (nf_exchange_bounds_of(wish, ranks, &e->bounds, &why) == NF_OK)
+        return true;
+    nf_engine_notice(e, "exchanges go by the model: %s", why.text);
+    return false;
+}
+
+const struct nf_exchange_bounds *nf_table_exchange(struct engine *e,
+                                                   uint32_t ranks)
+{
+    struct nf_coll_network network;
+
+    if (ranks < 2)
+        return NULL;
+    if (e->bounds_ranks == ranks)
+        return &e->bounds;
+    network = nf_table_network(e);
+    if (!take_wish(e, ranks))
+        nf_exchange_bounds_find(&network, e->has_rules ? &e->rules : NULL,
+                                ranks, &e->bounds);
+    e->bounds_ranks = ranks;
+    return &e->bounds;
+}
+
 enum nf_status nf_table_check(struct nf_error *err)
 {
     const char *wish = getenv("NOWFARM_COLL");

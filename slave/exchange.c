@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/group/group.h"
 #include "common/group/types.h"
 
 /* The most bytes of a number in a table. */
@@ -11,10 +12,13 @@ enum { NUMBER_MOST = 10 };
 
 /* ------------------------------------------------------------------ tables */
 
+/* @param bytes  of the largest block: the same number at all */
 static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
-                            const void *send, void *recv, int type,
-                            struct nf_request **request_p)
+                            uint64_t bytes, const void *send, void *recv,
+                            int type, struct nf_request **request_p)
 {
+    enum nf_status status = nf_group_force(
+        group, nf_exchange_bounds_pick(&x->bounds, bytes), NULL);
     struct nf_call call = { .kind = NF_CALL_ALLTOALL,
                             .send = send,
                             .send_counts = x->send_counts,
@@ -22,8 +26,27 @@ static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
                             .counts = x->counts,
                             .varies = 1,
                             .type = type };
-    enum nf_status status = nf_group_start(group, &call, request_p);
 
+    if (status == NF_OK)
+        status = nf_group_start(group, &call, request_p);
+    return status < 0 ? status : NF_OK;
+}
+
+/* How large is the largest block of all?  It comes while pieces are packed. */
+static enum nf_status agree(struct nf_exchange *x, struct nf_group *group,
+                            struct nf_request **request_p)
+{
+    struct nf_call call = { .kind = NF_CALL_ALLREDUCE,
+                            .send = &x->largest_bytes[0],
+                            .recv = &x->largest_bytes[1],
+                            .count = 1,
+                            .type = NF_ELEM_UINT64,
+                            .op = NF_MAX };
+    enum nf_status status = NF_OK;
+
+    x->largest_bytes[0] = x->told.largest_bytes;
+    if (group != NULL)
+        status = nf_group_start(group, &call, request_p);
     return status < 0 ? status : NF_OK;
 }
 
@@ -132,10 +155,13 @@ static enum nf_status exchange_lengths(struct nf_exchange *x,
         x->in_lengths[0] = x->out_lengths[0];
         return NF_OK;
     }
-    return start(x, group, x->out_lengths, x->in_lengths, NF_ELEM_UINT64,
-                 request_p);
+    return start(x, group, NF_EXCHANGE_LENGTH_BYTES, x->out_lengths,
+                 x->in_lengths, NF_ELEM_UINT64, request_p);
 }
 
+/* By what lengths went by, as all have to go by the same: how large the largest table is
+ * only two of us know, and in most jobs it takes some bytes.  Large ones may so be passed
+ * on by others, but then there are still larger pieces. */
 static enum nf_status exchange_tables(struct nf_exchange *x,
                                       struct nf_group *group,
                                       struct nf_request **request_p)
@@ -160,8 +186,8 @@ static enum nf_status exchange_tables(struct nf_exchange *x,
     x->in_table = nf_malloc(sum + 1);
     if (x->in_table == NULL)
         return NF_ERR_NOMEM;
-    return start(x, group, x->out_table, x->in_table, nf_elem_of(NF_BYTES),
-                 request_p);
+    return start(x, group, NF_EXCHANGE_LENGTH_BYTES, x->out_table, x->in_table,
+                 nf_elem_of(NF_BYTES), request_p);
 }
 
 /* From the first unit on, what came is to be read. */
@@ -223,17 +249,19 @@ static bool measure_unit(struct nf_exchange *x)
 static void note_for_master(struct nf_exchange *x)
 {
     for (uint32_t r = 0; r < x->count; r++) {
-        uint64_t bytes = x->in_bytes[r] + x->in_lengths[r];
-
         if (r == x->rank)
             continue;
         x->told.bytes += x->in_bytes[r];
-        if (bytes > x->told.largest_bytes)
-            x->told.largest_bytes = bytes;
+        if (x->in_bytes[r] > x->told.largest_bytes)
+            x->told.largest_bytes = x->in_bytes[r];
+        if (x->in_lengths[r] > x->told.table_bytes)
+            x->told.table_bytes = x->in_lengths[r];
     }
 }
 
-static enum nf_status begin_packing(struct nf_exchange *x)
+static enum nf_status begin_packing(struct nf_exchange *x,
+                                    struct nf_group *group,
+                                    struct nf_request **request_p)
 {
     size_t elem = nf_type_bytes(x->type), in, out;
 
@@ -253,7 +281,7 @@ static enum nf_status begin_packing(struct nf_exchange *x)
         return NF_ERR_NOMEM;
     x->stage = NF_EXCHANGE_PACK;
     x->at_unit = 0;
-    return NF_OK;
+    return agree(x, group, request_p);
 }
 
 /* ------------------------------------------------------------------ pieces */
@@ -292,7 +320,8 @@ static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
         x->out = in;
         return NF_OK;
     }
-    return start(x, group, x->out, x->in, nf_elem_of(x->type), request_p);
+    return start(x, group, x->largest_bytes[1], x->out, x->in,
+                 nf_elem_of(x->type), request_p);
 }
 
 static enum nf_status begin_joining(struct nf_exchange *x)
@@ -424,10 +453,15 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
     case NF_EXCHANGE_MEASURE:
         status = work(x, measure_unit, slice_us);
         if (status == NF_OK)
-            status = begin_packing(x);
+            status = begin_packing(x, group, request_p);
         break;
     case NF_EXCHANGE_PACK:
         status = work(x, pack_result, slice_us);
+        if (status == NF_OK)
+            x->stage = NF_EXCHANGE_AGREE;
+        break;
+    case NF_EXCHANGE_AGREE:
+        status = await(request_p);
         if (status == NF_OK)
             status = move_pieces(x, group, request_p);
         break;

@@ -4,26 +4,30 @@
  *  its results go to where they are inputs, and inputs are made of those that
  *  come.  Three calls of all-to-all in the group of those who take part: how long
  *  the tables are, the tables of how large the pieces are (sizes.h: by the
- *  holder's units, by the home's), and the pieces.  What may take long is done in
- *  slices, as the master must hear of us meanwhile.
+ *  holder's units, by the home's), and the pieces.  By which algorithm these go
+ *  depends on the largest block of all, for which there is a call in between, while
+ *  pieces are packed.  What may take long is done in slices, as the master must hear
+ *  of us meanwhile.
  *
  *  Memory: what we give and what comes for us, each once more than in results and
  *  inputs; their tables; 20 bytes a unit, and some hundred for each of ours and
  *  each slave. */
+#include "common/coll/exchange_bounds.h"
 #include "common/wire/wire.h"
 #include "nowfarm_group.h"
 #include "slave/pieces.h"
 #include "slave/sizes.h"
 
 enum nf_exchange_stage {
-    NF_EXCHANGE_NONE,   /**< there is none */
+    NF_EXCHANGE_NONE,    /**< there is none */
     NF_EXCHANGE_MEET,    /**< the group is to come */
     NF_EXCHANGE_LIST,    /**< our tables are made */
     NF_EXCHANGE_LENGTHS, /**< the lengths of tables are on the way */
     NF_EXCHANGE_TABLES,  /**< the tables are */
     NF_EXCHANGE_MEASURE, /**< theirs are read */
-    NF_EXCHANGE_PACK,
-    NF_EXCHANGE_MOVE, /**< the pieces are on the way */
+    NF_EXCHANGE_PACK,  /**< and how large the largest block is, is on the way */
+    NF_EXCHANGE_AGREE, /**< all is packed, that is not known yet */
+    NF_EXCHANGE_MOVE,  /**< the pieces are on the way */
     NF_EXCHANGE_UNPACK,
 };
 
@@ -55,6 +59,8 @@ struct nf_exchange {
     struct nf_stock *stock;
     enum nf_type type;
     struct nf_exchange_lists holders, homes;
+    struct nf_exchange_bounds bounds; /* algorithms, by the largest block */
+    uint64_t largest_bytes[2];        /* of ours; of all */
     struct nf_pieces *results; /* [units that we hold] those that we give: late
                                   answers may change what is in the stock */
     uint32_t *place; /* [units] of a unit in the list of its home's rank */

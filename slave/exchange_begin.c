@@ -153,6 +153,9 @@ enum nf_status nf_exchange_begin(struct nf_exchange *x,
     x->count = m->count;
     x->stock = stock;
     x->type = type;
+    if (m->count > 1 &&
+        !nf_exchange_bounds_read(m->algorithms, m->count, &x->bounds))
+        return NF_ERR_PROTOCOL;
     if (!make_lists(&x->holders, m->holders, m->units, m->count) ||
         !make_lists(&x->homes, m->homes, m->units, m->count) || !make_room(x) ||
         !find_places(x))

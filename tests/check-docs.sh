@@ -10,6 +10,7 @@ top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 top_builddir=${top_builddir:-$top_srcdir/build}
 nowfarm=$top_builddir/apps/nowfarm/nowfarm
 nowfarmd=$top_builddir/master/nowfarmd
+nowfarm_fft=$top_builddir/apps/fft/nowfarm-fft # not everywhere
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 
@@ -36,6 +37,10 @@ done
 for what in farm mesh torus hnow; do
     "$nowfarm" sim $what --help >> "$work/help-sim" || exit 99
 done
+if [ -x "$nowfarm_fft" ]; then
+    "$nowfarm_fft" --help > "$work/fft" || exit 99
+    options_in "$work/help-run" > "$work/options-run"
+fi
 apps=$(sed -n 's/.*APP is one of: //p' "$work/help-run" | tr -d ,)
 for app in $apps; do
     "$nowfarm" run "$app" --help >> "$work/help-run" || exit 99
@@ -70,6 +75,15 @@ check() {
             echo "$*"
             bad=1
         }
+        if [ -x "$nowfarm_fft" ]; then
+            for option in $(options_in "$work/fft"); do
+                grep -q -- "Fl -$option\b" doc/nowfarm-fft.1 ||
+                    grep -qx -- "$option" "$work/options-run" ||
+                    wrong "nowfarm-fft.1: --$option is missing"
+            done
+            grep -q '^## fft\b' doc/user-guide.md ||
+                wrong "user-guide.md: application fft is missing"
+        fi
         section doc/nowfarm.1 SYNOPSIS > "$work/synopsis"
         for command in $commands; do
             grep -Eq "^\.Cm $command( |$)" "$work/synopsis" ||
@@ -277,6 +291,7 @@ tried doc/user-guide.md '/^| `PVM_TMP`/d'
 tried doc/user-guide.md 's/](nowfarmd.8)/](nowfarmd.9)/'
 tried doc/nowfarm.1 '/^\.Cm coll-bench$/d'
 tried include/nowfarm_group.h 's/reduce\.chain\.fd/reduce.chain/'
+[ ! -x "$nowfarm_fft" ] || tried doc/nowfarm-fft.1 '/Fl -inverse/d'
 tried doc/nf_group.3 's/nf_exscan/nf_escan/'
 tried doc/nf_run.3 '/combine_by/d'
 tried doc/references.md 's/Manber/Mabner/'

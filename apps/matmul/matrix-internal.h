@@ -2,6 +2,7 @@
 #define NF_MATMUL_MATRIX_INTERNAL_H
 /** @file matrix-internal.h  Between matrix.c and the file formats.  A format is
  *  one file and one line in NF_MATRIX_FORMAT_LIST. */
+#include <stdbool.h>
 #include "apps/matmul/matrix.h"
 
 struct nf_output;
@@ -12,6 +13,8 @@ struct nf_matrix_file {
     char *name;            /**< for messages */
     uint64_t file_bytes;   /**< when it was opened */
     uint64_t memory_bytes; /**< bigger matrices are refused */
+    bool takes_complex;    /**< see nf_matrix_file_open_complex() */
+    bool complex;          /**< two rows, of real and imaginary parts */
     uint64_t rows, cols;   /**< set by format->open */
     void *state;           /**< of the format; freed with nf_free() */
 };
@@ -47,6 +50,11 @@ const char *nf_matrix_quote(const char *text, char *quoted);
 /** As nf_matrix_format_npy.write, in C order. */
 enum nf_status nf_npy_write_c(const struct nf_matrix *matrix,
                               struct nf_output *output, struct nf_error *err);
+
+/** The columns of a matrix of two rows as complex numbers, in one dimension. */
+enum nf_status nf_npy_write_complex(const struct nf_matrix *matrix,
+                                    struct nf_output *output,
+                                    struct nf_error *err);
 
 /** Read up to @p bytes; fewer only at the end of the file.
  *  @param got_p  bytes read

@@ -136,9 +136,15 @@ static enum nf_status fail_suffix(const char *name, struct nf_error *err)
                    name);
 }
 
-enum nf_status nf_matrix_file_open(const char *path, uint64_t memory_bytes,
-                                   struct nf_matrix_file **file_p,
-                                   struct nf_error *err)
+static enum nf_status attach(int fd, const char *name, uint64_t memory_bytes,
+                             bool takes_complex,
+                             struct nf_matrix_file **file_p,
+                             struct nf_error *err);
+
+static enum nf_status open_file(const char *path, uint64_t memory_bytes,
+                                bool takes_complex,
+                                struct nf_matrix_file **file_p,
+                                struct nf_error *err)
 {
     int fd;
 
@@ -149,13 +155,36 @@ enum nf_status nf_matrix_file_open(const char *path, uint64_t memory_bytes,
     if (fd < 0)
         return nf_fail(err, NF_ERR_INVAL, "%s: cannot open: %s", path,
                        strerror(errno));
-    return nf_matrix_file_attach(fd, path, memory_bytes, file_p, err);
+    return attach(fd, path, memory_bytes, takes_complex, file_p, err);
+}
+
+enum nf_status nf_matrix_file_open(const char *path, uint64_t memory_bytes,
+                                   struct nf_matrix_file **file_p,
+                                   struct nf_error *err)
+{
+    return open_file(path, memory_bytes, false, file_p, err);
+}
+
+enum nf_status nf_matrix_file_open_complex(const char *path,
+                                           uint64_t memory_bytes,
+                                           struct nf_matrix_file **file_p,
+                                           struct nf_error *err)
+{
+    return open_file(path, memory_bytes, true, file_p, err);
 }
 
 enum nf_status nf_matrix_file_attach(int fd, const char *name,
                                      uint64_t memory_bytes,
                                      struct nf_matrix_file **file_p,
                                      struct nf_error *err)
+{
+    return attach(fd, name, memory_bytes, false, file_p, err);
+}
+
+static enum nf_status attach(int fd, const char *name, uint64_t memory_bytes,
+                             bool takes_complex,
+                             struct nf_matrix_file **file_p,
+                             struct nf_error *err)
 {
     struct nf_matrix_file *file;
     enum nf_status status = NF_OK;
@@ -169,6 +198,7 @@ enum nf_status nf_matrix_file_attach(int fd, const char *name,
     }
     file->fd = fd;
     file->memory_bytes = memory_bytes;
+    file->takes_complex = takes_complex;
     file->format = find_format(name);
     if (fstat(fd, &info) != 0)
         status = nf_fail(err, NF_ERR_INVAL, "%s: %s", name, strerror(errno));
@@ -191,6 +221,11 @@ enum nf_status nf_matrix_file_attach(int fd, const char *name,
     }
     *file_p = file;
     return NF_OK;
+}
+
+bool nf_matrix_file_is_complex(const struct nf_matrix_file *file)
+{
+    return file->complex;
 }
 
 uint64_t nf_matrix_file_rows(const struct nf_matrix_file *file)
@@ -303,6 +338,18 @@ enum nf_status nf_matrix_write_npy_c(const struct nf_matrix *matrix,
                                      const char *path, struct nf_error *err)
 {
     return write_with(matrix, path, nf_npy_write_c, err);
+}
+
+enum nf_status nf_matrix_write_npy_complex(const struct nf_matrix *matrix,
+                                           const char *path,
+                                           struct nf_error *err)
+{
+    return write_with(matrix, path, nf_npy_write_complex, err);
+}
+
+bool nf_matrix_is_npy(const char *path)
+{
+    return find_format(path) == &nf_matrix_format_npy;
 }
 
 static uint64_t mix(uint64_t z)

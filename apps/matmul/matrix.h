@@ -15,6 +15,7 @@
  *  Every entry must be finite.  All errors in a file are NF_ERR_INVAL (or
  *  NF_ERR_RANGE: too big for this machine) with one line that names the file
  *  and the line, byte or element. */
+#include <stdbool.h>
 #include <stdint.h>
 #include "nowfarm.h"
 
@@ -66,6 +67,14 @@ enum nf_status nf_matrix_file_attach(int fd, const char *name,
                                      uint64_t memory_bytes,
                                      struct nf_matrix_file **file_p,
                                      struct nf_error *err);
+/** The same for complex numbers: of .npy also complex64 or complex128 in one
+ *  dimension, which becomes a matrix of two rows, a column a number. */
+enum nf_status nf_matrix_file_open_complex(const char *path,
+                                           uint64_t memory_bytes,
+                                           struct nf_matrix_file **file_p,
+                                           struct nf_error *err);
+/** Has it complex numbers?  Never, unless it was opened for them. */
+bool nf_matrix_file_is_complex(const struct nf_matrix_file *file);
 uint64_t nf_matrix_file_rows(const struct nf_matrix_file *file);
 uint64_t nf_matrix_file_cols(const struct nf_matrix_file *file);
 /** Read all entries; once per file.
@@ -90,6 +99,15 @@ enum nf_status nf_matrix_write(const struct nf_matrix *matrix, const char *path,
 /** The same as .npy in C order, whatever the suffix. */
 enum nf_status nf_matrix_write_npy_c(const struct nf_matrix *matrix,
                                      const char *path, struct nf_error *err);
+
+/** The columns of a matrix of two rows as complex128 in one dimension, .npy
+ *  whatever the suffix. */
+enum nf_status nf_matrix_write_npy_complex(const struct nf_matrix *matrix,
+                                           const char *path,
+                                           struct nf_error *err);
+
+/** Is the suffix of @p path, which nf_matrix_check_suffix() passed, .npy? */
+bool nf_matrix_is_npy(const char *path);
 
 /** Fill with uniform numbers in [-1, 1), multiples of 2^-52.  Entry (i, j)
  *  depends on (seed, stream, i, j) only, not on the size: it is number

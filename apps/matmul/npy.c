@@ -153,19 +153,34 @@ static enum nf_status parse_shape(struct literal *in,
     return NF_OK;
 }
 
-static enum nf_status parse_descr(struct literal *in, struct npy *npy)
+/* Complex numbers are two of half the bytes. */
+static void read_complex(char *descr, struct nf_matrix_file *file)
+{
+    file->complex = true;
+    descr[1] = 'f';
+    strcpy(descr + 2, descr[2] == '8' ? "4" : "8");
+}
+
+static enum nf_status parse_descr(struct literal *in, struct npy *npy,
+                                  struct nf_matrix_file *file)
 {
     char descr[32], quoted[NF_QUOTE_BYTES];
     enum nf_status status = parse_string(in, descr);
 
     if (status != NF_OK)
         return status;
+    if (file->takes_complex && descr[0] != '\0' &&
+        (strcmp(descr + 1, "c8") == 0 || strcmp(descr + 1, "c16") == 0))
+        read_complex(descr, file);
     if (strlen(descr) != 3 || strchr("<>=", descr[0]) == NULL ||
         descr[1] != 'f' || (descr[2] != '4' && descr[2] != '8'))
         return nf_fail(in->err, NF_ERR_INVAL,
                        "%s: entries of type '%s' are not supported (want "
-                       "'<f8', '>f8', '<f4' or '>f4': float64 or float32)",
-                       in->name, nf_matrix_quote(descr, quoted));
+                       "'<f8', '>f8', '<f4' or '>f4': float64 or float32%s)",
+                       in->name, nf_matrix_quote(descr, quoted),
+                       file->takes_complex ? "; or complex: '<c16', '>c16', "
+                                       "'<c8', '>c8'"
+                                     : "");
     npy->element_bytes = (size_t)(descr[2] - '0');
     npy->swap = descr[0] != '=' && descr[0] != NATIVE_ORDER;
     return NF_OK;
@@ -196,7 +211,7 @@ static enum nf_status parse_header(struct literal *in, struct npy *npy,
         seen[k] = true;
         if (!accept(in, ':'))
             return fail_at(in, "no ':' behind a key");
-        status = k == 0   ? parse_descr(in, npy)
+        status = k == 0   ? parse_descr(in, npy, file)
                  : k == 1 ? parse_bool(in, &npy->fortran_order)
                           : parse_shape(in, file);
         if (status != NF_OK)
@@ -283,6 +298,23 @@ static enum nf_status read_header(struct nf_matrix_file *file, struct npy *npy,
     return status;
 }
 
+/* A column of complex numbers is a matrix of two rows, column after column. */
+static enum nf_status take_pairs(struct nf_matrix_file *file, struct npy *npy,
+                                 struct nf_error *err)
+{
+    if (file->cols != 1)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s: %llu x %llu complex numbers (want one dimension)",
+                       file->name, (unsigned long long)file->rows,
+                       (unsigned long long)file->cols);
+    if (file->rows == 0)
+        return nf_fail(err, NF_ERR_INVAL, "%s: has no numbers", file->name);
+    file->cols = file->rows;
+    file->rows = 2;
+    npy->fortran_order = true;
+    return NF_OK;
+}
+
 static enum nf_status npy_open(struct nf_matrix_file *file,
                                struct nf_error *err)
 {
@@ -294,6 +326,8 @@ static enum nf_status npy_open(struct nf_matrix_file *file,
         return nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", file->name);
     file->state = npy;
     status = read_header(file, npy, err);
+    if (status == NF_OK && file->complex)
+        status = take_pairs(file, npy, err);
     if (status == NF_OK)
         status = nf_matrix_check_size(file->name, file->rows, file->cols,
                                       file->memory_bytes, err);
@@ -465,19 +499,13 @@ static enum nf_status npy_read(struct nf_matrix_file *file,
 }
 
 /* Version 1.0, padded as NumPy does: the entries begin at a multiple of 64. */
-static enum nf_status write_header(const struct nf_matrix *matrix,
-                                   bool fortran_order, struct nf_output *output,
-                                   struct nf_error *err)
+static enum nf_status write_dictionary(const char *text,
+                                       struct nf_output *output,
+                                       struct nf_error *err)
 {
     unsigned char raw[192];
-    char text[160];
-    size_t bytes, total;
+    size_t bytes = strlen(text), total;
 
-    bytes = (size_t)snprintf(
-        text, sizeof(text),
-        "{'descr': '%cf8', 'fortran_order': %s, 'shape': (%llu, %llu), }",
-        NATIVE_ORDER, fortran_order ? "True" : "False",
-        (unsigned long long)matrix->rows, (unsigned long long)matrix->cols);
     total = (10 + bytes + 1 + 63) / 64 * 64;
     memset(raw, ' ', sizeof(raw));
     memcpy(raw, MAGIC "\x01\x00", 8);
@@ -486,6 +514,37 @@ static enum nf_status write_header(const struct nf_matrix *matrix,
     memcpy(raw + 10, text, bytes);
     raw[total - 1] = '\n';
     return nf_output_write(output, raw, total, err);
+}
+
+static enum nf_status write_header(const struct nf_matrix *matrix,
+                                   bool fortran_order, struct nf_output *output,
+                                   struct nf_error *err)
+{
+    char text[160];
+
+    snprintf(text, sizeof(text),
+             "{'descr': '%cf8', 'fortran_order': %s, 'shape': (%llu, %llu), }",
+             NATIVE_ORDER, fortran_order ? "True" : "False",
+             (unsigned long long)matrix->rows,
+             (unsigned long long)matrix->cols);
+    return write_dictionary(text, output, err);
+}
+
+enum nf_status nf_npy_write_complex(const struct nf_matrix *matrix,
+                                    struct nf_output *output,
+                                    struct nf_error *err)
+{
+    char text[160];
+    enum nf_status status;
+
+    snprintf(text, sizeof(text),
+             "{'descr': '%cc16', 'fortran_order': False, 'shape': (%llu,), }",
+             NATIVE_ORDER, (unsigned long long)matrix->cols);
+    status = write_dictionary(text, output, err);
+    if (status != NF_OK)
+        return status;
+    return nf_output_write(output, matrix->data,
+                           (size_t)matrix->cols * 2 * sizeof(double), err);
 }
 
 static enum nf_status npy_write(const struct nf_matrix *matrix,

@@ -13,9 +13,11 @@
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/commands.h"
 #include "apps/nowfarm/locate.h"
+#include "apps/nowfarm/outside.h"
 #include "apps/nowfarm/report.h"
 #include "apps/nowfarm/run_options.h"
 #include "apps/output.h"
+#include "apps/rehearse.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
 
@@ -136,6 +138,7 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
     const struct nf_app_kind *kind = s->o.kind;
     struct nf_app_figure figures[NF_APP_FIGURES];
     uint32_t nfigures = 0;
+    double op_s;
     enum nf_status status = NF_OK;
 
     if (kind->figures != NULL)
@@ -146,6 +149,11 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
     } else {
         report_print(s->out, kind->name, report, verified, note);
         report_print_figures(s->out, figures, nfigures);
+        if (kind->operations != NULL && report->phases > 1 &&
+            report->slots > 0 && nf_rehearse(kind, &op_s))
+            report_print_model(s->out, report,
+                               op_s * kind->operations(s->o.state) /
+                                   report->slots);
     }
     if (status == NF_ERR_NOMEM)
         return nf_fail(err, status, "out of memory for the report");
@@ -254,8 +262,11 @@ int nf_cmd_run(int argc, const char **argv)
     struct session s = { .bar = false };
     struct nf_error err = { .status = NF_OK };
     bool done = false;
-    enum nf_status status = run_options_parse(argc, argv, &s.o, &done, &err);
+    enum nf_status status;
 
+    if (argc > 1 && outside_is(argv[1]))
+        return outside_become(argv);
+    status = run_options_parse(argc, argv, &s.o, &done, &err);
     if (status != NF_OK)
         return nf_failure(&err);
     if (done)
@@ -284,6 +295,8 @@ int nf_cmd_run_check(int argc, const char **argv)
     struct nf_error err = { .status = NF_OK };
     bool done = false;
 
+    if (argc > 1 && outside_is(argv[1]))
+        return outside_check(argv);
     if (run_options_parse(argc, argv, &o, &done, &err) != NF_OK)
         return nf_failure(&err);
     run_options_free(&o);

@@ -139,6 +139,10 @@ static void draw_span(struct svg *s, const struct span *span)
         put_escaped(s->to, span->phase->name);
         fprintf(s->to, ", %s",
                 nf_format_bytes(span->phase->bytes, text, sizeof(text)));
+        if (span->phase->algorithm[0] != '\0') {
+            fputs(" by ", s->to);
+            put_escaped(s->to, span->phase->algorithm);
+        }
     }
     fputs("</title></rect>\n", s->to);
 }

@@ -72,3 +72,10 @@ void locate_lab(char *path_p, size_t bytes)
 
     find_program(places, 2, NF_LIBEXECDIR "/nowfarm-lab", path_p, bytes);
 }
+
+void locate_fft(char *path_p, size_t bytes)
+{
+    static const char *const places[] = { "../fft/nowfarm-fft", "nowfarm-fft" };
+
+    find_program(places, 2, NF_BINDIR "/nowfarm-fft", path_p, bytes);
+}

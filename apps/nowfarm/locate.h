@@ -14,4 +14,8 @@ enum nf_status locate_slave(char *path_p, size_t bytes, struct nf_error *err);
 /** The path of nowfarm-lab: in the build tree of this program, or where it is
  *  installed.  @param bytes  as above */
 void locate_lab(char *path_p, size_t bytes);
+
+/** The path of nowfarm-fft: in the build tree of this program, beside it, or where
+ *  it is installed.  @param bytes  as above */
+void locate_fft(char *path_p, size_t bytes);
 #endif

@@ -199,6 +199,20 @@ static void print_exchanges(FILE *to, const struct nf_report *r)
     fputc('\n', to);
 }
 
+void report_print_model(FILE *to, const struct nf_report *r, double compute_s)
+{
+    char sum[32], compute[32], exchange[32];
+
+    fprintf(to, "time by model %s: compute %s, exchange %s; ",
+            seconds(compute_s + r->exchange_model_s, sum, sizeof(sum)),
+            seconds(compute_s, compute, sizeof(compute)),
+            seconds(r->exchange_model_s, exchange, sizeof(exchange)));
+    fprintf(to, "measured %s: compute %s, exchange %s\n",
+            seconds(r->lower_bound_s + r->exchange_moving_s, sum, sizeof(sum)),
+            seconds(r->lower_bound_s, compute, sizeof(compute)),
+            seconds(r->exchange_moving_s, exchange, sizeof(exchange)));
+}
+
 void report_print(FILE *to, const char *app, const struct nf_report *r,
                   enum verified verified, const char *note)
 {

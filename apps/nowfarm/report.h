@@ -28,6 +28,9 @@ enum nf_status report_print_json(FILE *to, const char *app,
                                  enum verified verified,
                                  const struct nf_app_figure *figures,
                                  uint32_t nfigures);
+/** Of a job of several phases, its time by the model beside the measured one.
+ *  @param compute_s  by the model, in each slot */
+void report_print_model(FILE *to, const struct nf_report *r, double compute_s);
 
 /** A bar on standard error, redrawn in place. */
 void progress_draw(const struct nf_progress *p);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "apps/nowfarm/outside.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -380,8 +381,11 @@ static enum nf_status read_words(int argc, const char **argv,
         snprintf(help, sizeof(help),
                  "APP [OPTION...]\n\nRun a job on the slaves.  'nowfarm run APP "
                  "--help' tells the options of each\napplication.  APP is one "
-                 "of: %s",
-                 names);
+                 "of: %s%s",
+                 names,
+                 outside_is_there() ? "\nor fft, which is a program of its own, "
+                                      "nowfarm-fft(1)"
+                                    : "");
     context = poptGetContext(NULL, argc, argv, table, 0);
     if (context == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");

@@ -417,6 +417,22 @@ static enum nf_status sort_save(void *state, struct nf_error *err)
                : nf_matrix_write(&s->sorted, s->out, err);
 }
 
+/* Numbers that are moved: to keys, for each of eight bytes, and back; then after each
+ * exchange to keys, in merging for each doubling of a run, and back, of what came: of
+ * two blocks a unit by bitonic merging. */
+static double sort_operations(void *state)
+{
+    const struct nf_sort_plan *plan = &((struct sort *)state)->plan;
+    double later = plan->way == NF_SORT_SAMPLE
+                       ? 2 + ceil(log2((double)plan->units))
+                       : 6.0 * nf_sort_exchanges(plan);
+
+    return (double)plan->count * (10 + later);
+}
+
+static const char *const sort_small[] = { "count", "262144", "units", "8",
+                                          NULL };
+
 const struct nf_app_kind nf_app_sort = {
     .name = "sort",
     .summary =
@@ -429,4 +445,6 @@ const struct nf_app_kind nf_app_sort = {
     .open = sort_open,
     .verify = sort_verify,
     .save = sort_save,
+    .operations = sort_operations,
+    .small_job = sort_small,
 };

@@ -4,17 +4,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include "apps/bands.h"
 #include "apps/transpose/transpose.h"
 
 /* Entries are moved in squares of so many, which stay in the cache. */
 enum { TILE = 32 };
-
-uint64_t nf_transpose_begin(uint64_t count, uint64_t bands, uint64_t band)
-{
-    uint64_t rest = count % bands;
-
-    return count / bands * band + (band < rest ? band : rest);
-}
 
 static int fail(const struct nf_work *work, int code, const char *reason)
 {
@@ -61,8 +55,8 @@ static void transpose(const double *from, uint64_t stride, uint64_t rows,
 /* The band of columns is the input, column after column. */
 static int cut(const struct nf_work *work, const struct nf_transpose_shape *s)
 {
-    uint64_t count = nf_transpose_begin(s->cols, s->bands, work->first + 1) -
-                     nf_transpose_begin(s->cols, s->bands, work->first);
+    uint64_t count = nf_band_begin(s->cols, s->bands, work->first + 1) -
+                     nf_band_begin(s->cols, s->bands, work->first);
     double *to;
 
     if (work->input_bytes != count * s->rows * sizeof(double))
@@ -71,8 +65,8 @@ static int cut(const struct nf_work *work, const struct nf_transpose_shape *s)
     if (to == NULL && work->input_bytes > 0)
         return fail(work, 2, "out of memory");
     for (uint64_t v = 0; v < s->bands; v++) {
-        uint64_t begin = nf_transpose_begin(s->rows, s->bands, v);
-        uint64_t rows = nf_transpose_begin(s->rows, s->bands, v + 1) - begin;
+        uint64_t begin = nf_band_begin(s->rows, s->bands, v);
+        uint64_t rows = nf_band_begin(s->rows, s->bands, v + 1) - begin;
 
         work->out_bytes[v] = rows * count * sizeof(double);
         if (rows * count == 0)
@@ -88,8 +82,8 @@ static int cut(const struct nf_work *work, const struct nf_transpose_shape *s)
  * the transpose, that are rows of A. */
 static int join(const struct nf_work *work, const struct nf_transpose_shape *s)
 {
-    uint64_t rows = nf_transpose_begin(s->rows, s->bands, work->first + 1) -
-                    nf_transpose_begin(s->rows, s->bands, work->first);
+    uint64_t rows = nf_band_begin(s->rows, s->bands, work->first + 1) -
+                    nf_band_begin(s->rows, s->bands, work->first);
     double *to;
 
     if (work->input_bytes != rows * s->cols * sizeof(double))
@@ -98,8 +92,8 @@ static int join(const struct nf_work *work, const struct nf_transpose_shape *s)
     if (to == NULL && work->input_bytes > 0)
         return fail(work, 2, "out of memory");
     for (uint64_t u = 0; u < s->bands; u++) {
-        uint64_t begin = nf_transpose_begin(s->cols, s->bands, u);
-        uint64_t count = nf_transpose_begin(s->cols, s->bands, u + 1) - begin;
+        uint64_t begin = nf_band_begin(s->cols, s->bands, u);
+        uint64_t count = nf_band_begin(s->cols, s->bands, u + 1) - begin;
         const double *from =
             (const double *)work->input + work->in_at[u] / sizeof(double);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "apps/app.h"
+#include "apps/bands.h"
 #include "apps/matmul/matrix.h"
 #include "apps/output.h"
 #include "apps/setting.h"
@@ -168,8 +169,8 @@ static enum nf_status transpose_split(void *user, uint64_t unit,
                                       struct nf_buf *input)
 {
     const struct transpose *t = user;
-    uint64_t begin = nf_transpose_begin(t->a.cols, t->shape.bands, unit);
-    uint64_t end = nf_transpose_begin(t->a.cols, t->shape.bands, unit + 1);
+    uint64_t begin = nf_band_begin(t->a.cols, t->shape.bands, unit);
+    uint64_t end = nf_band_begin(t->a.cols, t->shape.bands, unit + 1);
 
     if (begin == end)
         return NF_OK;
@@ -181,8 +182,8 @@ static enum nf_status transpose_collect(void *user, uint64_t unit,
                                         const void *result, size_t bytes)
 {
     struct transpose *t = user;
-    uint64_t begin = nf_transpose_begin(t->b.cols, t->shape.bands, unit);
-    uint64_t end = nf_transpose_begin(t->b.cols, t->shape.bands, unit + 1);
+    uint64_t begin = nf_band_begin(t->b.cols, t->shape.bands, unit);
+    uint64_t end = nf_band_begin(t->b.cols, t->shape.bands, unit + 1);
 
     if (bytes != (size_t)((end - begin) * t->b.rows) * sizeof(double))
         return NF_ERR_PROTOCOL;
@@ -268,6 +269,17 @@ static enum nf_status transpose_save(void *state, struct nf_error *err)
     return t->out == NULL ? NF_OK : nf_matrix_write(&t->b, t->out, err);
 }
 
+/* Each entry is moved once in each phase. */
+static double transpose_operations(void *state)
+{
+    const struct transpose *t = state;
+
+    return 2.0 * (double)t->shape.rows * (double)t->shape.cols;
+}
+
+static const char *const transpose_small[] = { "rows", "1024", "cols", "1024",
+                                               "bands", "8", NULL };
+
 const struct nf_app_kind nf_app_transpose = {
     .name = "transpose",
     .summary =
@@ -281,4 +293,6 @@ const struct nf_app_kind nf_app_transpose = {
     .open = transpose_open,
     .verify = transpose_verify,
     .save = transpose_save,
+    .operations = transpose_operations,
+    .small_job = transpose_small,
 };

@@ -13,10 +13,6 @@ struct nf_transpose_shape {
     uint64_t rows, cols, bands; /**< of A: m, n, U */
 };
 
-/** @return where band @p band of @p bands of @p count rows or columns begins;
- *  bands are as equal as they can be, and may be empty */
-uint64_t nf_transpose_begin(uint64_t count, uint64_t bands, uint64_t band);
-
 /** The kernel.  @return 0, or 1 for data that do not fit, 2 for no memory; with a
  *  line in work->error */
 int nf_transpose_compute(const struct nf_work *work);

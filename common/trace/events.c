@@ -247,7 +247,10 @@ static enum nf_status on_phase_end(struct nf_history_reader *r,
                        "phase \"%s\" of slave %u never began", name,
                        r->h->slaves[slave].number);
     phase->to_us = now_us;
-    return NF_OK;
+    return json_object_get(line, "algorithm") == NULL
+               ? NF_OK
+               : nf_history_get_text(r, line, "algorithm", phase->algorithm,
+                                     sizeof(phase->algorithm));
 }
 
 static enum nf_status on_given_up(struct nf_history_reader *r,

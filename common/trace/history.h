@@ -60,6 +60,7 @@ struct nf_history_phase {
     char name[NF_HISTORY_NAME_BYTES];
     int64_t from_us, to_us; /**< to_us -1: never ended */
     uint64_t bytes;
+    char algorithm[NF_HISTORY_NAME_BYTES]; /**< "": not said */
 };
 
 /** In order of their first appearance; the number is the trace's. */

@@ -250,6 +250,8 @@ void nf_trace_phase(struct nf_trace *trace, int64_t now_us,
     put_text(trace, "name", phase->name);
     if (!phase->ends)
         put_text(trace, "host", phase->host);
+    if (phase->ends && phase->algorithm != NULL)
+        put_text(trace, "algorithm", phase->algorithm);
     put_some(trace, "bytes", phase->bytes);
     close_line(trace, now_us);
 }

@@ -56,6 +56,7 @@ struct nf_trace_phase {
     uint32_t slave;
     const char *name, *host;
     uint64_t bytes; /**< that move in it */
+    const char *algorithm; /**< by which it was done, if it ends; or NULL */
     bool ends;
 };
 void nf_trace_phase(struct nf_trace *trace, int64_t now_us,

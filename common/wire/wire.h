@@ -208,6 +208,9 @@ struct nf_exchange_msg {
     uint64_t round;          /**< of this job, 1, 2, ... */
     uint32_t phase;          /**< of the results */
     uint32_t rank, count;    /**< rank < count */
+    char algorithms[2048];    /**< by which to go for blocks of which size, as
+                                  nf_exchange_bounds_write() has it; "": nobody else
+                                  takes part */
     uint64_t units;          /**< 1.. 2^31 */
     const uint8_t *holders;  /**< [units] rank that has the result: u32 little
                                   endian; borrowed */
@@ -220,6 +223,7 @@ struct nf_exchanged_msg {
     uint64_t round;
     uint64_t bytes;          /**< of pieces that came from others */
     uint64_t largest_bytes;  /**< that came from one of them */
+    uint64_t table_bytes;    /**< of the largest table that did: where pieces begin */
     int64_t moving_us;       /**< in the all-to-all itself */
 };
 

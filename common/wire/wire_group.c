@@ -181,11 +181,13 @@ enum nf_status nf_put_exchange(struct nf_body *body,
                                const struct nf_exchange_msg *m,
                                const uint32_t *holders, const uint32_t *homes)
 {
-    body_start(body, 28 + 2 * RANK_BYTES * (size_t)m->units);
+    body_start(body, 28 + sizeof(m->algorithms) +
+                         2 * RANK_BYTES * (size_t)m->units);
     put_u64(body, m->round);
     put_u32(body, m->phase);
     put_u32(body, m->rank);
     put_u32(body, m->count);
+    put_text(body, m->algorithms, sizeof(m->algorithms));
     put_u64(body, m->units);
     for (uint64_t i = 0; i < m->units; i++)
         put_u32(body, holders[i]);
@@ -221,6 +223,7 @@ enum nf_status nf_get_exchange(const uint8_t *data, size_t bytes,
     m_p->phase = get_u32(&in);
     m_p->rank = get_u32(&in);
     m_p->count = get_u32(&in);
+    get_text(&in, m_p->algorithms, sizeof(m_p->algorithms));
     m_p->units = get_u64(&in);
     m_p->holders = m_p->homes = NULL;
     if (m_p->units == 0 || m_p->rank >= m_p->count ||
@@ -238,10 +241,11 @@ enum nf_status nf_get_exchange(const uint8_t *data, size_t bytes,
 enum nf_status nf_put_exchanged(struct nf_body *body,
                                 const struct nf_exchanged_msg *m)
 {
-    body_start(body, 32);
+    body_start(body, 40);
     put_u64(body, m->round);
     put_u64(body, m->bytes);
     put_u64(body, m->largest_bytes);
+    put_u64(body, m->table_bytes);
     put_i64(body, m->moving_us);
     return body_end(body);
 }
@@ -254,6 +258,7 @@ enum nf_status nf_get_exchanged(const uint8_t *data, size_t bytes,
     m_p->round = get_u64(&in);
     m_p->bytes = get_u64(&in);
     m_p->largest_bytes = get_u64(&in);
+    m_p->table_bytes = get_u64(&in);
     m_p->moving_us = get_time(&in, 0);
     return get_end(&in);
 }

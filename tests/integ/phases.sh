@@ -37,6 +37,8 @@ run run transpose --rows 130 --cols 77 --seed 5 --slaves 3 --out "$work/b.npy"
 same "to a file: exit status" "$rc" 0
 run run transpose --a "$work/b.npy" --slaves 2 --out "$work/a.mtx"
 run run transpose --a "$work/a.mtx" --slaves 2 --out "$work/c.npy"
+modelled='^time by model .*: compute .*, exchange .*; measured .*: compute .*, exchange '
+check "transpose: the time by the model" grep -q "$modelled" "$work/out"
 check "twice is the same" cmp "$work/b.npy" "$work/c.npy"
 
 # sorting: files with few different numbers, -0 among them, and shapes that leave
@@ -51,6 +53,8 @@ for transport in pvm local; do
     done
     same "sort: phases, $transport" "$(json exchange.phases)" 11
 done
+run run sort --count 10007 --slaves 2
+check "sort: the time by the model" grep -q "$modelled" "$work/out"
 # ten exchanges of little, none of which waits for a time-out
 sorting --count 1000 --units 16 --way bitonic --slaves 2 --slots 1
 job_verified "sort little by ten exchanges"

@@ -105,6 +105,112 @@ static void test_round_trips(void)
     }
 }
 
+static enum nf_status read_complex(const char *path,
+                                   struct nf_matrix *matrix_p, bool *complex_p,
+                                   struct nf_error *err)
+{
+    struct nf_matrix_file *file;
+    enum nf_status status =
+        nf_matrix_file_open_complex(path, MEMORY, &file, err);
+
+    if (status != NF_OK)
+        return status;
+    *complex_p = nf_matrix_file_is_complex(file);
+    status = nf_matrix_file_read(file, matrix_p, err);
+    nf_matrix_file_close(file);
+    return status;
+}
+
+/* A column a number; who does not ask for them does not get them. */
+static void test_complex_numbers(void)
+{
+    static const uint64_t counts[] = { 1, 3, 600000 };
+    const char *path = scratch_path("complex.npy");
+
+    for (size_t t = 0; t < sizeof(counts) / sizeof(counts[0]); t++) {
+        struct nf_matrix matrix = { 0 }, again = { 0 };
+        struct nf_error err = { 0 };
+        bool complex = false;
+
+        CU_ASSERT_EQUAL(nf_matrix_create(2, counts[t], &matrix, &err), NF_OK);
+        fill_extremes(&matrix);
+        CU_ASSERT_EQUAL(nf_matrix_write_npy_complex(&matrix, path, &err),
+                        NF_OK);
+        CU_ASSERT_EQUAL(read_complex(path, &again, &complex, &err), NF_OK);
+        CU_ASSERT(complex);
+        CU_ASSERT_EQUAL(again.rows, 2);
+        CU_ASSERT_EQUAL(again.cols, counts[t]);
+        CU_ASSERT(again.data != NULL &&
+                  memcmp(again.data, matrix.data, 16 * counts[t]) == 0);
+        nf_matrix_fini(&again);
+        CU_ASSERT_EQUAL(read_path(path, &again, &err), NF_ERR_INVAL);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "c16' are not supported"));
+        /* real ones are what they are anyway */
+        CU_ASSERT_EQUAL(nf_matrix_write(&matrix, path, &err), NF_OK);
+        CU_ASSERT_EQUAL(read_complex(path, &again, &complex, &err), NF_OK);
+        CU_ASSERT(!complex);
+        CU_ASSERT_EQUAL(again.rows, 2);
+        nf_matrix_fini(&again);
+        nf_matrix_fini(&matrix);
+    }
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT(nf_matrix_is_npy("a.b/c.NPY"));
+    CU_ASSERT(!nf_matrix_is_npy("a.npy/c.mtx"));
+}
+
+/* Headers of complex numbers: of half the size, of the other byte order, and what
+ * is refused. */
+static void test_complex_headers(void)
+{
+    static const struct {
+        const char *header, *why; /* why: NULL: it is read */
+    } files[] = {
+        { "{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }\n", NULL },
+        { "{'descr': '>c8', 'fortran_order': True, 'shape': (2, 1), }\n", NULL },
+        { "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }\n", NULL },
+        { "{'descr': '<c16', 'fortran_order': False, 'shape': (2,), }\n",
+          "16 bytes follow" },
+        { "{'descr': '<c8', 'fortran_order': False, 'shape': (1, 2), }\n",
+          "want one dimension" },
+        { "{'descr': '<c8', 'fortran_order': False, 'shape': (0,), }\n",
+          "has no numbers" },
+        { "{'descr': '<c32', 'fortran_order': False, 'shape': (1,), }\n",
+          "or complex" },
+    };
+    const char *path = scratch_path("header.npy");
+
+    for (size_t t = 0; t < sizeof(files) / sizeof(files[0]); t++) {
+        const float numbers[4] = { 1, 2, 4, 8 };
+        size_t length = strlen(files[t].header);
+        struct nf_matrix matrix = { 0 };
+        struct nf_error err = { 0 };
+        bool complex = false;
+        FILE *file = fopen(path, "wb");
+        enum nf_status status;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+        fwrite("\x93NUMPY\x01\x00", 1, 8, file);
+        fputc((int)length, file);
+        fputc(0, file);
+        fwrite(files[t].header, 1, length, file);
+        fwrite(numbers, 1, sizeof(numbers), file);
+        fclose(file);
+        status = read_complex(path, &matrix, &complex, &err);
+        if (files[t].why == NULL) {
+            CU_ASSERT_EQUAL(status, NF_OK);
+            CU_ASSERT_EQUAL(matrix.rows, 2);
+            CU_ASSERT_EQUAL(matrix.cols, t < 2 ? 2 : 1);
+            if (t == 0)
+                CU_ASSERT(matrix.data[1] == 2 && matrix.data[2] == 4);
+        } else {
+            CU_ASSERT_EQUAL(status, NF_ERR_INVAL);
+            CU_ASSERT_PTR_NOT_NULL(strstr(err.text, files[t].why));
+        }
+        nf_matrix_fini(&matrix);
+    }
+    CU_ASSERT_EQUAL(unlink(path), 0);
+}
+
 /* --- numbers -------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
@@ -239,6 +345,8 @@ int main(void)
 {
     CU_TestInfo writing[] = {
         { "what is written reads back exactly", test_round_trips },
+        { "so do complex numbers", test_complex_numbers },
+        { "their headers", test_complex_headers },
         { "decimals print as printf prints them",
           test_decimals_print_as_printf_does },
         { "decimals are read as strtod reads them",

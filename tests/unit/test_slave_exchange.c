@@ -202,6 +202,10 @@ static void what_is_of_no_use_is_dropped(void)
         store(nf_stock_inputs(&stock, 2), v, v, 0);
     }
     m.count = 2;
+    strcpy(m.algorithms, "alltoall.dh:shape=3x4"); /* not for two */
+    CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64),
+                    NF_ERR_PROTOCOL);
+    strcpy(m.algorithms, "alltoall.burst");
     put_rank(holders, 2, THEM);
     put_rank(homes, 0, THEM);
     put_rank(homes, 1, NOBODY);

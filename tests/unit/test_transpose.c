@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "apps/app.h"
+#include "apps/bands.h"
 #include "apps/transpose/transpose.h"
 #include "common/base/blob.h"
 #include "tests/unit/nf_unit.h"
@@ -11,11 +12,11 @@ static void bands_are_all_of_it(void)
 {
     for (uint64_t count = 1; count < 20; count++)
         for (uint64_t bands = 1; bands < 25; bands++) {
-            CU_ASSERT_EQUAL(nf_transpose_begin(count, bands, 0), 0);
-            CU_ASSERT_EQUAL(nf_transpose_begin(count, bands, bands), count);
+            CU_ASSERT_EQUAL(nf_band_begin(count, bands, 0), 0);
+            CU_ASSERT_EQUAL(nf_band_begin(count, bands, bands), count);
             for (uint64_t b = 0; b < bands; b++) {
-                uint64_t size = nf_transpose_begin(count, bands, b + 1) -
-                                nf_transpose_begin(count, bands, b);
+                uint64_t size = nf_band_begin(count, bands, b + 1) -
+                                nf_band_begin(count, bands, b);
 
                 CU_ASSERT(size == count / bands || size == count / bands + 1);
             }

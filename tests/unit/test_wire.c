@@ -51,9 +51,14 @@ static const struct nf_group_msg group = { .purpose = NF_GROUP_SHARED,
 static const uint32_t holders[] = { 1, 0, 1 };
 static const uint32_t homes[] = { 0, NF_GROUP_NOBODY, 1 };
 static const struct nf_exchange_msg exchange = {
-    .round = 3, .phase = 2, .rank = 1, .count = 2, .units = 3
+    .round = 3,
+    .phase = 2,
+    .rank = 1,
+    .count = 2,
+    .algorithms = "alltoall.mixed:radices=2x3<77,alltoall.burst",
+    .units = 3
 };
-static const struct nf_exchanged_msg exchanged = { 3, 4, 5, 6 };
+static const struct nf_exchanged_msg exchanged = { 3, 4, 5, 6, 7 };
 static const struct nf_group_end_msg group_end = { 6, 7, "alone" };
 static const struct nf_unit_failed_msg failed = { 11,   12,    -13,
                                                   true, false, "no licence" };
@@ -268,6 +273,30 @@ static void test_groups_round_trip(void)
     CU_ASSERT_EQUAL(e.id, 6);
     CU_ASSERT_EQUAL(e.culprit, 7);
     CU_ASSERT_STRING_EQUAL(e.reason, "alone");
+    free_samples(s);
+}
+
+static void test_exchanges_round_trip(void)
+{
+    struct sample s[SAMPLES];
+    struct nf_exchange_msg x;
+    struct nf_exchanged_msg told;
+
+    make_samples(s);
+    CU_ASSERT_EQUAL(nf_get_exchange(s[14].body.data, s[14].body.bytes, &x),
+                    NF_OK);
+    CU_ASSERT_TRUE(x.round == 3 && x.phase == 2 && x.rank == 1 && x.count == 2);
+    CU_ASSERT_STRING_EQUAL(x.algorithms, exchange.algorithms);
+    CU_ASSERT_EQUAL_FATAL(x.units, 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(nf_exchange_rank(x.holders, i), holders[i]);
+        CU_ASSERT_EQUAL(nf_exchange_rank(x.homes, i), homes[i]);
+    }
+    CU_ASSERT_EQUAL(nf_get_exchanged(s[15].body.data, s[15].body.bytes, &told),
+                    NF_OK);
+    CU_ASSERT_TRUE(told.round == 3 && told.bytes == 4);
+    CU_ASSERT_TRUE(told.largest_bytes == 5 && told.table_bytes == 6);
+    CU_ASSERT_EQUAL(told.moving_us, 7);
     free_samples(s);
 }
 
@@ -519,6 +548,8 @@ static void test_out_of_memory_is_said(void)
 static CU_TestInfo tests[] = {
     { "every message survives a round trip", test_round_trips },
     { "messages about groups come back as they were", test_groups_round_trip },
+    { "messages about exchanges come back as they were",
+      test_exchanges_round_trip },
     { "nonsense about groups is refused",
       test_nonsense_about_groups_is_refused },
     { "sizes travel as one number or as a table", test_layouts },

@@ -1,0 +1,349 @@
+/* A Fourier transform as a job of four phases; see fft.h. */
+#include "config.h"
+#include "apps/fft/fft.h"
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include "apps/app.h"
+#include "apps/bands.h"
+#include "apps/matmul/matrix.h"
+#include "apps/output.h"
+#include "apps/setting.h"
+#include "common/base/alloc.h"
+#include "common/base/error.h"
+
+enum { DEFAULT_COUNT = 1 << 20, DEFAULT_UNITS = 32, UNITS_MOST = 4096 };
+
+struct fft {
+    uint64_t count, seed;
+    bool count_given, seed_given;
+    char *path, *out; /* NULL: not given */
+    uint64_t memory_bytes;
+    struct nf_fft_shape shape;
+    struct nf_matrix x, y; /* 2 x N: a column is a number */
+};
+
+static const struct nf_app_option fft_options[] = {
+    { "file", "FILE", "transform the numbers in FILE.npy or FILE.mtx" },
+    { "count", "N", "else so many random ones; default 1048576" },
+    { "seed", "S", "seed of these (default 1)" },
+    { "inverse", NULL, "the inverse transform, divided by N" },
+    { "units", "U", "bands that lines are cut into; default 32" },
+    { NULL, NULL, NULL },
+};
+
+static const struct nf_app fft_kernel = {
+    .name = "fft",
+    .compute = nf_fft_compute,
+    .input_type = NF_FLOAT64,
+    .result_type = NF_FLOAT64,
+    .shared_type = NF_INT64,
+    .phases = NF_FFT_PHASES,
+};
+
+static enum nf_status fft_create(void **state_p, struct nf_error *err)
+{
+    struct fft *f = nf_calloc(1, sizeof(*f));
+
+    if (f == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "fft: out of memory");
+    f->count = DEFAULT_COUNT;
+    f->seed = 1;
+    f->shape.units = DEFAULT_UNITS;
+    f->memory_bytes = nf_memory_bytes();
+    *state_p = f;
+    return NF_OK;
+}
+
+static void fft_destroy(void *state)
+{
+    struct fft *f = state;
+
+    if (f == NULL)
+        return;
+    nf_matrix_fini(&f->x);
+    nf_matrix_fini(&f->y);
+    nf_free(f->path);
+    nf_free(f->out);
+    nf_free(f);
+}
+
+static enum nf_status fft_set(void *state, const char *option,
+                              const char *value, struct nf_error *err)
+{
+    struct fft *f = state;
+
+    if (strcmp(option, "file") == 0)
+        return nf_setting_file(option, value, &f->path, err);
+    if (strcmp(option, "count") == 0) {
+        f->count_given = true;
+        return nf_setting_count(option, value, 1, NF_MATRIX_MAX_SIDE, &f->count,
+                                err);
+    }
+    if (strcmp(option, "seed") == 0) {
+        f->seed_given = true;
+        return nf_setting_count(option, value, 0, UINT64_MAX, &f->seed, err);
+    }
+    if (strcmp(option, "units") == 0)
+        return nf_setting_count(option, value, 1, UNITS_MOST, &f->shape.units,
+                                err);
+    if (strcmp(option, "inverse") == 0) {
+        f->shape.inverse = true;
+        return NF_OK;
+    }
+    return nf_fail(err, NF_ERR_INVAL, "fft has no option --%s", option);
+}
+
+/* Do they fit into memory three times: as they are, transformed, and, when that
+ * is verified or they were in a file of columns, once more? */
+static enum nf_status check_memory(const struct fft *f, uint64_t count,
+                                   struct nf_error *err)
+{
+    double need_bytes = 3 * (double)count * NF_FFT_COMPLEX_BYTES;
+    char need[16], have[16];
+
+    if (need_bytes <= (double)f->memory_bytes)
+        return NF_OK;
+    return nf_fail(
+        err, NF_ERR_RANGE,
+        "fft: %llu numbers, three times, need %s, this machine has %s",
+        (unsigned long long)count,
+        nf_format_size(need_bytes, need, sizeof(need)),
+        nf_format_size((double)f->memory_bytes, have, sizeof(have)));
+}
+
+/* Columns of real and imaginary parts, or of real parts only, become pairs. */
+static enum nf_status make_pairs(struct fft *f, const struct nf_matrix *columns,
+                                 struct nf_error *err)
+{
+    uint64_t n = columns->rows;
+    enum nf_status status = nf_matrix_create(2, n, &f->x, err);
+
+    for (uint64_t k = 0; status == NF_OK && k < n; k++) {
+        f->x.data[2 * k] = columns->data[k];
+        f->x.data[2 * k + 1] = columns->cols == 2 ? columns->data[n + k] : 0;
+    }
+    return status;
+}
+
+static enum nf_status read_opened(struct fft *f, struct nf_matrix_file *file,
+                                  struct nf_error *err)
+{
+    bool pairs = nf_matrix_file_is_complex(file);
+    uint64_t rows = nf_matrix_file_rows(file), cols = nf_matrix_file_cols(file);
+    struct nf_matrix columns = { 0 };
+    enum nf_status status;
+
+    if (!pairs && cols > 2)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s: %llu columns (want real parts, or real and "
+                       "imaginary ones: 1 or 2)",
+                       f->path, (unsigned long long)cols);
+    status = check_memory(f, pairs ? cols : rows, err);
+    if (status != NF_OK)
+        return status;
+    if (pairs)
+        return nf_matrix_file_read(file, &f->x, err);
+    status = nf_matrix_file_read(file, &columns, err);
+    if (status == NF_OK)
+        status = make_pairs(f, &columns, err);
+    nf_matrix_fini(&columns);
+    return status;
+}
+
+static enum nf_status read_file(struct fft *f, struct nf_error *err)
+{
+    struct nf_matrix_file *file = NULL;
+    enum nf_status status =
+        nf_matrix_file_open_complex(f->path, f->memory_bytes, &file, err);
+
+    if (status == NF_OK)
+        status = read_opened(f, file, err);
+    nf_matrix_file_close(file);
+    return status;
+}
+
+static enum nf_status make_random(struct fft *f, struct nf_error *err)
+{
+    enum nf_status status = check_memory(f, f->count, err);
+
+    if (status == NF_OK)
+        status = nf_matrix_create(2, f->count, &f->x, err);
+    if (status == NF_OK)
+        nf_matrix_fill_random(&f->x, f->seed, 0);
+    return status;
+}
+
+static enum nf_status check_request(const struct fft *f, struct nf_error *err)
+{
+    enum nf_status status;
+
+    if (f->path != NULL && (f->count_given || f->seed_given))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "fft: --%s does not go with --file (want --file FILE, or "
+                       "--count N)",
+                       f->count_given ? "count" : "seed");
+    if (f->out == NULL)
+        return NF_OK;
+    status = nf_output_check(f->out, err);
+    if (status == NF_OK)
+        status = nf_matrix_check_suffix(f->out, err);
+    if (status != NF_OK)
+        nf_fail_prefix(err, "--out");
+    return status;
+}
+
+/* ----------------------------------------------------------------- the job */
+
+/* Where the lines of a unit are in the first phase's input, or the last one's
+ * result: one behind the other. */
+static void find_lines(const struct nf_fft_shape *s, uint32_t phase,
+                       uint64_t unit, uint64_t *begin_p, uint64_t *count_p)
+{
+    uint64_t lines = nf_fft_lines_in(s, phase);
+    uint64_t length = nf_fft_length_in(s, phase);
+
+    *begin_p = nf_band_begin(lines, s->units, unit) * length;
+    *count_p = nf_band_begin(lines, s->units, unit + 1) * length - *begin_p;
+}
+
+static enum nf_status fft_split(void *user, uint64_t unit, struct nf_buf *input)
+{
+    const struct fft *f = user;
+    uint64_t begin, count;
+
+    find_lines(&f->shape, 0, unit, &begin, &count);
+    if (count == 0)
+        return NF_OK;
+    return nf_buf_borrow(input, f->x.data + 2 * begin,
+                         (size_t)count * NF_FFT_COMPLEX_BYTES);
+}
+
+static enum nf_status fft_collect(void *user, uint64_t unit, const void *result,
+                                  size_t bytes)
+{
+    struct fft *f = user;
+    uint64_t begin, count;
+
+    find_lines(&f->shape, NF_FFT_PHASES - 1, unit, &begin, &count);
+    if (bytes != (size_t)count * NF_FFT_COMPLEX_BYTES)
+        return NF_ERR_PROTOCOL;
+    if (bytes > 0)
+        memcpy(f->y.data + 2 * begin, result, bytes);
+    return NF_OK;
+}
+
+static enum nf_status fft_share(void *user, struct nf_buf *shared)
+{
+    const struct nf_fft_shape *s = &((struct fft *)user)->shape;
+    const int64_t number[4] = { (int64_t)s->rows, (int64_t)s->cols,
+                                (int64_t)s->units, s->inverse };
+
+    return nf_buf_append(shared, number, sizeof(number));
+}
+
+/* The result, full of NaN: a number that never arrives can't pass for a right
+ * one. */
+static enum nf_status create_result(struct fft *f, struct nf_error *err)
+{
+    enum nf_status status = nf_matrix_create(2, f->x.cols, &f->y, err);
+
+    for (uint64_t k = 0; status == NF_OK && k < 2 * f->y.cols; k++)
+        f->y.data[k] = (double)NAN;
+    return status;
+}
+
+static enum nf_status fft_open(void *state,
+                               const struct nf_app_request *request,
+                               struct nf_app *app_p, struct nf_error *err)
+{
+    struct fft *f = state;
+    enum nf_status status = NF_OK;
+
+    if (request->out != NULL)
+        status = nf_setting_file("out", request->out, &f->out, err);
+    if (status == NF_OK)
+        status = check_request(f, err);
+    if (status == NF_OK)
+        status = f->path != NULL ? read_file(f, err) : make_random(f, err);
+    if (status == NF_OK)
+        status = create_result(f, err);
+    if (status != NF_OK)
+        return status;
+    f->shape.rows = nf_fft_rows(f->x.cols);
+    f->shape.cols = f->x.cols / f->shape.rows;
+    *app_p = fft_kernel;
+    app_p->units = f->shape.units;
+    app_p->user = f;
+    app_p->split = fft_split;
+    app_p->collect = fft_collect;
+    app_p->share = fft_share;
+    return NF_OK;
+}
+
+static enum nf_status fft_verify(void *state, char *note_p, size_t note_bytes,
+                                 struct nf_error *err)
+{
+    const struct fft *f = state;
+
+    return nf_fft_verify(f->x.data, f->y.data, f->x.cols, f->shape.inverse,
+                         f->seed, note_p, note_bytes, err);
+}
+
+/* Other formats have no complex numbers of ours: two columns. */
+static enum nf_status save_columns(const struct fft *f, struct nf_error *err)
+{
+    uint64_t n = f->y.cols;
+    struct nf_matrix columns = { 0 };
+    enum nf_status status = nf_matrix_create(n, 2, &columns, err);
+
+    if (status != NF_OK)
+        return status;
+    for (uint64_t k = 0; k < n; k++) {
+        columns.data[k] = f->y.data[2 * k];
+        columns.data[n + k] = f->y.data[2 * k + 1];
+    }
+    status = nf_matrix_write(&columns, f->out, err);
+    nf_matrix_fini(&columns);
+    return status;
+}
+
+static enum nf_status fft_save(void *state, struct nf_error *err)
+{
+    const struct fft *f = state;
+
+    if (f->out == NULL)
+        return NF_OK;
+    return nf_matrix_is_npy(f->out)
+               ? nf_matrix_write_npy_complex(&f->y, f->out, err)
+               : save_columns(f, err);
+}
+
+/* 5 N log2 N of the transforms, as FFTs are counted, and as many as about ten a number
+ * for each of three transpositions and for the roots. */
+static double fft_operations(void *state)
+{
+    const struct fft *f = state;
+    double count = (double)f->x.cols;
+
+    return count * (5 * log2(count) + 40);
+}
+
+static const char *const fft_small[] = { "count", "262144", "units", "8", NULL };
+
+const struct nf_app_kind nf_app_fft = {
+    .name = "fft",
+    .summary = "Fourier transform of complex numbers by six steps, in four "
+               "phases; a unit is a band of lines",
+    .options = fft_options,
+    .kernel = &fft_kernel,
+    .create = fft_create,
+    .destroy = fft_destroy,
+    .set = fft_set,
+    .open = fft_open,
+    .verify = fft_verify,
+    .save = fft_save,
+    .operations = fft_operations,
+    .small_job = fft_small,
+};

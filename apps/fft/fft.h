@@ -1,0 +1,100 @@
+#ifndef NF_FFT_FFT_H
+#define NF_FFT_FFT_H
+/** @file fft.h  What the files of this application share.
+ *
+ *  The transform X of N = R C complex numbers x, of which none is more than the
+ *  other than need be, by six steps.  With j = j1 C + j2 and k = k2 R + k1, where
+ *  j1, k1 < R and j2, k2 < C, and w_n = exp(-2 pi i / n),
+ *
+ *    X[k2 R + k1] = sum over j2 of w_C^(j2 k2) w_N^(j2 k1)
+ *                   (sum over j1 of w_R^(j1 k1) x[j1 C + j2])
+ *
+ *  so: transpose; C transforms of length R; multiply by w_N^(j2 k1); transpose;
+ *  R transforms of length C; transpose.  An exchange is a transposition, so the
+ *  job has four phases, and a unit has a band of lines in each:
+ *
+ *    phase  lines          numbers in one  what is done to each
+ *    0      j1, R of them  C               nothing: they are a part of x as it is
+ *    1      j2, C of them  R               transform, and the roots of N
+ *    2      k1, R of them  C               transform
+ *    3      k2, C of them  R               nothing: they are a part of X as it is
+ *
+ *  Source: D. H. Bailey, FFTs in external or hierarchical memory, J.
+ *  Supercomputing 4 (1990), 23-35. */
+#include <stdbool.h>
+#include "apps/app.h"
+#include "nowfarm.h"
+
+enum { NF_FFT_PHASES = 4, NF_FFT_COMPLEX_BYTES = 2 * sizeof(double) };
+
+/** Of a job; shared with the slaves as four int64_t. */
+struct nf_fft_shape {
+    uint64_t rows, cols; /**< R, C */
+    uint64_t units;
+    bool inverse; /**< w_n = exp(+2 pi i / n), and X is divided by N */
+};
+
+/** The application. */
+extern const struct nf_app_kind nf_app_fft;
+
+/* steps.c: index arithmetic.  Complex numbers are pairs of doubles. */
+
+/** @return the greatest divisor of @p count that is no more than its root: R */
+uint64_t nf_fft_rows(uint64_t count);
+/** Lines of all units in @p phase. */
+uint64_t nf_fft_lines_in(const struct nf_fft_shape *s, uint32_t phase);
+/** Numbers in each of them. */
+uint64_t nf_fft_length_in(const struct nf_fft_shape *s, uint32_t phase);
+/** Cut @p lines lines of @p length numbers into bands, of which each is
+ *  transposed: piece v has what the lines have in band v, number after number.
+ *  @param to         [lines * length]
+ *  @param bytes_p    [units] of the pieces */
+void nf_fft_cut(const double *from, uint64_t lines, uint64_t length,
+                uint64_t units, double *to, uint64_t *bytes_p);
+/** Make lines of such pieces, of all units.
+ *  @param at  [units + 1] where pieces begin in @p from, bytes
+ *  @return false: they are not of this size */
+bool nf_fft_join(const double *from, const uint64_t *at, uint64_t lines,
+                 uint64_t length, uint64_t units, double *to);
+
+/** Powers of w_N, two tables of about the root of N: w^e is one of each. */
+struct nf_fft_roots {
+    uint64_t count;    /**< N */
+    unsigned shift;    /**< low ones: 2^shift */
+    double *low, *high; /**< w^i, w^(i 2^shift) */
+};
+/** @param inverse  w = exp(+2 pi i / count), and all is divided by @p count
+ *  @return false: out of memory */
+bool nf_fft_roots_init(uint64_t count, bool inverse,
+                       struct nf_fft_roots *roots_p);
+void nf_fft_roots_fini(struct nf_fft_roots *roots);
+/** line[k] *= w^(j k), k < length; j (length - 1) < N */
+void nf_fft_twiddle(const struct nf_fft_roots *roots, uint64_t j, double *line,
+                    uint64_t length);
+/** w^e, to the last bit or nearly. @param re_im_p  [2] */
+void nf_fft_root(uint64_t e, uint64_t count, bool inverse, double *re_im_p);
+
+/* kernel.c */
+
+/** The kernel.  @return 0, or 1 for data that do not fit, 2 for no memory; with
+ * a line in work->error */
+int nf_fft_compute(const struct nf_work *work);
+
+/* verify.c */
+
+/** Is y the transform of x?  Compared with nf_fft_lines() of the whole, and, as
+ *  both may have the same bug, with its definition at some places and by
+ *  Parseval's theorem.
+ *  @param note_p  one line on what was compared
+ *  @retval NF_ERR_VERIFY  no   @retval NF_ERR_NOMEM */
+enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
+                             bool inverse, uint64_t seed, char *note_p,
+                             size_t note_bytes, struct nf_error *err);
+
+/* fftw.c; tests have another one */
+
+/** Transform each of @p lines lines of @p length numbers, in place; an inverse
+ *  is not divided by anything.  Any number of threads may call it.
+ *  @return false: out of memory */
+bool nf_fft_lines(double *data, uint64_t lines, uint64_t length, bool inverse);
+#endif

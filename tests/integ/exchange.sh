@@ -1,0 +1,88 @@
+#!/bin/bash
+# By which algorithm slaves exchange: as the model says, or NOWFARM_COLL; in the report
+# and in the trace; and with a slave killed in it.
+. "${0%/*}/lib.sh"
+need_pvm
+
+transpose() { run run transpose "$@" --verify --json; }
+by() { same "$1: by" "$(json exchange.algorithm)" "$2"; }
+in_trace() { grep '"phase_end"' "$work/trace" | grep -c "\"algorithm\":\"$1\""; }
+
+# Any of them, pieces of any size, empty ones too.
+for wish in alltoall.pairwise_shift alltoall.pairwise_xor alltoall.naive \
+    alltoall.dh alltoall.dh:shape=2x2 alltoall.bruck:radix=2 \
+    alltoall.mixed:radices=2x2 alltoall.burst; do
+    export NOWFARM_COLL=$wish
+    for transport in pvm local; do
+        transpose --rows 301 --cols 207 --slaves 4 --slots 1 --transport $transport \
+            --trace "$work/trace"
+        job_verified "$wish, $transport"
+        by "$wish, $transport" "$wish"
+        same "$wish, $transport: in the trace" "$(in_trace "$wish")" \
+            "$(json exchange.slaves)"
+    done
+    transpose --rows 5 --cols 3 --bands 9 --slaves 4
+    job_verified "$wish, empty pieces"
+    run run sort --count 3000 --units 8 --way bitonic --slaves 4 --verify --json
+    job_verified "$wish, six exchanges"
+    by "$wish, six exchanges" "$wish"
+done
+run gantt "$work/trace" -o "$work/gantt.svg"
+check "the picture has it" grep -q 'exchange, .* by alltoall.burst' "$work/gantt.svg"
+
+# What is not for so many is left aside, with a line; what is of other operations
+# changes nothing; what is no algorithm is refused.
+export NOWFARM_COLL=alltoall.pairwise_xor
+transpose --rows 100 --cols 100 --slaves 3
+job_verified "for a power of two, with three"
+by "for a power of two, with three" alltoall.burst
+check "for a power of two, with three: a line" err_says 'exchanges go by the model: '
+NOWFARM_COLL=reduce.linear transpose --rows 100 --cols 100 --slaves 3
+by "of another operation" alltoall.burst
+NOWFARM_COLL=alltoall.nonsense transpose --rows 100 --cols 100 --slaves 3
+refused 2 "no algorithm"
+unset NOWFARM_COLL
+
+# By the model: blocks of a few bytes between many are combined, large ones are not.
+for transport in pvm local; do
+    run run sort --count 32 --units 32 --policy static --slaves 32 --slots 1 \
+        --transport $transport --verify --json
+    job_verified "little among many, $transport"
+    by "little among many, $transport" alltoall.mixed:radices=2x2x2x2x2
+    transpose --rows 1600 --cols 1600 --slaves 32 --slots 1 --policy static \
+        --transport $transport
+    job_verified "much among many, $transport"
+    by "much among many, $transport" alltoall.burst
+done
+
+# ------------------------------------------------------------ in mid-exchange
+exchanging() { grep -q "exchange $1: phase 0, among" "$work/err"; }
+export NOWFARM_LOG=info
+for wish in alltoall.pairwise_shift alltoall.mixed:radices=2x2 alltoall.dh \
+    alltoall.bruck:radix=2; do
+    export NOWFARM_COLL=$wish
+    counted=0
+    for delay in 0.05 0.02 0 0.1 0; do
+        wait_until 10 no_slaves
+        start run transpose --rows 4000 --cols 5000 --bands 40 --slaves 4 --slots 1 \
+            --verify --json
+        check "four slaves are there" wait_until 10 some_slaves 4
+        mapfile -t slaves < <(slave_pids)
+        check "the exchange begins" wait_until 30 exchanging 1
+        sleep $delay
+        kill -9 "${slaves[2]}"
+        await 60
+        job_verified "$wish, killed in the exchange"
+        err_says 'exchange 1 is off: slave [0-9]+ .* is lost' || continue
+        counted=$((counted + 1))
+        same "$wish, killed in it: lost slaves" "$(json lost_slaves)" 1
+        at_least "$wish, killed in it: exchanges" "$(json exchange.tries)" 2
+        break
+    done
+    at_least "$wish: killed in the exchange so often" $counted 1
+done
+unset NOWFARM_LOG NOWFARM_COLL
+
+check "no slave is left" wait_until 5 no_slaves
+check "no pvmd is left" wait_until 5 no_pvmd
+finish

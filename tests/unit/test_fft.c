@@ -1,0 +1,389 @@
+/* fft: six steps against the definition, with transforms of lines that are the
+ * definition, too, in long double: so FFTW has no part in this.  Roots, what is
+ * verified, files, and bad options. */
+#include "config.h"
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apps/app.h"
+#include "apps/fft/fft.h"
+#include "apps/matmul/matrix.h"
+#include "common/base/alloc.h"
+#include "common/base/blob.h"
+#include "common/base/rng.h"
+#include "tests/unit/nf_unit.h"
+
+static const long double two_pi = 6.283185307179586476925286766559L;
+
+static void by_definition(const double *x, double *y, uint64_t n, bool inverse)
+{
+    for (uint64_t k = 0; k < n; k++) {
+        long double re = 0, im = 0;
+
+        for (uint64_t j = 0; j < n; j++) {
+            long double angle =
+                two_pi * (long double)(j * k % n) / (long double)n;
+            long double c = cosl(angle), s = inverse ? sinl(angle) : -sinl(angle);
+
+            re += x[2 * j] * c - x[2 * j + 1] * s;
+            im += x[2 * j] * s + x[2 * j + 1] * c;
+        }
+        y[2 * k] = (double)re;
+        y[2 * k + 1] = (double)im;
+    }
+}
+
+/* In the place of fftw.c. */
+bool nf_fft_lines(double *data, uint64_t lines, uint64_t length, bool inverse)
+{
+    double *y = nf_malloc((size_t)length * NF_FFT_COMPLEX_BYTES);
+
+    if (y == NULL)
+        return false;
+    for (uint64_t l = 0; l < lines; l++) {
+        by_definition(data + 2 * l * length, y, length, inverse);
+        memcpy(data + 2 * l * length, y,
+               (size_t)length * NF_FFT_COMPLEX_BYTES);
+    }
+    nf_free(y);
+    return true;
+}
+
+enum { UNITS = 11, NUMBERS = 256 };
+
+/* What units have, and what they have for each other. */
+struct world {
+    struct nf_fft_shape shape;
+    int64_t shared[4];
+    char error[160];
+    struct nf_buf input[UNITS], result[UNITS];
+    uint64_t out[UNITS][UNITS], in_at[UNITS][UNITS + 1];
+};
+
+static int compute(struct world *w, uint32_t phase, uint64_t unit)
+{
+    struct nf_work work = {
+        .first = unit,
+        .count = 1,
+        .input = w->input[unit].data,
+        .input_bytes = w->input[unit].bytes,
+        .shared = w->shared,
+        .shared_bytes = sizeof(w->shared),
+        .result = &w->result[unit],
+        .error = w->error,
+        .error_bytes = sizeof(w->error),
+        .phase = phase,
+        .units = w->shape.units,
+        .in_at = phase > 0 ? w->in_at[unit] : NULL,
+        .out_bytes = phase + 1 < NF_FFT_PHASES ? w->out[unit] : NULL,
+    };
+
+    return nf_fft_compute(&work);
+}
+
+/* Pieces of results become inputs, in the order of units. */
+static void exchange(struct world *w)
+{
+    uint64_t units = w->shape.units, at[UNITS] = { 0 };
+
+    for (uint64_t v = 0; v < units; v++) {
+        nf_buf_reset(&w->input[v]);
+        for (uint64_t u = 0; u < units; u++) {
+            w->in_at[v][u] = w->input[v].bytes;
+            if (w->out[u][v] > 0)
+                nf_buf_append(&w->input[v], w->result[u].data + at[u],
+                              (size_t)w->out[u][v]);
+            at[u] += w->out[u][v];
+        }
+        w->in_at[v][units] = w->input[v].bytes;
+    }
+    for (uint64_t u = 0; u < units; u++) {
+        CU_ASSERT_EQUAL(at[u], w->result[u].bytes);
+        nf_buf_reset(&w->result[u]);
+    }
+}
+
+static void begin(struct world *w, uint64_t count, uint64_t units, bool inverse)
+{
+    memset(w, 0, sizeof(*w));
+    w->shape = (struct nf_fft_shape){ nf_fft_rows(count),
+                                      count / nf_fft_rows(count), units,
+                                      inverse };
+    w->shared[0] = (int64_t)w->shape.rows;
+    w->shared[1] = (int64_t)w->shape.cols;
+    w->shared[2] = (int64_t)units;
+    w->shared[3] = inverse;
+    for (uint64_t u = 0; u < UNITS; u++) {
+        nf_buf_init(&w->input[u]);
+        nf_buf_init(&w->result[u]);
+    }
+}
+
+static void end(struct world *w)
+{
+    for (uint64_t u = 0; u < UNITS; u++) {
+        nf_buf_fini(&w->input[u]);
+        nf_buf_fini(&w->result[u]);
+    }
+}
+
+static void fill(double *x, uint64_t count, uint64_t seed)
+{
+    struct nf_rng rng = { .state = seed };
+
+    for (uint64_t i = 0; i < 2 * count; i++)
+        x[i] = (double)nf_rng_below(&rng, 2001) / 1000 - 1;
+}
+
+/* A whole job by the application's own split() and collect() would need its files:
+ * here blocks of x are cut as the bands of R lines are. */
+static void six_steps(const double *x, double *y, uint64_t count,
+                      uint64_t units, bool inverse)
+{
+    struct world w;
+    uint64_t at = 0;
+
+    begin(&w, count, units, inverse);
+    for (uint64_t u = 0; u < units; u++) {
+        uint64_t lines = w.shape.rows / units + (u < w.shape.rows % units);
+        size_t bytes = (size_t)(lines * w.shape.cols) * NF_FFT_COMPLEX_BYTES;
+
+        nf_buf_append(&w.input[u], x + 2 * at, bytes);
+        at += lines * w.shape.cols;
+    }
+    CU_ASSERT_EQUAL(at, count);
+    for (uint32_t phase = 0; phase < NF_FFT_PHASES; phase++) {
+        for (uint64_t u = 0; u < units; u++)
+            CU_ASSERT_EQUAL(compute(&w, phase, u), 0);
+        if (phase + 1 < NF_FFT_PHASES)
+            exchange(&w);
+    }
+    at = 0;
+    for (uint64_t u = 0; u < units; u++) {
+        if (w.result[u].bytes > 0)
+            memcpy((char *)y + at, w.result[u].data, w.result[u].bytes);
+        at += w.result[u].bytes;
+    }
+    CU_ASSERT_EQUAL(at, count * NF_FFT_COMPLEX_BYTES);
+    end(&w);
+}
+
+static void six_steps_are_the_definition(void)
+{
+    /* one, primes, squares, oblong, powers of two; more units than lines */
+    static const uint64_t counts[] = { 1,  2,  3,  4,  7,  9,   12,  15,
+                                       16, 30, 49, 64, 97, 120, 210, 256 };
+    static const uint64_t units[] = { 1, 2, 3, 5, 8, 11 };
+    double x[2 * NUMBERS], y[2 * NUMBERS], want[2 * NUMBERS];
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); k++)
+            for (int inverse = 0; inverse < 2; inverse++) {
+                uint64_t n = counts[i];
+                double worst = 0;
+
+                fill(x, n, n + k);
+                six_steps(x, y, n, units[k], inverse);
+                by_definition(x, want, n, inverse);
+                for (uint64_t j = 0; j < 2 * n; j++) {
+                    double right = inverse ? want[j] / (double)n : want[j];
+
+                    worst = fmax(worst, fabs(y[j] - right));
+                }
+                CU_ASSERT(worst <= 16 * DBL_EPSILON *
+                                       (inverse ? 1 : sqrt((double)n) * 2));
+            }
+}
+
+static void there_and_back_is_the_same(void)
+{
+    double x[2 * NUMBERS], y[2 * NUMBERS], z[2 * NUMBERS];
+
+    fill(x, NUMBERS, 3);
+    six_steps(x, y, NUMBERS, 5, false);
+    six_steps(y, z, NUMBERS, 7, true);
+    for (uint64_t j = 0; j < 2 * NUMBERS; j++)
+        CU_ASSERT(fabs(z[j] - x[j]) <= 32 * DBL_EPSILON);
+}
+
+static void rows_are_the_nearest_divisor(void)
+{
+    static const uint64_t want[][2] = { { 1, 1 },          { 2, 1 },
+                                        { 97, 1 },         { 12, 3 },
+                                        { 100, 10 },       { 1 << 20, 1024 },
+                                        { 1 << 21, 1024 }, { 2147483647, 1 } };
+
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+        CU_ASSERT_EQUAL(nf_fft_rows(want[i][0]), want[i][1]);
+}
+
+static void roots_are_exact(void)
+{
+    static const uint64_t counts[] = { 1, 2, 3, 8, 1000, 4097, 1 << 20 };
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        uint64_t n = counts[i];
+        struct nf_fft_roots roots;
+
+        CU_ASSERT_FATAL(nf_fft_roots_init(n, false, &roots));
+        for (uint64_t e = 0; e < n; e += 1 + n / 5000) {
+            long double angle = two_pi * (long double)e / (long double)n;
+            double root[2], line[4] = { 1, 0, 1, 0 };
+
+            nf_fft_root(e, n, false, root);
+            CU_ASSERT(fabsl(root[0] - cosl(angle)) <= DBL_EPSILON);
+            CU_ASSERT(fabsl(root[1] + sinl(angle)) <= DBL_EPSILON);
+            if (e == 0)
+                continue;
+            nf_fft_twiddle(&roots, e, line, 2); /* w^0, w^e */
+            CU_ASSERT(line[0] == 1 && line[1] == 0);
+            CU_ASSERT(fabsl(line[2] - cosl(angle)) <= 3 * DBL_EPSILON);
+            CU_ASSERT(fabsl(line[3] + sinl(angle)) <= 3 * DBL_EPSILON);
+        }
+        nf_fft_roots_fini(&roots);
+    }
+}
+
+static void what_is_wrong_is_not_verified(void)
+{
+    double x[2 * NUMBERS], y[2 * NUMBERS], z[2 * NUMBERS];
+    struct nf_error err;
+    char note[256];
+
+    fill(x, NUMBERS, 1);
+    by_definition(x, y, NUMBERS, false);
+    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, false, 1, note, sizeof(note),
+                                  &err),
+                    NF_OK);
+    CU_ASSERT_PTR_NOT_NULL(strstr(note, "256 numbers"));
+    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, true, 1, note, sizeof(note),
+                                  &err),
+                    NF_ERR_VERIFY);
+    for (uint64_t j = 0; j < 2 * NUMBERS; j += 37) {
+        memcpy(z, y, sizeof(z));
+        z[j] += 1e-9;
+        CU_ASSERT_EQUAL(nf_fft_verify(x, z, NUMBERS, false, 1, note,
+                                      sizeof(note), &err),
+                        NF_ERR_VERIFY);
+        z[j] = (double)NAN;
+        CU_ASSERT_EQUAL(nf_fft_verify(x, z, NUMBERS, false, 1, note,
+                                      sizeof(note), &err),
+                        NF_ERR_VERIFY);
+    }
+    /* all in one place, and nothing at all */
+    for (uint64_t j = 0; j < NUMBERS; j++) {
+        x[2 * j] = 1;
+        x[2 * j + 1] = 0;
+    }
+    memset(y, 0, sizeof(y));
+    y[0] = NUMBERS;
+    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, false, 1, note, sizeof(note),
+                                  &err),
+                    NF_OK);
+    memset(x, 0, sizeof(x));
+    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, false, 1, note, sizeof(note),
+                                  &err),
+                    NF_ERR_VERIFY);
+    y[0] = 0;
+    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, false, 1, note, sizeof(note),
+                                  &err),
+                    NF_OK);
+}
+
+static void the_kernel_refuses_what_does_not_fit(void)
+{
+    struct world w;
+    double x[2 * 12] = { 0 };
+
+    begin(&w, 12, 2, false); /* 3 x 4: two lines, and one */
+    nf_buf_append(&w.input[0], x, 8 * NF_FFT_COMPLEX_BYTES);
+    CU_ASSERT_EQUAL(compute(&w, 0, 0), 0);
+    nf_buf_append(&w.input[0], x, 8);
+    CU_ASSERT_EQUAL(compute(&w, 0, 0), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(w.error, "not a band of lines"));
+    CU_ASSERT_EQUAL(compute(&w, 4, 0), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(w.error, "no shape"));
+    nf_buf_append(&w.input[1], x, 6 * NF_FFT_COMPLEX_BYTES);
+    w.in_at[1][1] = 3 * NF_FFT_COMPLEX_BYTES; /* want 4 */
+    w.in_at[1][2] = 6 * NF_FFT_COMPLEX_BYTES;
+    for (uint32_t phase = 1; phase < NF_FFT_PHASES; phase += 2) {
+        CU_ASSERT_EQUAL(compute(&w, phase, 1), 1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(w.error, "not a piece"));
+    }
+    w.shared[0] = 1 << 30; /* more numbers than anybody counts */
+    CU_ASSERT_EQUAL(compute(&w, 0, 0), 1);
+    w.shared[0] = 0;
+    CU_ASSERT_EQUAL(compute(&w, 0, 0), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(w.error, "no shape"));
+    end(&w);
+}
+
+/* @return the status of the first that failed */
+static enum nf_status try(const char *const settings[][2], const char *out,
+                          struct nf_error *err)
+{
+    struct nf_app_request request = { .out = out };
+    struct nf_app app;
+    void *state = NULL;
+    enum nf_status status = nf_app_fft.create(&state, err);
+
+    for (size_t i = 0; status == NF_OK && settings[i][0] != NULL; i++)
+        status = nf_app_fft.set(state, settings[i][0], settings[i][1], err);
+    if (status == NF_OK)
+        status = nf_app_fft.open(state, &request, &app, err);
+    nf_app_fft.destroy(state);
+    return status;
+}
+
+static void bad_options_are_told(void)
+{
+    static const struct {
+        const char *settings[3][2];
+        const char *out, *why;
+    } bad[] = {
+        { { { "count", "0" } }, NULL, "--count 0" },
+        { { { "count", "x" } }, NULL, "--count x" },
+        { { { "count", "2147483648" } }, NULL, "--count" },
+        { { { "units", "4097" } }, NULL, "--units" },
+        { { { "seed", "-1" } }, NULL, "--seed" },
+        { { { "file", "" } }, NULL, "--file: empty" },
+        { { { "file", "none.npy" } }, NULL, "none.npy" },
+        { { { "file", "x.npy" }, { "count", "3" } }, NULL, "--count" },
+        { { { "file", "x.npy" }, { "seed", "3" } }, NULL, "--seed" },
+        { { { "count", "2" } }, "B.txt", "--out" },
+        { { { "phases", "2" } }, NULL, "no option --phases" },
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct nf_error err = { NF_OK, "" };
+        enum nf_status status = try(bad[i].settings, bad[i].out, &err);
+
+        CU_ASSERT(status == NF_ERR_INVAL || status == NF_ERR_RANGE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, bad[i].why));
+        if (status == NF_OK || strstr(err.text, bad[i].why) == NULL)
+            fprintf(stderr, "%zu: %d, %s\n", i, (int)status, err.text);
+    }
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "six steps are the definition", six_steps_are_the_definition },
+        { "there and back is the same", there_and_back_is_the_same },
+        { "rows are the nearest divisor", rows_are_the_nearest_divisor },
+        { "roots are exact", roots_are_exact },
+        { "what is wrong is not verified", what_is_wrong_is_not_verified },
+        { "the kernel refuses what does not fit",
+          the_kernel_refuses_what_does_not_fit },
+        { "bad options are told", bad_options_are_told },
+        CU_TEST_INFO_NULL,
+    };
+    static CU_SuiteInfo suites[] = {
+        { "fft", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
