@@ -5,9 +5,6 @@
  * sends is done in nf_mesh_send() and nf_mesh_next(). */
 #include "config.h"
 #include "common/net/mesh_pvm.h"
-#include <errno.h>
-#include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
@@ -18,7 +15,6 @@
 enum {
     /* Times that libpvm is asked for more in a call that gives no event. */
     TURNS_MOST = 256,
-    FDS_MOST = 1024,
     /* Sending reads too: more could come, and be confirmed, for ever. */
     UNTAKEN_MOST_BYTES = NF_LINK_WINDOW_MAX_BYTES,
 };
@@ -84,28 +80,6 @@ void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note)
 bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p)
 {
     return p->urgent.head != NULL || p->normal.head != NULL;
-}
-
-bool nf_mesh_pvm_sleep(int64_t timeout_us)
-{
-    int64_t until_us = timeout_us > 0 ? nf_now_us() + timeout_us : 0;
-    struct pollfd watch[FDS_MOST];
-    const int *fds;
-    size_t count = nf_pvm_fds(&fds);
-    int code;
-
-    if (count > FDS_MOST)
-        count = FDS_MOST;
-    for (size_t i = 0; i < count; i++)
-        watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-    do {
-        struct timespec left = nf_mesh_timespec(
-            timeout_us > 0 ? until_us - nf_now_us() : 0);
-
-        code =
-            ppoll(watch, (nfds_t)count, timeout_us < 0 ? NULL : &left, NULL);
-    } while (code < 0 && errno == EINTR);
-    return code > 0;
 }
 
 /* ---------------------------------------------------------------- frames */
@@ -447,24 +421,6 @@ bool nf_mesh_pvm_has_news(const struct mesh_pvm *p)
            nf_mesh_space_is_dead(p->space) || nf_mesh_turn_is_due();
 }
 
-/* Before a sleep whoever else is ready to run on this processor has a turn: what
- * is waited for is often just what he is about to send, and to find it costs less
- * than to be woken.
- * @return whether there is something to read */
-static bool sleep_lightly(struct mesh_pvm *p, int64_t timeout_us)
-{
-    bool ready = false;
-
-    if (timeout_us != 0) {
-        sched_yield();
-        ready = nf_mesh_pvm_sleep(0);
-    }
-    if (!ready)
-        ready = nf_mesh_pvm_sleep(timeout_us);
-    p->half_read = ready;
-    return ready;
-}
-
 static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
@@ -474,8 +430,8 @@ static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
     if (nf_mesh_pvm_has_news(p))
         return NF_OK;
     if (look_us < 0 || (timeout_us >= 0 && timeout_us < look_us))
-        return sleep_lightly(p, timeout_us) ? NF_OK : NF_WAIT;
-    (void)sleep_lightly(p, look_us);
+        return nf_mesh_pvm_doze(p, timeout_us) ? NF_OK : NF_WAIT;
+    (void)nf_mesh_pvm_doze(p, look_us);
     return NF_OK;
 }
 

@@ -131,6 +131,9 @@ void nf_mesh_note_free(struct mesh_note *note);
 /** Wait for the sockets of libpvm.  @return whether there is something to read
  */
 bool nf_mesh_pvm_sleep(int64_t timeout_us);
+/** The same for who waits in a call, but others on this processor have a turn
+ *  first.  What is found is read to the end of a message, if that is there. */
+bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us);
 /** Which members' hosts have another data format? */
 void nf_mesh_pvm_compare_formats(struct mesh_pvm *p);
 /** As nf_mesh_subset() and nf_mesh_close(). */
