@@ -190,6 +190,7 @@ run() {
 start() {
     rm -f "$work/stderr"
     mkfifo "$work/stderr"
+    : > "$work/err" # of the run before: nobody is to find its lines in it
     tee "$work/err" < "$work/stderr" | stamp > "$work/stamped" &
     env --default-signal=INT,QUIT,HUP "$NF" "$@" \
         > "$work/out" 2> "$work/stderr" < /dev/null &

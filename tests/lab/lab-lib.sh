@@ -19,6 +19,7 @@ start_in() {
     shift
     rm -f "$work/stderr"
     mkfifo "$work/stderr"
+    : > "$work/err" # as there
     tee "$work/err" < "$work/stderr" | stamp > "$work/stamped" &
     env --default-signal=INT,QUIT "$NF" lab exec "$ws" "$NF" "$@" \
         > "$work/out" 2> "$work/stderr" < /dev/null &
