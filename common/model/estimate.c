@@ -116,8 +116,8 @@ static enum nf_status fit_host(const struct nf_measures *m, uint32_t i,
     return status == NF_OK ? NF_OK : nf_fail_prefix(err, "host %u", i);
 }
 
-/* The times themselves where there are some that are even, so that errors of fits do not come
- * into those of the wires. */
+/* The times themselves where there are some that are even, so that errors of
+ * fits do not come into those of the wires. */
 static double send_us(const struct nf_measures *m, uint32_t i, uint32_t size)
 {
     return m->send[(size_t)i * m->nsizes + size];

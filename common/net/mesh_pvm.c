@@ -378,9 +378,9 @@ static enum nf_status look(struct mesh_pvm *p)
         return NF_WAIT;
     }
     status = nf_mesh_pvm_move(p);
-    if (status == NF_WAIT && p->half_read)
+    if (status == NF_WAIT && p->arriving)
         status = nf_mesh_pvm_move(p);
-    p->half_read = false;
+    p->arriving = false;
     p->drained = status == NF_OK;
     return status;
 }

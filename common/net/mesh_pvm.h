@@ -70,7 +70,7 @@ struct mesh_pvm {
     uint64_t moved_bytes;      /**< as nf_mesh_moved_bytes() */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
-    bool half_read; /**< a socket had something: mostly the head of a message,
+    bool arriving;  /**< a socket has something: mostly the head of a message,
                          with the rest of it right behind */
     bool drained;   /**< the last look at the sockets found all that there was,
                          and nobody has been told to sleep since */

@@ -43,6 +43,6 @@ bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us)
     }
     if (!ready)
         ready = nf_mesh_pvm_sleep(timeout_us);
-    p->half_read = ready;
+    p->arriving = ready;
     return ready;
 }
