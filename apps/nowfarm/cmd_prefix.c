@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/coll_run.h"
+#include "apps/nowfarm/coll_signals.h"
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/output.h"
 #include "apps/prefix/verify.h"
@@ -44,32 +44,6 @@ struct prefix {
     double elapsed_s;
     char note[128];
 };
-
-static void on_signal(int number)
-{
-    static const char line[] = "nowfarm: interrupted\n";
-
-    (void)number;
-    nf_output_cleanup();
-    if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
-        _exit(NF_EXIT_INTERRUPTED);
-    _exit(NF_EXIT_INTERRUPTED); /* the keeper cleans up behind us */
-}
-
-static void catch_signals(void)
-{
-    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
-    struct sigaction action = { .sa_handler = on_signal }, before;
-
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (numbers[i] == SIGTERM ||
-            (sigaction(numbers[i], NULL, &before) == 0 &&
-             before.sa_handler != SIG_IGN))
-            sigaction(numbers[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* write() says it */
-    signal(SIGXFSZ, SIG_IGN);
-}
 
 /* ------------------------------------------------------------------- arguments
  */
@@ -423,7 +397,8 @@ int nf_cmd_prefix(int argc, const char **argv)
     if (status == NF_OK)
         status = prepare(&words, &p, &err);
     if (status == NF_OK) {
-        catch_signals();
+        coll_catch_signals();
+        signal(SIGXFSZ, SIG_IGN); /* write() says it */
         status = work(&p, &err);
     }
     rc = status == NF_OK ? tell(&p) : nf_failure(&err);
