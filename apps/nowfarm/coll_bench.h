@@ -66,6 +66,7 @@ struct coll_row {
     double *us; /**< [count] slowest member's time of each call, in their order;
                      NULL if nothing was run */
     struct stats_summary summary; /**< of us */
+    struct stats_interval middle; /**< where its median lies */
     double predicted_us;          /**< NaN: no formula */
     bool ordered;                 /**< the operator does not commute */
     double group_us; /**< the median of PVM's group library; NaN: has it not */

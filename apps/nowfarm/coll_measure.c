@@ -117,6 +117,7 @@ static enum nf_status summarize(const struct measuring *m, struct coll_row *row)
         return nf_fail(m->world->team.err, NF_ERR_NOMEM, "out of memory");
     memcpy(sorted, row->us, row->count * sizeof(*sorted));
     stats_summarize(sorted, row->count, &row->summary);
+    stats_median_interval(sorted, row->count, STATS_CONFIDENCE, &row->middle);
     nf_free(sorted);
     return NF_OK;
 }

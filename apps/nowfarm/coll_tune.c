@@ -227,7 +227,7 @@ unsigned coll_winner(const struct coll_candidate *list, unsigned count,
         if (list[i].us.n > 0 && list[current].us.n > 0 &&
             list[i].us.median <=
                 (1 - COLL_LEAST_GAIN) * list[current].us.median &&
-            list[i].us.q3 < list[current].us.q1 &&
+            list[i].us.high < list[current].us.low &&
             list[i].us.median < list[best].us.median)
             best = i;
     return best;

@@ -26,7 +26,7 @@ struct coll_candidate {
     struct nf_coll_params params; /**< as a rule has them: radices of
                                        nf_exchange_radices() */
     double predicted_us;
-    struct stats_summary us; /**< n = 0: not measured yet */
+    struct stats_interval us; /**< of the median; n = 0: not measured yet */
 };
 
 /** The best algorithms by the model, as many as above, each with its best k,
@@ -65,8 +65,12 @@ bool coll_further(const struct nf_coll_query *query,
                   struct coll_candidate *next_p);
 
 /** The candidate with the least median, if that is at least COLL_LEAST_GAIN
- *  less than that of @p current and the middle halves of both do not overlap;
- *  else @p current.  Those that were not measured do not count. */
+ *  less than that of @p current and the intervals where the medians lie do not
+ *  overlap; else @p current.  Those that were not measured do not count.
+ *
+ *  Not the quartiles: how far calls of some 100 us spread is set by when their
+ *  members leave the barrier, and more calls do not make that less, so that of
+ *  medians of 97 and 129 us the slower one would be kept for ever. */
 unsigned coll_winner(const struct coll_candidate *list, unsigned count,
                      unsigned current);
 

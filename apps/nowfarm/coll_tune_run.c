@@ -44,7 +44,7 @@ static enum nf_status time_them(struct tuning *t,
     if (status != NF_OK)
         return status;
     for (unsigned i = 0; i < count; i++) {
-        list[i].us = rows[i].summary;
+        list[i].us = rows[i].middle;
         if (status == NF_OK)
             status = coll_results_add(t->results, &rows[i]);
         if (status != NF_OK)

@@ -146,14 +146,11 @@ static void refining_halves_and_doubles(void)
     CU_ASSERT_EQUAL(coll_refine(&query, &network, list, 2, 0), 2);
 }
 
-static struct coll_candidate timed(double q1, double median, double q3)
+static struct coll_candidate timed(double low, double median, double high)
 {
-    return (struct coll_candidate){ .us = { .n = 10,
-                                            .min = q1,
-                                            .q1 = q1,
-                                            .median = median,
-                                            .q3 = q3,
-                                            .max = q3 } };
+    return (struct coll_candidate){
+        .us = { .n = 10, .median = median, .low = low, .high = high }
+    };
 }
 
 static void the_model_is_believed_unless_it_is_clearly_wrong(void)
@@ -163,7 +160,7 @@ static void the_model_is_believed_unless_it_is_clearly_wrong(void)
                                       timed(90, 96, 99),
                                       { .segments = 1 } };
 
-    /* 2 %: too little; 4 %, but the middle halves overlap; not measured */
+    /* 2 %: too little; 4 %, but the intervals overlap; not measured */
     CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 0);
     list[1] = timed(94, 97, 97.9); /* 3 %, apart */
     CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 1);
