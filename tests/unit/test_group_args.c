@@ -216,7 +216,7 @@ static bool is_noticed(const struct oddity *oddity, uint32_t odd)
     if (!sim_open(&sim, 5, odd, &options))
         return false;
     for (uint32_t r = 0; r < 5; r++) {
-        round_make_kind(&round[r], r, 5, 4, oddity->kind, 30);
+        round_make_kind(&round[r], r, 5, 14, oddity->kind, 30);
         if (r == odd)
             oddity->change(&round[r], sim.groups[r]);
         sim_start(&sim, r, &round[r].call);

@@ -1,0 +1,169 @@
+/* A thousand calls of PVM tasks one after the other, of random kinds, roots,
+ * sizes, operators and algorithms, in which each task is late at random: every
+ * result is what a plain loop over all members gives. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "common/base/clock.h"
+#include "tests/unit/group_rounds.h"
+#include "tests/unit/own_pvm.h"
+#include "tests/unit/scene.h"
+
+enum { ROUNDS = 1000, FORCED_IN_TURN = 25 };
+/* Large enough for several segments, and for members to wait for credit. */
+enum { MANY = 20000, MANY_EVERY = 40 };
+enum { LATE_US = 2000, LATER_US = 20000, LATER_EVERY = 100 };
+
+/* ================================================== the part of a task === */
+
+static const char seed_variable[] = "NF_TEST_SEED";
+
+static void be_late(struct nf_rng *rng)
+{
+    int64_t us = (int64_t)nf_rng_below(rng, LATE_US + 1);
+
+    if (nf_rng_below(rng, LATER_EVERY) == 0)
+        us = LATER_US;
+    nf_sleep_until_us(nf_now_us() + us);
+}
+
+/* Some rounds by what the group chooses, some by drawn algorithms; the same in
+ * all members, as @p rng is. */
+static void set_algorithms(struct nf_group *group, struct nf_rng *rng,
+                           unsigned i)
+{
+    char algorithms[NF_COLL_OPS * sizeof(group->forced[0])] = "";
+    struct nf_error err;
+
+    if (i % FORCED_IN_TURN != 0)
+        return;
+    nf_group_unforce(group);
+    if (i / FORCED_IN_TURN % 2 == 0)
+        return;
+    draw_algorithms(rng, group->ranks, algorithms, sizeof(algorithms));
+    CHECK(nf_group_force(group, algorithms, &err) == NF_OK);
+}
+
+static void make_some(struct round *round, const struct nf_group *group,
+                      struct nf_rng *rng, unsigned i)
+{
+    uint64_t number = nf_rng_below(rng, UINT64_C(1) << 40);
+    enum nf_call_kind kind;
+
+    if (i % MANY_EVERY != 0) {
+        round_make(round, group->rank, group->ranks, number);
+        return;
+    }
+    kind = (enum nf_call_kind)nf_rng_below(rng, NF_CALL_BARRIER + 1);
+    round_make_kind(round, group->rank, group->ranks, number, kind, MANY);
+}
+
+static void say(const struct nf_group *group, const struct round *round,
+                unsigned i, const char *what)
+{
+    fprintf(stderr, "task %u, round %u, kind %d, root %u, forced \"%s\": %s\n",
+            me, i, (int)round->call.kind, (unsigned)round->call.root,
+            group->forced[round->call.kind], what);
+}
+
+/* @param own  for what this task alone does */
+static void play_round(struct nf_group *group, struct nf_rng *rng,
+                       struct nf_rng *own, unsigned i)
+{
+    struct nf_request *request = NULL;
+    struct round round;
+    enum nf_status status;
+    bool right;
+
+    set_algorithms(group, rng, i);
+    make_some(&round, group, rng, i);
+    if (nf_rng_below(own, 2) == 0)
+        be_late(own);
+    status = start_somehow(group, &round.call, &request);
+    if (nf_rng_below(own, 2) == 0)
+        be_late(own); /* the call has begun, and nobody carries it on */
+    if (status == NF_OK)
+        status = nf_request_wait(request);
+    right =
+        status == NF_OK && round_is_right(&round) && round_keeps_input(&round);
+    if (!right)
+        say(group, &round, i,
+            status == NF_OK ? "wrong result" : nf_group_error(group)->text);
+    round_fini(&round);
+    CHECK(right);
+}
+
+static void play_late(void)
+{
+    const char *seed = getenv(seed_variable);
+    struct nf_rng rng = { seed != NULL ? strtoull(seed, NULL, 10) : 0 };
+    struct nf_rng own = { rng.state * 1000 + me + 1 };
+    struct nf_group *group = NULL;
+    struct nf_error err = { NF_OK, "" };
+
+    if (nf_group_open(tids, ntasks, 1, NULL, &group, &err) != NF_OK)
+        fprintf(stderr, "%s\n", err.text);
+    CHECK(group != NULL && round_define(group));
+    for (unsigned i = 0; i < ROUNDS; i++)
+        play_round(group, &rng, &own, i);
+    CHECK(nf_barrier(group) == NF_OK);
+    nf_group_close(group);
+}
+
+static const struct scene scenes[] = {
+    { "late", play_late },
+    { NULL, NULL },
+};
+
+/* ======================================================== the test === */
+
+static void run(uint32_t count, const char *seed)
+{
+    struct own_task all[OWN_TASKS_MOST];
+
+    setenv(seed_variable, seed, 1);
+    own_tasks_start(all, count, "late", STDERR_FILENO);
+    for (uint32_t i = 0; i < count; i++)
+        CU_ASSERT(own_task_end(&all[i], false));
+    unsetenv(seed_variable);
+}
+
+static void a_thousand_late_rounds_are_right(void)
+{
+    run(5, "1");
+}
+
+static void a_thousand_late_rounds_are_right_in_xdr(void)
+{
+    setenv("NOWFARM_ENCODING", "xdr", 1);
+    run(4, "2");
+    unsetenv("NOWFARM_ENCODING");
+}
+
+static void a_thousand_late_rounds_are_right_via_daemons(void)
+{
+    setenv("NOWFARM_ROUTE", "daemon", 1);
+    run(6, "3");
+    unsetenv("NOWFARM_ROUTE");
+}
+
+int main(int argc, char **argv)
+{
+    CU_TestInfo tests[] = {
+        { "a thousand rounds of tasks that are late are right",
+          a_thousand_late_rounds_are_right },
+        { "the same in XDR", a_thousand_late_rounds_are_right_in_xdr },
+        { "the same by way of the pvmds",
+          a_thousand_late_rounds_are_right_via_daemons },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "rounds of PVM tasks that are late", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    if (argc == 4)
+        return scene_play(argv + 1, scenes);
+    return own_pvm_run(suites);
+}
