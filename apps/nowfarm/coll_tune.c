@@ -233,6 +233,92 @@ unsigned coll_winner(const struct coll_candidate *list, unsigned count,
     return best;
 }
 
+void coll_search_begin(struct coll_search *search_p,
+                       const struct nf_coll_query *query,
+                       const struct nf_coll_network *network,
+                       const struct nf_coll_choice *usual, uint32_t hosts)
+{
+    *search_p = (struct coll_search){ .query = query, .network = network };
+    search_p->count =
+        coll_candidates(query, network, usual, hosts, search_p->list);
+    search_p->model = search_p->best = search_p->list[0];
+}
+
+/* Other numbers of segments, of the winner and of what was nearly as fast. */
+static void refine(struct coll_search *search)
+{
+    unsigned winner = coll_winner(search->list, search->count, 0);
+    struct coll_candidate close[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    unsigned near = coll_near(search->list, search->count, winner, close);
+    unsigned count = near;
+
+    search->phase = COLL_SEARCH_SEGMENTS;
+    search->best = close[0];
+    for (unsigned i = 0; i < near; i++)
+        count = coll_refine(search->query, search->network, close, count, i);
+    memcpy(search->list, close, sizeof(close));
+    search->near = near;
+    search->count = count > near ? count : 0; /* there are no other numbers */
+}
+
+/* From search->before to the best was a good step: another one like it? */
+static void climb(struct coll_search *search)
+{
+    struct coll_candidate next;
+
+    search->phase = COLL_SEARCH_FURTHER;
+    search->count = 0;
+    if (search->steps == COLL_STEPS ||
+        !coll_further(search->query, search->network, &search->before,
+                      &search->best, &next))
+        return;
+    search->steps++;
+    search->list[0] = search->best;
+    search->list[1] = next;
+    search->count = 2;
+}
+
+static void end_refining(struct coll_search *search)
+{
+    unsigned won = coll_winner(search->list, search->count, 0);
+
+    search->best = search->list[won];
+    search->count = 0;
+    for (unsigned i = 0; i < search->near; i++)
+        if (search->list[i].algorithm == search->best.algorithm) {
+            search->before = search->list[i];
+            climb(search);
+            return;
+        }
+}
+
+void coll_search_go_on(struct coll_search *search)
+{
+    switch (search->phase) {
+    case COLL_SEARCH_FIRST:
+        refine(search);
+        return;
+    case COLL_SEARCH_SEGMENTS:
+        end_refining(search);
+        return;
+    case COLL_SEARCH_FURTHER:
+        if (coll_winner(search->list, 2, 0) == 0) {
+            search->count = 0;
+            return;
+        }
+        search->before = search->list[0];
+        search->best = search->list[1];
+        climb(search);
+        return;
+    }
+}
+
+bool coll_search_is_model(const struct coll_search *search)
+{
+    return search->best.algorithm == search->model.algorithm &&
+           search->best.segments == search->model.segments;
+}
+
 struct nf_coll_rule coll_rule(const struct nf_coll_query *query,
                               const struct coll_candidate *winner,
                               bool is_model, uint64_t max_bytes)

@@ -74,6 +74,44 @@ bool coll_further(const struct nf_coll_query *query,
 unsigned coll_winner(const struct coll_candidate *list, unsigned count,
                      unsigned current);
 
+/** The search for the fastest way of one call, with whoever measures as a
+ *  driver:
+ *
+ *      coll_search_begin(&search, ...);
+ *      while (search.count > 0) {
+ *          ... set search.list[i].us of each i < search.count ...
+ *          coll_search_go_on(&search);
+ *      }
+ *
+ *  First the candidates are measured; then the winner and what was nearly as
+ *  fast, together with half and twice their segments; then, as long as that
+ *  helps, the best so far against one of twice (or half) as many.  So there are
+ *  at most COLL_LISTS_MAX lists. */
+enum { COLL_LISTS_MAX = 2 + COLL_STEPS };
+struct coll_search {
+    const struct nf_coll_query *query;
+    const struct nf_coll_network *network;
+    enum { COLL_SEARCH_FIRST, COLL_SEARCH_SEGMENTS, COLL_SEARCH_FURTHER } phase;
+    struct coll_candidate list[COLL_CANDIDATES_MAX]; /**< to be measured */
+    unsigned count;             /**< of these; 0: it is over */
+    struct coll_candidate best; /**< of what was measured so far */
+    struct coll_candidate model, before;
+    unsigned near;  /**< the first ones of the list, in COLL_SEARCH_SEGMENTS */
+    unsigned steps; /**< of COLL_SEARCH_FURTHER */
+};
+
+/** Parameters as of coll_candidates().
+ *  @param search_p  borrows @p query and @p network until the search is over;
+ *                   its count is 0 if the model knows no algorithm */
+void coll_search_begin(struct coll_search *search_p,
+                       const struct nf_coll_query *query,
+                       const struct nf_coll_network *network,
+                       const struct nf_coll_choice *usual, uint32_t hosts);
+/** All of search->list was measured: what next? */
+void coll_search_go_on(struct coll_search *search);
+/** Is the best what the model chose, with its segments? */
+bool coll_search_is_model(const struct coll_search *search);
+
 /** The rule for @p winner.  @param is_model  it is what the model says
  *  @param max_bytes  up to which size it holds */
 struct nf_coll_rule coll_rule(const struct nf_coll_query *query,

@@ -64,82 +64,30 @@ static void find_usual(struct tuning *t, const struct nf_coll_query *query,
         choice_p->algorithm = NULL;
 }
 
-/* From @p before to *best_p was a good step: further, while that helps. */
-static enum nf_status climb(struct tuning *t, const struct nf_coll_query *query,
-                            const struct nf_coll_network *network,
-                            struct coll_candidate before,
-                            struct coll_candidate *best_p)
-{
-    struct coll_candidate pair[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
-    enum nf_status status = NF_OK;
-
-    for (int step = 0; step < COLL_STEPS; step++) {
-        pair[0] = *best_p;
-        if (!coll_further(query, network, &before, best_p, &pair[1]))
-            break;
-        status = time_them(t, query, pair, 2);
-        if (status != NF_OK || coll_winner(pair, 2, 0) == 0)
-            break;
-        before = pair[0];
-        *best_p = pair[1];
-    }
-    return status;
-}
-
-/* Other numbers of segments, of the winner and of what was nearly as fast.
- * @param best_p  the winner; becomes what is better */
-static enum nf_status refine(struct tuning *t,
-                             const struct nf_coll_query *query,
-                             const struct nf_coll_network *network,
-                             const struct coll_candidate *list, unsigned count,
-                             unsigned winner, struct coll_candidate *best_p)
-{
-    struct coll_candidate close[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
-    unsigned near = coll_near(list, count, winner, close), n = near, won;
-    enum nf_status status;
-
-    for (unsigned i = 0; i < near; i++)
-        n = coll_refine(query, network, close, n, i);
-    *best_p = close[0];
-    if (n == near)
-        return NF_OK; /* there are no other numbers */
-    status = time_them(t, query, close, n);
-    won = coll_winner(close, n, 0);
-    *best_p = close[won];
-    for (unsigned i = 0; i < near && status == NF_OK; i++)
-        if (close[i].algorithm == close[won].algorithm)
-            return climb(t, query, network, close[i], best_p);
-    return status;
-}
-
 static enum nf_status tune_size(struct tuning *t,
                                 const struct nf_coll_query *query,
                                 uint64_t max_bytes)
 {
     struct nf_coll_network network = coll_network(&t->results->model, query);
-    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     struct nf_coll_choice usual = { .algorithm = NULL };
-    struct coll_candidate best;
+    struct coll_search search;
     struct nf_coll_rule rule;
-    unsigned count, winner;
-    enum nf_status status;
-    bool is_model;
+    enum nf_status status = NF_OK;
 
     find_usual(t, query, &usual);
-    count = coll_candidates(query, &network, &usual,
-                            t->world->team.work->nhosts, list);
-    if (count == 0)
+    coll_search_begin(&search, query, &network, &usual,
+                      t->world->team.work->nhosts);
+    if (search.count == 0)
         return NF_OK;
-    status = time_them(t, query, list, count);
+    while (search.count > 0 && status == NF_OK) {
+        status = time_them(t, query, search.list, search.count);
+        if (status == NF_OK)
+            coll_search_go_on(&search);
+    }
     if (status != NF_OK)
         return status;
-    winner = coll_winner(list, count, 0);
-    status = refine(t, query, &network, list, count, winner, &best);
-    if (status != NF_OK)
-        return status;
-    is_model = best.algorithm == list[0].algorithm &&
-               best.segments == list[0].segments;
-    rule = coll_rule(query, &best, is_model, max_bytes);
+    rule = coll_rule(query, &search.best, coll_search_is_model(&search),
+                     max_bytes);
     return nf_coll_rules_add(&t->rules, &rule) == NF_OK ? NF_OK : no_memory(t);
 }
 

@@ -1,0 +1,278 @@
+/* The search of coll-bench --tune, with made-up times: what it finds, and after
+ * how many measurements. */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include "apps/collbench/team.h"
+#include "apps/nowfarm/coll_bench.h"
+#include "apps/nowfarm/coll_tune.h"
+#include "common/base/rng.h"
+#include "tests/unit/nf_unit.h"
+
+enum { RANKS = 8, REPEATS = 10 };
+
+/* What a call takes, in a made-up world. */
+struct world {
+    double (*time_us)(const struct world *world,
+                      const struct coll_candidate *c);
+    const struct nf_coll_query *query;
+    struct nf_coll_network truth;
+    const struct nf_coll_algorithm *liked;
+    double noise; /* so large a part of a time is random, to either side */
+    struct nf_rng rng;
+};
+
+static struct nf_coll_network model_network(double start_us)
+{
+    return (struct nf_coll_network){
+        .price = { .npieces = 1,
+                   .pieces = { { 0, start_us, 0.085 } },
+                   .ports = NF_PORTS_FULL },
+        .delta = 1
+    };
+}
+
+static double random_part(struct nf_rng *rng)
+{
+    return (double)nf_rng_below(rng, 1 << 20) / (1 << 19) - 1;
+}
+
+static void measure(struct world *world, struct coll_candidate *c)
+{
+    double us[REPEATS], true_us = world->time_us(world, c);
+
+    for (int i = 0; i < REPEATS; i++)
+        us[i] = true_us * (1 + world->noise * random_part(&world->rng));
+    stats_median_interval(us, REPEATS, STATS_CONFIDENCE, &c->us);
+}
+
+/* @return how many lists were measured */
+static unsigned search_in(struct world *world, struct coll_search *search,
+                          const struct nf_coll_query *query,
+                          const struct nf_coll_network *network)
+{
+    unsigned lists = 0;
+
+    world->query = query;
+    coll_search_begin(search, query, network, NULL, query->ranks);
+    CU_ASSERT(search->count > 0);
+    while (search->count > 0 && lists < 100) {
+        CU_ASSERT(search->count <= COLL_CANDIDATES_MAX);
+        for (unsigned i = 0; i < search->count; i++)
+            measure(world, &search->list[i]);
+        coll_search_go_on(search);
+        lists++;
+    }
+    CU_ASSERT(lists <= COLL_LISTS_MAX);
+    return lists;
+}
+
+/* ------------------------------------------------------------------ worlds */
+
+/* As the model says, of another network: has one minimum in k. */
+static double by_truth(const struct world *world,
+                       const struct coll_candidate *c)
+{
+    return nf_coll_cost_us(c->algorithm, &world->truth, world->query->ranks,
+                           (double)world->query->bytes, c->segments);
+}
+
+static double flat(const struct world *world, const struct coll_candidate *c)
+{
+    (void)world;
+    (void)c;
+    return 1000;
+}
+
+/* One algorithm is best by far, and always better with more segments. */
+static double more_is_better(const struct world *world,
+                             const struct coll_candidate *c)
+{
+    return c->algorithm == world->liked ? 1e6 / c->segments : 1e7;
+}
+
+static double less_is_better(const struct world *world,
+                             const struct coll_candidate *c)
+{
+    return c->algorithm == world->liked ? 100.0 * c->segments : 1e7;
+}
+
+/* The least time of any number of segments that doubling and halving reach. */
+static double least_us(const struct world *world, struct coll_candidate c)
+{
+    double least = INFINITY;
+
+    for (uint32_t k = 1; k <= NF_COLL_SEGMENTS_MAX; k *= 2) {
+        c.segments = k;
+        least = fmin(least, world->time_us(world, &c));
+    }
+    return least;
+}
+
+/* ------------------------------------------------------------------- tests */
+
+/* The network is faster or slower to start than the model has it, by up to 30
+ * times: the best number of segments is up to 5.5 times what the model says. */
+static void one_minimum_is_found(void)
+{
+    static const double factors[] = { 1.0 / 30, 0.1, 0.3, 1, 3, 10, 30 };
+
+    for (int i = 0; i < 7; i++)
+        for (uint64_t bytes = 4096; bytes <= 16 << 20; bytes *= 4) {
+            const struct nf_coll_network network = model_network(90);
+            const struct nf_coll_query query =
+                bench_query(NF_COLL_BCAST, RANKS, bytes, false);
+            struct world world = { .time_us = by_truth,
+                                   .truth = model_network(90 * factors[i]) };
+            struct coll_search search;
+            unsigned lists = search_in(&world, &search, &query, &network);
+            double got_us = by_truth(&world, &search.best);
+
+            /* the last step that gains less than 3 % is not taken */
+            CU_ASSERT(got_us <= 1.1 * least_us(&world, search.best));
+            CU_ASSERT(got_us <= by_truth(&world, &search.model));
+            if (factors[i] == 1) { /* the model is right */
+                CU_ASSERT_TRUE(coll_search_is_model(&search));
+                CU_ASSERT_EQUAL(lists, 2);
+            }
+        }
+}
+
+/* Nothing is gained anywhere: the model's choice stays, and nothing is tried
+ * after its neighbours. */
+static void where_all_are_equal_the_model_stays(void)
+{
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        for (uint64_t bytes = 8; bytes <= 16 << 20; bytes *= 8) {
+            const struct nf_coll_network network = model_network(90);
+            const struct nf_coll_query query =
+                bench_query((enum nf_coll_op)op, RANKS, bytes, false);
+            struct world world = { .time_us = flat };
+            struct coll_search search;
+
+            CU_ASSERT(search_in(&world, &search, &query, &network) <= 2);
+            CU_ASSERT_TRUE(coll_search_is_model(&search));
+        }
+}
+
+/* Random times change the model's choice hardly ever if there is nothing to
+ * gain, and never for what is much slower. */
+static void noise_is_not_believed(void)
+{
+    enum { SEEDS = 300 };
+    const struct nf_coll_network network = model_network(90);
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_BCAST, RANKS, 1 << 20, false);
+    unsigned changed = 0, bad = 0;
+
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world = { .time_us = flat, .noise = 0.2, .rng = { seed } };
+        struct coll_search search;
+
+        search_in(&world, &search, &query, &network);
+        changed += !coll_search_is_model(&search);
+        world.time_us = by_truth;
+        world.truth = model_network(9);
+        search_in(&world, &search, &query, &network);
+        bad += by_truth(&world, &search.best) >
+               1.2 * least_us(&world, search.best);
+    }
+    CU_ASSERT(changed <= SEEDS / 10);
+    CU_ASSERT(bad <= SEEDS / 10);
+    if (changed > SEEDS / 10 || bad > SEEDS / 10)
+        printf("\n    of %d: changed %u, bad %u", SEEDS, changed, bad);
+}
+
+/* Times that always fall: the search ends all the same, and takes what it last
+ * found. */
+static void the_search_ends(void)
+{
+    for (int down = 0; down < 2; down++) {
+        const struct nf_coll_network network = model_network(90);
+        const struct nf_coll_query query =
+            bench_query(NF_COLL_BCAST, RANKS, 1 << 20, false);
+        struct world world = { .time_us =
+                                   down ? less_is_better : more_is_better };
+        struct coll_search search;
+        uint32_t first, want;
+
+        coll_search_begin(&search, &query, &network, NULL, RANKS);
+        world.liked = search.list[0].algorithm;
+        first = search.list[0].segments;
+        CU_ASSERT(first >= 8 && world.liked->items == NF_ITEMS_SEGMENTS);
+        want = down ? first >> (1 + COLL_STEPS) : first << (1 + COLL_STEPS);
+        if (want == 0)
+            want = 1;
+        if (want > NF_COLL_SEGMENTS_MAX)
+            want = NF_COLL_SEGMENTS_MAX;
+        CU_ASSERT(search_in(&world, &search, &query, &network) <=
+                  COLL_LISTS_MAX);
+        CU_ASSERT_PTR_EQUAL(search.best.algorithm, world.liked);
+        CU_ASSERT_EQUAL(search.best.segments, want);
+    }
+}
+
+/* The one that is far slower by the model, but not in truth, wins with segments
+ * of its own. */
+static void what_was_nearly_as_fast_may_win(void)
+{
+    const struct nf_coll_network network = model_network(90);
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_BCAST, RANKS, 1 << 20, false);
+    struct world world = { .time_us = flat };
+    struct coll_search search;
+    struct coll_candidate second;
+    unsigned at = 0;
+
+    world.query = &query;
+    coll_search_begin(&search, &query, &network, NULL, RANKS);
+    second = search.list[1];
+    CU_ASSERT(second.algorithm != search.list[0].algorithm &&
+              second.algorithm->items == NF_ITEMS_SEGMENTS);
+    for (unsigned i = 0; i < search.count; i++) {
+        measure(&world, &search.list[i]); /* all equal */
+        at += search.list[i].algorithm == second.algorithm;
+    }
+    CU_ASSERT_EQUAL(at, 1);
+    coll_search_go_on(&search);
+    for (unsigned i = 0; i < search.count; i++) {
+        struct coll_candidate *c = &search.list[i];
+
+        measure(&world, c);
+        if (c->algorithm == second.algorithm &&
+            c->segments == 2 * second.segments)
+            c->us.low = c->us.median = c->us.high = 800;
+    }
+    coll_search_go_on(&search);
+    /* it was a good step: one more is tried, against it */
+    CU_ASSERT_EQUAL(search.count, 2);
+    CU_ASSERT_PTR_EQUAL(search.list[0].algorithm, second.algorithm);
+    CU_ASSERT_EQUAL(search.list[0].segments, 2 * second.segments);
+    CU_ASSERT_EQUAL(search.list[1].segments, 4 * second.segments);
+    measure(&world, &search.list[0]);
+    measure(&world, &search.list[1]);
+    coll_search_go_on(&search);
+    CU_ASSERT_EQUAL(search.count, 0);
+    CU_ASSERT_PTR_EQUAL(search.best.algorithm, second.algorithm);
+    CU_ASSERT_EQUAL(search.best.segments, 2 * second.segments);
+    CU_ASSERT_FALSE(coll_search_is_model(&search));
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "one minimum is found", one_minimum_is_found },
+        { "where all are equal the model stays",
+          where_all_are_equal_the_model_stays },
+        { "noise is not believed", noise_is_not_believed },
+        { "the search ends", the_search_ends },
+        { "what was nearly as fast may win", what_was_nearly_as_fast_may_win },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "the search for segments", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
