@@ -168,6 +168,7 @@ struct engine {
     uint64_t table_bytes;   /**< likewise, of the table of sizes */
     struct nf_exchange_bounds bounds; /**< by which algorithms exchanges go ... */
     uint32_t bounds_ranks;            /**< ... of so many; 0: none yet */
+    uint32_t bounds_fullest; /**< ... of whom so many are on one host */
     struct gather gather;
     struct nf_blob *shared;
     struct nf_buf input;
@@ -306,6 +307,8 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
 /* gather.c */
 /** The farm wants what is held. */
 void nf_gather_begin(struct engine *e, int64_t now_us);
+/** The call that brings what all holders have said. */
+struct nf_coll_query nf_gather_query(const struct engine *e);
 /** Has @p host lost so many slaves in gathers that it is to have no more? */
 bool nf_gather_is_out(const struct engine *e, const struct host *host);
 /** It does not any more. */
@@ -342,7 +345,7 @@ void nf_exchange_answered(struct engine *e, const struct nf_net_event *ev,
  *  take as long as a slave may be silent. */
 bool nf_gather_is_slow(const struct engine *e);
 /** A group of members[count], NF_NO_PEER being the master: tells the slaves.
- *  @param m  purpose, round, bytes, algorithm are set; gets the rest
+ *  @param m  purpose, round, bytes are set; gets the rest
  *  @param group_p  the master's end; NULL if it is not a member */
 enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
                                     uint32_t count, struct nf_group_msg *m,
@@ -361,11 +364,11 @@ void nf_table_close(struct engine *e);
  *  each purpose, a notice if it is not: what was said is not said again. */
 void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
                       const struct nf_mesh *mesh);
-/** Which all-to-all exchanges of @p ranks slaves take, once for each number: what
- *  NOWFARM_COLL says, else the table, or the model. @return NULL for less than two */
-const struct nf_exchange_bounds *nf_table_exchange(struct engine *e,
-                                                   uint32_t ranks);
-/** The network as exchanges see it. */
+/** Which all-to-all the slaves of the exchange take, found again when there are
+ *  others: what NOWFARM_COLL says, else the table, or the model.
+ *  @return NULL for less than two */
+const struct nf_exchange_bounds *nf_table_exchange(struct engine *e);
+/** The network as these slaves see it. */
 struct nf_coll_network nf_table_network(const struct engine *e);
 /** Set m->algorithm for a call of @p query.  @param varies  a gatherv */
 void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,

@@ -75,7 +75,7 @@ static enum nf_status tell(struct engine *e, const struct map *map,
                                  .phase = phase,
                                  .count = g->nmembers,
                                  .units = e->app->units };
-    const struct nf_exchange_bounds *bounds = nf_table_exchange(e, m.count);
+    const struct nf_exchange_bounds *bounds = nf_table_exchange(e);
     enum nf_status status = NF_OK;
 
     _Static_assert(sizeof(m.algorithms) == NF_EXCHANGE_TEXT_BYTES,
@@ -165,8 +165,8 @@ static double model_us(struct engine *e, const char *algorithm)
 {
     const struct nf_coll_network network = nf_table_network(e);
     uint32_t ranks = e->gather.nmembers;
-    const char *small = nf_exchange_bounds_pick(nf_table_exchange(e, ranks),
-                                                NF_EXCHANGE_LENGTH_BYTES);
+    const char *small =
+        nf_exchange_bounds_pick(nf_table_exchange(e), NF_EXCHANGE_LENGTH_BYTES);
 
     return call_us(small, &network, ranks, NF_EXCHANGE_LENGTH_BYTES) +
            call_us(small, &network, ranks, e->table_bytes) +
@@ -180,8 +180,8 @@ static void complete(struct engine *e, int64_t now_us)
     e->report.exchange_algorithm[0] = '\0';
     if (e->gather.nmembers > 1) {
         /* what all members have picked, from the same number */
-        const char *algorithm = nf_exchange_bounds_pick(
-            nf_table_exchange(e, e->gather.nmembers), e->largest_bytes);
+        const char *algorithm =
+            nf_exchange_bounds_pick(nf_table_exchange(e), e->largest_bytes);
 
         snprintf(e->report.exchange_algorithm,
                  sizeof(e->report.exchange_algorithm), "%s", algorithm);

@@ -393,8 +393,7 @@ static enum nf_status start_reduce(struct engine *e, struct nf_call *call)
     return nf_group_start(g->group, call, &g->request);
 }
 
-/* Which algorithm?  The master says, for all. */
-static void tell_algorithm(struct engine *e, struct nf_group_msg *m)
+struct nf_coll_query nf_gather_query(const struct engine *e)
 {
     const struct gather *g = &e->gather;
     struct nf_coll_query query = { .op = NF_COLL_GATHER,
@@ -408,7 +407,7 @@ static void tell_algorithm(struct engine *e, struct nf_group_msg *m)
         query.elements = reducer.count;
         query.bytes = nf_reducer_vector_bytes(&reducer);
     }
-    nf_table_tell(e, &query, !e->combine, m);
+    return query;
 }
 
 /* All holders have answered: meet. */
@@ -425,7 +424,6 @@ static void move(struct engine *e, int64_t now_us)
         members[0] = NF_NO_PEER;
         for (uint32_t i = 0; i < g->nmembers; i++)
             members[i + 1] = g->members[i].peer;
-        tell_algorithm(e, &m);
         status = nf_gather_open_group(e, members, g->nmembers + 1, &m,
                                       &g->group, &err);
         nf_free(members);

@@ -25,6 +25,33 @@ static int64_t timeout_us(const struct engine *e, enum nf_group_purpose purpose,
     return one_us * count;
 }
 
+/* Which algorithm?  The master says, for all, by the table: what it says
+ * depends on who shares a host.  Exchanges are told theirs by themselves.
+ * @param mesh  NULL: the master is not a member, and all are slaves */
+static enum nf_status tell_choice(const struct engine *e,
+                                  const struct nf_mesh *mesh,
+                                  const uint32_t *members, uint32_t count,
+                                  struct nf_group_msg *m)
+{
+    struct nf_coll_query query;
+    uint32_t *hosts;
+
+    if (m->purpose == NF_GROUP_EXCHANGE)
+        return NF_OK;
+    hosts = nf_calloc(count, sizeof(*hosts));
+    if (hosts == NULL)
+        return NF_ERR_NOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        hosts[i] = mesh != NULL ? nf_mesh_host_of(mesh, i)
+                                : e->slaves[members[i]].host;
+    query = m->purpose == NF_GROUP_SHARED ? nf_share_query(e, count)
+                                          : nf_gather_query(e);
+    query.hosts = hosts;
+    nf_table_tell(e, &query, m->purpose == NF_GROUP_GATHER && !e->combine, m);
+    nf_free(hosts);
+    return NF_OK;
+}
+
 /* How a broadcast of the shared data goes: by the network, if that has a say,
  * else as m->algorithm says already. */
 static void tell(struct engine *e, const struct nf_mesh *mesh,
@@ -73,6 +100,13 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
     m->id = ++e->gather.groups;
     m->timeout_us = timeout_us(e, m->purpose, count);
     status = nf_net_mesh(e->net, members, count, m, tids, &mesh, err);
+    if (status == NF_OK) {
+        status = tell_choice(e, mesh, members, count, m);
+        if (status != NF_OK) {
+            nf_mesh_close(mesh);
+            nf_fail(err, status, "out of memory");
+        }
+    }
     if (status == NF_OK && mesh != NULL)
         status = join(e, mesh, m, &told, group_p, err);
     for (m->rank = 0; m->rank < count && status == NF_OK; m->rank++) {

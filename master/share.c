@@ -85,15 +85,6 @@ struct nf_coll_query nf_share_query(const struct engine *e, uint32_t count)
     };
 }
 
-/* Which algorithm?  The master says, for all; see meet.c for networks. */
-static void tell_algorithm(const struct engine *e, uint32_t count,
-                           struct nf_group_msg *m)
-{
-    const struct nf_coll_query query = nf_share_query(e, count);
-
-    nf_table_tell(e, &query, false, m);
-}
-
 static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
                                       uint32_t count, struct nf_error *err)
 {
@@ -107,7 +98,6 @@ static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
     };
     enum nf_status status;
 
-    tell_algorithm(e, count, &m);
     status =
         nf_gather_open_group(e, members, count, &m, &e->gather.sharing, err);
 
@@ -247,7 +237,6 @@ static void send_to_one(struct engine *e, uint32_t peer, int64_t now_us)
 
     if (slave->share_tries++ < TRIES_MOST && e->gather.state == GATHER_NONE)
         members[0] = nf_share_find_holder(e, peer, now_us);
-    tell_algorithm(e, 2, &m);
     if (members[0] == NF_NO_PEER ||
         nf_gather_open_group(e, members, 2, &m, &none, &err) != NF_OK) {
         send_directly(e, peer);

@@ -90,10 +90,31 @@ void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
                          m->algorithm);
 }
 
+/* Slaves of the exchange on the host that has the most of them. */
+static uint32_t fullest(const struct engine *e)
+{
+    const struct gather *g = &e->gather;
+    uint32_t most = 1;
+
+    for (uint32_t h = 0; h < e->nhosts; h++) {
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < g->nmembers; i++)
+            count += e->slaves[g->members[i].peer].host == h;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
 struct nf_coll_network nf_table_network(const struct engine *e)
 {
-    return nf_coll_network_of(e->has_rules ? &e->rules.model : &nf_group_model,
-                              NULL, NULL);
+    const struct nf_model *model =
+        e->has_rules ? &e->rules.model : &nf_group_model;
+    struct nf_coll_network network = nf_coll_network_of(model, NULL, NULL);
+
+    network.share_us =
+        nf_model_share_on(model, (double)fullest(e) / e->gather.nmembers);
+    return network;
 }
 
 /* What NOWFARM_COLL says of all-to-alls, if that is for so many.  A job goes on with
@@ -114,20 +135,23 @@ static bool take_wish(struct engine *e, uint32_t ranks)
     return false;
 }
 
-const struct nf_exchange_bounds *nf_table_exchange(struct engine *e,
-                                                   uint32_t ranks)
+const struct nf_exchange_bounds *nf_table_exchange(struct engine *e)
 {
+    const uint32_t ranks = e->gather.nmembers;
     struct nf_coll_network network;
+    uint32_t most;
 
     if (ranks < 2)
         return NULL;
-    if (e->bounds_ranks == ranks)
+    most = fullest(e);
+    if (e->bounds_ranks == ranks && e->bounds_fullest == most)
         return &e->bounds;
     network = nf_table_network(e);
     if (!take_wish(e, ranks))
         nf_exchange_bounds_find(&network, e->has_rules ? &e->rules : NULL,
                                 ranks, &e->bounds);
     e->bounds_ranks = ranks;
+    e->bounds_fullest = most;
     return &e->bounds;
 }
 

@@ -43,6 +43,19 @@ nf_exchange_price_of(const struct nf_coll_network *network)
     return price;
 }
 
+void nf_exchange_price_move(struct nf_exchange_price *price,
+                            uint32_t most_before, uint32_t ranks_before,
+                            uint32_t most, uint32_t ranks)
+{
+    const uint64_t up = (uint64_t)most * ranks_before;
+    const uint64_t down = (uint64_t)most_before * ranks;
+    uint64_t ns = price->share_ns / down * up;
+
+    /* up and down have 24 bits, what is left over of a share no more */
+    ns += (price->share_ns % down * up + down / 2) / down;
+    price->share_ns = ns < START_NS_MOST ? ns : START_NS_MOST;
+}
+
 bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
 {
     if (price->npieces < 1 || price->npieces > NF_PRICE_PIECES_MAX ||

@@ -35,6 +35,12 @@ enum {
 /** Rounded, and what is out of range brought into it. */
 struct nf_exchange_price
 nf_exchange_price_of(const struct nf_coll_network *network);
+/** The price for other members: @p most of @p ranks on the fullest host, and no
+ *  longer @p most_before of @p ranks_before.  As nf_model_share_on(), but alike
+ *  in all that hold the price.  All are 1..NF_COLL_RANKS_MAX. */
+void nf_exchange_price_move(struct nf_exchange_price *price,
+                            uint32_t most_before, uint32_t ranks_before,
+                            uint32_t most, uint32_t ranks);
 /** Is it one?  For prices that were sent. */
 bool nf_exchange_price_is_sane(const struct nf_exchange_price *price);
 

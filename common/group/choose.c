@@ -357,6 +357,8 @@ void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
     if (rules == NULL || varies || query->ranks < 2 || query->elements == 0)
         return;
     network = network_for(&rules->model, &asked, false);
+    network.share_us = nf_model_share_on(
+        &rules->model, nf_model_fullest_part(query->hosts, query->ranks));
     if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)
         return;
     nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,

@@ -30,6 +30,7 @@ extern const struct nf_model nf_group_model;
  *  choose alike for a call of @p query, though only this one has the table.
  *  @param wish   NULL, or a list in the same form; it goes before
  *  @param rules  NULL: the built-in model, which all know: nothing is told
+ *  @param query   its hosts too: processors are shared as the members are
  *  @param varies  blocks of sizes that not all know: rules do not say
  *  @param text_p  "" or one algorithm of the operation, with k */
 enum { NF_TOLD_BYTES = 64 };

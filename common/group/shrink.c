@@ -287,6 +287,16 @@ static enum nf_status copy_network(const struct nf_group *from,
     return status;
 }
 
+/* Rank 0 made them; survivors are spread over the hosts in another way. */
+static void copy_prices(const struct nf_group *from, struct nf_group *to)
+{
+    to->exchange = from->exchange;
+    if (from->rules.model.share_part > 0)
+        nf_exchange_price_move(
+            &to->exchange, nf_model_fullest(from->hosts, from->ranks),
+            from->ranks, nf_model_fullest(to->hosts, to->ranks), to->ranks);
+}
+
 /* What was chosen, defined and measured stays. */
 static enum nf_status copy_setup(const struct nf_group *from,
                                  struct nf_group *to, struct nf_error *err)
@@ -308,7 +318,8 @@ static enum nf_status copy_setup(const struct nf_group *from,
     status = nf_coll_rules_write(&rules, &text, &bytes, err);
     if (status == NF_OK)
         status = nf_group_set_rules(to, text, bytes, NULL, err);
-    to->exchange = from->exchange;
+    if (status == NF_OK)
+        copy_prices(from, to);
     nf_free(text);
     return status;
 }

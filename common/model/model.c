@@ -201,7 +201,7 @@ double nf_model_share_on(const struct nf_model *model, double part)
     return model->share_us * (part / model->share_part);
 }
 
-double nf_model_fullest_part(const uint32_t *hosts, uint32_t members)
+uint32_t nf_model_fullest(const uint32_t *hosts, uint32_t members)
 {
     uint32_t most = 1;
 
@@ -213,5 +213,10 @@ double nf_model_fullest_part(const uint32_t *hosts, uint32_t members)
         if (count > most)
             most = count;
     }
-    return (double)most / members;
+    return most;
+}
+
+double nf_model_fullest_part(const uint32_t *hosts, uint32_t members)
+{
+    return (double)nf_model_fullest(hosts, members) / members;
 }

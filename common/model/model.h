@@ -111,8 +111,10 @@ double nf_model_share_us(const struct nf_model *model, uint32_t members,
  *  have that part of the messages, and whoever is on it waits for them.  As it
  *  was measured where share_part is not known. */
 double nf_model_share_on(const struct nf_model *model, double part);
-/** The part of the members that is on the fullest host.  O(P^2).
+/** How many of the members are on the fullest host.  O(P^2).
  *  @param hosts  [members >= 1], by any number; NULL: each has its own */
+uint32_t nf_model_fullest(const uint32_t *hosts, uint32_t members);
+/** The part of the members that is there. */
 double nf_model_fullest_part(const uint32_t *hosts, uint32_t members);
 
 /** A number for a set of hosts, whatever their order and repetitions; not 0.

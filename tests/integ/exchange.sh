@@ -55,6 +55,29 @@ for transport in pvm local; do
     by "much among many, $transport" alltoall.burst
 done
 
+# By a table of members that shared processors: of which there are more on one host
+# here, and less.
+table() { # SHARE_PART: a table, with its checksum
+    printf '%s\n' 'nowfarm-collectives 1' 'library 1' 'hosts 00000001' \
+        'route direct' 'encoding raw' 'delta 1' 'occupancy_us 5' \
+        'share_us 1' "share_part $1" 'piece 0 100 0.001' > "$work/table"
+    read -ra crc < <(gzip -c "$work/table" | tail -c 8 | od -An -tu1 -N4)
+    printf 'end %02x%02x%02x%02x\n' "${crc[3]}" "${crc[2]}" "${crc[1]}" \
+        "${crc[0]}" >> "$work/table"
+}
+for transport in pvm local; do
+    for part in "1 alltoall.burst" "0.01 alltoall.mixed:radices=2x2"; do
+        read -r part want <<< "$part"
+        table "$part"
+        transpose --rows 64 --cols 64 --slaves 4 --slots 1 --transport $transport \
+            --table "$work/table"
+        job_verified "$part of them on one host, $transport"
+        by "$part of them on one host, $transport" "$want"
+        check "$part of them on one host, $transport: the table is right" \
+            eval '! err_says "built-in model"'
+    done
+done
+
 # ------------------------------------------------------------ in mid-exchange
 exchanging() { grep -q "exchange $1: phase 0, among" "$work/err"; }
 export NOWFARM_LOG=info

@@ -213,6 +213,40 @@ static void shared_processors_take_each_message(void)
     CU_ASSERT(!nf_exchange_price_is_sane(&price));
 }
 
+/* As the model would have it for the other members, and none too many bits. */
+static void shares_move_to_other_members(void)
+{
+    static const uint32_t places[][2] = {
+        { 1, 2 },    { 2, 2 },       { 1, 3 }, { 3, 8 },      { 3, 6 },
+        { 1, 4096 }, { 4096, 4096 }, { 1, 1 }, { 4095, 4096 }
+    };
+    static const double shares_us[] = { 0, 0.001, 31.5, 12345.678, 1e9 };
+    enum { PLACES = sizeof(places) / sizeof(*places) };
+
+    for (int a = 0; a < PLACES; a++)
+        for (int b = 0; b < PLACES; b++)
+            for (int s = 0; s < 5; s++) {
+                const struct nf_model model = {
+                    .share_us = shares_us[s],
+                    .share_part = (double)places[a][0] / places[a][1]
+                };
+                struct nf_exchange_price price = {
+                    .npieces = 1,
+                    .share_ns = (uint64_t)(shares_us[s] * 1e3 + 0.5)
+                };
+                double want_ns =
+                    1e3 * nf_model_share_on(&model, (double)places[b][0] /
+                                                        places[b][1]);
+
+                want_ns = want_ns < 0x1p40 ? want_ns : 0x1p40;
+                nf_exchange_price_move(&price, places[a][0], places[a][1],
+                                       places[b][0], places[b][1]);
+                CU_ASSERT_DOUBLE_EQUAL((double)price.share_ns, want_ns,
+                                       0.51 + 1e-9 * want_ns);
+                CU_ASSERT(nf_exchange_price_is_sane(&price));
+            }
+}
+
 /* By the model and by a rule as well, which names no radices. */
 static void radices_are_those_of_the_size(void)
 {
@@ -303,6 +337,7 @@ int main(void)
           whole_prices_are_those_of_the_model },
         { "starts of later pieces may be negative",
           starts_of_later_pieces_may_be_negative },
+        { "shares move to other members", shares_move_to_other_members },
         { "radices are those of the size", radices_are_those_of_the_size },
         { "wishes have their price", wishes_have_their_price },
         { "shared processors take each message",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/alloc.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
@@ -242,6 +243,62 @@ static void earlier_calls_end_if_they_need_the_lost(void)
     sim_close(&sim);
 }
 
+/* ------------------------------------------------------------ what is kept */
+
+/* Rules of members of whom so many of @p ranks were on the fullest host; 0:
+ * that is not known.  The price of rank 0 is everybody's, and is not what each
+ * would make of it: doubles differ. */
+static bool set_rules(struct group_sim *sim, double part)
+{
+    struct nf_coll_rules rules;
+    struct nf_error err;
+    char *text = NULL;
+    size_t bytes = 0;
+    bool ok;
+
+    nf_coll_rules_init(&rules);
+    rules.model = (struct nf_model){ .npieces = 1,
+                                     .pieces = { { 0, 90, 0.01 } },
+                                     .delta = 1,
+                                     .share_us = 600,
+                                     .share_part = part };
+    ok = nf_coll_rules_write(&rules, &text, &bytes, &err) == NF_OK;
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        ok = nf_group_set_rules(sim->groups[r], text, bytes, NULL, &err) ==
+                 NF_OK &&
+             ok;
+        sim->groups[r]->exchange.start_ns[0] = 90001;
+    }
+    nf_free(text);
+    nf_coll_rules_fini(&rules);
+    return ok;
+}
+
+/* Three members a host, of 8 in all, then of 6: 3/8 of them, then half. */
+static void the_share_is_that_of_survivors(void)
+{
+    for (int known = 0; known < 2; known++) {
+        struct group_sim sim;
+        enum nf_status results[8];
+        uint64_t want_ns = known ? 800000 : 600000;
+
+        CU_ASSERT_FATAL(sim_open(&sim, 8, 1, &flat));
+        CU_ASSERT(set_rules(&sim, known ? 3.0 / 8 : 0));
+        CU_ASSERT_EQUAL(sim.groups[3]->exchange.share_ns, 600000);
+        fake_kill(&sim.world, 2);
+        fake_kill(&sim.world, 5);
+        CU_ASSERT(sim_shrink(&sim, results));
+        CU_ASSERT(is_good(&sim, results, 6));
+        for (uint32_t r = 0; r < 8; r++) {
+            if (!sim_runs(&sim, r))
+                continue;
+            CU_ASSERT_EQUAL(sim.groups[r]->exchange.share_ns, want_ns);
+            CU_ASSERT_EQUAL(sim.groups[r]->exchange.start_ns[0], 90001);
+        }
+        sim_close(&sim);
+    }
+}
+
 /* ------------------------------------------------------ there is no transport */
 
 static void without_a_transport_there_is_no_group(void)
@@ -308,6 +365,8 @@ int main(void)
         { "earlier calls are still watched", earlier_calls_are_still_watched },
         { "earlier calls end if they need the lost",
           earlier_calls_end_if_they_need_the_lost },
+        { "the share of processors is that of survivors",
+          the_share_is_that_of_survivors },
         { "without a transport there is no group",
           without_a_transport_there_is_no_group },
         { "a send that cannot go is no lack of memory",

@@ -236,6 +236,43 @@ static void memory_may_end(void)
     nf_free(told.tree);
 }
 
+/* Rules of members on one host: many segments keep its processors busy.  Where
+ * each has a host of its own they do not. */
+static void processors_count_as_members_share_them(void)
+{
+    static const uint32_t one_host[4] = { 0 }, two_hosts[4] = { 3, 9, 3, 9 };
+    struct nf_coll_query asked = { .op = NF_COLL_BCAST,
+                                   .ranks = 4,
+                                   .bytes = 80000,
+                                   .elements = 10000,
+                                   .commutative = true };
+    char alone[NF_TOLD_BYTES], crowd[NF_TOLD_BYTES], told[NF_TOLD_BYTES];
+    struct nf_coll_rules rules;
+
+    nf_coll_rules_init(&rules);
+    rules.model = (struct nf_model){ .npieces = 1,
+                                     .pieces = { { 0, 100, 0.1 } },
+                                     .delta = 1,
+                                     .share_us = 1000,
+                                     .share_part = 1 };
+    nf_group_tell_choice(NULL, &rules, &asked, false, alone);
+    asked.hosts = one_host;
+    nf_group_tell_choice(NULL, &rules, &asked, false, crowd);
+    CU_ASSERT_STRING_NOT_EQUAL(alone, crowd);
+    /* as it was measured there */
+    asked.hosts = NULL;
+    rules.model.share_us = 250;
+    rules.model.share_part = 0.25;
+    nf_group_tell_choice(NULL, &rules, &asked, false, told);
+    CU_ASSERT_STRING_EQUAL(told, alone);
+    asked.hosts = two_hosts;
+    rules.model.share_us = 500;
+    rules.model.share_part = 0.25;
+    nf_group_tell_choice(NULL, &rules, &asked, false, told);
+    CU_ASSERT_STRING_EQUAL(told, crowd);
+    nf_coll_rules_fini(&rules);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -246,6 +283,8 @@ int main(void)
           strangers_are_counted_and_send_to_nobody },
         { "files of no use say why", files_of_no_use_say_why },
         { "no tree is refused", no_tree_is_refused },
+        { "processors count as members share them",
+          processors_count_as_members_share_them },
         { "memory may end", memory_may_end },
         CU_TEST_INFO_NULL,
     };
