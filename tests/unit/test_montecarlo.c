@@ -262,6 +262,52 @@ static void one_wrong_bit_is_seen(void)
     nf_app_montecarlo.destroy(state);
 }
 
+/* All units in one result, as a gather brings it. */
+static void collect_combined(const struct nf_app *app, int64_t damage)
+{
+    struct nf_montecarlo_params params;
+    int64_t all[NF_MOMENTS_WORDS], words[NF_MOMENTS_WORDS];
+    int64_t shared_words[NF_MONTECARLO_PARAM_WORDS];
+    struct nf_moments moments;
+    struct nf_buf shared;
+
+    nf_buf_init(&shared);
+    CU_ASSERT_EQUAL(app->share(app->user, &shared), NF_OK);
+    memcpy(shared_words, shared.data, sizeof(shared_words));
+    nf_buf_fini(&shared);
+    CU_ASSERT_EQUAL(nf_montecarlo_decode(shared_words, &params), NF_OK);
+    for (uint64_t i = app->units; i-- > 0;) {
+        nf_montecarlo_unit(&params, i, &moments);
+        nf_moments_encode(&moments, words);
+        if (i + 1 == app->units)
+            memcpy(all, words, sizeof(all));
+        else
+            app->combine(all, words, sizeof(all));
+    }
+    all[1 + 65] += damage;
+    CU_ASSERT_EQUAL(
+        app->collect_combined(app->user, all, sizeof(all), app->units), NF_OK);
+}
+
+static void combined_sums_are_verified_to_the_bit(void)
+{
+    for (int64_t damage = 0; damage < 2; damage++) {
+        struct nf_error err = { NF_OK, "" };
+        struct nf_app app;
+        char note[200] = "";
+        void *state = open_app(good, NULL, &app, NF_OK);
+
+        collect_combined(&app, damage);
+        CU_ASSERT_EQUAL(
+            nf_app_montecarlo.verify(state, note, sizeof(note), &err),
+            damage ? NF_ERR_VERIFY : NF_OK);
+        CU_ASSERT_PTR_NOT_NULL(strstr(damage ? err.text : note,
+                                      damage ? "combined sums differ"
+                                             : "all sums computed again"));
+        nf_app_montecarlo.destroy(state);
+    }
+}
+
 static void bad_input_is_refused(void)
 {
     static const char *const bad[][5] = {
@@ -365,6 +411,8 @@ int main(void)
     CU_TestInfo application[] = {
         { "a job is verified", a_job_is_verified },
         { "one wrong bit is seen", one_wrong_bit_is_seen },
+        { "combined sums are verified to the bit",
+          combined_sums_are_verified_to_the_bit },
         { "bad input is refused", bad_input_is_refused },
         { "slaves refuse what they do not know",
           slaves_refuse_what_they_do_not_know },
