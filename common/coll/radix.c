@@ -54,32 +54,54 @@ struct nf_radix_cost nf_radix_cost(uint32_t ranks,
     return sum;
 }
 
+/* What is left to do from a weight on, in the best way. */
+struct rest {
+    uint64_t cost;
+    uint32_t rounds;
+    uint16_t digits, radix; /* its lowest digit */
+};
+
+/* Of equals fewer rounds, then fewer digits, are better. */
+static bool is_better(const struct rest *a, const struct rest *b)
+{
+    if (a->cost != b->cost)
+        return a->cost < b->cost;
+    if (a->rounds != b->rounds)
+        return a->rounds < b->rounds;
+    return a->digits < b->digits;
+}
+
 void nf_radix_best(uint32_t ranks, uint64_t start, uint64_t block,
                    struct nf_coll_sides *radices_p)
 {
-    uint64_t least[NF_COLL_RANKS_MAX];
-    uint16_t radix_at[NF_COLL_RANKS_MAX];
+    static const struct rest nothing = { .cost = 0 };
+    struct rest best[NF_COLL_RANKS_MAX];
 
     for (uint32_t weight = ranks; weight-- > 1;) {
         uint32_t values = values_of(ranks, weight);
 
-        least[weight] = UINT64_MAX;
-        for (uint32_t radix = values; radix >= 2; radix--) {
+        best[weight] = (struct rest){ .cost = UINT64_MAX };
+        /* of equals the smallest radix comes first, and stays */
+        for (uint32_t radix = 2; radix <= values; radix++) {
             struct nf_radix_cost digit = digit_cost(ranks, weight, radix);
             uint32_t next = weight * radix;
-            uint64_t cost = start * digit.rounds + block * digit.blocks +
-                            (next < ranks ? least[next] : 0);
+            const struct rest *then = next < ranks ? &best[next] : &nothing;
+            const struct rest now = {
+                .cost =
+                    start * digit.rounds + block * digit.blocks + then->cost,
+                .rounds = digit.rounds + then->rounds,
+                .digits = (uint16_t)(then->digits + 1),
+                .radix = (uint16_t)radix,
+            };
 
-            if (cost >= least[weight])
-                continue;
-            least[weight] = cost;
-            radix_at[weight] = (uint16_t)radix;
+            if (is_better(&now, &best[weight]))
+                best[weight] = now;
         }
     }
     radices_p->count = 0;
     for (uint32_t weight = 1; weight < ranks;
          weight *= radices_p->of[radices_p->count - 1])
-        radices_p->of[radices_p->count++] = radix_at[weight];
+        radices_p->of[radices_p->count++] = best[weight].radix;
 }
 
 void nf_radix_fewest_rounds(uint32_t ranks, struct nf_coll_sides *radices_p)

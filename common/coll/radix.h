@@ -25,11 +25,12 @@ bool nf_radix_fits(uint32_t ranks, const struct nf_coll_sides *radices);
 struct nf_radix_cost nf_radix_cost(uint32_t ranks,
                                    const struct nf_coll_sides *radices);
 /** The radices with the least start S + block V, by dynamic programming over
- *  the weight, O(P log P); the same at all ranks.  P >= 2; start and block
- * below 2^32. */
+ *  the weight, O(P log P); the same at all ranks.  Of equals those of the fewest
+ *  rounds, then of the fewest digits, then the lexicographically least.  P >= 2;
+ *  start and block below 2^32. */
 void nf_radix_best(uint32_t ranks, uint64_t start, uint64_t block,
                    struct nf_coll_sides *radices_p);
-/** The fewest rounds, and of these the fewest blocks. */
+/** The fewest rounds, of these the fewest blocks, and of equals as above. */
 void nf_radix_fewest_rounds(uint32_t ranks, struct nf_coll_sides *radices_p);
 
 /** Radices that are best for some m, and up to which one. */

@@ -53,6 +53,18 @@ static void pareto_vectors_are_the_goldens(void)
     CU_ASSERT(rows > 300);
 }
 
+/* Of equals the goldens have those of the fewest digits, then the
+ * lexicographically least. */
+static bool same_radices(const struct nf_coll_sides *got, const json_t *row)
+{
+    const struct nf_coll_sides want = sides_of(json_object_get(row, "radices"));
+    bool same = got->count == want.count;
+
+    for (uint32_t i = 0; i < want.count && same; i++)
+        same = got->of[i] == want.of[i];
+    return same;
+}
+
 static void thresholds_are_the_goldens(void)
 {
     const json_t *all = json_object_get(golden, "selection_hull");
@@ -74,6 +86,7 @@ static void thresholds_are_the_goldens(void)
             CU_ASSERT(costs(ranks, row));
             CU_ASSERT(is("S", key, hull[i].cost.rounds, number(row, "S")));
             CU_ASSERT(is("V", key, hull[i].cost.blocks, number(row, "V")));
+            CU_ASSERT(same_radices(&hull[i].radices, row));
             if (i + 1 == count) {
                 CU_ASSERT_EQUAL(hull[i].below_den, 0);
                 continue;
