@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/coll/check.h"
 #include "common/coll/prune.h"
+#include "common/coll/wish.h"
 
 static const char *const action_names[] = { "copy", "left", "right" };
 
@@ -18,7 +19,7 @@ struct request {
     const struct nf_coll_algorithm *algorithm;
     struct nf_coll_args args;
     uint64_t count; /* elements; UINT64_MAX: nothing is empty */
-    struct nf_coll_sides shape, radices;
+    struct nf_coll_wish wish;    /* the algorithm and what came with its name */
     struct nf_torus_load load;   /* of an all-to-all that was checked */
     struct plan_network network; /* of a broadcast; no hosts: not given */
     int check, json;
@@ -87,7 +88,8 @@ static int print_text(const struct request *request,
 }
 
 static json_t *message_json(const struct nf_schedule *schedule,
-                            const struct nf_coll_message *message)
+                            const struct nf_coll_message *message,
+                            int first_step)
 {
     json_t *items = json_array();
 
@@ -100,10 +102,10 @@ static json_t *message_json(const struct nf_schedule *schedule,
     }
     return json_pack(
         "{s:I, s:I, s:I, s:o, s:s, s:b, s:b, s:o?}", "step",
-        (json_int_t)message->round, "src", (json_int_t)message->src, "dst",
-        (json_int_t)message->dst, "items", items, "action",
-        action_names[message->action], "keep", message->keep, "from_car",
-        message->from_car, "route",
+        (json_int_t)message->round + first_step, "src",
+        (json_int_t)message->src, "dst", (json_int_t)message->dst, "items",
+        items, "action", action_names[message->action], "keep", message->keep,
+        "from_car", message->from_car, "route",
         message->hops != 0
             ? json_pack("{s:I, s:I}", "side", (json_int_t)message->side, "hops",
                         (json_int_t)message->hops)
@@ -114,10 +116,12 @@ static int print_json(const struct request *request,
                       const struct nf_schedule *schedule)
 {
     json_t *messages = json_array();
+    int first_step = is_exchange(request) ? 1 : 0; /* as in the text */
 
     for (size_t i = 0; i < schedule->count; i++)
-        json_array_append_new(messages,
-                              message_json(schedule, &schedule->messages[i]));
+        json_array_append_new(
+            messages,
+            message_json(schedule, &schedule->messages[i], first_step));
     return nf_print_json(json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:o?, s:o?, s:o?, s:o}", "algorithm",
         request->algorithm->name, "ranks", (json_int_t)request->args.ranks,
@@ -206,7 +210,8 @@ static bool has_root(enum nf_coll_op op)
 static int read_algorithm(const char *op, const char *name,
                           struct request *request)
 {
-    char full[64];
+    char full[160];
+    struct nf_error err;
     int known = 0;
 
     if (op == NULL || name == NULL)
@@ -217,12 +222,16 @@ static int read_algorithm(const char *op, const char *name,
     if (!known)
         return nf_usage_error("plan: no operation \"%s\" (see: nowfarm plans)",
                               op);
-    snprintf(full, sizeof(full), "%s.%s", op, name);
-    request->algorithm = nf_coll_find(full);
-    if (request->algorithm == NULL)
+    snprintf(full, sizeof(full), "%s.%.*s", op, (int)strcspn(name, ":"), name);
+    if (nf_coll_find(full) == NULL)
         return nf_usage_error("plan: no algorithm \"%s\" for %s (see: nowfarm "
                               "plans)",
                               name, op);
+    snprintf(full, sizeof(full), "%s.%s", op, name);
+    if (nf_coll_wish_read(full, &request->wish, &err) != NF_OK)
+        return nf_usage_error("plan: %s", err.text);
+    request->algorithm = request->wish.algorithm;
+    nf_coll_use_params(&request->wish.params, &request->args);
     return NF_EXIT_OK;
 }
 
@@ -236,14 +245,16 @@ struct numbers {
 static int read_segments(const struct numbers *numbers, struct request *request)
 {
     const struct nf_coll_algorithm *algorithm = request->algorithm;
-    uint64_t k = 1;
+    uint64_t k = request->wish.segments;
     int rc = NF_EXIT_OK;
 
     if (numbers->segments != NULL)
         rc = nf_read_count("--segments", numbers->segments, 1,
                            NF_COLL_SEGMENTS_MAX, &k);
-    else if (algorithm->default_segments != NULL)
-        k = algorithm->default_segments(request->args.ranks);
+    else if (k == 0)
+        k = algorithm->default_segments != NULL
+                ? algorithm->default_segments(request->args.ranks)
+                : 1;
     if (rc == NF_EXIT_OK && numbers->count != NULL)
         rc = nf_read_count("--count", numbers->count, 0, UINT64_MAX - 1,
                            &request->count);
@@ -277,6 +288,7 @@ static int read_exchange(const struct numbers *numbers, struct request *request,
                         : numbers->radix != NULL   ? "--radix"
                         : numbers->radices != NULL ? "--radices"
                                                    : NULL;
+    struct nf_coll_params *params = &request->wish.params;
     uint64_t radix = 0;
     int rc = NF_EXIT_OK;
 
@@ -287,21 +299,29 @@ static int read_exchange(const struct numbers *numbers, struct request *request,
     if (numbers->radices != NULL &&
         request->algorithm != &nf_coll_alltoall_mixed)
         return nf_usage_error("--radices: only for alltoall mixed");
-    if (numbers->shape != NULL) {
-        rc = nf_read_sides("--shape", numbers->shape, &request->shape);
-        request->args.shape = &request->shape;
-        if (rc == NF_EXIT_OK && numbers->ranks == NULL)
-            *ranks_p = nf_coll_sides_product(&request->shape);
-    }
-    if (rc == NF_EXIT_OK && numbers->radix != NULL)
+    if (numbers->shape != NULL)
+        rc = nf_read_sides("--shape", numbers->shape, &params->shape);
+    if (rc == NF_EXIT_OK && numbers->ranks == NULL && params->shape.count > 0)
+        *ranks_p = nf_coll_sides_product(&params->shape);
+    if (rc == NF_EXIT_OK && numbers->radix != NULL) {
         rc = nf_read_count("--radix", numbers->radix, 1, NF_COLL_RANKS_MAX,
                            &radix);
-    request->args.radix = (uint32_t)radix;
-    if (rc == NF_EXIT_OK && numbers->radices != NULL) {
-        rc = nf_read_sides("--radices", numbers->radices, &request->radices);
-        request->args.radices = &request->radices;
+        params->radix = (uint32_t)radix;
     }
+    if (rc == NF_EXIT_OK && numbers->radices != NULL)
+        rc = nf_read_sides("--radices", numbers->radices, &params->radices);
+    nf_coll_use_params(params, &request->args);
     return rc;
+}
+
+/* dh is for rings of any size; what does odd ones is an algorithm of its own,
+ * and does even ones as the other does. */
+static void use_odd_rings(struct request *request)
+{
+    if (request->algorithm == &nf_coll_alltoall_dh &&
+        nf_coll_fits(request->algorithm, &request->args, NULL) != NF_OK &&
+        nf_coll_fits(&nf_coll_alltoall_mdh, &request->args, NULL) == NF_OK)
+        request->algorithm = &nf_coll_alltoall_mdh;
 }
 
 /* Ranks are the hosts of the model. */
@@ -348,6 +368,8 @@ static int read_numbers(const struct numbers *numbers, struct request *request)
         rc = read_segments(numbers, request);
     if (rc == NF_EXIT_OK)
         rc = read_hosts(numbers, request);
+    if (rc == NF_EXIT_OK)
+        use_odd_rings(request);
     if (rc == NF_EXIT_OK && request->network.network.nhosts > 0)
         rc = plan_network_make(&request->network, request->algorithm,
                                numbers->segments != NULL, &request->args);

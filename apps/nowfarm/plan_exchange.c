@@ -21,7 +21,7 @@ void nf_print_exchange(uint32_t ranks, const struct nf_schedule *schedule)
     for (size_t i = 0; i < schedule->count; i++) {
         const struct nf_coll_message *m = &schedule->messages[i];
 
-        printf("%u %u %u", m->round, m->src, m->dst);
+        printf("%u %u %u", m->round + 1, m->src, m->dst);
         if (m->hops != 0)
             printf(" @%u%+d", m->side, m->hops);
         for (uint32_t s = 0; s < m->nspans; s++) {
@@ -55,7 +55,7 @@ void nf_print_load(const struct nf_coll_algorithm *algorithm,
 
         printf("# step %u: messages %u, largest %" PRIu64
                "; on a channel: messages %u, blocks %" PRIu64 "\n",
-               i, round->messages, round->largest, round->channel_messages,
+               i + 1, round->messages, round->largest, round->channel_messages,
                round->channel_blocks);
     }
 }

@@ -40,8 +40,7 @@ static int check_options(const struct options *o)
         if (o->ticks[i] != NULL)
             only = sim_tick_options[i];
     if (!wants_runs(o) && only != NULL)
-        return nf_usage_error("%s: goes with --shape and --size, or --figure",
-                              only);
+        return nf_usage_error("%s: goes with --shape or --figure", only);
     if (!wants_runs(o))
         return NF_EXIT_OK;
     if (o->side != NULL)
@@ -51,8 +50,8 @@ static int check_options(const struct options *o)
     if (o->figure != NULL && (o->shape != NULL || o->size != NULL))
         return nf_usage_error("--figure %s: says what --shape and --size would",
                               o->figure);
-    if (o->figure == NULL && (o->shape == NULL || o->size == NULL))
-        return nf_usage_error("--shape and --size go together");
+    if (o->figure == NULL && o->shape == NULL)
+        return nf_usage_error("--size %s: goes with --shape", o->size);
     return NF_EXIT_OK;
 }
 
@@ -73,6 +72,9 @@ static int add_shape(const char *text, struct sim_torus_report *r)
     return NF_EXIT_OK;
 }
 
+/* Blocks are as large if nothing is said. */
+static const struct sim_list usual_size = { 1, { 64 } };
+
 /* Against N, or against the size of a block. */
 static int read_figure(const char *figure, struct sim_torus_report *r)
 {
@@ -90,7 +92,7 @@ static int read_figure(const char *figure, struct sim_torus_report *r)
         return nf_usage_error("--figure %s: want n or size, what times are "
                               "drawn against",
                               figure);
-    r->sizes = (struct sim_list){ 1, { 64 } };
+    r->sizes = usual_size;
     for (unsigned n = 3; n <= 16 && rc == NF_EXIT_OK; n++) {
         snprintf(text, sizeof(text), "%ux%u", n, n);
         rc = add_shape(text, r);
@@ -107,7 +109,11 @@ static int read_tori(const struct options *o, struct sim_torus_report *r)
         return read_figure(o->figure, r);
     while (rc == NF_EXIT_OK && (word = sim_next_word(&text)) != NULL)
         rc = add_shape(word, r);
-    return rc == NF_EXIT_OK ? sim_read_sizes("--size", o->size, &r->sizes) : rc;
+    if (rc == NF_EXIT_OK && o->size == NULL)
+        r->sizes = usual_size;
+    else if (rc == NF_EXIT_OK)
+        rc = sim_read_sizes("--size", o->size, &r->sizes);
+    return rc;
 }
 
 /* "dh", "bruck:radix=4", with or without the name of the operation. */
@@ -145,21 +151,38 @@ static struct nf_coll_args args_for(const struct sim_torus_algorithm *algorithm,
     return args;
 }
 
-/* One that is asked for must be for one of the tori at least. */
-static int check_fits(const struct sim_torus_report *r,
-                      const struct sim_torus_algorithm *algorithm)
+/* @return for how many of the tori it is */
+static uint32_t count_fits(const struct sim_torus_report *r,
+                           const struct sim_torus_algorithm *algorithm,
+                           struct nf_error *err)
 {
-    struct nf_error err = { .text = "" };
+    uint32_t count = 0;
 
     for (uint32_t i = 0; i < r->nshapes; i++) {
         struct nf_coll_sides sides;
         struct nf_coll_args args =
             args_for(algorithm, &r->shape[i].mesh, &sides);
 
-        if (nf_coll_fits(algorithm->wish.algorithm, &args, &err) == NF_OK)
-            return NF_EXIT_OK;
+        count += nf_coll_fits(algorithm->wish.algorithm, &args, err) == NF_OK;
     }
-    return nf_usage_error("--algorithm %s", err.text);
+    return count;
+}
+
+/* One that is asked for must be for one of the tori at least.  Of dh, which is
+ * for rings of any size, mdh does the odd ones, and even ones as dh does. */
+static int check_fits(const struct sim_torus_report *r,
+                      struct sim_torus_algorithm *algorithm)
+{
+    struct nf_error err = { .text = "" };
+    uint32_t count = count_fits(r, algorithm, &err);
+
+    if (count == 0 && algorithm->wish.algorithm == &nf_coll_alltoall_dh) {
+        algorithm->wish.algorithm = &nf_coll_alltoall_mdh;
+        nf_coll_wish_write(&algorithm->wish, algorithm->name,
+                           sizeof(algorithm->name));
+        count = count_fits(r, algorithm, &err);
+    }
+    return count > 0 ? NF_EXIT_OK : nf_usage_error("--algorithm %s", err.text);
 }
 
 static int read_algorithms(char *text, struct sim_torus_report *r)

@@ -404,7 +404,8 @@ NF_COLL_LIST(NF_COLL_DECLARE)
 
 /** Every algorithm, then NULL. */
 extern const struct nf_coll_algorithm *const nf_coll_table[];
-/** @return the algorithm of that full name, or NULL */
+/** @return the algorithm of that full name, or of another one that it is known
+ *  by (alltoall.pairwise is alltoall.pairwise_shift), or NULL */
 const struct nf_coll_algorithm *nf_coll_find(const char *name);
 /** Are the ranks of each host neighbours, so that what is combined host by host
  *  is combined in the order of ranks?  O(P^2), less if hosts come in order.

@@ -26,11 +26,33 @@ const char *const nf_coll_op_names[NF_COLL_OPS] = {
     [NF_COLL_BARRIER] = "barrier",
 };
 
+/* Other names, as papers and scripts have them. */
+static const struct {
+    const char *other;
+    const struct nf_coll_algorithm *algorithm;
+} other_names[] = {
+    { "allreduce.rd", &nf_coll_allreduce_rec_doubling },
+    { "allreduce.seg", &nf_coll_allreduce_seg_doubling },
+    { "scan.rootp", &nf_coll_scan_rootp_chain },
+    { "scan.rootp_seg.hd", &nf_coll_scan_rootp_seg_chain_hd },
+    { "scan.rootp_seg.fd", &nf_coll_scan_rootp_seg_chain_fd },
+    { "exscan.rootp", &nf_coll_exscan_rootp_chain },
+    { "exscan.rootp_seg.hd", &nf_coll_exscan_rootp_seg_chain_hd },
+    { "exscan.rootp_seg.fd", &nf_coll_exscan_rootp_seg_chain_fd },
+    { "alltoall.pairwise", &nf_coll_alltoall_pairwise_shift },
+    { "alltoall.xor", &nf_coll_alltoall_pairwise_xor },
+    { "alltoall.tournament", &nf_coll_alltoall_tournament_hd },
+    { "alltoall.split-merge", &nf_coll_alltoall_split_merge },
+};
+
 const struct nf_coll_algorithm *nf_coll_find(const char *name)
 {
     for (size_t i = 0; nf_coll_table[i] != NULL; i++)
         if (strcmp(nf_coll_table[i]->name, name) == 0)
             return nf_coll_table[i];
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(*other_names); i++)
+        if (strcmp(other_names[i].other, name) == 0)
+            return other_names[i].algorithm;
     return NULL;
 }
 

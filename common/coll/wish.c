@@ -40,24 +40,54 @@ bool nf_coll_sides_read(const char *text, struct nf_coll_sides *sides_p)
     return false;
 }
 
+/* "2/3/3" is how papers write radices, "2x3x3" how we do. */
+static bool read_radices(const char *text, struct nf_coll_sides *radices_p)
+{
+    char other[WORD_BYTES];
+
+    snprintf(other, sizeof(other), "%s", text);
+    for (char *at = other; strchr(text, 'x') == NULL && *at != '\0'; at++)
+        if (*at == '/')
+            *at = 'x';
+    return nf_coll_sides_read(other, radices_p);
+}
+
+/* The short words of papers and scripts, in place of ours.
+ * @return what comes after it, or NULL: it is another word */
+static const char *after(const char *word, const char *ours, const char *other)
+{
+    if (strncmp(word, ours, strlen(ours)) == 0)
+        return word + strlen(ours);
+    if (other != NULL && strncmp(word, other, strlen(other)) == 0)
+        return word + strlen(other);
+    return NULL;
+}
+
 /* "k=16" and the like.
  * @return NULL, or what is wanted instead */
 static const char *read_word(const char *word, struct nf_coll_wish *wish)
 {
     const struct nf_coll_algorithm *algorithm = wish->algorithm;
+    const bool hops = algorithm == &nf_coll_alltoall_khop;
+    const char *value = after(word, "radix=", hops ? "k=" : "r=");
     uint64_t radix;
 
-    if (strncmp(word, "radix=", 6) == 0 && algorithm->radix > 0) {
-        if (nf_parse_count(word + 6, 1, NF_COLL_RANKS_MAX, &radix) != NF_OK)
+    if (value != NULL && algorithm->radix > 0) {
+        if (nf_parse_count(value, 1, NF_COLL_RANKS_MAX, &radix) != NF_OK)
             return "want :radix= and a number up to 4096";
         wish->params.radix = (uint32_t)radix;
         return NULL;
     }
-    if (strncmp(word, "radices=", 8) == 0 &&
-        algorithm == &nf_coll_alltoall_mixed)
-        return nf_coll_sides_read(word + 8, &wish->params.radices)
+    value = after(word, "radices=", "r=");
+    if (value != NULL && algorithm == &nf_coll_alltoall_mixed)
+        return read_radices(value, &wish->params.radices)
                    ? NULL
                    : "want :radices= and numbers as 3x2x3";
+    if (algorithm == &nf_coll_alltoall_split_merge &&
+        strcmp(word, "merge0") == 0) {
+        wish->algorithm = &nf_coll_alltoall_split_merge0;
+        return NULL;
+    }
     if (strncmp(word, "shape=", 6) == 0 && algorithm->by_shape)
         return nf_coll_sides_read(word + 6, &wish->params.shape)
                    ? NULL

@@ -7,7 +7,9 @@
  *      alltoall.bruck:radix=4            of algorithms that have one
  *      alltoall.mixed:radices=3x2x3      lowest digit first
  *      alltoall.dh:shape=4x6             the grid that the ranks are
- */
+ *
+ *  Also understood, and written as above: bruck:r=4, khop:k=3, mixed:r=3/2/3,
+ *  split_merge:merge0 for split_merge0, and other names (nf_coll_find()). */
 #include "common/coll/select.h"
 
 struct nf_coll_wish {

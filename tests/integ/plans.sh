@@ -44,7 +44,7 @@ while IFS=$'\t' read -r plan ranks; do
         echo "status $?"
 done < plans > got 2> err
 grep '^alltoall' "$golden" | awk -F '\t' '{
-    printf "%d %d %d", $5, $6, $7
+    printf "%d %d %d", $5 + 1, $6, $7
     n = split($8, items, ",")
     for (i = 1; i <= n; i++)
         printf " %d>%d", items[i] / $2, items[i] % $2
@@ -53,18 +53,18 @@ check "all-to-all: all $(wc -l < plans) plans of the goldens" cmp got want
 check "all-to-all: nothing is said of them" cmp err /dev/null
 run plan alltoall mdh --shape 1x3 --check
 cat > want << 'END'
-0 0 2 @1+2 0>2
-0 2 0 @1+1 2>0 2>1
-1 0 1 @1+1 0>1 2>1
-1 1 2 @1+1 1>2
-2 1 0 @1-1 1>0
+1 0 2 @1+2 0>2
+1 2 0 @1+1 2>0 2>1
+2 0 1 @1+1 0>1 2>1
+2 1 2 @1+1 1>2
+3 1 0 @1-1 1>0
 # each block is delivered once
 # steps 3, V 5, V_contended 5
 # messages 5, blocks 7; of one rank: messages 2, peers 2, blocks held 4
 # messages on a channel: at most 1 (as it must be)
-# step 0: messages 2, largest 2; on a channel: messages 1, blocks 2
 # step 1: messages 2, largest 2; on a channel: messages 1, blocks 2
-# step 2: messages 1, largest 1; on a channel: messages 1, blocks 1
+# step 2: messages 2, largest 2; on a channel: messages 1, blocks 2
+# step 3: messages 1, largest 1; on a channel: messages 1, blocks 1
 END
 check "all-to-all: routes, and what a torus carries" cmp out want
 for plan in naive dh cdh khop bruck_grid pairwise_grid; do
@@ -88,6 +88,49 @@ check "and none on a channel, as it must be" grep -q \
     '^# messages on a channel: at most 0 (as it must be)$' out
 run plan alltoall mdh --ranks 1
 check "all-to-all of one: no messages" out_empty
+
+# the same by other names, as scripts have them
+while read -r other ours; do
+    read -ra words <<< "$ours"
+    for format in "" --json; do
+        run plan alltoall "$other" --shape 5x5 $format
+        same "plan $other $format: exit status" "$rc" 0
+        cp out other.out
+        run plan alltoall "${words[@]}" --shape 5x5 $format
+        check "plan $other $format: is $ours" cmp other.out out
+    done
+done << 'END'
+dh mdh
+khop:k=2 khop --radix 2
+split-merge split_merge
+split-merge:merge0 split_merge0
+pairwise pairwise_shift
+tournament tournament_hd
+bruck:r=4 bruck --radix 4
+mixed:r=3/3/3 mixed --radices 3x3x3
+mixed:radices=3x3x3 mixed --radices 3x3x3
+END
+run plan alltoall xor --ranks 8
+cp out other.out
+run plan alltoall pairwise_xor --ranks 8
+check "plan xor: is pairwise_xor" cmp other.out out
+run plan alltoall dh:shape=3x4 --json
+same "the shape with the name: ranks" "$(json ranks)" 12
+same "the first step of an all-to-all" "$(json messages.0.step)" 1
+run plan bcast circulant:k=5 --ranks 6 --json
+same "segments with the name" "$(json segments)" 5
+same "the first step of a broadcast" "$(json messages.0.step)" 0
+run plan bcast circulant:k=5 --ranks 6 --segments 3 --json
+same "segments with the name and without: the option holds" \
+    "$(json segments)" 3
+for pair in "allreduce rd rec_doubling" "allreduce seg seg_doubling" \
+    "scan rootp rootp_chain" "exscan rootp_seg.fd rootp_seg_chain.fd"; do
+    read -r op other ours <<< "$pair"
+    run plan "$op" "$other" --ranks 7
+    cp out other.out
+    run plan "$op" "$ours" --ranks 7
+    check "plan $op $other: is $ours" cmp other.out out
+done
 
 # --- two levels, neighbours sharing hosts
 for op in bcast reduce allreduce barrier; do
@@ -187,8 +230,12 @@ done
 refuse "a bad count" "--count -1" plan bcast kseg --ranks 4 --count -1
 refuse "P that is not 2\^n" "wants 2, 4, 8" \
     plan allgather rec_doubling --ranks 6
-refuse "odd sides by Double-Hop" "even sides, not 5" \
-    plan alltoall dh --shape 4x5
+for bad in bruck:r=x bruck:r=0 bruck:k=2 khop:r=2 khop:k= mixed:r=2/x \
+    mixed:r=2x2/4 pairwise:r=2 split-merge:merge1 dh:k=2; do
+    refuse "what comes with a name: $bad" "want " plan alltoall $bad --ranks 9
+done
+refuse "segments of a name that has none" "want nothing" \
+    plan bcast flat:k=2 --ranks 4
 refuse "Split-and-Merge without a shape" "shape of two odd sides" \
     plan alltoall split_merge --ranks 25
 refuse "Split-and-Merge of an even side" "shape of two odd sides" \

@@ -43,6 +43,11 @@ check "another side: no formula" eval '! has_field rows.0.by_text'
 same "another side: odd" "$(json rows.1.rings.split_merge0)" 17
 
 # --- exchanges
+run sim torus --shape 7x7 --size 64B --algorithm mdh --json
+cp out odd.json
+run sim torus --shape 7x7 --algorithm dh --json
+same "dh, blocks of 64 bytes if nothing is said: exit status" "$rc" 0
+check "dh of odd sides is mdh" cmp out odd.json
 run sim torus --shape 6x6 --size 64B --algorithm dh --json
 same "Double-Hop: exit status" "$rc" 0
 check "Double-Hop: stdout is one JSON object" only_json
@@ -123,7 +128,7 @@ for algorithm in mdh cdh pairwise_shift; do
     run plan alltoall $algorithm --shape 5x5 --check --json
     i=0
     while has_field "load.steps.$i"; do
-        echo " $i $(json load.steps.$i.messages) \
+        echo " $((i + 1)) $(json load.steps.$i.messages) \
 $(json load.steps.$i.largest_blocks) $(json load.steps.$i.channel_messages) \
 $(json load.steps.$i.channel_blocks)"
         i=$((i + 1))
@@ -141,8 +146,7 @@ refuse "an unknown option" "unknown option" --wrong
 for bad in 0 1 301 x -3 3.5 "" "3,"; do
     refuse "side '$bad'" "want a count from 2 to 300" --side "$bad"
 done
-refuse "a torus without size" "go together" --shape 4x4
-refuse "a size without torus" "go together" --size 4B
+refuse "a size without torus" "goes with --shape" --size 4B
 for bad in "" x 4x 0x4 "4x4," -4; do
     refuse "torus '$bad'" "--shape" --shape "$bad" --size 4B
 done
@@ -157,14 +161,14 @@ refuse "a figure that there is not" "--figure 11: want n or size" --figure 11
 refuse "a figure and a size" "says what" --figure n --size 4B
 for only in "--algorithm dh" "--pace free" "--lanes 1" "--hop 3"; do
     # shellcheck disable=SC2086
-    refuse "$only of the table" "goes with --shape and --size" $only
+    refuse "$only of the table" "goes with --shape or --figure" $only
 done
 refuse "an unknown algorithm" "no such algorithm" \
     --shape 4x4 --size 4B --algorithm oak
 refuse "another operation" "no such algorithm" \
     --shape 4x4 --size 4B --algorithm bcast.flat
-refuse "an algorithm that fits nowhere" "wants even sides, not 3" \
-    --shape 3x3 --size 4B --algorithm dh
+refuse "an algorithm that fits nowhere" "shape of two odd sides" \
+    --shape 3x4 --size 4B --algorithm split-merge
 refuse "a shape of the algorithm" "said by --shape" \
     --shape 4x4 --size 4B --algorithm dh:shape=4x4
 refuse "a pace" "want steps or free" --shape 4x4 --size 4B --pace x
