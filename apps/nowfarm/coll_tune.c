@@ -313,6 +313,12 @@ void coll_search_go_on(struct coll_search *search)
     }
 }
 
+unsigned coll_search_repeats(const struct coll_search *search)
+{
+    return search->phase == COLL_SEARCH_FIRST ? COLL_REPEATS_FIRST
+                                              : COLL_REPEATS_SEGMENTS;
+}
+
 bool coll_search_is_model(const struct coll_search *search)
 {
     return search->best.algorithm == search->model.algorithm &&

@@ -12,8 +12,6 @@
 #include "common/base/error.h"
 #include "common/group/group.h"
 
-enum { TUNE_REPEATS = 10 };
-
 struct tuning {
     const struct coll_options *options;
     struct coll_world *world;
@@ -30,21 +28,23 @@ static enum nf_status no_memory(struct tuning *t)
 
 static enum nf_status time_them(struct tuning *t,
                                 const struct nf_coll_query *query,
-                                struct coll_candidate *list, unsigned count)
+                                struct coll_search *search)
 {
+    const unsigned count = search->count;
     struct nf_coll_wish wishes[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     struct coll_row rows[COLL_CANDIDATES_MAX];
     enum nf_status status;
 
     for (unsigned i = 0; i < count; i++)
-        wishes[i] = (struct nf_coll_wish){ list[i].algorithm, list[i].segments,
-                                           list[i].params };
-    status = coll_measure(t->options, t->world, TUNE_REPEATS, query,
-                          &t->results->model, wishes, count, rows);
+        wishes[i] = (struct nf_coll_wish){ search->list[i].algorithm,
+                                           search->list[i].segments,
+                                           search->list[i].params };
+    status = coll_measure(t->options, t->world, coll_search_repeats(search),
+                          query, &t->results->model, wishes, count, rows);
     if (status != NF_OK)
         return status;
     for (unsigned i = 0; i < count; i++) {
-        list[i].us = rows[i].middle;
+        search->list[i].us = rows[i].middle;
         if (status == NF_OK)
             status = coll_results_add(t->results, &rows[i]);
         if (status != NF_OK)
@@ -80,7 +80,7 @@ static enum nf_status tune_size(struct tuning *t,
     if (search.count == 0)
         return NF_OK;
     while (search.count > 0 && status == NF_OK) {
-        status = time_them(t, query, search.list, search.count);
+        status = time_them(t, query, &search);
         if (status == NF_OK)
             coll_search_go_on(&search);
     }

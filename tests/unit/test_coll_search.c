@@ -9,7 +9,7 @@
 #include "common/base/rng.h"
 #include "tests/unit/nf_unit.h"
 
-enum { RANKS = 8, REPEATS = 10 };
+enum { RANKS = 8, REPEATS_MOST = 20 };
 
 /* What a call takes, in a made-up world. */
 struct world {
@@ -37,13 +37,14 @@ static double random_part(struct nf_rng *rng)
     return (double)nf_rng_below(rng, 1 << 20) / (1 << 19) - 1;
 }
 
-static void measure(struct world *world, struct coll_candidate *c)
+static void measure(struct world *world, struct coll_candidate *c,
+                    unsigned repeats)
 {
-    double us[REPEATS], true_us = world->time_us(world, c);
+    double us[REPEATS_MOST], true_us = world->time_us(world, c);
 
-    for (int i = 0; i < REPEATS; i++)
+    for (unsigned i = 0; i < repeats; i++)
         us[i] = true_us * (1 + world->noise * random_part(&world->rng));
-    stats_median_interval(us, REPEATS, STATS_CONFIDENCE, &c->us);
+    stats_median_interval(us, repeats, STATS_CONFIDENCE, &c->us);
 }
 
 /* @return how many lists were measured */
@@ -58,8 +59,9 @@ static unsigned search_in(struct world *world, struct coll_search *search,
     CU_ASSERT(search->count > 0);
     while (search->count > 0 && lists < 100) {
         CU_ASSERT(search->count <= COLL_CANDIDATES_MAX);
+        CU_ASSERT(coll_search_repeats(search) <= REPEATS_MOST);
         for (unsigned i = 0; i < search->count; i++)
-            measure(world, &search->list[i]);
+            measure(world, &search->list[i], coll_search_repeats(search));
         coll_search_go_on(search);
         lists++;
     }
@@ -230,15 +232,17 @@ static void what_was_nearly_as_fast_may_win(void)
     CU_ASSERT(second.algorithm != search.list[0].algorithm &&
               second.algorithm->items == NF_ITEMS_SEGMENTS);
     for (unsigned i = 0; i < search.count; i++) {
-        measure(&world, &search.list[i]); /* all equal */
+        measure(&world, &search.list[i], 10); /* all equal */
         at += search.list[i].algorithm == second.algorithm;
     }
     CU_ASSERT_EQUAL(at, 1);
+    CU_ASSERT_EQUAL(coll_search_repeats(&search), 10);
     coll_search_go_on(&search);
+    CU_ASSERT_EQUAL(coll_search_repeats(&search), 20);
     for (unsigned i = 0; i < search.count; i++) {
         struct coll_candidate *c = &search.list[i];
 
-        measure(&world, c);
+        measure(&world, c, 20);
         if (c->algorithm == second.algorithm &&
             c->segments == 2 * second.segments)
             c->us.low = c->us.median = c->us.high = 800;
@@ -249,8 +253,8 @@ static void what_was_nearly_as_fast_may_win(void)
     CU_ASSERT_PTR_EQUAL(search.list[0].algorithm, second.algorithm);
     CU_ASSERT_EQUAL(search.list[0].segments, 2 * second.segments);
     CU_ASSERT_EQUAL(search.list[1].segments, 4 * second.segments);
-    measure(&world, &search.list[0]);
-    measure(&world, &search.list[1]);
+    measure(&world, &search.list[0], 20);
+    measure(&world, &search.list[1], 20);
     coll_search_go_on(&search);
     CU_ASSERT_EQUAL(search.count, 0);
     CU_ASSERT_PTR_EQUAL(search.best.algorithm, second.algorithm);
