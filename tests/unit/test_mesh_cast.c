@@ -147,6 +147,8 @@ static void eight_nodes_of_a_6x6_mesh(void)
             CU_ASSERT(agree("time", result.time, integer(want, "time")));
             CU_ASSERT(agree("waits", (int64_t)result.waits,
                             integer(want, "blocked")));
+            CU_ASSERT(
+                agree("waited", result.waited, integer(want, "blocked_time")));
         }
     }
 }
