@@ -20,7 +20,7 @@
 struct options {
     char *nodes, *hold, *end, *root, *ports, *interval, *shape, *at, *draw;
     char *network, *size;
-    int json;
+    int blocking, reorder, json;
 };
 
 /* A number in the user's unit, which is the same for all, in thousandths. */
@@ -48,7 +48,7 @@ static int read_algorithm(const char *name, struct tree_report *report)
     report->algorithm = nf_uniform_find(name);
     if (report->algorithm == NULL && nf_hnow_find(name) != NULL)
         return nf_usage_error("tree: %s is for hosts that differ: want "
-                              "--network MODEL",
+                              "--network FILE",
                               name);
     if (report->algorithm == NULL)
         return nf_usage_error("tree: no tree \"%s\" (see: nowfarm trees)",
@@ -196,7 +196,7 @@ static enum nf_status make(struct tree_report *report, uint32_t nodes,
     return NF_OK;
 }
 
-/* In a network that was measured. */
+/* Of hosts that differ. */
 static int run_network(const struct options *o, const char *name)
 {
     const struct tree_network_options options = {
@@ -205,6 +205,8 @@ static int run_network(const struct options *o, const char *name)
         .root = o->root,
         .size = o->size,
         .draw = o->draw,
+        .is_blocking = o->blocking != 0,
+        .reorder = o->reorder != 0,
         .json = o->json != 0,
     };
 
@@ -234,6 +236,9 @@ static int run(const struct options *o, const char *name)
         return run_network(o, name);
     if (o->size != NULL && o->network == NULL)
         return nf_usage_error("--size %s: goes with --network", o->size);
+    if ((o->blocking || o->reorder) && o->network == NULL)
+        return nf_usage_error("%s: goes with --network",
+                              o->blocking ? "--blocking" : "--reorder");
     rc = read_algorithm(name, &report);
     if (rc == NF_EXIT_OK)
         rc = read_nodes(o, &report, &nodes, &root);
@@ -293,8 +298,15 @@ int nf_cmd_tree(int argc, const char **argv)
         { "at", '\0', POPT_ARG_STRING, &o.at, 0,
           "the nodes' addresses in the mesh, root first: 3,2/4,4/1,5", "LIST" },
         { "network", '\0', POPT_ARG_STRING, &o.network, 0,
-          "instead of all these: a measured network, whose hosts differ",
-          "MODEL" },
+          "instead of all these: hosts that differ, of a model or of "
+          "parameters S_c S_m R_c R_m X_c X_m",
+          "FILE" },
+        { "blocking", '\0', POPT_ARG_NONE, &o.blocking, 0,
+          "with --network: a sender waits until its receiver has the message",
+          NULL },
+        { "reorder", '\0', POPT_ARG_NONE, &o.reorder, 0,
+          "with --network: whose messages go on longest are sent to first",
+          NULL },
         { "size", '\0', POPT_ARG_STRING, &o.size, 0,
           "of the message, with --network, as 64KiB", "BYTES" },
         { "draw", '\0', POPT_ARG_STRING, &o.draw, 0,
@@ -309,7 +321,7 @@ int nf_cmd_tree(int argc, const char **argv)
 
     poptSetOtherOptionHelp(
         context,
-        "TREE --nodes K --hold H --end E | TREE --network MODEL --size BYTES");
+        "TREE --nodes K --hold H --end E | TREE --network FILE --size BYTES");
     rc = nf_read_options(context);
     name = poptGetArg(context);
     if (rc == NF_EXIT_OK && poptPeekArg(context) != NULL)

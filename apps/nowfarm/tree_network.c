@@ -1,5 +1,6 @@
-/* Trees for a measured network: everything is priced by the curves of the model
- * file, ports included, so that different trees can be compared. */
+/* Trees for hosts that differ: everything is priced by the curves of a model
+ * file, ports included, or by parameters, so that different trees can be
+ * compared. */
 #include "config.h"
 #include "apps/nowfarm/tree_network.h"
 #include <inttypes.h>
@@ -12,9 +13,12 @@
 #include "apps/nowfarm/tree_svg.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
+#include "common/base/error.h"
 #include "common/base/units.h"
+#include "common/json/reader.h"
 #include "common/model/homogeneous.h"
 #include "common/model/network_file.h"
+#include "common/model/params_file.h"
 #include "common/tree/hnow_table.h"
 #include "common/tree/times.h"
 #include "common/tree/uniform.h"
@@ -23,8 +27,10 @@
 
 struct work {
     const struct tree_network_options *options;
-    struct nf_network network;
-    struct nf_hetero hetero;
+    bool is_measured;          /* or given by parameters */
+    struct nf_network network; /* what was measured */
+    struct nf_hetero hetero;   /* of that, borrowed, or of parameters */
+    char (*names)[NF_NETWORK_NAME_BYTES]; /* [hosts] */
     uint32_t root;
     uint64_t bytes;
     struct nf_crl_plan plan;
@@ -54,33 +60,70 @@ static int read_root(struct work *w)
 
     if (text == NULL)
         return NF_EXIT_OK;
-    w->root = nf_network_find(&w->network, text);
-    if (w->root < w->network.nhosts)
-        return NF_EXIT_OK;
-    if (nf_parse_count(text, 0, w->network.nhosts - 1, &place) != NF_OK)
+    if (w->is_measured) {
+        w->root = nf_network_find(&w->network, text);
+        if (w->root < w->hetero.hosts)
+            return NF_EXIT_OK;
+    }
+    if (nf_parse_count(text, 0, w->hetero.hosts - 1, &place) != NF_OK)
         return nf_usage_error("--root %s: want one of the %u hosts of %s, or "
                               "its number from 0",
-                              text, w->network.nhosts, w->options->network);
+                              text, w->hetero.hosts, w->options->network);
     w->root = (uint32_t)place;
     return NF_EXIT_OK;
+}
+
+static enum nf_status name_hosts(struct work *w, struct nf_error *err)
+{
+    w->names = nf_calloc(w->hetero.hosts, sizeof(*w->names));
+    if (w->names == NULL)
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    for (uint32_t v = 0; v < w->hetero.hosts; v++)
+        if (w->is_measured)
+            memcpy(w->names[v], w->network.hosts[v].name, sizeof(*w->names));
+        else
+            snprintf(w->names[v], sizeof(*w->names), "%u", v);
+    return NF_OK;
+}
+
+/* A model, or parameters. */
+static enum nf_status load(struct work *w, struct nf_error *err)
+{
+    const char *path = w->options->network;
+    char *text = NULL;
+    size_t bytes = 0;
+    enum nf_status status = nf_json_load(path, &text, &bytes, err);
+
+    w->is_measured = status == NF_OK && !nf_params_are(text, bytes);
+    if (status == NF_OK)
+        status =
+            w->is_measured
+                ? nf_network_parse(text, bytes, path, &w->network, err)
+                : nf_params_parse(text, bytes, path, &w->hetero, &w->root, err);
+    nf_free(text);
+    if (status != NF_OK)
+        return status;
+    if (w->is_measured)
+        w->hetero = nf_network_hetero(&w->network, true);
+    return name_hosts(w, err);
 }
 
 static int read_network(struct work *w)
 {
     char text[200];
     struct nf_error err;
-    enum nf_status status =
-        nf_network_read(w->options->network, &w->network, &err);
+    enum nf_status status = load(w, &err);
 
     if (status == NF_ERR_NOMEM)
         return nf_failure(&err);
     if (status != NF_OK)
         return nf_usage_error("--network %s", err.text);
+    if (!w->is_measured)
+        return NF_EXIT_OK;
     if (nf_network_date_s(w->network.model.date) >
         (int64_t)time(NULL) + NF_NETWORK_AHEAD_S)
         return nf_usage_error("--network %s: date: %s is still to come",
                               w->options->network, w->network.model.date);
-    w->hetero = nf_network_hetero(&w->network, true);
     if (nf_network_is_old(&w->network, time(NULL), NULL, 0, text, sizeof(text)))
         fprintf(stderr, "nowfarm: %s: %s\n", w->options->network, text);
     return NF_EXIT_OK;
@@ -88,21 +131,56 @@ static int read_network(struct work *w)
 
 /* ---- the tree ---- */
 
+/* Of the median host of what was measured. */
+static enum nf_status median_costs(const struct work *w, double *hold_us_p,
+                                   double *end_us_p)
+{
+    struct nf_parameterized model;
+
+    if (nf_parameterized_of(&w->network, &model) != NF_OK)
+        return NF_ERR_NOMEM;
+    *hold_us_p = nf_curve_us(&model.hold, (double)w->bytes);
+    *end_us_p = nf_curve_us(&model.end, (double)w->bytes);
+    return NF_OK;
+}
+
+/* Of the mean of all pairs. */
+static enum nf_status mean_costs(const struct work *w, double *hold_us_p,
+                                 double *end_us_p)
+{
+    uint32_t n = w->hetero.hosts;
+    double pairs = n > 1 ? (double)n * (n - 1) : 1, hold_us = 0, end_us = 0;
+    struct nf_hops hops;
+    enum nf_status status = nf_hops_init(&hops, &w->hetero, (double)w->bytes);
+
+    if (status != NF_OK)
+        return status;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            if (i != j) {
+                hold_us += nf_hops_hold(&hops, i, j) / pairs;
+                end_us += nf_hops_time(&hops, i, j) / pairs;
+            }
+    nf_hops_fini(&hops);
+    *hold_us_p = hold_us;
+    *end_us_p = end_us;
+    return NF_OK;
+}
+
 /* In units of which a million make a microsecond, or fewer of long times. */
 static enum nf_status make_uniform(struct work *w,
                                    const struct nf_uniform_algorithm *algorithm,
                                    struct nf_error *err)
 {
-    struct nf_uniform_args args = { .nodes = w->network.nhosts,
+    struct nf_uniform_args args = { .nodes = w->hetero.hosts,
                                     .root = w->root,
                                     .uniform = { .ports = 1 } };
-    double bytes = (double)w->bytes, hold_us, end_us, scale = 1e6;
-    struct nf_parameterized model;
+    double hold_us = 0, end_us = 0, scale = 1e6;
+    enum nf_status status = w->is_measured ? median_costs(w, &hold_us, &end_us)
+                                           : mean_costs(w, &hold_us, &end_us);
 
-    if (nf_parameterized_of(&w->network, &model) != NF_OK)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    hold_us = nf_curve_us(&model.hold, bytes);
-    end_us = nf_curve_us(&model.end, bytes);
+    if (status != NF_OK)
+        return nf_fail(err, status, "out of memory");
     if (fmax(hold_us, end_us) * scale > (double)NF_UNIFORM_TIME_MAX)
         scale = (double)NF_UNIFORM_TIME_MAX / fmax(hold_us, end_us);
     args.uniform.hold = (int64_t)(hold_us * scale);
@@ -112,39 +190,54 @@ static enum nf_status make_uniform(struct work *w,
     return nf_uniform_make(algorithm, &args, &w->plan.tree, err);
 }
 
+/* Another order of children, if that was asked for, and when who is ready. */
+static enum nf_status set_times(struct work *w, struct nf_error *err)
+{
+    uint64_t segments = w->plan.segments;
+    struct nf_hops hops = { .nodes = 0 };
+    enum nf_status status;
+
+    w->ready_us = nf_calloc(w->hetero.hosts, sizeof(*w->ready_us));
+    status = w->ready_us != NULL ? nf_hops_init(&hops, &w->hetero,
+                                                (double)w->plan.segment_bytes)
+                                 : NF_ERR_NOMEM;
+    if (status == NF_OK && w->options->reorder)
+        status = nf_tree_reorder(&w->plan.tree, &hops, segments, NULL);
+    if (status == NF_OK && w->options->is_blocking)
+        status = nf_tree_times(&w->plan.tree, &hops, true, w->ready_us,
+                               &w->plan.time_us);
+    else if (status == NF_OK)
+        status = nf_tree_pipe_times(&w->plan.tree, &hops, segments, w->ready_us,
+                                    &w->plan.time_us);
+    nf_hops_fini(&hops);
+    return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
+}
+
 static enum nf_status make(struct work *w, struct nf_error *err)
 {
     const char *name = w->options->name;
     const struct nf_uniform_algorithm *uniform = nf_uniform_find(name);
-    struct nf_hops hops = { .nodes = 0 };
     enum nf_status status =
         uniform != NULL ? make_uniform(w, uniform, err)
-                        : nf_hnow_make(nf_hnow_find(name), &w->hetero, w->root,
-                                       w->bytes, &w->plan, err);
+        : w->options->is_blocking
+            ? nf_hnow_make_blocking(nf_hnow_find(name), &w->hetero, w->root,
+                                    w->bytes, &w->plan, err)
+            : nf_hnow_make(nf_hnow_find(name), &w->hetero, w->root, w->bytes,
+                           &w->plan, err);
 
-    if (status != NF_OK)
-        return status;
-    w->ready_us = nf_calloc(w->network.nhosts, sizeof(*w->ready_us));
-    status = w->ready_us != NULL ? nf_hops_init(&hops, &w->hetero,
-                                                (double)w->plan.segment_bytes)
-                                 : NF_ERR_NOMEM;
-    if (status == NF_OK)
-        status = nf_tree_pipe_times(&w->plan.tree, &hops, w->plan.segments,
-                                    w->ready_us, &w->plan.time_us);
-    nf_hops_fini(&hops);
-    return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
+    return status == NF_OK ? set_times(w, err) : status;
 }
 
 /* ---- what is said of it ---- */
 
 static const char *name_of(const struct work *w, uint32_t v)
 {
-    return w->network.hosts[v].name;
+    return w->names[v];
 }
 
 static void describe(const struct work *w, char *text, size_t bytes)
 {
-    uint32_t others = w->network.nhosts - 1;
+    uint32_t others = w->hetero.hosts - 1;
     int used =
         snprintf(text, bytes, "%s: %" PRIu64 " bytes from %s to %u host%s",
                  w->options->name, w->bytes, name_of(w, w->root), others,
@@ -177,27 +270,43 @@ static int print_text(const struct work *w)
     return nf_finish_output();
 }
 
-static int print_json(const struct work *w)
+static json_t *children_of(const struct work *w, uint32_t v, bool by_name)
 {
     const struct nf_tree *tree = &w->plan.tree;
-    json_t *hosts = json_array();
+    json_t *children = json_array();
 
-    for (uint32_t v = 0; v < tree->nodes; v++) {
-        json_t *children = json_array();
+    for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++)
+        json_array_append_new(children,
+                              by_name ? json_string(name_of(w, tree->child[c]))
+                                      : json_integer(tree->child[c]));
+    return children;
+}
 
-        for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++)
-            json_array_append_new(children,
-                                  json_string(name_of(w, tree->child[c])));
-        json_array_append_new(
-            hosts, json_pack("{s:s, s:f, s:o}", "name", name_of(w, v),
-                             "ready_us", w->ready_us[v], "children", children));
+/* By name in "hosts"; by number in "ready" and "children", as of a tree for
+ * hosts that are alike. */
+static int print_json(const struct work *w)
+{
+    json_t *hosts = json_array(), *ready = json_array(),
+           *children = json_array();
+    json_t *root = w->is_measured ? json_string(name_of(w, w->root))
+                                  : json_integer(w->root);
+
+    for (uint32_t v = 0; v < w->plan.tree.nodes; v++) {
+        json_array_append_new(hosts, json_pack("{s:s, s:f, s:o}", "name",
+                                               name_of(w, v), "ready_us",
+                                               w->ready_us[v], "children",
+                                               children_of(w, v, true)));
+        json_array_append_new(ready, json_real(w->ready_us[v]));
+        json_array_append_new(children, children_of(w, v, false));
     }
     return nf_print_json(json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:f, s:o}", "algorithm", w->options->name,
-        "root", name_of(w, w->root), "bytes", (json_int_t)w->bytes,
-        "segment_bytes", (json_int_t)w->plan.segment_bytes, "segments",
-        (json_int_t)w->plan.segments, "time_us", w->plan.time_us, "hosts",
-        hosts));
+        "{s:s, s:I, s:o, s:I, s:I, s:I, s:b, s:b, s:f, s:f, s:o, s:o, s:o}",
+        "algorithm", w->options->name, "nodes", (json_int_t)w->hetero.hosts,
+        "root", root, "bytes", (json_int_t)w->bytes, "segment_bytes",
+        (json_int_t)w->plan.segment_bytes, "segments",
+        (json_int_t)w->plan.segments, "blocking", w->options->is_blocking,
+        "reordered", w->options->reorder, "time", w->plan.time_us, "time_us",
+        w->plan.time_us, "ready", ready, "children", children, "hosts", hosts));
 }
 
 /* ---- the picture ---- */
@@ -221,6 +330,25 @@ static void set_label(char label[TREE_SVG_LABEL_BYTES], const char *name)
     label[bytes] = '\0';
 }
 
+/* When the sender has its hands free of the message to @p to, and the port
+ * too. */
+static double hands_free(const struct work *w, const struct nf_hops *hops,
+                         struct picture *p, uint32_t to, double hands_us)
+{
+    uint32_t v = w->plan.tree.parent[to];
+    double begun_us;
+
+    p->start[to] = hands_us;
+    if (w->options->is_blocking)
+        return p->free[to] = p->ready[to];
+    hands_us += hops->send[v];
+    /* from when it began to leave, for which it may have waited: for the port,
+     * and on a hub for the medium */
+    begun_us = p->ready[to] - hops->recv[to] - nf_hops_wire(hops, v, to);
+    p->free[to] = fmax(hands_us, begun_us + nf_hops_port(hops, v, to));
+    return hands_us;
+}
+
 /* Of the first segment. */
 static enum nf_status fill(const struct work *w, struct picture *p)
 {
@@ -231,23 +359,14 @@ static enum nf_status fill(const struct work *w, struct picture *p)
         nf_hops_init(&hops, &w->hetero, (double)w->plan.segment_bytes);
 
     if (status == NF_OK)
-        status = nf_tree_times(tree, &hops, false, p->ready, &last_us);
+        status = nf_tree_times(tree, &hops, w->options->is_blocking, p->ready,
+                               &last_us);
     for (uint32_t v = 0; v < tree->nodes && status == NF_OK; v++) {
         double hands_us = p->ready[v];
 
         set_label(p->label[v], name_of(w, v));
-        for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
-            uint32_t to = tree->child[c];
-            double begun_us;
-
-            p->start[to] = hands_us;
-            hands_us += hops.send[v];
-            /* from when it began to leave, for which it may have waited: for
-             * the port, and on a hub for the medium */
-            begun_us = p->ready[to] - hops.recv[to] - nf_hops_wire(&hops, v, to);
-            p->free[to] =
-                fmax(hands_us, begun_us + nf_hops_port(&hops, v, to));
-        }
+        for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++)
+            hands_us = hands_free(w, &hops, p, tree->child[c], hands_us);
     }
     nf_hops_fini(&hops);
     return status;
@@ -279,7 +398,7 @@ static enum nf_status write_picture(const struct work *w,
 
 static enum nf_status draw(const struct work *w, struct nf_error *err)
 {
-    uint32_t n = w->network.nhosts;
+    uint32_t n = w->hetero.hosts;
     struct picture p = { .start = nf_calloc(n, sizeof(*p.start)),
                          .free = nf_calloc(n, sizeof(*p.free)),
                          .ready = nf_calloc(n, sizeof(*p.ready)),
@@ -308,6 +427,8 @@ int tree_network(const struct tree_network_options *options)
         nf_uniform_find(options->name) == NULL)
         return nf_usage_error("tree: no tree \"%s\" (see: nowfarm trees)",
                               options->name);
+    if (options->is_blocking && options->reorder)
+        return nf_usage_error("--reorder: is for sends that do not block");
     rc = read_size(&w);
     if (rc == NF_EXIT_OK)
         rc = read_network(&w);
@@ -327,6 +448,9 @@ int tree_network(const struct tree_network_options *options)
         rc = options->json ? print_json(&w) : print_text(&w);
     nf_crl_plan_fini(&w.plan);
     nf_free(w.ready_us);
+    nf_free(w.names);
+    if (!w.is_measured)
+        nf_hetero_fini(&w.hetero);
     nf_network_fini(&w.network);
     return rc;
 }

@@ -4,13 +4,14 @@
  *  lets people choose.  Pure. */
 #include "common/base/error.h"
 #include "common/tree/crl.h"
+#include "common/tree/hops.h"
 
 struct nf_hnow_algorithm {
     const char *name, *summary, *cost, *source;
-    /** See nf_hnow_make(), which has checked hetero and root.  Sets tree,
-     *  segment_bytes and segments of plan_p. */
-    enum nf_status (*make)(const struct nf_hetero *hetero, uint32_t root,
-                           uint64_t bytes, struct nf_crl_plan *plan_p);
+    /** A tree for the whole message; NULL: the planner, which makes segments
+     *  of it.  nf_hnow_make() has checked what it is given. */
+    enum nf_status (*tree)(const struct nf_hops *hops, uint32_t root,
+                           bool is_blocking, struct nf_tree *tree_p);
 };
 
 /** All of them; the last one is NULL. */
@@ -29,4 +30,13 @@ enum nf_status nf_hnow_make(const struct nf_hnow_algorithm *algorithm,
                             const struct nf_hetero *hetero, uint32_t root,
                             uint64_t bytes, struct nf_crl_plan *plan_p,
                             struct nf_error *err);
+
+/** The same, if a sender waits until its receiver has the message.  Ports then
+ *  keep nobody waiting.
+ *  @retval NF_ERR_INVAL  also: this algorithm can't plan for that */
+enum nf_status nf_hnow_make_blocking(const struct nf_hnow_algorithm *algorithm,
+                                     const struct nf_hetero *hetero,
+                                     uint32_t root, uint64_t bytes,
+                                     struct nf_crl_plan *plan_p,
+                                     struct nf_error *err);
 #endif

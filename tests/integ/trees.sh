@@ -333,6 +333,87 @@ for head in "" x; do
     check "a long name '$head': it is there" grep -qF ">$cut<" long.svg
 done
 
+# --- parameters of made-up hosts: the star of figure 1 of Sawahata & Shibusawa
+star() { # ROOT X_c R_m
+    echo "{\"root\": $1, \"S_c\": [20, 20, 20, 20], \"S_m\": [0, 0, 0, 0],"
+    echo "\"R_c\": [0, 0, 0, 0],"
+    echo "\"R_m\": $3,"
+    echo "\"X_c\": $2,"
+    echo "\"X_m\": 0}"
+}
+wires='[[0, 80, 100, 100], [999, 0, 999, 999], [999, 999, 0, 999], [999, 999, 999, 0]]'
+star 0 "$wires" '[0, 0, 0, 0]' > star.json
+for row in "--blocking 340 [[1,2,3],[],[],[]]" "-- 160 [[1,2,3],[],[],[]]" \
+    "--reorder 140 [[2,3,1],[],[],[]]"; do
+    read -r way time want <<< "$row"
+    [ "$way" != -- ] || way=
+    # shellcheck disable=SC2086
+    run tree ecef --network star.json --size 1kB $way --json
+    same "parameters $way: exit status" "$rc" 0
+    check "parameters $way: stdout is one JSON object" only_json
+    same "parameters $way: times" "$(json time) $(json time_us)" \
+        "$time.0 $time.0"
+    same "parameters $way: children" "$(children)" "$want"
+    same "parameters $way: the root" "$(json root) $(json nodes)" "0 4"
+done
+same "parameters: when each is ready" "$(numbers ready)" 0.0,140.0,120.0,140.0
+for tree in crl exact; do
+    run tree $tree --network star.json --size 1kB --json
+    same "parameters: $tree" "$(json time)" 140.0
+done
+run tree exact --network star.json --size 1kB --blocking --json
+same "parameters: the best of those that block" "$(json time)" 340.0
+run tree ecef --network star.json --size 1kB --root 2 --json
+same "parameters: another root" "$(json root) $(json ready.2)" "2 0.0"
+while read -r tree; do
+    [ "$tree" != crl ] || continue
+    run tree "$tree" --network star.json --size 64KiB --blocking --draw b.svg
+    same "$tree that blocks: exit status" "$rc" 0
+done < <(cat differ names)
+run tree chain --network star.json --size 1B --json
+same "a chain by number" "$(children)" "[[1],[2],[3],[]]"
+run tree ecef --network star.json --size 1kB --blocking --draw block.svg
+check "sends that block are drawn one after the other" \
+    grep -q "<title>0 to 2: from 100 until 220, ready at 220</title>" block.svg
+echo '{"S_c": [7], "S_m": [0], "R_c": [0], "R_m": [0], "X_c": 1, "X_m": 0}' > 1.json
+run tree crl --network 1.json --size 1B --json
+same "a single host" "$(json time) $(children)" "0.0 [[]]"
+# TEXT PATTERN ROOT X_c R_m
+refuse_params() {
+    star "$3" "$4" "$5" > bad.json
+    refuse "$1" "$2" tree ecef --network bad.json --size 1kB
+}
+refuse_params "parameters: a root that is no member" \
+    "bad.json:1: root: 4: want an integer from 0 to 3" 4 0 '[0, 0, 0, 0]'
+refuse_params "parameters: a negative time" "bad.json:4: X_c: -1: want" \
+    0 -1 '[0, 0, 0, 0]'
+refuse_params "parameters: a negative time per byte" \
+    "bad.json:3: R_m\[1\]: -0.5: want" 0 1 '[0, -0.5, 0, 0]'
+refuse_params "parameters: NaN" "bad.json:3: " 0 1 '[0, NaN, 0, 0]'
+refuse_params "parameters: beyond all numbers" "bad.json:4: " 0 1e999 '[0, 0, 0, 0]'
+refuse_params "parameters: a host is missing" \
+    "bad.json:3: R_m: want a list of 4, one for each host" 0 1 '[0, 0, 0]'
+refuse_params "parameters: a pair is missing" \
+    "bad.json:4: X_c\[2\]: want a list of 4, one for each receiver" 0 \
+    "[[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0], [1, 1, 1, 0]]" '[0, 0, 0, 0]'
+refuse_params "parameters: a pair is null" "bad.json:4: X_c\[1\]\[2\]: null: want" \
+    0 "[[0, 1, 1, 1], [1, 0, null, 1], [1, 1, 0, 1], [1, 1, 1, 0]]" '[0, 0, 0, 0]'
+sed 's/"X_m": 0/"n": 4/' star.json > bad.json
+refuse "parameters: one is missing" 'bad.json:1: there is no "X_m"' \
+    tree ecef --network bad.json --size 1kB
+refuse "crl that blocks" "crl: plans for sends that do not block" \
+    tree crl --network star.json --size 1kB --blocking
+refuse "blocking and reordered" "is for sends that do not block" \
+    tree ecef --network star.json --size 1kB --blocking --reorder
+refuse "blocking without a network" "--blocking: goes with --network" \
+    tree opt --nodes 3 --hold 1 --end 2 --blocking
+refuse "another order without a network" "--reorder: goes with --network" \
+    tree opt --nodes 3 --hold 1 --end 2 --reorder
+refuse "parameters: a root beyond the last" "--root 4: want one of the 4 hosts" \
+    tree ecef --network star.json --size 1kB --root 4
+refuse "parameters: a root by name" "--root a: want one of the 4 hosts" \
+    tree ecef --network star.json --size 1kB --root a
+
 refuse "a network and no tree" "which one" tree --network net.json --size 64B
 refuse "no size" "--size is missing" tree crl --network net.json
 refuse "a size of no unit" "--size 12" tree crl --network net.json --size 12
