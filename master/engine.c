@@ -506,6 +506,7 @@ static void free_engine(struct engine *e)
     nf_buf_fini(&e->input);
     nf_body_fini(&e->body);
     nf_table_close(e);
+    nf_network_close(e);
     nf_free(e->sizes);
 }
 

@@ -20,6 +20,7 @@
 #include "common/coll/rules.h"
 #include "common/farm/farm.h"
 #include "common/group/reducer.h"
+#include "common/model/network.h"
 #include "common/net/mesh.h"
 #include "common/trace/trace.h"
 #include "master/engine.h"
@@ -170,6 +171,9 @@ struct engine {
     uint32_t bounds_ranks;            /**< ... of so many; 0: none yet */
     uint32_t bounds_fullest; /**< ... of whom so many are on one host */
     struct gather gather;
+    struct nf_network network; /**< measured; no hosts: there is none of use */
+    bool network_read;   /**< ... or it was not looked for yet */
+    bool network_failed; /**< ... and that was told */
     struct nf_blob *shared;
     struct nf_buf input;
     struct nf_body body;
@@ -382,6 +386,9 @@ struct nf_told; /* over_mesh.h */
  *  @return false: the network has no say, or is of no use */
 bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
                      struct nf_told *told_p);
+/** Fill e->network, if there is one and it was not tried before. */
+void nf_network_read_once(struct engine *e);
+void nf_network_close(struct engine *e);
 
 /* share.c */
 /** The broadcast of the shared data to so many members, the sender included. */
@@ -389,8 +396,8 @@ struct nf_coll_query nf_share_query(const struct engine *e, uint32_t count);
 /** Get the shared data to a slave that has just got the job. */
 void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us);
 /** Who is to give it to @p peer: a slave that has it, gives it to nobody and was
- *  heard of just now, on the host of @p peer if possible; else on the host that
- *  gives it to the fewest, the first of equals.  @return NF_NO_PEER: none */
+ *  heard of just now, the best one by gift.h and e->network, the first of equals.
+ *  @return NF_NO_PEER: none */
 uint32_t nf_share_find_holder(const struct engine *e, uint32_t peer,
                               int64_t now_us);
 /** It has it, or is gone. */

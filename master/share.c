@@ -1,17 +1,19 @@
 /* Shared data to slaves: those that are there at the begin get it by a
  * broadcast of a group of master and slaves; who comes later, or was in a
- * broadcast that failed, gets it from one slave that has it, the nearest and
- * least loaded, or from the master.  A slave whose group fails says so, so
- * nobody goes without.
+ * broadcast that failed, gets it from one slave that has it, the nearest (by
+ * the measured network, if there is one) and least loaded, or from the master.
+ * A slave whose group fails says so, so nobody goes without.
  *
  * Where payloads go by reference all that would be more work than it saves. */
 #include "config.h"
 #include <inttypes.h>
+#include <math.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
 #include "common/group/types.h"
+#include "common/model/gift.h"
 #include "master/engine_internal.h"
 
 /* After the first hello the others may take this long to be in the broadcast,
@@ -203,24 +205,39 @@ static uint32_t gifts_of(const struct engine *e, uint32_t host)
     return gifts;
 }
 
+/* Of the measured network; nhosts: it was not measured, as all are not if there
+ * is none. */
+static uint32_t measured_host(const struct engine *e, uint32_t host)
+{
+    return e->network.nhosts > 0
+               ? nf_network_find(&e->network, e->hosts[host].name)
+               : 0;
+}
+
 uint32_t nf_share_find_holder(const struct engine *e, uint32_t peer,
                               int64_t now_us)
 {
-    uint32_t found = NF_NO_PEER, least = UINT32_MAX;
+    const struct nf_network *network =
+        e->network.nhosts > 0 ? &e->network : NULL;
+    const struct slave *to = &e->slaves[peer];
+    uint32_t found = NF_NO_PEER, to_host = measured_host(e, to->host);
+    struct nf_gift best = { .us = INFINITY };
 
     for (uint32_t i = 0; i < e->nslaves; i++) {
         const struct slave *s = &e->slaves[i];
-        uint32_t gifts;
+        struct nf_gift gift = { .is_near = s->host == to->host };
 
         if (i == peer || s->state != SLAVE_READY || s->giving ||
             now_us - s->heard_us > e->options->heartbeat_timeout_us / 3)
             continue;
-        if (s->host == e->slaves[peer].host)
-            return i;
-        gifts = gifts_of(e, s->host);
-        if (gifts < least) {
+        gift.gifts = gifts_of(e, s->host);
+        gift.us = network != NULL
+                      ? nf_gift_us(network, measured_host(e, s->host), to_host,
+                                   gift.gifts, (double)e->shared->bytes)
+                      : INFINITY;
+        if (found == NF_NO_PEER || nf_gift_is_better(&gift, &best)) {
             found = i;
-            least = gifts;
+            best = gift;
         }
     }
     return found;
@@ -235,15 +252,18 @@ static void send_to_one(struct engine *e, uint32_t peer, int64_t now_us)
     struct nf_group *none;
     struct nf_error err = { .text = "" };
 
-    if (slave->share_tries++ < TRIES_MOST && e->gather.state == GATHER_NONE)
+    if (slave->share_tries++ < TRIES_MOST && e->gather.state == GATHER_NONE) {
+        nf_network_read_once(e);
         members[0] = nf_share_find_holder(e, peer, now_us);
+    }
     if (members[0] == NF_NO_PEER ||
         nf_gather_open_group(e, members, 2, &m, &none, &err) != NF_OK) {
         send_directly(e, peer);
         return;
     }
-    nf_log(NF_LOG_INFO, "%s gets the shared data of %s", slave->label,
-           e->slaves[members[0]].label);
+    nf_log(NF_LOG_INFO, "%s gets the shared data of %s%s", slave->label,
+           e->slaves[members[0]].label,
+           e->network.nhosts > 0 ? ", by the network" : "");
     slave->share_id = m.id;
     slave->source = members[0];
     e->slaves[members[0]].giving = true;

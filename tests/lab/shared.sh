@@ -1,6 +1,6 @@
 #!/bin/bash
 # The shared data of a job by a measured network: a host whose link is thin gets it,
-# and in a tree sends it to nobody.
+# and in a tree sends it to nobody; who comes late gets it of the nearest.
 . "${0%/*}/lab-lib.sh"
 need_pvm
 lab_can rates || skip "$("$jsonget" "$work/can" reasons.rates)"
@@ -77,6 +77,22 @@ job_verified "a model of other hosts"
 check "a model of other hosts: one line says so" err_says \
     '^nowfarm: foreign.json: 6 of 6 members are on hosts that were not measured'
 check "a model of other hosts: it is gone by all the same" planned foreign.json
+
+# Who comes late, as in place of one that died, gets it of the nearest, which is not
+# the first one that has it.
+model none ws0 ws1 ws2 ws3 ws4 |
+    sed '/"from": "ws3", "to": "ws4"/{n; s/0\.08/0.04/; b
+        }; /"to": "ws4"/{n; s/0\.08/0.8/}' > near.json
+start_in ws0 run synth --units 1500 --cost 10ms --shared 512KiB --slots 1 \
+    --chatty --hosts "$work/hosts" --verify --json --network near.json
+check "late: the others are at work" wait_until 30 units_done 50
+old=$(slaves_on ws4)
+kill -9 $old
+await 90
+job_verified "late"
+same "late: a slave was lost" "$(json lost_slaves)" 1
+check "late: the next one of ws4 gets the data of ws3" err_says \
+    'ws4.* gets the shared data of .*ws3.*, by the network'
 
 unset NOWFARM_LOG
 for file in bad.json none.json; do

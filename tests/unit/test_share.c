@@ -1,7 +1,10 @@
 /* The group that brings shared data, at the master's end. */
 #include "config.h"
+#include <math.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/blob.h"
+#include "common/model/gift.h"
 #include "master/engine_internal.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
@@ -147,11 +150,130 @@ static void test_least_loaded(void)
     CU_ASSERT_EQUAL(holder(), NF_NO_PEER);
 }
 
+/* ---------------------------------------------------- by a measured network */
+
+enum { HOSTS = 4 };
+
+/* Hosts a to d; whoever is slow is so on all its wires but those between c and
+ * d, which are the quickest.  us per byte; 1 MiB is given. */
+static const double wire_byte_us[HOSTS][HOSTS] = {
+    { 0, 0.08, 0.08, 0.8 },
+    { 0.08, 0, 0.08, 0.4 },
+    { 0.08, 0.08, 0, 0.08 },
+    { 0.8, 0.4, 0.08, 0 },
+};
+static struct host hosts[HOSTS + 1] = {
+    { .name = "a" },
+    { .name = "b" },
+    { .name = "c" },
+    { .name = "d" },
+    { .name = "somebody else" },
+};
+static struct nf_blob shared = { .bytes = 1 << 20 };
+
+/* A slave on each of a, b and c, and one that comes late on d. */
+static void make_network(void)
+{
+    make_world();
+    engine.hosts = hosts;
+    engine.nhosts = HOSTS + 1;
+    engine.nslaves = LATE + 1;
+    engine.shared = &shared;
+    for (uint32_t i = 0; i < LATE; i++) {
+        world[i].state = i < 3 ? SLAVE_READY : SLAVE_GONE;
+        world[i].host = i;
+    }
+    world[LATE].host = 3;
+    CU_ASSERT_EQUAL_FATAL(nf_network_init(&engine.network, HOSTS), NF_OK);
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        struct nf_network_host *host = &engine.network.hosts[i];
+
+        memcpy(host->name, hosts[i].name, sizeof(host->name));
+        host->send = host->recv = nf_curve_line((struct nf_cost){ 20, 0.001 });
+        host->hold = nf_curve_line((struct nf_cost){ 20, 0.08 });
+        for (uint32_t j = 0; j < HOSTS; j++)
+            *nf_network_wire(&engine.network, i, j) =
+                nf_curve_line((struct nf_cost){ 50, wire_byte_us[i][j] });
+    }
+}
+
+static void test_by_network(void)
+{
+    make_network();
+    CU_ASSERT_EQUAL(holder(), 2); /* not the first one */
+    world[2].giving = true;
+    CU_ASSERT_EQUAL(holder(), 1);
+    world[1].giving = true;
+    CU_ASSERT_EQUAL(holder(), 0);
+    world[1].giving = world[2].giving = false;
+    world[2].heard_us = TIMEOUT_US; /* too long ago */
+    CU_ASSERT_EQUAL(holder(), 1);
+    world[4] = world[0]; /* on the host of who is to get it */
+    world[4].host = 3;
+    CU_ASSERT_EQUAL(holder(), 4);
+    nf_network_close(&engine);
+}
+
+/* What a host gives already goes first; not whatever that takes. */
+static void test_network_and_load(void)
+{
+    make_network();
+    world[3] = world[4] = world[5] = world[2]; /* on c too */
+    world[3].giving = true;
+    CU_ASSERT_EQUAL(holder(), 2);
+    world[2].giving = world[4].giving = true;
+    CU_ASSERT_EQUAL(holder(), 5); /* 4 * 0.08 < 0.4 us a byte */
+    *nf_network_wire(&engine.network, 1, 3) =
+        nf_curve_line((struct nf_cost){ 50, 0.3 });
+    CU_ASSERT_EQUAL(holder(), 1); /* but not less than 0.3 */
+    nf_network_close(&engine);
+}
+
+/* Nobody knows how far they are, so they come last; of them the least loaded.
+ */
+static void test_not_measured(void)
+{
+    make_network();
+    world[2].host = HOSTS;
+    CU_ASSERT_EQUAL(holder(), 1);
+    world[0].state = world[1].state = SLAVE_GONE;
+    CU_ASSERT_EQUAL(holder(), 2);
+    make_world(); /* who is to get it: as without a network */
+    engine.hosts = hosts;
+    for (uint32_t i = 0; i < LATE; i++)
+        world[i].host = i % 3;
+    world[0].giving = true;
+    world[LATE].host = HOSTS;
+    CU_ASSERT_EQUAL(holder(), 1);
+    nf_network_fini(&engine.network);
+}
+
+static void test_prices(void)
+{
+    const struct nf_network *network = &engine.network;
+
+    make_network();
+    CU_ASSERT_DOUBLE_EQUAL(nf_gift_us(network, 2, 3, 0, 1000),
+                           20 + 1 + 50 + 80 + 20 + 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(nf_gift_us(network, 2, 3, 2, 1000), 172 + 2 * 100,
+                           1e-9);
+    CU_ASSERT(isinf(nf_gift_us(network, 2, 2, 0, 1000)));
+    CU_ASSERT(isinf(nf_gift_us(network, HOSTS, 2, 0, 1000)));
+    CU_ASSERT(isinf(nf_gift_us(network, 2, HOSTS, 0, 1000)));
+    CU_ASSERT(isinf(nf_gift_us(NULL, 0, 0, 0, 1000)));
+    nf_network_close(&engine);
+}
+
 static CU_TestInfo tests[] = {
     { "the group is open until all have the data", test_done },
     { "one that was given up is closed", test_given_up },
     { "a slave of the same host gives it, if one can", test_nearest },
     { "else one whose host gives it to the fewest", test_least_loaded },
+    { "the network says who is near, which is not the first one",
+      test_by_network },
+    { "a near one that gives to many is far", test_network_and_load },
+    { "who was not measured comes last", test_not_measured },
+    { "what a gift takes", test_prices },
     CU_TEST_INFO_NULL,
 };
 
