@@ -326,6 +326,16 @@ struct nf_report {
                                   took longest */
     double exchange_model_s; /**< ... as the model of the network has it */
     char exchange_algorithm[48]; /**< of the last one; "": it had one slave */
+    char shared_algorithm[48]; /**< of the broadcast of the shared data; "": each
+                                    slave got it by itself */
+    char shared_network[256];  /**< nf_options.network_file, or NOWFARM_NETWORK,
+                                    which chose that; "": none did */
+    uint32_t shared_slaves;    /**< that it went to */
+    uint64_t shared_bytes;     /**< to each of them */
+    double shared_s;           /**< until the last one said that it has it, and
+                                    is ready; 0: not all did */
+    double shared_model_s; /**< ... as that network has it, without getting
+                                ready; 0: there is none */
 };
 
 /** Run a job.  In the master: starts the slaves, hands out all units, returns

@@ -122,6 +122,8 @@ struct gather {
     struct nf_request *share_request;
     bool share_wanted; /**< some slave waits for it */
     bool shared_once;  /**< it has begun, or there was no need */
+    int64_t share_began_us;
+    uint32_t share_missing; /**< slaves that have yet to say that it came */
 };
 
 struct engine {
@@ -400,7 +402,9 @@ void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us);
  *  @return NF_NO_PEER: none */
 uint32_t nf_share_find_holder(const struct engine *e, uint32_t peer,
                               int64_t now_us);
-/** It has it, or is gone. */
+/** A slave has it and is ready.  @return by which broadcast; NULL: none */
+const char *nf_share_done(struct engine *e, uint32_t peer, int64_t now_us);
+/** It has to get it in another way, or is gone. */
 void nf_share_end(struct engine *e, uint32_t peer);
 /** Was this the end of a group that brings shared data?  Then it is seen to. */
 bool nf_gather_shared_failed(struct engine *e, uint32_t peer,

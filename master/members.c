@@ -481,6 +481,7 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
 {
     struct slave *slave = &e->slaves[ev->peer];
     struct nf_ready_msg ready;
+    const char *how;
 
     if (slave->state != SLAVE_NEW ||
         nf_get_ready(ev->msg.body, ev->msg.body_bytes, &ready) != NF_OK ||
@@ -492,7 +493,7 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
         return;
     }
     slave->nslots = ready.slots;
-    nf_share_end(e, ev->peer);
+    how = nf_share_done(e, ev->peer, now_us);
     if (e->next_farm_id == e->peer_of_capacity &&
         !nf_members_grow((void **)&e->peer_of, &e->peer_of_capacity,
                          sizeof(*e->peer_of))) {
@@ -504,7 +505,10 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
     slave->state = SLAVE_READY;
     nf_trace_phase(e->trace, now_us,
                    &(struct nf_trace_phase){
-                       .slave = ev->peer, .name = "shared", .ends = true });
+                       .slave = ev->peer,
+                       .name = "shared",
+                       .algorithm = how,
+                       .ends = true });
     if (e->ready_slaves++ == 0)
         e->first_ready_us = now_us;
     e->ready_slots += ready.slots;

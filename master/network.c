@@ -2,12 +2,17 @@
  * the begin.  A group of two has one way to go, and no need of a plan; but who
  * comes late gets it from whom the network has as the nearest (share.c). */
 #include "config.h"
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "common/base/alloc.h"
+#include "common/base/endian.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/coll/wish.h"
 #include "common/group/over_mesh.h"
 #include "common/model/network_file.h"
+#include "common/tree/bcast_plan.h"
 #include "master/engine_internal.h"
 
 static const char *network_file(const struct engine *e)
@@ -43,6 +48,110 @@ void nf_network_close(struct engine *e)
     nf_network_fini(&e->network);
 }
 
+/* ---- what the broadcast takes by the network ---- */
+
+/* The hosts of all members as the network has them: between members of one host
+ * there is no wire.  As groups do it (common/group/measured.c). */
+static enum nf_status of_members(const struct nf_network *network,
+                                 const struct nf_mesh *mesh,
+                                 const uint32_t *hosts,
+                                 struct nf_network *members_p)
+{
+    char(*names)[NF_NETWORK_NAME_BYTES] =
+        nf_calloc(mesh->ranks, sizeof(*names));
+    enum nf_status status;
+
+    if (names == NULL)
+        return NF_ERR_NOMEM;
+    nf_mesh_host_names(mesh, names);
+    status = nf_network_of(network, (const char(*)[NF_NETWORK_NAME_BYTES])names,
+                           mesh->ranks, members_p, NULL);
+    nf_free(names);
+    for (uint32_t i = 0; i < mesh->ranks && status == NF_OK; i++)
+        for (uint32_t j = 0; j < mesh->ranks; j++)
+            if (hosts[i] == hosts[j])
+                *nf_network_wire(members_p, i, j) =
+                    (struct nf_curve){ .npoints = 0 };
+    return status;
+}
+
+/* The tree as members are told it; tree_p borrows first_p, to be freed. */
+static enum nf_status read_tree(const uint8_t *words, uint32_t ranks,
+                                struct nf_coll_tree *tree_p, uint32_t **first_p)
+{
+    uint32_t *first = nf_calloc(2 * (size_t)ranks + 1, sizeof(*first));
+    uint32_t count = 0;
+
+    *first_p = first;
+    if (first == NULL)
+        return NF_ERR_NOMEM;
+    for (uint32_t v = 0; v < ranks; v++) {
+        first[v] = count;
+        count += nf_load_le32(words + 4 * (size_t)v);
+    }
+    first[ranks] = count;
+    for (uint32_t c = 0; c + 1 < ranks; c++)
+        first[ranks + 1 + c] = nf_load_le32(words + 4 * ((size_t)ranks + c));
+    *tree_p = (struct nf_coll_tree){ .ranks = ranks,
+                                     .first = first,
+                                     .child = first + ranks + 1 };
+    return NF_OK;
+}
+
+static enum nf_status price(const struct nf_hetero *hetero,
+                            const struct nf_bcast_query *query,
+                            const struct nf_told *told, double *time_us_p)
+{
+    struct nf_coll_wish wish;
+    struct nf_coll_tree tree;
+    struct nf_pricer pricer;
+    uint32_t *first = NULL;
+    enum nf_status status = nf_coll_wish_read(told->algorithm, &wish, NULL);
+
+    if (status == NF_OK && told->tree != NULL)
+        status = read_tree(told->tree, hetero->hosts, &tree, &first);
+    if (status == NF_OK)
+        status = nf_pricer_init(&pricer, hetero);
+    if (status == NF_OK) {
+        status = nf_bcast_price(
+            &pricer, wish.algorithm, query, told->tree != NULL ? &tree : NULL,
+            wish.segments > 0 ? (uint32_t)wish.segments : 1, time_us_p);
+        nf_pricer_fini(&pricer);
+    }
+    nf_free(first);
+    return status;
+}
+
+/* What is told, for the very size; plans are made for a round one.
+ * @return 0: there is no memory for it */
+static double predict_s(const struct engine *e, const struct nf_mesh *mesh,
+                        const struct nf_told *told)
+{
+    uint32_t *hosts = nf_calloc(mesh->ranks, sizeof(*hosts));
+    const struct nf_bcast_query query = {
+        .bytes = e->shared->bytes,
+        .elements = nf_share_query(e, mesh->ranks).elements,
+        .hosts = hosts,
+    };
+    struct nf_network members = { .nhosts = 0 };
+    struct nf_hetero hetero;
+    double time_us = 0;
+    enum nf_status status = hosts != NULL ? NF_OK : NF_ERR_NOMEM;
+
+    for (uint32_t i = 0; i < mesh->ranks && status == NF_OK; i++)
+        hosts[i] = nf_mesh_host_of(mesh, i);
+    if (status == NF_OK)
+        status = of_members(&e->network, mesh, hosts, &members);
+    if (status == NF_OK) {
+        hetero = nf_network_hetero(&members, true);
+        hetero.in_groups = true;
+        status = price(&hetero, &query, told, &time_us);
+    }
+    nf_network_fini(&members);
+    nf_free(hosts);
+    return status == NF_OK && isfinite(time_us) ? time_us * 1e-6 : 0;
+}
+
 bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
                      struct nf_told *told_p)
 {
@@ -68,5 +177,10 @@ bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
                          path, told_p->unknown, query.ranks);
     nf_log(NF_LOG_INFO, "shared data is planned by %s: %s", path,
            told_p->algorithm);
+    nf_network_read_once(e);
+    snprintf(e->report.shared_network, sizeof(e->report.shared_network), "%s",
+             path);
+    if (e->network.nhosts > 0)
+        e->report.shared_model_s = predict_s(e, mesh, told_p);
     return true;
 }

@@ -8,6 +8,7 @@
 #include "config.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -87,6 +88,20 @@ struct nf_coll_query nf_share_query(const struct engine *e, uint32_t count)
     };
 }
 
+/* For the report. */
+static void note_broadcast(struct engine *e, uint32_t slaves)
+{
+    const char *algorithm = nf_request_algorithm(e->gather.share_request);
+
+    nf_log(NF_LOG_INFO, "shared data to %u slaves by %s", slaves, algorithm);
+    snprintf(e->report.shared_algorithm, sizeof(e->report.shared_algorithm),
+             "%s", algorithm);
+    e->report.shared_slaves = slaves;
+    e->report.shared_bytes = e->shared->bytes;
+    e->gather.share_began_us = nf_now_us();
+    e->gather.share_missing = slaves;
+}
+
 static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
                                       uint32_t count, struct nf_error *err)
 {
@@ -109,8 +124,7 @@ static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
         status =
             nf_group_start(e->gather.sharing, &call, &e->gather.share_request);
     if (status == NF_OK)
-        nf_log(NF_LOG_INFO, "shared data to %u slaves by %s", count - 1,
-               nf_request_algorithm(e->gather.share_request));
+        note_broadcast(e, count - 1);
     return status;
 }
 
@@ -277,6 +291,19 @@ void nf_share_end(struct engine *e, uint32_t peer)
         e->slaves[slave->source].giving = false;
     slave->share_id = 0;
     slave->source = NF_NO_PEER;
+}
+
+const char *nf_share_done(struct engine *e, uint32_t peer, int64_t now_us)
+{
+    struct slave *slave = &e->slaves[peer];
+    bool by_all = slave->share_id != 0 && slave->source == NF_NO_PEER;
+
+    nf_share_end(e, peer);
+    if (!by_all)
+        return NULL;
+    if (--e->gather.share_missing == 0)
+        e->report.shared_s = (double)(now_us - e->gather.share_began_us) * 1e-6;
+    return e->report.shared_algorithm;
 }
 
 void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us)

@@ -178,6 +178,27 @@ static void print_gather(FILE *to, const struct nf_report *r)
     fputc('\n', to);
 }
 
+/* The broadcast of shared data; who chose it, and what that had it take. */
+static void print_shared(FILE *to, const struct nf_report *r)
+{
+    char bytes[32], time[32];
+
+    if (r->shared_algorithm[0] == '\0')
+        return;
+    fprintf(to, "shared %s with %u slaves by %s: ",
+            nf_format_bytes(r->shared_bytes, bytes, sizeof(bytes)),
+            r->shared_slaves, r->shared_algorithm);
+    if (r->shared_s > 0)
+        fprintf(to, "measured %s", seconds(r->shared_s, time, sizeof(time)));
+    else
+        fputs("not all had it by that", to);
+    if (r->shared_network[0] != '\0')
+        fprintf(to, ", network %s", r->shared_network);
+    if (r->shared_model_s > 0)
+        fprintf(to, " %s", seconds(r->shared_model_s, time, sizeof(time)));
+    fputc('\n', to);
+}
+
 /* What the all-to-all took, beside what the model says that it takes. */
 static void print_exchanges(FILE *to, const struct nf_report *r)
 {
@@ -237,6 +258,7 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
             r->duplicates, r->lost_slaves);
     if (r->copies > 0)
         fprintf(to, "%" PRIu64 " chunks copied in the end\n", r->copies);
+    print_shared(to, r);
     print_gather(to, r);
     print_exchanges(to, r);
     print_learnt(to, r);
@@ -274,11 +296,11 @@ static json_t *failures_json(const struct nf_report *r)
     for (uint32_t i = 0; i < r->nfailures; i++) {
         struct nf_unit_failure failure = r->failures[i];
 
-        json_array_append_new(
-            list,
-            json_pack("{s:I, s:i, s:i, s:s}", "unit", (json_int_t)failure.unit,
-                      "phase", (int)failure.phase, "attempts",
-                      (int)failure.attempts, "reason", clean(&failure)));
+        json_array_append_new(list, json_pack("{s:I, s:i, s:i, s:s}", "unit",
+                                              (json_int_t)failure.unit, "phase",
+                                              (int)failure.phase, "attempts",
+                                              (int)failure.attempts, "reason",
+                                              clean(&failure)));
     }
     return list;
 }
@@ -309,12 +331,27 @@ static json_t *exchange_json(const struct nf_report *r)
                      "recomputed", (json_int_t)r->recomputed);
 }
 
+/* null: no broadcast was needed. */
+static json_t *shared_json(const struct nf_report *r)
+{
+    if (r->shared_algorithm[0] == '\0')
+        return json_null();
+    return json_pack(
+        "{s:s, s:s?, s:o, s:o, s:I, s:i}", "algorithm", r->shared_algorithm,
+        "network", r->shared_network[0] != '\0' ? r->shared_network : NULL,
+        "time_s", r->shared_s > 0 ? json_real(r->shared_s) : json_null(),
+        "model_s",
+        r->shared_model_s > 0 ? json_real(r->shared_model_s) : json_null(),
+        "bytes", (json_int_t)r->shared_bytes, "slaves", (int)r->shared_slaves);
+}
+
 json_t *report_json(const char *app, const struct nf_report *r,
                     enum verified verified)
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, s:f, s:f, "
+        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, "
+        "s:f, s:f, "
         "s:f, "
         "s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
@@ -326,8 +363,8 @@ json_t *report_json(const char *app, const struct nf_report *r,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
         (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
         "failures", failures_json(r), "auto", learnt_json(r), "emulate",
-        emulate_json(r), "gather", gather_json(r), "exchange",
-        exchange_json(r), "verified",
+        emulate_json(r), "shared", shared_json(r), "gather", gather_json(r),
+        "exchange", exchange_json(r), "verified",
         verified == NOT_VERIFIED ? json_null()
                                  : json_boolean(verified == VERIFIED_RIGHT),
         "copies", (json_int_t)r->copies, "breakdown_s", "compute",

@@ -404,5 +404,13 @@ void nf_trace_end(struct nf_trace *trace, int64_t now_us, enum nf_status status,
     put_seconds(trace, "part_master_us", r->part_master_s);
     put_seconds(trace, "part_idle_us", r->part_idle_s);
     put_seconds(trace, "part_tail_us", r->part_tail_s);
+    if (r->shared_algorithm[0] != '\0') {
+        put_text(trace, "shared_algorithm", r->shared_algorithm);
+        put_seconds(trace, "shared_us", r->shared_s);
+    }
+    if (r->shared_network[0] != '\0') {
+        put_text(trace, "shared_network", r->shared_network);
+        put_seconds(trace, "shared_model_us", r->shared_model_s);
+    }
     close_line(trace, now_us);
 }

@@ -149,6 +149,14 @@ for file in here.json net.json; do
     job_verified "shared data, $file"
     check "shared data, $file: by the tree" says 'bcast\.tree$'
     check "shared data, $file: as planned" planned "$file: bcast\.tree:k="
+    same "shared data, $file: it is in the report" \
+        "$(json shared.algorithm) $(json shared.network)" "bcast.tree $file"
+    at_least "shared data, $file: to all who were there" \
+        "$(json shared.slaves)" 2
+    same "shared data, $file: all of it" "$(json shared.bytes)" $((320 * 320 * 8))
+    check "shared data, $file: predicted and measured" awk "BEGIN {exit \
+        !($(json shared.model_s) > 0 && $(json shared.time_s) > 0 &&
+        $(json shared.time_s) < 10)}"
 done
 check "shared data: this host is not known, and that is told" err_says \
     'net.json: [34] of [34] members are on hosts that were not measured'
@@ -162,6 +170,20 @@ check "shared data: it is taken" says 'bcast\.flat$'
 NOWFARM_NETWORK=here.json NOWFARM_COLL=bcast.tree run "${job[@]}" --network ""
 job_verified "shared data, no network"
 check "shared data, no network: nothing was planned" eval '! planned .'
+same "shared data, no network: the report names none" \
+    "$(json shared.algorithm) $(json shared.network) $(json shared.model_s)" \
+    "bcast.tree null null"
+run run matmul --n 320 --slaves 3 --network here.json --trace t.trace
+same "shared data, for people: exit status" "$rc" 0
+check "shared data, for people: a line of it" grep -Eq '^shared 800\.0 KiB with [23] '\
+'slaves by bcast\.[a-z0-9._]+: measured [0-9.]+ m?s, network here.json [0-9.]+ [mu]?s$' out
+check "shared data, the trace: of each slave" \
+    grep -q '"name":"shared","algorithm":"bcast\.' t.trace
+check "shared data, the trace: of all" grep -Eq '"ev":"end".*"shared_algorithm":'\
+'"bcast\.[^"]*","shared_us":[0-9]+,"shared_network":"here.json","shared_model_us":[0-9]+' \
+    t.trace
+run gantt t.trace -o t.svg
+same "shared data, the trace: it is read" "$rc" 0
 unset NOWFARM_LOG
 for file in bad.json none.json; do
     run "${job[@]}" --network $file

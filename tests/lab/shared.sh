@@ -66,6 +66,13 @@ for wish in "" bcast.tree; do
     check "a thin link: all go by what was planned" \
         err_says 'shared data to 5 slaves by bcast'
     check "a thin link: that was planned" planned "net.json: ${wish:-bcast}"
+    same "a thin link: by which file is in the report" \
+        "$(json shared.network) $(json shared.slaves)" "net.json 5"
+    echo "# wish '$wish': $(json shared.algorithm), model $(json shared.model_s) s," \
+        "measured $(json shared.time_s) s"
+    # it is predicted, and measured, that a thin link takes its time
+    check "a thin link: measured beside predicted" awk "BEGIN {exit \
+        !($(json shared.model_s) > 0 && $(json shared.time_s) > 0.7)}"
     at_least "a thin link: ws1 has the data" $(($(bytes ws1 1) - had)) 524288 bytes
     [ -z "$wish" ] || at_most "a thin link: and sends it to nobody" $(($(bytes ws1 9) - sent)) \
         400000 bytes

@@ -152,6 +152,56 @@ static void a_result_is_shown_with_all_its_digits(void)
     fclose(file);
 }
 
+/* As it was measured, and as the network had it. */
+static void a_broadcast_is_told(void)
+{
+    static const struct {
+        double shared_s, model_s;
+        const char *network, *said;
+    } rows[] = {
+        { 0.025, 0.02, "lan.json",
+          "shared 1.0 KiB with 3 slaves by bcast.tree: measured 25 ms, network "
+          "lan.json 20 ms\n" },
+        { 0.025, 0, "", "by bcast.tree: measured 25 ms\n" },
+        { 0, 0.02, "lan.json",
+          "by bcast.tree: not all had it by that, network lan.json 20 ms\n" },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct nf_report r = sample();
+        char text[2000] = "";
+        FILE *file = tmpfile();
+        json_t *o = report_json("synth", &r, NOT_VERIFIED), *shared;
+
+        CU_ASSERT(json_is_null(json_object_get(o, "shared")));
+        json_decref(o);
+        strcpy(r.shared_algorithm, "bcast.tree");
+        strcpy(r.shared_network, rows[i].network);
+        r.shared_slaves = 3;
+        r.shared_bytes = 1024;
+        r.shared_s = rows[i].shared_s;
+        r.shared_model_s = rows[i].model_s;
+        report_print(file, "synth", &r, NOT_VERIFIED, NULL);
+        rewind(file);
+        CU_ASSERT(fread(text, 1, sizeof(text) - 1, file) > 0);
+        if (strstr(text, rows[i].said) == NULL)
+            printf("\n%s", text);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, rows[i].said));
+        fclose(file);
+        o = report_json("synth", &r, NOT_VERIFIED);
+        shared = json_object_get(o, "shared");
+        CU_ASSERT_EQUAL(json_number_value(json_object_get(shared, "time_s")),
+                        rows[i].shared_s);
+        CU_ASSERT_EQUAL(json_number_value(json_object_get(shared, "model_s")),
+                        rows[i].model_s);
+        CU_ASSERT_EQUAL(json_is_null(json_object_get(shared, "network")),
+                        rows[i].network[0] == '\0');
+        CU_ASSERT_EQUAL(json_integer_value(json_object_get(shared, "bytes")),
+                        1024);
+        json_decref(o);
+    }
+}
+
 static void a_full_disk_is_an_error(void)
 {
     struct nf_report r = sample();
@@ -172,6 +222,7 @@ int main(void)
         { "people read the same", people_read_the_same },
         { "a result is shown with all its digits",
           a_result_is_shown_with_all_its_digits },
+        { "a broadcast is told", a_broadcast_is_told },
         { "a full disk is an error", a_full_disk_is_an_error },
         CU_TEST_INFO_NULL,
     };
