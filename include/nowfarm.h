@@ -270,6 +270,15 @@ struct nf_unit_failure {
 /** At most this many slots are told apart in a report. */
 #define NF_REPORT_SLOTS 256
 
+/** At most this many lost slaves are named in a report; all are counted. */
+#define NF_REPORT_LOST 64
+
+/** A slave that was lost. */
+struct nf_report_lost {
+    uint32_t slave; /**< its number */
+    char host[64];
+};
+
 /** What policy "auto" has learnt of a slot. */
 struct nf_report_slot {
     char host[64];
@@ -336,6 +345,8 @@ struct nf_report {
                                     is ready; 0: not all did */
     double shared_model_s; /**< ... as that network has it, without getting
                                 ready; 0: there is none */
+    uint32_t nlost; /**< lost_slaves, but NF_REPORT_LOST at most */
+    struct nf_report_lost lost[NF_REPORT_LOST]; /**< one after the other */
 };
 
 /** Run a job.  In the master: starts the slaves, hands out all units, returns

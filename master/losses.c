@@ -26,7 +26,15 @@ static void tell_loss(struct engine *e, uint32_t peer, const char *why)
 {
     const struct slave *slave = &e->slaves[peer];
     uint64_t units = units_of(slave);
+    struct nf_report *r = &e->report;
 
+    if (r->nlost < NF_REPORT_LOST) {
+        struct nf_report_lost *lost = &r->lost[r->nlost++];
+
+        lost->slave = peer;
+        snprintf(lost->host, sizeof(lost->host), "%s",
+                 e->hosts[slave->host].name);
+    }
     nf_log(NF_LOG_INFO, "lost %s: %" PRIu64 " units returned", slave->label,
            units);
     nf_engine_notice(e, "lost %s, which %s: %" PRIu64 " units go to others",

@@ -145,6 +145,18 @@ static json_t *emulate_json(const struct nf_report *r)
                      (int)e.blocking, "speeds", speeds);
 }
 
+/* Slaves that were lost, and where. */
+static void print_lost(FILE *to, const struct nf_report *r)
+{
+    fprintf(to, "%u slaves lost", r->lost_slaves);
+    for (uint32_t i = 0; i < r->nlost; i++)
+        fprintf(to, "%sslave %u (%s)", i == 0 ? ": " : ", ", r->lost[i].slave,
+                r->lost[i].host);
+    if (r->lost_slaves > r->nlost && r->nlost > 0)
+        fprintf(to, ", ...");
+    fputc('\n', to);
+}
+
 void report_print_parts(FILE *to, const struct nf_report *r)
 {
     double span_s = r->makespan_s;
@@ -252,10 +264,10 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
     fprintf(to, "%" PRIu64 " messages, %s out, ", r->messages,
             nf_format_bytes(r->bytes_out, a, sizeof(a)));
     fprintf(to,
-            "%s in; %" PRIu64 " retries, %" PRIu64
-            " duplicates, %u slaves lost\n",
+            "%s in; %" PRIu64 " retries, %" PRIu64 " duplicates, ",
             nf_format_bytes(r->bytes_in, a, sizeof(a)), r->retries,
-            r->duplicates, r->lost_slaves);
+            r->duplicates);
+    print_lost(to, r);
     if (r->copies > 0)
         fprintf(to, "%" PRIu64 " chunks copied in the end\n", r->copies);
     print_shared(to, r);
@@ -286,6 +298,17 @@ static json_t *learnt_json(const struct nf_report *r)
                             "latency_s", slot->latency_s, "window",
                             (json_int_t)slot->window));
     }
+    return list;
+}
+
+static json_t *lost_json(const struct nf_report *r)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < r->nlost; i++)
+        json_array_append_new(list, json_pack("{s:i, s:s}", "slave",
+                                              (int)r->lost[i].slave, "host",
+                                              r->lost[i].host));
     return list;
 }
 
@@ -350,10 +373,8 @@ json_t *report_json(const char *app, const struct nf_report *r,
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:{s:f, "
-        "s:f, s:f, "
-        "s:f, "
-        "s:f}}",
+        "s:I, s:I, s:i, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
+        "s:{s:f, s:f, s:f, s:f, s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
         "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,
         "startup_s", r->startup_s, "makespan_s", r->makespan_s, "compute_s",
@@ -361,7 +382,8 @@ json_t *report_json(const char *app, const struct nf_report *r,
         (json_int_t)r->messages, "bytes_out", (json_int_t)r->bytes_out,
         "bytes_in", (json_int_t)r->bytes_in, "retries", (json_int_t)r->retries,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
-        (int)r->lost_slaves, "failed_units", (json_int_t)r->failed_units,
+        (int)r->lost_slaves, "lost", lost_json(r), "failed_units",
+        (json_int_t)r->failed_units,
         "failures", failures_json(r), "auto", learnt_json(r), "emulate",
         emulate_json(r), "shared", shared_json(r), "gather", gather_json(r),
         "exchange", exchange_json(r), "verified",

@@ -25,6 +25,9 @@ static struct nf_report sample(void)
         .copies = 2,
         .nlearnt = 1,
         .learnt = { { "ws7", 3, 1, 40, 0.337, 0.337, 0.018, 2 } },
+        .lost_slaves = 3,
+        .nlost = 2,
+        .lost = { { 1, "ws5" }, { 4, "ws2" } },
     };
 
     return r;
@@ -42,6 +45,16 @@ static void check_learnt(const json_t *list)
                            0.337, 1e-9);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(slot, "host")),
                            "ws7");
+}
+
+static void check_lost(const json_t *list)
+{
+    json_t *lost = json_array_get(list, 1);
+
+    CU_ASSERT_EQUAL(json_array_size(list), 2);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(lost, "slave")), 4);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(lost, "host")),
+                           "ws2");
 }
 
 static void everything_is_in_the_json(void)
@@ -67,6 +80,7 @@ static void everything_is_in_the_json(void)
     CU_ASSERT_EQUAL(json_object_size(json_object_get(o, "breakdown_s")), 5);
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(o, "copies")), 2);
     check_learnt(json_object_get(o, "auto"));
+    check_lost(json_object_get(o, "lost"));
     json_decref(o);
     fclose(file);
 }
@@ -105,6 +119,8 @@ static void people_read_the_same(void)
     CU_ASSERT_PTR_NOT_NULL(
         strstr(text, "given up: unit 4 after 3 attempts: bad?na?\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "given up: 2 units more\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "3 slaves lost: slave 1 (ws5), slave 4 (ws2), ...\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "2 chunks copied in the end\n"));
     CU_ASSERT_PTR_NOT_NULL(
         strstr(text, "implied td    337 ms  slave 3 (ws7) slot 1: window 2, "
