@@ -273,10 +273,13 @@ static enum nf_status begin_packing(struct nf_exchange *x,
     if (x->nonsense)
         return NF_ERR_PROTOCOL;
     note_for_master(x);
+    /* what stays here goes from results to inputs at once */
+    x->send_counts[x->rank] = x->counts[x->rank] = 0;
+    x->out_bytes[x->rank] = x->in_bytes[x->rank] = 0;
     in = find_starts(x, x->in_bytes);
     out = find_starts(x, x->out_bytes);
-    x->out = nf_malloc(out + 1);
-    x->in = nf_malloc(in + 1);
+    x->out = nf_area_make(&x->stock->room.out, out);
+    x->in = nf_area_make(&x->stock->room.in, in);
     if (x->out == NULL || x->in == NULL)
         return NF_ERR_NOMEM;
     x->stage = NF_EXCHANGE_PACK;
@@ -300,7 +303,7 @@ static bool pack_result(struct nf_exchange *x)
     while (next_piece(&w, &unit, &at)) {
         uint32_t r = x->homes.rank[unit];
 
-        if (r >= x->count)
+        if (r >= x->count || r == x->rank)
             continue;
         memcpy(x->out + x->at_byte[r], (const uint8_t *)result->data->data + at,
                (size_t)w.bytes);
@@ -313,13 +316,8 @@ static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
                                   struct nf_request **request_p)
 {
     x->stage = NF_EXCHANGE_MOVE;
-    if (group == NULL) {
-        uint8_t *in = x->in;
-
-        x->in = x->out;
-        x->out = in;
+    if (group == NULL)
         return NF_OK;
-    }
     return start(x, group, x->largest_bytes[1], x->out, x->in,
                  nf_elem_of(x->type), request_p);
 }
@@ -327,8 +325,7 @@ static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
 static enum nf_status begin_joining(struct nf_exchange *x)
 {
     x->told.moving_us = nf_now_us() - x->began_us;
-    nf_free(x->out);
-    x->out = NULL;
+    nf_room_spend(&x->stock->room);
     for (uint32_t i = 0; i < nf_exchange_length(&x->homes, x->rank); i++) {
         struct nf_exchange_input *input = &x->inputs[i];
 
@@ -343,29 +340,50 @@ static enum nf_status begin_joining(struct nf_exchange *x)
     }
     find_starts(x, x->in_bytes);
     begin_reading(x);
+    x->own_unit = 0;
     x->stage = NF_EXCHANGE_UNPACK;
     return NF_OK;
+}
+
+static void fill(struct nf_exchange_input *input, const uint8_t *from,
+                 uint64_t bytes)
+{
+    memcpy((uint8_t *)input->pieces.data->data + input->filled, from,
+           (size_t)bytes);
+    input->filled += (size_t)bytes;
+}
+
+/* What our next unit has for ours. */
+static void join_own(struct nf_exchange *x)
+{
+    const struct nf_pieces *result = &x->results[x->own_unit++];
+    struct walk w = walk_over(x, result);
+    uint64_t unit, at;
+
+    while (next_piece(&w, &unit, &at))
+        if (x->homes.rank[unit] == x->rank)
+            fill(&x->inputs[x->place[unit]],
+                 (const uint8_t *)result->data->data + at, w.bytes);
 }
 
 /* What the next unit has for ours: inputs are filled in the order of units. */
 static bool join_unit(struct nf_exchange *x)
 {
-    uint32_t mine = nf_exchange_length(&x->homes, x->rank);
     uint32_t r = x->holders.rank[x->at_unit];
+    uint32_t mine =
+        r == x->rank ? 0 : nf_exchange_length(&x->homes, x->rank);
 
+    if (r == x->rank)
+        join_own(x);
     for (uint32_t k = 0; r < x->count && k < mine;) {
         uint64_t bytes;
         uint32_t run =
             (uint32_t)nf_sizes_next(&x->readers[r], mine - k, &bytes);
 
         for (uint32_t end = k + run; k < end; k++) {
-            struct nf_exchange_input *input = &x->inputs[k];
-
             if (bytes == 0)
                 continue;
-            memcpy((uint8_t *)input->pieces.data->data + input->filled,
-                   x->in + x->at_byte[r], (size_t)bytes);
-            input->filled += (size_t)bytes;
+            fill(&x->inputs[k], x->in + x->at_byte[r], bytes);
             x->at_byte[r] += (size_t)bytes;
         }
     }

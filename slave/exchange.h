@@ -9,8 +9,8 @@
  *  pieces are packed.  What may take long is done in slices, as the master must hear
  *  of us meanwhile.
  *
- *  Memory: what we give and what comes for us, each once more than in results and
- *  inputs; their tables; 20 bytes a unit, and some hundred for each of ours and
+ *  Memory: what we give to others and what comes from them, each once more than in
+ *  results and inputs; their tables; 20 bytes a unit, and some hundred for each of ours and
  *  each slave. */
 #include "common/coll/exchange_bounds.h"
 #include "common/wire/wire.h"
@@ -69,8 +69,8 @@ struct nf_exchange {
     uint64_t *out_lengths, *in_lengths;  /* [count] bytes of tables */
     uint8_t *out_table, *in_table;       /* by rank */
     struct nf_sizes_reader *readers;     /* [count] of those that came */
-    uint8_t *out, *in;                   /* the pieces: by rank, by the holder's
-                                            units, by the home's */
+    uint8_t *out, *in;                   /* the pieces, in the stock's room: by rank, by
+                                            the holder's units, by the home's */
     size_t *out_bytes, *in_bytes;        /* [count] */
     size_t *at_byte;                     /* [count] next in out or in */
     struct nf_exchange_input {
@@ -79,6 +79,7 @@ struct nf_exchange {
         size_t bytes, filled;
     } *inputs;        /* [units for us] that are being made */
     uint64_t at_unit; /* next to be listed, measured, packed, unpacked */
+    uint32_t own_unit; /* next of those that we hold, to be unpacked */
     bool nonsense;    /* that was in a table */
     int64_t began_us; /* moving */
 };

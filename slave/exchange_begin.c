@@ -46,8 +46,6 @@ void nf_exchange_clear(struct nf_exchange *x)
     nf_free(x->place);
     nf_free(x->send_counts);
     nf_free(x->counts);
-    nf_free(x->out);
-    nf_free(x->in);
     nf_free(x->out_bytes);
     nf_free(x->in_bytes);
     nf_free(x->at_byte);
@@ -144,6 +142,7 @@ enum nf_status nf_exchange_begin(struct nf_exchange *x,
                                  struct nf_stock *stock, enum nf_type type)
 {
     nf_exchange_clear(x);
+    stock->room.closed = true;
     if (m->units != stock->units || m->units > UINT32_MAX / 2 ||
         stock->phases < 2 || m->phase > stock->phases - 2)
         return NF_ERR_PROTOCOL;

@@ -93,6 +93,9 @@ enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
     status = nf_shelf_put(nf_stock_results(stock, phase), m.first, &pieces);
     if (status != NF_OK)
         return status;
+    if (phase == 0 && answer->payload != NULL)
+        nf_room_warm(&stock->room, answer->payload->bytes,
+                     stock->phases - 1);
     nf_blob_unref(answer->payload);
     answer->payload = NULL;
     return NF_OK;

@@ -144,6 +144,7 @@ void nf_stock_clear(struct nf_stock *stock)
 void nf_stock_fini(struct nf_stock *stock)
 {
     nf_stock_clear(stock);
+    nf_room_fini(&stock->room);
     nf_free(stock->results);
     nf_free(stock->inputs);
     *stock = (struct nf_stock){ 0 };

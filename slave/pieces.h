@@ -5,6 +5,7 @@
  * there: nothing grows with units times phases, or with the square of the
  * units. */
 #include "common/base/blob.h"
+#include "slave/room.h"
 
 /** The pieces of a result, or of an input.  Both blobs are shared, and
  * constant. */
@@ -30,6 +31,7 @@ struct nf_stock {
     uint64_t units;
     struct nf_shelf *results; /**< [phases - 1] of phase 0 first */
     struct nf_shelf *inputs;  /**< likewise, of phase 1 first */
+    struct nf_room room;      /**< for exchanges */
 };
 
 /** @retval NF_ERR_NOMEM */

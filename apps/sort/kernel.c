@@ -52,7 +52,11 @@ static uint64_t *read_keys(const struct nf_work *work, uint64_t count,
                            uint64_t room)
 {
     const double *from = work->input;
-    uint64_t *keys = nf_calloc((size_t)room * 2 + 1, sizeof(*keys));
+    uint64_t *keys = NULL;
+
+    /* not cleared: all that is read has been written */
+    if (room < SIZE_MAX / sizeof(*keys) / 4)
+        keys = nf_malloc(((size_t)room * 2 + 1) * sizeof(*keys));
 
     for (uint64_t i = 0; keys != NULL && i < count; i++)
         keys[i] = nf_sort_key(from[i]);

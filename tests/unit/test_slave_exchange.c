@@ -1,7 +1,10 @@
 /* A slave's part in an exchange, alone: what it gives and makes, what it keeps
  * and what it drops. */
 #include "config.h"
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "common/base/endian.h"
 #include "slave/exchange.h"
 #include "tests/unit/nf_unit.h"
@@ -224,6 +227,28 @@ static void what_is_of_no_use_is_dropped(void)
     nf_stock_fini(&stock);
 }
 
+/* Units are computed again while an exchange is under way: what it uses stays. */
+static void an_exchange_keeps_its_room(void)
+{
+    struct nf_stock stock = { 0 };
+    struct nf_exchange x = { 0 };
+    struct nf_exchange_msg m = to_us(0);
+    const void *in;
+
+    CU_ASSERT_EQUAL(nf_stock_init(&stock, PHASES, UNITS), NF_OK);
+    store_results(&stock, 0);
+    nf_room_warm(&stock.room, 1 << 20, PHASES - 1);
+    in = stock.room.in.data;
+    CU_ASSERT_PTR_NOT_NULL(in);
+    CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64), NF_OK);
+    for (int i = 0; i < 20; i++)
+        nf_room_warm(&stock.room, 1 << 20, PHASES - 1);
+    CU_ASSERT_PTR_EQUAL(stock.room.in.data, in);
+    CU_ASSERT_EQUAL(stock.room.in.bytes, 1 << 19);
+    nf_exchange_clear(&x);
+    nf_stock_fini(&stock);
+}
+
 /* Tables are others' words. */
 static void tables_that_make_no_sense_are_refused(void)
 {
@@ -291,6 +316,73 @@ static void a_shelf_has_what_was_put_there_last(void)
     CU_ASSERT_PTR_NULL(shelf.list);
 }
 
+/* Are all pages of it there? */
+static bool is_resident(const struct nf_area *area)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t pages = (area->bytes + page - 1) / page, there = 0;
+    unsigned char *list = calloc(pages, 1);
+
+    if (list == NULL || mincore(area->data, area->bytes, list) != 0)
+        pages++;
+    for (size_t i = 0; list != NULL && i * page < area->bytes; i++)
+        there += list[i] & 1;
+    free(list);
+    return there == pages;
+}
+
+/* It is there before it is used, and what was there stays as the area grows. */
+static void room_is_there_before_it_is_used(void)
+{
+    enum { BYTES = 1 << 20 };
+    struct nf_room room = { .inputs = NULL };
+    uint8_t *data;
+
+    for (int i = 0; i < 12; i++)
+        nf_room_warm(&room, BYTES, 3);
+    CU_ASSERT_EQUAL(room.count, 12 * 3);
+    CU_ASSERT_EQUAL(room.out.bytes, 6 * BYTES);
+    CU_ASSERT_EQUAL(room.in.bytes, 6 * BYTES);
+    CU_ASSERT(is_resident(&room.out) && is_resident(&room.in));
+    data = nf_area_make(&room.out, 6 * BYTES);
+    CU_ASSERT_PTR_EQUAL(data, room.out.data);
+    data[6 * BYTES - 1] = 7;
+    data = nf_area_make(&room.out, 9 * BYTES + 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(data);
+    CU_ASSERT(room.out.bytes > 9 * BYTES);
+    CU_ASSERT_EQUAL(data[6 * BYTES - 1], 7);
+    CU_ASSERT_PTR_EQUAL(nf_area_make(&room.out, 0), data);
+    nf_room_spend(&room);
+    CU_ASSERT_EQUAL(room.count, 0);
+    room.closed = true;
+    nf_room_warm(&room, BYTES, 3);
+    CU_ASSERT_EQUAL(room.count, 0);
+    CU_ASSERT_PTR_EQUAL(room.out.data, data);
+    nf_room_fini(&room);
+    CU_ASSERT_PTR_NULL(room.out.data);
+}
+
+/* Little results, large ones, and what is more than 256 MiB are not waited for. */
+static void room_has_limits(void)
+{
+    struct nf_room room = { .inputs = NULL };
+
+    nf_room_warm(&room, 1000, 3);
+    nf_room_warm(&room, SIZE_MAX / 2, 3);
+    nf_room_warm(&room, 8 << 20, 3);
+    CU_ASSERT_EQUAL(room.count, 0);
+    CU_ASSERT_PTR_NULL(room.out.data);
+    CU_ASSERT_EQUAL(room.warm_bytes, 0);
+    for (int i = 0; i < 50; i++)
+        nf_room_warm(&room, 4 << 20, 2);
+    CU_ASSERT_EQUAL(room.count, 2 * 21);
+    CU_ASSERT_EQUAL(room.warm_bytes, 21 * (size_t)(12 << 20));
+    nf_room_fini(&room);
+    CU_ASSERT_PTR_NOT_NULL(nf_area_make(&room.in, 0));
+    CU_ASSERT_PTR_NULL(nf_area_make(&room.out, SIZE_MAX));
+    nf_room_fini(&room);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
@@ -298,6 +390,9 @@ int main(void)
           one_that_is_alone_gives_all_to_itself },
         { "what makes no sense is refused", what_makes_no_sense_is_refused },
         { "late answers change nothing", late_answers_change_nothing },
+        { "room is there before it is used", room_is_there_before_it_is_used },
+        { "room has limits", room_has_limits },
+        { "an exchange keeps its room", an_exchange_keeps_its_room },
         { "what is of no use is dropped", what_is_of_no_use_is_dropped },
         { "tables that make no sense are refused",
           tables_that_make_no_sense_are_refused },
