@@ -137,23 +137,24 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
 {
     const struct nf_app_kind *kind = s->o.kind;
     struct nf_app_figure figures[NF_APP_FIGURES];
-    uint32_t nfigures = 0;
+    struct report_more more = { .figures = figures };
     double op_s;
     enum nf_status status = NF_OK;
 
     if (kind->figures != NULL)
-        nfigures = kind->figures(s->o.state, figures);
+        more.nfigures = kind->figures(s->o.state, figures);
+    if (kind->operations != NULL && report->phases > 1 && report->slots > 0 &&
+        nf_rehearse(kind, &op_s))
+        more.compute_model_s =
+            op_s * kind->operations(s->o.state) / report->slots;
     if (s->o.json) {
-        status = report_print_json(s->out, kind->name, report, verified,
-                                   figures, nfigures);
+        status =
+            report_print_json(s->out, kind->name, report, verified, &more);
     } else {
         report_print(s->out, kind->name, report, verified, note);
-        report_print_figures(s->out, figures, nfigures);
-        if (kind->operations != NULL && report->phases > 1 &&
-            report->slots > 0 && nf_rehearse(kind, &op_s))
-            report_print_model(s->out, report,
-                               op_s * kind->operations(s->o.state) /
-                                   report->slots);
+        report_print_figures(s->out, figures, more.nfigures);
+        if (more.compute_model_s > 0)
+            report_print_model(s->out, report, more.compute_model_s);
     }
     if (status == NF_ERR_NOMEM)
         return nf_fail(err, status, "out of memory for the report");

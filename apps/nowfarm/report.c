@@ -430,23 +430,35 @@ static json_t *figures_json(const struct nf_app_figure *figures, uint32_t count)
     return object;
 }
 
+/* null: there is no model of the application. */
+static json_t *model_json(const struct nf_report *r, double compute_s)
+{
+    if (!(compute_s > 0))
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:f}", "compute_s", compute_s,
+                     "exchange_s", r->exchange_model_s, "measured_compute_s",
+                     r->lower_bound_s, "measured_exchange_s",
+                     r->exchange_moving_s);
+}
+
 /* A result is the same double when it is read again. */
 enum { REPORT_DIGITS = 9, RESULT_DIGITS = 17 };
 
 enum nf_status report_print_json(FILE *to, const char *app,
                                  const struct nf_report *r,
                                  enum verified verified,
-                                 const struct nf_app_figure *figures,
-                                 uint32_t nfigures)
+                                 const struct report_more *more)
 {
     json_t *o = report_json(app, r, verified);
-    size_t digits = nfigures > 0 ? RESULT_DIGITS : REPORT_DIGITS;
+    size_t digits = more->nfigures > 0 ? RESULT_DIGITS : REPORT_DIGITS;
     int failed;
 
     if (o == NULL)
         return NF_ERR_NOMEM;
-    if (nfigures > 0)
-        json_object_set_new(o, "result", figures_json(figures, nfigures));
+    if (more->nfigures > 0)
+        json_object_set_new(o, "result",
+                            figures_json(more->figures, more->nfigures));
+    json_object_set_new(o, "model", model_json(r, more->compute_model_s));
     failed = json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
     json_decref(o);
     if (failed || fputc('\n', to) == EOF || fflush(to) != 0)

@@ -20,14 +20,18 @@ void report_print_parts(FILE *to, const struct nf_report *r);
 /** The report as a JSON object; NULL if out of memory. */
 json_t *report_json(const char *app, const struct nf_report *r,
                     enum verified verified);
+/** What the report does not know. */
+struct report_more {
+    const struct nf_app_figure *figures; /**< [nfigures]: an object "result" */
+    uint32_t nfigures;
+    double compute_model_s; /**< as of report_print_model(); 0: there is none */
+};
 /** The report as one JSON object and a newline.
- *  @param figures  [nfigures]: they make an object "result" in it, if any
  *  @retval NF_ERR_NOMEM   @retval NF_ERR_IO */
 enum nf_status report_print_json(FILE *to, const char *app,
                                  const struct nf_report *r,
                                  enum verified verified,
-                                 const struct nf_app_figure *figures,
-                                 uint32_t nfigures);
+                                 const struct report_more *more);
 /** Of a job of several phases, its time by the model beside the measured one.
  *  @param compute_s  by the model, in each slot */
 void report_print_model(FILE *to, const struct nf_report *r, double compute_s);

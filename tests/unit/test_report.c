@@ -33,6 +33,8 @@ static struct nf_report sample(void)
     return r;
 }
 
+static const struct report_more none;
+
 static void check_learnt(const json_t *list)
 {
     json_t *slot = json_array_get(list, 0);
@@ -57,6 +59,13 @@ static void check_lost(const json_t *list)
                            "ws2");
 }
 
+static void check_model(const json_t *model)
+{
+    CU_ASSERT_EQUAL(json_real_value(json_object_get(model, "compute_s")), 1.25);
+    CU_ASSERT_EQUAL(json_real_value(json_object_get(model, "exchange_s")), 0.5);
+    CU_ASSERT_EQUAL(json_object_size(model), 4);
+}
+
 static void everything_is_in_the_json(void)
 {
     static const char *const keys[] = {
@@ -65,12 +74,14 @@ static void everything_is_in_the_json(void)
         "bytes_out", "bytes_in",    "retries",   "duplicates",    "lost_slaves",
         "verified",  "breakdown_s",
     };
+    const struct report_more more = { .compute_model_s = 1.25 };
     struct nf_report r = sample();
     FILE *file = tmpfile();
     json_t *o;
 
+    r.exchange_model_s = 0.5;
     CU_ASSERT_EQUAL(
-        report_print_json(file, "synth", &r, VERIFIED_WRONG, NULL, 0), NF_OK);
+        report_print_json(file, "synth", &r, VERIFIED_WRONG, &more), NF_OK);
     rewind(file);
     o = json_loadf(file, 0, NULL);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -81,6 +92,7 @@ static void everything_is_in_the_json(void)
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(o, "copies")), 2);
     check_learnt(json_object_get(o, "auto"));
     check_lost(json_object_get(o, "lost"));
+    check_model(json_object_get(o, "model"));
     json_decref(o);
     fclose(file);
 }
@@ -91,11 +103,12 @@ static void a_reason_may_hold_any_byte(void)
     FILE *file = tmpfile();
     json_t *o, *failure;
 
-    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED, NULL, 0),
+    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED, &none),
                     NF_OK);
     rewind(file);
     o = json_loadf(file, 0, NULL);
     CU_ASSERT(json_is_null(json_object_get(o, "verified")));
+    CU_ASSERT(json_is_null(json_object_get(o, "model")));
     CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "failures")), 1);
     failure = json_array_get(json_object_get(o, "failures"), 0);
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(failure, "unit")), 4);
@@ -144,7 +157,9 @@ static void a_result_is_shown_with_all_its_digits(void)
     json_t *o, *result;
 
     CU_ASSERT_EQUAL(
-        report_print_json(file, "synth", &r, NOT_VERIFIED, figures, 4), NF_OK);
+        report_print_json(file, "synth", &r, NOT_VERIFIED,
+                          &(struct report_more){ figures, 4, 0 }),
+        NF_OK);
     rewind(file);
     o = json_loadf(file, 0, NULL);
     result = json_object_get(o, "result");
@@ -225,7 +240,7 @@ static void a_full_disk_is_an_error(void)
 
     if (file == NULL)
         return; /* not on Linux */
-    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED, NULL, 0),
+    CU_ASSERT_EQUAL(report_print_json(file, "synth", &r, NOT_VERIFIED, &none),
                     NF_ERR_IO);
     fclose(file);
 }
