@@ -61,5 +61,25 @@ check "coll.sh: auto beside every algorithm" \
     grep -q '^auto: bcast  *4096  bcast\..* x the best ' out
 check "coll.sh: samples of ours" grep -q 'ours.*bcast' samples
 check "coll.sh: no run failed" eval "! grep -q 'failed' out"
+
+# Members on this machine have neither MPI nor a wire beside them: goals are open.
+WORLDS=local:3 SIZES=1024,65536 ROUNDS=1 GRID=local:4 GRID_SIZES=64 CALLS=2 \
+    FLAGS="-u -t 1" timeout 100 bash "$top_srcdir/tests/bench/alltoall.sh" > out 2> err
+same "alltoall.sh: exit status" "$?" 0
+same "alltoall.sh: ours was measured" \
+    "$(awk '$1 == "alltoall" && /\|/ && $(NF - 5) > 0 && $2 > 64' out | wc -l)" 2
+same "alltoall.sh: a goal for each size" "$(grep -c '^goal: alltoall local:3 .* open$' out)" 2
+check "alltoall.sh: auto beside every algorithm" \
+    grep -q '^auto: alltoall  *64  alltoall\..* x the best ' out
+check "alltoall.sh: no run failed" eval "! grep -q 'failed' out"
+
+POINTS=4096 KEYS=10000 UNITS=4 REPEATS=1 timeout 100 bash \
+    "$top_srcdir/tests/bench/phases.sh" > out 2> err
+same "phases.sh: exit status" "$?" 0
+check "phases.sh: sort beside the library" \
+    grep -q '^sort .* 2 slaves, on slaves .* ms .* x library$' out
+check "phases.sh: times are numbers, and parts of the whole" awk '
+    / on slaves  / { here = $6 } / 2 slaves, all / { if (!(here > 0 && $5 >= here)) bad = 1; n++ }
+    END { exit bad || n < 1 }' out
 check "no pvmd is left" wait_until 10 no_pvmd
 finish

@@ -10,11 +10,14 @@ farm=(--slaves 4 --slots 1 --hosts "$work/hosts" --policy static --verify --json
 exchanging() { grep -q "exchange $1: phase" "$work/err"; }
 fft_on() { on "$1" nowfarm-fft; } # its slaves, and on ws0 its master
 
-pull() { lab cut "$1"; }
-kill_host() {
-    # shellcheck disable=SC2046
-    kill -9 $(pvmd_on "$1") $(slaves_on "$1") $(fft_on "$1")
+# To look for processes takes longer than the exchange may: before it begins.
+is_there() { err_says "slave [0-9]+ \($1\) is there"; }
+list_victims() {
+    mapfile -t victims < <(pvmd_on "$1"; slaves_on "$1"; fft_on "$1")
+    [ ${#victims[@]} -ge 2 ]
 }
+pull() { lab cut "$1"; }
+kill_host() { kill -9 "${victims[@]}"; }
 
 # lose HOW EXCHANGE TEXT ARGS...: run a job and lose ws2 so long after its n-th exchange
 # has begun, until that was still under way.  The delays are parts of what the exchange
@@ -25,6 +28,8 @@ lose() {
     for delay in 0.15 0.05 0.3 0; do
         lab up 3 100mbit
         start_in ws0 run "$@" "${farm[@]}"
+        check "$text: there is a slave on ws2" wait_until 60 is_there ws2
+        check "$text: and a pvmd" list_victims ws2
         check "$text: exchange $nth begins" wait_until 60 exchanging "$nth"
         sleep $delay
         $how ws2

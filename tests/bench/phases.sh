@@ -1,0 +1,115 @@
+#!/bin/bash
+# phases.sh - jobs of several phases on 2 slaves of this machine beside the library's
+# call in one thread: FFT beside FFTW, planned with the same effort, and sort beside
+# qsort(); and what limits them.  Both sides take turns.  2 minutes.
+#
+#   POINTS  of the transform (default 4194304)
+#   KEYS    to be sorted (default 10000000)
+#   UNITS   of each (default 64)
+#
+# "on slaves": from data that are on the slaves to data that are on the slaves, as the
+# trace has it: from the first exchange to the last, and before and behind that what
+# the slot that took longest computed in the first and the last phase.  "all" is the
+# makespan: also the scatter of the data before and the gather of results behind.
+. "${0%/*}/bench-lib.sh"
+need_pvm
+points=${POINTS:-4194304} keys=${KEYS:-10000000} units=${UNITS:-64}
+
+# times: of $work/trace, in ms: on the slaves, all, computing in the first, the middle
+# and the last phases, exchanging
+times() {
+    awk '
+        function has(key) { return match($0, "\"" key "\":-?[0-9]+") }
+        function get(key,    at) {
+            if (!has(key)) return 0
+            at = length(key) + 3
+            return substr($0, RSTART + at, RLENGTH - at) + 0
+        }
+        NR == 1 { units = get("units") } # of all phases
+        /"ev":"sent"/ {
+            phase[get("lease")] = get("first")
+            slot[get("lease")] = get("slave") " " get("slot")
+        }
+        /"ev":"result"/ {
+            computed[phase[get("lease")] " " slot[get("lease")]] += get("compute_us")
+        }
+        /"ev":"phase_begin"/ && /"name":"exchange"/ {
+            if (under_way++ == 0) { from = get("t"); if (!n++) begin = from }
+        }
+        /"ev":"phase_end"/ && /"name":"exchange"/ {
+            if (--under_way == 0) { end = get("t"); exchanged += end - from }
+        }
+        /"ev":"end"/ { all = get("makespan_us") }
+        END {
+            each = units / (n + 1)
+            for (key in computed) {
+                split(key, part, " ")
+                p = int(part[1] / each)
+                sum[p " " part[2] " " part[3]] += computed[key]
+            }
+            for (key in sum) {
+                split(key, part, " ")
+                if (sum[key] > most[part[1]]) most[part[1]] = sum[key]
+            }
+            for (p = 1; p < n; p++) middle += most[p]
+            print (end - begin + most[0] + most[n]) / 1000, all / 1000, most[0] / 1000,
+                middle / 1000, most[n] / 1000, exchanged / 1000
+        }' "$work/trace"
+}
+names="on_slaves all first middle last exchanged"
+ours() { # NAME ARGS...
+    local name=$1 value what i=0
+    shift
+    job "$@" --units "$units" --slaves 2 --slots 1 --policy static \
+        --trace "$work/trace"
+    read -ra value < <(times)
+    for what in $names; do echo "${value[i++]}" >> "$work/$name.$what"; done
+}
+of() { median "$work/$1.$2"; }
+show() { # NAME COUNT LIBRARY
+    local library
+    library=$(of "$1" library)
+    printf '%-6s %s\n' "$1" "of $2"
+    printf '%-6s %-24s %9.1f ms (%s)\n' "$1" "$3, one thread" "$library" \
+        "$(spread "$work/$1.library")"
+    printf '%-6s %-24s %9.1f ms (%s)  %5.2f x library\n' "$1" "2 slaves, on slaves" \
+        "$(of "$1" on_slaves)" "$(spread "$work/$1.on_slaves")" \
+        "$(calc "print $(of "$1" on_slaves) / $library")"
+    printf '%-6s %-24s %9.1f ms (%s)  %5.2f x library\n' "$1" \
+        "2 slaves, all" "$(of "$1" all)" "$(spread "$work/$1.all")" \
+        "$(calc "print $(of "$1" all) / $library")"
+    printf '%-6s of that: first phase %.1f, middle %.1f, last %.1f, exchanges %.1f ms; ' \
+        "$1" "$(of "$1" first)" "$(of "$1" middle)" "$(of "$1" last)" \
+        "$(of "$1" exchanged)"
+    limit "$1"
+    printf 'goal: %-6s on slaves, faster than the library: %s\n' "$1" \
+        "$(calc "print ($(of "$1" on_slaves) < $library ? \"met\" : \"missed\")")"
+}
+limit() { # NAME: what takes most of the time on slaves, and of all
+    awk -v s="$(of "$1" on_slaves)" -v a="$(of "$1" all)" -v e="$(of "$1" exchanged)" \
+        'BEGIN {
+            printf("limited by %s (%.0f %%), with scatter and gather by %s (%.0f %%)\n",
+                e > s - e ? "exchanging" : "computing",
+                100 * (e > s - e ? e : s - e) / s,
+                a - s > e && a - s > s - e ? "these" : \
+                    e > s - e ? "exchanging" : "computing",
+                100 * (a - s > e && a - s > s - e ? a - s : e > s - e ? e : s - e) / a)
+        }'
+}
+
+machine
+library() { # NAME PROGRAM COUNT
+    "$top_builddir/tests/bench/$2" "$3" | awk '{print $1 * 1000}' >> "$work/$1.library"
+}
+has_fft=
+[ ! -x "$top_builddir/tests/bench/fft_library" ] || has_fft=yes
+for _ in $(seq "$repeats"); do
+    if [ -n "$has_fft" ]; then
+        library fft fft_library "$points"
+        ours fft fft --count "$points"
+    fi
+    library sort sort_library "$keys"
+    ours sort sort --count "$keys"
+done
+if [ -n "$has_fft" ]; then show fft "$points" FFTW; else echo "# no FFTW: no fft"; fi
+show sort "$keys" "qsort()"
