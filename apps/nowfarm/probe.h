@@ -8,7 +8,12 @@
 #include "common/model/homogeneous.h"
 #include "common/tree/crl.h"
 
-enum { PROBE_TREE_SIZES_MAX = 8 };
+enum {
+    PROBE_TREE_SIZES_MAX = 8,
+    /** If nothing is said: 8 hosts on a switch of 100 Mbit/s are measured as
+     *  often as can be, and with all else it is less than a minute. */
+    PROBE_BUDGET_US = 40000000,
+};
 #define PROBE_FILE "nowfarm-network.json"
 
 struct probe_options {

@@ -12,7 +12,6 @@
 enum {
     TIMEOUT_US = 60000000,
     TIMEOUT_LEAST_US = 1000000,
-    BUDGET_US = 30000000,
     BUDGET_LEAST_US = 100000,
 };
 
@@ -156,7 +155,7 @@ enum nf_status probe_options_parse(int argc, const char **argv,
         { "transport", '\0', POPT_ARG_STRING, &texts.transport, 0, "pvm (default) or local (threads of this process)", "NAME" },
         { "route", '\0', POPT_ARG_STRING, &texts.route, 0, "how tasks send: direct (default) or daemon, by the pvmds", "NAME" },
         { "medium", '\0', POPT_ARG_STRING, &texts.medium, 0, "switch (default: disjoint pairs in parallel) or shared (one by one)", "NAME" },
-        { "budget", '\0', POPT_ARG_STRING, &texts.budget, 0, "time to measure for, about; default 30s", "TIME" },
+        { "budget", '\0', POPT_ARG_STRING, &texts.budget, 0, "time to measure for, about; default 40s", "TIME" },
         { "timeout", '\0', POPT_ARG_STRING, &texts.timeout, 0, "give up when a host is silent for; default 60s", "TIME" },
         { "validate", '\0', POPT_ARG_NONE, &validate, 0, "predict a star, a chain and an OPT-tree, and measure them", NULL },
         { "trees", '\0', POPT_ARG_STRING, &texts.trees, 0, "predict every tree of nowfarm trees for messages of these sizes, and measure them", "SIZES" },
@@ -169,7 +168,7 @@ enum nf_status probe_options_parse(int argc, const char **argv,
     poptContext context = poptGetContext(NULL, argc, argv, table, 0);
     enum nf_status status = NF_OK;
 
-    *o = (struct probe_options){ .budget_us = BUDGET_US,
+    *o = (struct probe_options){ .budget_us = PROBE_BUDGET_US,
                                  .world.timeout_us = TIMEOUT_US };
     poptSetOtherOptionHelp(context, about);
     rc = poptGetNextOpt(context);

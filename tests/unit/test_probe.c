@@ -103,6 +103,36 @@ static void test_budget(void)
     CU_ASSERT_EQUAL(costs.count[PROBE_JOB_SEQ + 1][6], 30);
 }
 
+/* 8 hosts on a switch of 100 Mbit/s: every time is taken 30 times, in two
+ * thirds of the minute that all may take.  With two on links of 20 Mbit/s and
+ * two that take five times as long for a message, long ones are taken less
+ * often, but still often enough for quartiles, and in no more time. */
+static void a_minute_for_8_hosts(void)
+{
+    const double budget_us = PROBE_BUDGET_US;
+    struct probe_speed speeds[MOST];
+    struct probe_costs costs;
+
+    equal_speeds(speeds, 8, 100);
+    probe_plan(8, false, speeds, budget_us, &costs);
+    CU_ASSERT(costs.total_us <= budget_us);
+    for (int job = 0; job < PROBE_JOBS; job++)
+        for (int k = 0; k < PROBE_SIZES; k++) {
+            CU_ASSERT_EQUAL(costs.count[job][k], 30);
+            CU_ASSERT_EQUAL(costs.warm[job][k], 5);
+        }
+    speeds[3].byte_us = speeds[5].byte_us = 0.4;
+    speeds[5].empty_us = speeds[6].empty_us = 1500;
+    probe_plan(8, false, speeds, budget_us, &costs);
+    CU_ASSERT(costs.total_us <= budget_us);
+    CU_ASSERT(costs.total_us > 0.8 * budget_us);
+    for (int job = 0; job < PROBE_JOBS; job++)
+        for (int k = 0; k < PROBE_SIZES; k++) {
+            CU_ASSERT(costs.count[job][k] >= (probe_sizes[k] <= 1024 ? 25 : 5));
+            CU_ASSERT(costs.warm[job][k] >= 2);
+        }
+}
+
 /* ---- trees ---- */
 
 /* Lee's example at 1000 bytes: t_hold 20, t_end 55 */
@@ -356,6 +386,7 @@ int main(void)
         { "everybody measures with everybody once, disjointly", test_steps },
         { "everybody measures once", test_host_steps },
         { "as often as the budget allows", test_budget },
+        { "a minute for 8 hosts", a_minute_for_8_hosts },
         CU_TEST_INFO_NULL
     };
     CU_TestInfo trees[] = { { "predictions are those of the papers",
