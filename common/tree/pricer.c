@@ -11,42 +11,90 @@ enum nf_status nf_pricer_init(struct nf_pricer *pricer_p,
 {
     memset(pricer_p, 0, sizeof(*pricer_p));
     pricer_p->hetero = hetero;
-    pricer_p->hands_us = nf_calloc(hetero->hosts, 2 * sizeof(double));
-    if (pricer_p->hands_us == NULL)
+    pricer_p->hands_us = nf_calloc(hetero->hosts, 3 * sizeof(double));
+    pricer_p->last = nf_calloc(hetero->hosts, sizeof(*pricer_p->last));
+    if (pricer_p->hands_us == NULL || pricer_p->last == NULL) {
+        nf_pricer_fini(pricer_p);
         return NF_ERR_NOMEM;
+    }
     pricer_p->port_us = pricer_p->hands_us + hetero->hosts;
+    pricer_p->link_us = pricer_p->port_us + hetero->hosts;
     return NF_OK;
 }
 
 void nf_pricer_fini(struct nf_pricer *pricer)
 {
-    for (unsigned i = 0; i < pricer->count; i++)
+    for (unsigned i = 0; i < pricer->count; i++) {
         nf_hops_fini(&pricer->kept[i].hops);
+        nf_free(pricer->kept[i].in_us);
+    }
     nf_free(pricer->hands_us);
+    nf_free(pricer->last);
     memset(pricer, 0, sizeof(*pricer));
 }
 
-/* @return NULL: out of memory */
-static const struct nf_hops *hops_of(struct nf_pricer *pricer, double bytes)
+/* How long j's link is busy with what comes in, whoever sends it: no longer
+ * than from the sender whose port has it the shortest time, but for those of
+ * its own host.  O(hosts) */
+static double link_in(const struct nf_hops *hops, uint32_t j)
+{
+    double least_us = 0;
+
+    for (uint32_t i = 0; i < hops->nodes; i++) {
+        double us = i != j ? nf_hops_port(hops, i, j) : 0;
+
+        if (us > 0 && (us < least_us || least_us == 0))
+            least_us = us;
+    }
+    return least_us;
+}
+
+/* Room for a size more.  @return false: out of memory */
+static bool add_room(struct nf_pricer *pricer, double bytes)
+{
+    unsigned at = pricer->count;
+    uint32_t hosts = pricer->hetero->hosts;
+
+    pricer->kept[at].in_us = nf_calloc(hosts, sizeof(double));
+    if (pricer->kept[at].in_us == NULL)
+        return false;
+    if (nf_hops_init(&pricer->kept[at].hops, pricer->hetero, bytes) != NF_OK) {
+        nf_free(pricer->kept[at].in_us);
+        return false;
+    }
+    pricer->count++;
+    return true;
+}
+
+/* @return where the costs of this size are kept; NF_PRICER_SIZES: out of memory
+ */
+static unsigned find_size(struct nf_pricer *pricer, double bytes)
 {
     unsigned at;
 
     for (unsigned i = 0; i < pricer->count; i++)
         if (pricer->kept[i].bytes == bytes)
-            return &pricer->kept[i].hops;
+            return i;
     at = pricer->count;
     if (at == NF_PRICER_SIZES) { /* the one that is there longest */
         at = pricer->next;
         pricer->next = (at + 1) % NF_PRICER_SIZES;
         nf_hops_set(&pricer->kept[at].hops, pricer->hetero, bytes);
-    } else if (nf_hops_init(&pricer->kept[at].hops, pricer->hetero, bytes) ==
-               NF_OK) {
-        pricer->count++;
-    } else {
-        return NULL;
+    } else if (!add_room(pricer, bytes)) {
+        return NF_PRICER_SIZES;
     }
+    for (uint32_t j = 0; j < pricer->hetero->hosts; j++)
+        pricer->kept[at].in_us[j] = link_in(&pricer->kept[at].hops, j);
     pricer->kept[at].bytes = bytes;
-    return &pricer->kept[at].hops;
+    return at;
+}
+
+/* @return NULL: out of memory */
+static const struct nf_hops *hops_of(struct nf_pricer *pricer, double bytes)
+{
+    unsigned at = find_size(pricer, bytes);
+
+    return at < NF_PRICER_SIZES ? &pricer->kept[at].hops : NULL;
 }
 
 /* What the messages of a schedule weigh. */
@@ -86,20 +134,43 @@ static bool send_round(struct nf_pricer *pricer, const struct load *load,
     return true;
 }
 
+/* What different hosts send to one goes through its one link; what one host
+ * sends follows itself already. */
+static double in_turn(struct nf_pricer *pricer, unsigned at,
+                      const struct nf_coll_message *m, double there_us)
+{
+    const struct nf_hops *hops = &pricer->kept[at].hops;
+    double *link_us = &pricer->link_us[m->dst];
+
+    if (!(nf_hops_port(hops, m->src, m->dst) > 0))
+        return there_us; /* of its own host */
+    if (*link_us > 0 && pricer->last[m->dst] != m->src) {
+        double free_us = *link_us + pricer->kept[at].in_us[m->dst];
+
+        if (free_us > there_us)
+            there_us = free_us;
+    }
+    if (there_us > *link_us)
+        *link_us = there_us;
+    pricer->last[m->dst] = m->src;
+    return there_us;
+}
+
 static bool receive_round(struct nf_pricer *pricer, const struct load *load,
                           size_t from, size_t to, const double *there_us,
                           double *last_us)
 {
     for (size_t i = from; i < to; i++) {
         const struct nf_coll_message *m = &load->schedule->messages[i];
-        const struct nf_hops *hops = hops_of(pricer, bytes_of(load, m));
-        double *hands_us = &pricer->hands_us[m->dst];
+        unsigned at = find_size(pricer, bytes_of(load, m));
+        double *hands_us = &pricer->hands_us[m->dst], here_us;
 
-        if (hops == NULL)
+        if (at == NF_PRICER_SIZES)
             return false;
-        if (there_us[i - from] > *hands_us)
-            *hands_us = there_us[i - from];
-        *hands_us += hops->recv[m->dst];
+        here_us = in_turn(pricer, at, m, there_us[i - from]);
+        if (here_us > *hands_us)
+            *hands_us = here_us;
+        *hands_us += pricer->kept[at].hops.recv[m->dst];
         if (*hands_us > *last_us)
             *last_us = *hands_us;
     }
@@ -147,7 +218,7 @@ enum nf_status nf_pricer_time(struct nf_pricer *pricer,
         return time_on_medium(pricer, &load, time_us_p);
     there_us = nf_calloc(schedule->count + 1, sizeof(*there_us));
     ok = there_us != NULL;
-    memset(pricer->hands_us, 0, 2 * pricer->hetero->hosts * sizeof(double));
+    memset(pricer->hands_us, 0, 3 * pricer->hetero->hosts * sizeof(double));
     for (size_t from = 0, to; ok && from < schedule->count; from = to) {
         to = from;
         while (to < schedule->count &&

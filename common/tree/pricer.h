@@ -10,6 +10,10 @@
  * recv[j], once the message is there A message of c of n items is c/n of the
  * bytes.  For bcast.tree that is nf_tree_pipe().  Combining costs nothing.
  *
+ *  What different hosts send to one comes in over its one link, one message after
+ *  the other; that takes each as long as the quickest port that leads there.  Else
+ *  a host behind a thin link would have all pieces of a message at once.
+ *
  *  On a shared medium a message waits there for all others, too, in the order
  *  in which ports offer them: hub.h.
  *
@@ -26,9 +30,12 @@ struct nf_pricer {
     struct {
         double bytes;
         struct nf_hops hops;
+        double *in_us; /**< [hosts] how long a message keeps the way in */
     } kept[NF_PRICER_SIZES];
     unsigned count, next;
     double *hands_us, *port_us; /**< [hosts] when they are free */
+    double *link_us; /**< [hosts] when what came over the link was there */
+    uint32_t *last;  /**< [hosts] of whom */
 };
 
 /** @param hetero  borrowed   @param pricer_p  nf_pricer_fini() it

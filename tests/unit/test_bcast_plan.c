@@ -115,6 +115,32 @@ static void small_ones_cost_what_a_hand_finds(void)
     nf_hetero_fini(&net);
 }
 
+/* However many send pieces to a host at a time: all of the message comes over
+ * its one link. */
+static void a_thin_link_takes_its_time(void)
+{
+    enum { HOSTS = 6, THIN = 2 };
+    static const uint32_t ks[] = { 1, 4, 32 };
+    struct nf_hetero net = make_net(HOSTS, 1, 3);
+    unsigned priced = 0;
+
+    for (uint32_t i = 0; i < HOSTS; i++)
+        net.wire[i * HOSTS + THIN].byte_us =
+            net.wire[THIN * HOSTS + i].byte_us = 1.6;
+    for (size_t a = 0; nf_coll_table[a] != NULL; a++)
+        for (size_t k = 0; k < sizeof(ks) / sizeof(ks[0]); k++) {
+            double us =
+                nf_coll_table[a]->op == NF_COLL_BCAST
+                    ? price(&net, nf_coll_table[a]->name, NULL, 524288, ks[k])
+                    : INFINITY;
+
+            priced += isfinite(us);
+            CU_ASSERT(us >= 524288 * 1.6);
+        }
+    CU_ASSERT(priced > 10);
+    nf_hetero_fini(&net);
+}
+
 static struct nf_bcast_plan plan(const struct nf_hetero *net, uint64_t bytes)
 {
     const struct nf_bcast_query query = { .bytes = bytes, .elements = bytes };
@@ -273,6 +299,7 @@ int main(void)
         { "a tree costs what trees cost", a_tree_costs_what_trees_cost },
         { "small ones cost what a hand finds",
           small_ones_cost_what_a_hand_finds },
+        { "a thin link takes its time", a_thin_link_takes_its_time },
         { "the plan is the cheapest", the_plan_is_the_cheapest },
         { "trees win where hosts differ", trees_win_where_hosts_differ },
         { "others win where hosts are alike",
