@@ -352,7 +352,8 @@ enum nf_status nf_gather(struct nf_group *group, const void *send, void *recv,
 /** The same with different counts, which may be 0.  All at once unless another
  *  algorithm is asked for (nf_group_options.algorithms, "gather.binomial"):
  *  members do not know the counts to choose by.
- *  @param count  elements of this member, = counts[rank]
+ *  @param count  elements of this member, = counts[rank]; at the root another
+ *                number is NF_ERR_INVAL, also in place
  *  @param counts, offsets  as for allgatherv; used at the root only */
 enum nf_status nf_gatherv(struct nf_group *group, const void *send,
                           size_t count, void *recv, const size_t *counts,

@@ -110,6 +110,16 @@ static enum nf_status add_counts(struct draft *draft, const size_t *counts,
     return NF_OK;
 }
 
+/* The root says twice how long its own block is.  Its buffer for that is as
+ * long as `count` says. */
+static bool has_two_counts(const struct draft *draft)
+{
+    const struct nf_call *call = draft->call;
+
+    return draft->is_root && draft->exec.layout.varies &&
+           call->count != call->counts[draft->group->rank];
+}
+
 static enum nf_status set_counts(struct draft *draft)
 {
     struct nf_exec_layout *layout = &draft->exec.layout;
@@ -120,6 +130,8 @@ static enum nf_status set_counts(struct draft *draft)
     status = add_counts(draft, layout->counts, &draft->request->offsets,
                         &layout->offsets, &draft->total, &draft->end);
     layout->elements = draft->total;
+    if (status == NF_OK && has_two_counts(draft))
+        return bad(draft->group, "the root's block has two counts");
     return status;
 }
 

@@ -3,6 +3,7 @@
  * beyond all measure. */
 #include "config.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
@@ -124,6 +125,96 @@ static void marks_in_the_wrong_place_are_refused(void)
     CU_ASSERT_EQUAL(nf_reduce_scatter(group, x, in_place, &four, type, NF_SUM),
                     NF_ERR_INVAL);
     nf_group_close(group);
+}
+
+/* The root's buffer for its own block is as long as `count` says: what counts
+ * says of it must not be written, nor read.
+ * @return whether it is refused, as local errors are: nothing was sent, so that
+ * the call can be made again, and nobody is in another one */
+static bool is_refused(uint32_t ranks, struct nf_call call, size_t other)
+{
+    const enum nf_call_kind kind = call.kind;
+    int64_t values[16] = { 0 }, recv[RANKS][17];
+    struct group_sim sim;
+    bool right = sim_open(&sim, ranks, other, NULL);
+
+    for (uint32_t r = 0; r < ranks; r++)
+        for (int i = 0; i < 17; i++)
+            recv[r][i] = -1;
+    for (uint32_t turn = 0; turn < ranks; turn++) { /* the root comes first */
+        uint32_t r = (call.root + turn) % ranks;
+        struct nf_call mine = call;
+
+        mine.recv = recv[r];
+        mine.send = call.send == NULL ? values : call.send;
+        if (r == call.root && call.recv != NULL)
+            mine.recv = call.recv;
+        if (r != call.root) {
+            mine.counts = NULL;
+            mine.send = values;
+        }
+        mine.count = other;
+        if (r == call.root) {
+            sim_start(&sim, r, &mine);
+            right = right && sim.statuses[r] == NF_ERR_INVAL &&
+                    sim.groups[r]->epoch == 0 && recv[r][0] == -1 &&
+                    strstr(nf_group_error(sim.groups[r])->text, "two counts") !=
+                        NULL;
+        }
+        mine.count = call.counts[r];
+        sim_start(&sim, r, &mine);
+    }
+    right = sim_run(&sim) && right;
+    for (uint32_t r = 0; r < ranks; r++)
+        right = right && sim.statuses[r] == NF_OK &&
+                (kind == NF_CALL_GATHER || recv[r][call.counts[r]] == -1);
+    sim_close(&sim);
+    return right;
+}
+
+static void a_root_with_two_counts_is_refused(void)
+{
+    const size_t counts[RANKS] = { 3, 1, 0, 4 };
+    const size_t others[] = { 0, 1, 2, 5, 1000 };
+
+    for (uint32_t ranks = 1; ranks <= RANKS; ranks += RANKS - 1)
+        for (uint32_t root = 0; root < ranks; root++)
+            for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+                for (int way = 0; way < 4; way++) {
+                    struct nf_call call = { .kind = way % 2 == 0
+                                                        ? NF_CALL_GATHER
+                                                        : NF_CALL_SCATTER,
+                                            .varies = 1,
+                                            .counts = counts,
+                                            .type = NF_ELEM_INT64,
+                                            .root = root };
+
+                    if (way == 2)
+                        call.send = NF_IN_PLACE;
+                    if (way == 3)
+                        call.recv = NF_IN_PLACE;
+                    if (others[i] != counts[root])
+                        CU_ASSERT(is_refused(ranks, call, others[i]));
+                }
+}
+
+/* What used to overrun the root's buffer by 999 elements. */
+static void a_root_with_a_small_buffer_is_not_overrun(void)
+{
+    static double all[1001];
+    const size_t counts[2] = { 1000, 1 };
+    struct nf_group *groups[2];
+    struct nf_error err;
+    double *own = malloc(sizeof(*own));
+
+    CU_ASSERT_FATAL(own != NULL);
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(2, NULL, groups, &err), NF_OK);
+    CU_ASSERT_EQUAL(
+        nf_scatterv(groups[0], all, counts, NULL, own, 1, NF_ELEM_FLOAT64, 0),
+        NF_ERR_INVAL);
+    nf_group_close(groups[0]);
+    nf_group_close(groups[1]);
+    free(own);
 }
 
 static void a_time_out_beyond_measure_is_a_long_one(void)
@@ -339,6 +430,10 @@ int main(void)
           who_has_no_element_needs_no_buffer },
         { "marks in the wrong place are refused",
           marks_in_the_wrong_place_are_refused },
+        { "a root with two counts is refused",
+          a_root_with_two_counts_is_refused },
+        { "a root with a small buffer is not overrun",
+          a_root_with_a_small_buffer_is_not_overrun },
         { "a time-out beyond measure is a long one",
           a_time_out_beyond_measure_is_a_long_one },
         { "the first reason is told", the_first_reason_is_told },
