@@ -131,10 +131,11 @@ struct nf_group_options {
     int deterministic;
     /** Algorithms to use whatever the model says, for tests and benchmarks:
      *  names as `nowfarm plans` lists them, with k if they have segments,
-     *  "bcast.pipeline.fd:k=16,reduce.chain.fd", and of an all-to-all what it
-     *  goes by: "alltoall.bruck:radix=4", "alltoall.mixed:radices=3x2x2",
-     *  "alltoall.dh:shape=3x4".  Default: the environment
-     *  variable NOWFARM_COLL, in the same form.  It must be the same in all
+     *  "bcast.pipeline.fd:k=16,reduce.chain.fd" (a comma with no name before or
+     *  behind it is NF_ERR_INVAL), and of an all-to-all what it goes by:
+     *  "alltoall.bruck:radix=4", "alltoall.mixed:radices=3x2x2",
+     *  "alltoall.dh:shape=3x4".  Default: the environment variable
+     *  NOWFARM_COLL, in the same form.  It must be the same in all
      *  members.  Where one cannot serve that is an error, NF_ERR_INVAL: when
      *  the group is opened if it is not for so many members, else from the call
      *  (an operator that does not commute, fewer elements than blocks). */

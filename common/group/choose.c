@@ -280,20 +280,42 @@ static enum nf_status force_one(struct nf_group *group, const char *text,
     return NF_OK;
 }
 
+/* What is between two of a list, or before or behind all: spaces, or a comma
+ * among them.  @return its length; @p commas_p: how many */
+static size_t between(const char *text, unsigned *commas_p)
+{
+    size_t length = strspn(text, ", ");
+
+    *commas_p = 0;
+    for (size_t i = 0; i < length; i++)
+        *commas_p += text[i] == ',';
+    return length;
+}
+
 static enum nf_status force_all(struct nf_group *group, const char *text,
                                 struct nf_error *err)
 {
-    while (*text != '\0') {
-        size_t length = strcspn(text, ", ");
+    const char *at = text;
 
+    while (*at != '\0') {
+        unsigned commas;
+        bool first = at == text;
+        size_t length = between(at, &commas);
+
+        at += length;
+        if (commas > (first || *at == '\0' ? 0u : 1u))
+            return nf_fail(err, NF_ERR_INVAL,
+                           "\"%.160s\": a comma with no algorithm before or "
+                           "behind it",
+                           text);
+        length = strcspn(at, ", ");
         if (length > 0) {
-            enum nf_status status = force_one(group, text, length, err);
+            enum nf_status status = force_one(group, at, length, err);
 
             if (status != NF_OK)
                 return status;
         }
-        text += length;
-        text += strspn(text, ", ");
+        at += length;
     }
     return NF_OK;
 }

@@ -126,6 +126,11 @@ same "NOWFARM_COLL with a typo: exit status" "$rc" 2
 same "NOWFARM_COLL with a typo: one line" "$(err_lines)" 1
 check "NOWFARM_COLL with a typo: it names it" \
     err_says 'NOWFARM_COLL: no algorithm "gather.typo"'
+export NOWFARM_COLL=,
+tree synth --units 50 --slaves 3
+refused 2 "NOWFARM_COLL with nothing but a comma"
+check "NOWFARM_COLL with nothing but a comma: it is told" \
+    err_says 'NOWFARM_COLL: ",": a comma'
 unset NOWFARM_COLL
 
 # --------------------------------------------------------------- in mid-gather

@@ -1,6 +1,6 @@
 /* What members say of a call: members that do not call the same, counts that
  * differ, buffers that are not needed, marks in the wrong place, and time-outs
- * beyond all measure. */
+ * beyond all measure; and what a group is told to go by. */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,6 +243,47 @@ static void a_time_out_beyond_measure_is_a_long_one(void)
     sim_close(&sim);
 }
 
+/* Commas and spaces between algorithms; a comma has one on either side. */
+static void lists_of_algorithms_are_read(void)
+{
+    static const char *const right[] = { "",
+                                         " ",
+                                         "bcast.flat",
+                                         " bcast.flat ",
+                                         "bcast.flat,reduce.linear",
+                                         "bcast.flat , reduce.linear",
+                                         "bcast.flat  reduce.linear" };
+    static const char *const wrong[] = { ",",
+                                         " , ",
+                                         ",,",
+                                         "bcast.flat,",
+                                         "bcast.flat, ",
+                                         ",bcast.flat",
+                                         " ,bcast.flat",
+                                         "bcast.flat,,reduce.linear",
+                                         "bcast.flat, ,reduce.linear" };
+    struct group_sim sim;
+    struct nf_error err;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, NULL));
+    for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
+        CU_ASSERT_EQUAL(nf_group_check_wish(right[i], &err), NF_OK);
+        nf_group_unforce(sim.groups[0]);
+        CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], right[i], &err), NF_OK);
+        CU_ASSERT_STRING_EQUAL(sim.groups[0]->forced[NF_COLL_BCAST],
+                               i < 2 ? "" : "bcast.flat");
+        CU_ASSERT_STRING_EQUAL(sim.groups[0]->forced[NF_COLL_REDUCE],
+                               i < 4 ? "" : "reduce.linear");
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        CU_ASSERT_EQUAL(nf_group_check_wish(wrong[i], &err), NF_ERR_INVAL);
+        CU_ASSERT(strstr(err.text, "a comma") != NULL);
+        CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], wrong[i], &err),
+                        NF_ERR_INVAL);
+    }
+    sim_close(&sim);
+}
+
 /* What is found out when a call begins is said, not only that it is over. */
 static void the_first_reason_is_told(void)
 {
@@ -436,6 +477,7 @@ int main(void)
           a_root_with_a_small_buffer_is_not_overrun },
         { "a time-out beyond measure is a long one",
           a_time_out_beyond_measure_is_a_long_one },
+        { "lists of algorithms are read", lists_of_algorithms_are_read },
         { "the first reason is told", the_first_reason_is_told },
         CU_TEST_INFO_NULL,
     };
