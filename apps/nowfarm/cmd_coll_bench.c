@@ -45,8 +45,7 @@ static enum nf_status check_files(const struct coll_options *o,
     if (o->csv != NULL)
         status = nf_output_check(o->csv, err);
     if (status == NF_OK && o->tune)
-        status = nf_output_check(
-            o->out != NULL ? o->out : "nowfarm-collectives.table", err);
+        status = coll_tune_check(o->out, err);
     if (status == NF_OK && o->plot != NULL)
         status = plot_check(o->plot, err);
     if (status == NF_OK && o->network != NULL)

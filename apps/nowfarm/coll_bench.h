@@ -8,6 +8,9 @@
 #include "common/coll/rules.h"
 
 enum { COLL_SIZES_MAX = 32, COLL_PARTIES_MAX = 16 };
+/** Calls of each algorithm from which tuning concludes: at least so many. */
+enum { COLL_TUNE_REPEATS = 10 };
+#define COLL_TABLE_DEFAULT "nowfarm-collectives.table"
 
 struct coll_options {
     bool ops[NF_COLL_OPS];
@@ -28,7 +31,7 @@ struct coll_options {
     const char *model;  /**< to predict by; nothing is run */
     bool beside;        /**< PVM's group library too */
     bool tune;
-    const char *out; /**< of tune */
+    const char *out; /**< of tune; NULL without */
     bool json;
     const char *csv, *plot;
 };

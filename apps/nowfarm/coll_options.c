@@ -349,7 +349,7 @@ static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
     o->table = texts.table;
     o->network = texts.network;
     o->model = texts.model;
-    o->out = texts.out;
+    o->out = texts.out != NULL || !o->tune ? texts.out : COLL_TABLE_DEFAULT;
     o->csv = texts.csv;
     o->plot = texts.plot;
     return status == NF_OK ? check(o, err) : status;
@@ -381,7 +381,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
         { "model", '\0', POPT_ARG_STRING, &texts.model, 0, "predict only: sp2, t3e, cluster or a=us,b=us/byte[,delta=1..2][,g=us/byte]", "MODEL" },
         { "ordered", '\0', POPT_ARG_NONE, &ordered, 0, "combine by an operator that does not commute: reduce, allreduce, reduce_scatter, scan, exscan", NULL },
         { "tune", '\0', POPT_ARG_NONE, &tune, 0, "find the best algorithms and write a table", NULL },
-        { "out", 'o', POPT_ARG_STRING, &texts.out, 0, "the table; default nowfarm-collectives.table", "TABLE" },
+        { "out", 'o', POPT_ARG_STRING, &texts.out, 0, "the table; default " COLL_TABLE_DEFAULT, "TABLE" },
         { "group-library", '\0', POPT_ARG_NONE, &beside, 0, "PVM's own group library beside it: bcast, reduce, gather, scatter, barrier", NULL },
         { "json", '\0', POPT_ARG_NONE, &json, 0, "print one JSON object", NULL },
         { "csv", '\0', POPT_ARG_STRING, &texts.csv, 0, "write the results for spreadsheets", "FILE" },

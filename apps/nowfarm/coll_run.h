@@ -17,6 +17,11 @@ enum nf_status coll_measure_all(const struct coll_options *options,
                                 struct coll_world *world,
                                 struct coll_results *results);
 
+/** Can tuning write @p path: what it is now, if anything, is a table, which may
+ *  be damaged, and nothing else that somebody may want to keep?
+ *  @retval NF_ERR_INVAL  no: err says why */
+enum nf_status coll_tune_check(const char *path, struct nf_error *err);
+
 /** Tune, for P = members and its halves, and write options->out; all that was
  *  timed is in @p results. */
 enum nf_status coll_tune_all(const struct coll_options *options,

@@ -1,5 +1,6 @@
 /* coll-bench --tune: time what the model thinks best, and keep what was. */
 #include "config.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,38 @@ struct tuning {
     uint64_t sizes[COLL_SIZES_MAX]; /* ascending */
     unsigned nsizes;
 };
+
+enum nf_status coll_tune_check(const char *path, struct nf_error *err)
+{
+    enum { MAGIC_BYTES = sizeof(NF_COLL_RULES_MAGIC) - 1 };
+    char begin[MAGIC_BYTES + 1]; /* and what ends the word */
+    enum nf_status status = nf_output_check(path, err);
+    size_t bytes;
+    FILE *file;
+    int cause;
+
+    if (status != NF_OK)
+        return status;
+    file = fopen(path, "rb");
+    if (file == NULL && errno == ENOENT)
+        return NF_OK;
+    if (file == NULL)
+        return nf_fail(err, NF_ERR_INVAL, "%s: %s", path, strerror(errno));
+    bytes = fread(begin, 1, sizeof(begin), file);
+    cause = ferror(file) ? errno : 0;
+    fclose(file);
+    if (cause != 0)
+        return nf_fail(err, NF_ERR_INVAL, "%s: %s", path, strerror(cause));
+    if (bytes > 0 && (bytes < MAGIC_BYTES ||
+                      memcmp(begin, NF_COLL_RULES_MAGIC, MAGIC_BYTES) != 0 ||
+                      (bytes > MAGIC_BYTES && begin[MAGIC_BYTES] != ' ')))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s: line 1: not a table of collectives, which begins "
+                       "with \"" NF_COLL_RULES_MAGIC
+                       "\": --out wants such a one, or a new name",
+                       path);
+    return NF_OK;
+}
 
 static enum nf_status no_memory(struct tuning *t)
 {
@@ -183,8 +216,7 @@ enum nf_status coll_tune_all(const struct coll_options *options,
     struct tuning t = { .options = options,
                         .world = world,
                         .results = results };
-    const char *path =
-        options->out != NULL ? options->out : "nowfarm-collectives.table";
+    const char *path = options->out;
     enum nf_status status;
 
     nf_coll_rules_init(&t.rules);

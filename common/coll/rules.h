@@ -28,6 +28,9 @@
  *  CRC-32 of all before it, which is also the table's id. */
 #include "common/coll/select.h"
 
+/** The first word of a table. */
+#define NF_COLL_RULES_MAGIC "nowfarm-collectives"
+
 enum nf_coll_class { NF_CLASS_ANY, NF_CLASS_COMMUTATIVE, NF_CLASS_ORDERED };
 
 /** Their names in tables. */

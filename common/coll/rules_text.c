@@ -130,7 +130,7 @@ enum nf_status nf_coll_rules_write(struct nf_coll_rules *rules, char **text_p,
 
     if (rules->model.npieces < 1 || rules->model.npieces > NF_MODEL_PIECES_MAX)
         return nf_fail(err, NF_ERR_INVAL, "a table of rules without a model");
-    put(&writer, "nowfarm-collectives %d\n", FORMAT);
+    put(&writer, NF_COLL_RULES_MAGIC " %d\n", FORMAT);
     put(&writer, "library %s\n",
         is_word(rules->library) ? rules->library : nf_version());
     put_model(&writer, &rules->model);
@@ -397,7 +397,7 @@ static enum nf_status read_lines(struct reader *reader, char *text,
                 return damaged(reader, err);
             continue;
         }
-        if (count != 2 || strcmp(words[0], "nowfarm-collectives") != 0 ||
+        if (count != 2 || strcmp(words[0], NF_COLL_RULES_MAGIC) != 0 ||
             nf_parse_count(words[1], 0, UINT32_MAX, &format) != NF_OK)
             return nf_fail(err, NF_ERR_INVAL, "no table of collectives");
         if (format != FORMAT)

@@ -203,6 +203,35 @@ run coll-bench bcast --table missing --transport local --slaves 2 --sizes 8B \
 same "no table: exit status" "$rc" 0
 check "no table: is told" err_says 'missing: No such file'
 
+# what is no table is not replaced by one
+seq 1 10 > numbers
+echo "nowfarm-collectives.table is what to read" > notes
+cp numbers nowfarm-collectives.table
+cp numbers numbers.before
+tune=(coll-bench barrier --tune --transport local --slaves 2 --repeat 10)
+for file in numbers notes nowfarm-collectives.table; do
+    if [ $file = nowfarm-collectives.table ]; then
+        run "${tune[@]}"
+    else
+        run "${tune[@]}" -o $file
+    fi
+    refused 2 "tuning into $file"
+    check "tuning into $file: why" err_says "$file: line 1: not a table"
+done
+check "tuning into numbers: they stay" cmp numbers numbers.before
+check "tuning by default: as before" cmp nowfarm-collectives.table numbers.before
+check "tuning into notes: they stay" grep -q "what to read" notes
+: > empty
+run "${tune[@]}" -o empty
+same "tuning into an empty file: exit status" "$rc" 0
+check "tuning into an empty file: a table" grep -q '^rule barrier any 2 ' empty
+sed 's/^delta .*/delta x/' empty > torn
+run "${tune[@]}" -o torn
+same "tuning into a damaged table: exit status" "$rc" 0
+check "tuning into a damaged table: is told" err_says 'torn: .*; written anew$'
+check "tuning into a damaged table: a table" grep -q '^end ' torn
+rm -f nowfarm-collectives.table
+
 if command -v gnuplot > /dev/null; then
     run coll-bench bcast --algorithm all --transport local --slaves 3 --repeat 1 \
         --sizes 8B,4KiB --plot size.svg --csv size.csv
