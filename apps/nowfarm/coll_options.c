@@ -238,6 +238,46 @@ static enum nf_status parse_algorithm(const char *name, struct coll_options *o,
     return NF_OK;
 }
 
+static bool has_segments(const struct coll_options *o)
+{
+    if (o->algorithm != NULL)
+        return o->algorithm->items == NF_ITEMS_SEGMENTS;
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        if (o->ops[nf_coll_table[i]->op] &&
+            nf_coll_table[i]->items == NF_ITEMS_SEGMENTS)
+            return true;
+    return false;
+}
+
+/* --segments: each algorithm asked for is to take so many, if it has any. */
+static enum nf_status add_segments(struct coll_options *o, uint32_t segments,
+                                   struct nf_error *err)
+{
+    if (o->segments > 0 && o->segments != segments)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--segments %u: --algorithm says k=%u: want one of "
+                       "them, or the same",
+                       segments, o->segments);
+    if (segments > 1 && o->algorithm != NULL && !has_segments(o))
+        return nf_fail(err, NF_ERR_INVAL, "--segments %u: %s has no segments",
+                       segments, o->algorithm->name);
+    if (segments > 1 && !has_segments(o))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--segments %u: no algorithm for it has segments",
+                       segments);
+    if (o->tune)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--segments %u: --tune tries numbers of its own choice",
+                       segments);
+    if (o->algorithm == NULL && !o->all_algorithms)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--segments %u: auto takes as many as are best by the "
+                       "model: want --algorithm with a name, or all",
+                       segments);
+    o->segments = segments;
+    return NF_OK;
+}
+
 static enum nf_status parse_number(const char *option, const char *text,
                                    uint64_t most, uint32_t *value_p,
                                    struct nf_error *err)
@@ -302,10 +342,10 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
         return nf_fail(err, NF_ERR_INVAL,
                        "--tune tries algorithms of its own choice: not with "
                        "--algorithm, --table or --model");
-    if (o->algorithm != NULL && o->segments > 1 &&
-        o->algorithm->items != NF_ITEMS_SEGMENTS)
-        return nf_fail(err, NF_ERR_INVAL, "--segments %u: %s has no segments",
-                       o->segments, o->algorithm->name);
+    if (o->tune && o->repeat > 0 && o->repeat < COLL_TUNE_REPEATS)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--repeat %u: --tune concludes from at least %d calls",
+                       o->repeat, COLL_TUNE_REPEATS);
     if (o->network != NULL && (o->tune || o->model != NULL))
         return nf_fail(err, NF_ERR_INVAL,
                        "--network is what running broadcasts go by: not with "
@@ -323,6 +363,7 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
 static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
 {
     const char *sizes = texts.sizes;
+    uint32_t segments = 0;
     enum nf_status status = parse_algorithm(texts.algorithm, o, err);
 
     if (sizes == NULL)
@@ -333,7 +374,9 @@ static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
         status = parse_slaves(texts.slaves, o, err);
     if (status == NF_OK)
         status = parse_number("--segments", texts.segments,
-                              NF_COLL_SEGMENTS_MAX, &o->segments, err);
+                              NF_COLL_SEGMENTS_MAX, &segments, err);
+    if (status == NF_OK && segments > 0)
+        status = add_segments(o, segments, err);
     if (status == NF_OK)
         status = parse_number("--repeat", texts.repeat, 1000, &o->repeat, err);
     if (status == NF_OK && texts.timeout != NULL &&
@@ -374,7 +417,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
         { "hosts", '\0', POPT_ARG_STRING, &texts.hosts, 0, "hosts to use, one a line; default those of the virtual machine", "FILE" },
         { "transport", '\0', POPT_ARG_STRING, &texts.transport, 0, "pvm (default) or local (threads of this process)", "NAME" },
         { "route", '\0', POPT_ARG_STRING, &texts.route, 0, "how tasks send: direct (default) or daemon, by the pvmds", "NAME" },
-        { "repeat", '\0', POPT_ARG_STRING, &texts.repeat, 0, "calls that are timed; default 5 to 200 in 0.3 s", "N" },
+        { "repeat", '\0', POPT_ARG_STRING, &texts.repeat, 0, "calls that are timed; default 5 to 200 in 0.3 s; with --tune at least 10", "N" },
         { "timeout", '\0', POPT_ARG_STRING, &texts.timeout, 0, "give up when a member is silent for; default 60s", "TIME" },
         { "table", '\0', POPT_ARG_STRING, &texts.table, 0, "let auto go by a table of --tune; default: by the model measured at the start", "FILE" },
         { "network", '\0', POPT_ARG_STRING, &texts.network, 0, "let auto and bcast.tree go by a model file of a measured network: broadcasts", "MODEL" },

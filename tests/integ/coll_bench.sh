@@ -69,6 +69,14 @@ run coll-bench bcast --algorithm bcast.pipeline.fd --segments 5 --sizes 1000B \
     --transport local --slaves 2,3 --repeat 1 --json
 same "segments as asked for" "$(rows segments | sort -u)" 5
 same "for each number of members" "$(rows slaves | tr '\n' ' ')" "2 3 "
+run coll-bench bcast --algorithm pipeline.fd:k=5 --segments 5 --sizes 1000B \
+    --transport local --slaves 2 --repeat 1 --json
+same "segments as asked for twice" "$(rows segments)" 5
+run coll-bench bcast --algorithm all --segments 5 --sizes 1000B \
+    --transport local --slaves 3 --repeat 1 --json
+same "segments of all that have any" \
+    "$(rows segments > k; rows algorithm | paste - k | grep -c 'pipeline.*	5$')" \
+    "$(rows algorithm | grep -c pipeline)"
 
 # in_order TEXT: what the last run, of all operations and algorithms, has
 in_order() {
@@ -116,7 +124,17 @@ bad "one member" bcast --slaves 1
 bad "members in words" bcast --slaves few
 bad "no segments" bcast --segments 0
 bad "segments of what has none" bcast --algorithm flat --segments 5
+bad "segments where no algorithm has any" barrier --segments 5
+check "segments where no algorithm has any: why" \
+    err_says '--segments 5: no algorithm for it has segments'
+bad "segments of all that have none" barrier --algorithm all -k 5
+bad "two numbers of segments" bcast --algorithm pipeline.fd:k=5 -k 7
+check "two numbers of segments: both are told" err_says '--segments 7: .*k=5'
+bad "segments of what auto takes" bcast --segments 5
+bad "segments of what tuning tries" bcast --tune --segments 5
 bad "too many repeats" bcast --repeat 100000
+bad "too few repeats to tune by" bcast --tune --repeat 9
+check "too few repeats to tune by: how many" err_says '--repeat 9: .*at least 10'
 bad "no such transport" bcast --transport mpi
 bad "hosts of threads" bcast --transport local --hosts x
 bad "a table of nothing" bcast --out x
@@ -142,7 +160,7 @@ check "nothing was started for these" no_pvmd
 
 # --- tuning, between threads
 run -t 120 coll-bench bcast --tune -o table --transport local --slaves 4 \
-    --sizes 8B,4KiB,256KiB --repeat 3 --json
+    --sizes 8B,4KiB,256KiB --repeat 10 --json
 same "tune: exit status" "$rc" 0
 check "tune: the table has rules for 4" grep -q '^rule bcast any 4 ' table
 check "tune: and for 2" grep -q '^rule bcast any 2 ' table
@@ -150,7 +168,7 @@ check "tune: up to any size" grep -q '^rule bcast any 4 max ' table
 cp table before
 export NOWFARM_ENCODING=xdr # which is for tasks
 run -t 120 coll-bench barrier --tune -o table --transport local --slaves 4 \
-    --repeat 3
+    --repeat 10
 unset NOWFARM_ENCODING
 same "tuning more: exit status" "$rc" 0
 same "tuning more keeps the other rules" "$(grep '^rule bcast' table)" \
@@ -158,14 +176,14 @@ same "tuning more keeps the other rules" "$(grep '^rule bcast' table)" \
 check "tuning more adds some" grep -q '^rule barrier any 4 ' table
 check "nothing between threads is converted" grep -q '^encoding raw' table
 cp table before
-run -t 120 coll-bench scan --tune -o table --transport local --slaves 4 --repeat 3 \
+run -t 120 coll-bench scan --tune -o table --transport local --slaves 4 --repeat 10 \
     --sizes 8B,4KiB
 same "tuning a scan: exit status" "$rc" 0
 check "tuning a scan: for operators that commute" \
     grep -q '^rule scan commutative 4 ' table
 check "tuning a scan: for no others" [ "$(grep -c ordered table)" = 0 ]
 run -t 120 coll-bench all --tune --ordered -o table --transport local --slaves 4 \
-    --repeat 3 --sizes 8B,4KiB
+    --repeat 10 --sizes 8B,4KiB
 same "tuning in order: exit status" "$rc" 0
 for op in reduce allreduce reduce_scatter scan exscan; do
     check "tuning in order: the table has rules for $op" \
@@ -285,7 +303,7 @@ check "--route direct: for people" grep -q '^# T(m) = .*; route direct$' out
 for route in direct daemon; do
     op=bcast
     [ $route = direct ] || op=barrier
-    run -t 120 coll-bench $op --tune -o routes --slaves 3 --sizes 8B --repeat 3 \
+    run -t 120 coll-bench $op --tune -o routes --slaves 3 --sizes 8B --repeat 10 \
         --route $route
     same "tune by $route: exit status" "$rc" 0
     same "tune by $route: the table says so" "$(grep '^route' routes)" "route $route"

@@ -118,13 +118,13 @@ done
 
 # --------------------------------------------------------------------- tuning
 run -t 120 coll-bench barrier --tune -o kept --transport local --slaves 2 \
-    --repeat 2
+    --repeat 10
 same "tuning: exit status" "$rc" 0
 hosts=$(awk '$1 == "hosts" {print $2}' kept)
 table kept "$hosts" "bcast any 2 max bcast.later 1" \
     "barrier any 2 max barrier.later 1" "later any 2 max later.best model"
 run -t 120 coll-bench barrier --tune -o kept --transport local --slaves 2 \
-    --repeat 2
+    --repeat 10
 same "tuning again: exit status" "$rc" 0
 check "tuning again keeps rules of later versions" \
     grep -q '^rule bcast any 2 max bcast.later 1$' kept
