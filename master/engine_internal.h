@@ -164,6 +164,7 @@ struct engine {
     struct nf_coll_rules rules; /**< of options->table_file */
     bool has_rules, rules_compared[NF_GROUP_PURPOSES];
     char rules_differ[NF_ERROR_TEXT_BYTES]; /**< what was said of them last */
+    bool wish_unmet[NF_GROUP_PURPOSES]; /**< that was said of NOWFARM_COLL */
     bool hold, combine; /**< results stay with slaves; ... and are combined */
     uint32_t phases;    /**< of the job, >= 1 */
     int64_t moving_us;  /**< the longest of this exchange */
@@ -376,8 +377,9 @@ void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
 const struct nf_exchange_bounds *nf_table_exchange(struct engine *e);
 /** The network as these slaves see it. */
 struct nf_coll_network nf_table_network(const struct engine *e);
-/** Set m->algorithm for a call of @p query.  @param varies  a gatherv */
-void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
+/** Set m->algorithm for a call of @p query; a notice, once for each purpose, if
+ *  NOWFARM_COLL says one that cannot serve.  @param varies  a gatherv */
+void nf_table_tell(struct engine *e, const struct nf_coll_query *query,
                    bool varies, struct nf_group_msg *m);
 
 /* network.c */

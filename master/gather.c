@@ -437,7 +437,10 @@ static void move(struct engine *e, int64_t now_us)
                      sizeof(e->report.gather_algorithm), "%s",
                      nf_request_algorithm(g->request));
         else if (status != NF_ERR_NOMEM)
-            snprintf(err.text, sizeof(err.text), "%s", nf_strerror(status));
+            snprintf(err.text, sizeof(err.text), "%s",
+                     nf_group_error(g->group)->status == status
+                         ? nf_group_error(g->group)->text
+                         : nf_strerror(status));
     }
     if (status == NF_ERR_NOMEM)
         nf_engine_end(e, status, "out of memory for the gather");

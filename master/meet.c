@@ -28,7 +28,7 @@ static int64_t timeout_us(const struct engine *e, enum nf_group_purpose purpose,
 /* Which algorithm?  The master says, for all, by the table: what it says
  * depends on who shares a host.  Exchanges are told theirs by themselves.
  * @param mesh  NULL: the master is not a member, and all are slaves */
-static enum nf_status tell_choice(const struct engine *e,
+static enum nf_status tell_choice(struct engine *e,
                                   const struct nf_mesh *mesh,
                                   const uint32_t *members, uint32_t count,
                                   struct nf_group_msg *m)

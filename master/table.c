@@ -80,14 +80,29 @@ void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
                      e->options->table_file, text);
 }
 
-void nf_table_tell(const struct engine *e, const struct nf_coll_query *query,
+/* A job goes on with less slaves than it began with, and who wished did not know
+ * what it combines: so that a wish can't be met is no error.  Said once. */
+static void tell_unmet(struct engine *e, enum nf_group_purpose purpose,
+                       const char *why)
+{
+    if (e->wish_unmet[purpose])
+        return;
+    e->wish_unmet[purpose] = true;
+    nf_engine_notice(e, "NOWFARM_COLL: %s: going by %s", why,
+                     e->has_rules ? e->options->table_file : "the model");
+}
+
+void nf_table_tell(struct engine *e, const struct nf_coll_query *query,
                    bool varies, struct nf_group_msg *m)
 {
+    struct nf_error why;
+
     _Static_assert(sizeof(m->algorithm) == NF_TOLD_BYTES,
                    "what is told has room in the message");
-    nf_group_tell_choice(getenv("NOWFARM_COLL"),
-                         e->has_rules ? &e->rules : NULL, query, varies,
-                         m->algorithm);
+    if (nf_group_tell_choice(getenv("NOWFARM_COLL"),
+                             e->has_rules ? &e->rules : NULL, query, varies,
+                             m->algorithm, &why) != NF_OK)
+        tell_unmet(e, m->purpose, why.text);
 }
 
 /* Slaves of the exchange on the host that has the most of them. */
@@ -117,8 +132,7 @@ struct nf_coll_network nf_table_network(const struct engine *e)
     return network;
 }
 
-/* What NOWFARM_COLL says of all-to-alls, if that is for so many.  A job goes on with
- * less slaves than it began with, so that it is not is no error. */
+/* What NOWFARM_COLL says of all-to-alls, if that is for so many. */
 static bool take_wish(struct engine *e, uint32_t ranks)
 {
     const struct nf_coll_query query = { .op = NF_COLL_ALLTOALL,
@@ -126,12 +140,14 @@ static bool take_wish(struct engine *e, uint32_t ranks)
     char wish[NF_TOLD_BYTES];
     struct nf_error why = { .text = "" };
 
-    nf_group_tell_choice(getenv("NOWFARM_COLL"), NULL, &query, true, wish);
-    if (wish[0] == '\0')
-        return false;
-    if (nf_exchange_bounds_of(wish, ranks, &e->bounds, &why) == NF_OK)
-        return true;
-    nf_engine_notice(e, "exchanges go by the model: %s", why.text);
+    if (nf_group_tell_choice(getenv("NOWFARM_COLL"), NULL, &query, true, wish,
+                             &why) == NF_OK) {
+        if (wish[0] == '\0')
+            return false;
+        if (nf_exchange_bounds_of(wish, ranks, &e->bounds, &why) == NF_OK)
+            return true;
+    }
+    tell_unmet(e, NF_GROUP_EXCHANGE, why.text);
     return false;
 }
 

@@ -1,5 +1,6 @@
 /* Which algorithm, in how many segments. */
 #include "config.h"
+#include <inttypes.h>
 #include "common/coll/select.h"
 #include <math.h>
 #include <stdio.h>
@@ -65,9 +66,9 @@ void nf_coll_use_params(const struct nf_coll_params *params,
     args->shape = params->shape.count > 0 ? &params->shape : NULL;
 }
 
-/* But for what nf_coll_fits() says. */
-static bool serves_call(const struct nf_coll_algorithm *algorithm,
-                        const struct nf_coll_query *query)
+/* Of a vector each block is to have an element. */
+static bool has_blocks_for(const struct nf_coll_algorithm *algorithm,
+                           const struct nf_coll_query *query)
 {
     const struct nf_coll_args args = { .ranks = query->ranks,
                                        .root = query->root,
@@ -78,14 +79,27 @@ static bool serves_call(const struct nf_coll_algorithm *algorithm,
                      query->op == NF_COLL_REDUCE ||
                      query->op == NF_COLL_ALLREDUCE;
 
+    return !of_vector || algorithm->op != query->op ||
+           algorithm->items == NF_ITEMS_WHOLE ||
+           algorithm->items == NF_ITEMS_SEGMENTS ||
+           nf_coll_item_count(algorithm, &args) <= query->elements;
+}
+
+/* But for what nf_coll_fits() says. */
+static bool serves_call(const struct nf_coll_algorithm *algorithm,
+                        const struct nf_coll_query *query)
+{
+    const struct nf_coll_args args = { .ranks = query->ranks,
+                                       .root = query->root,
+                                       .segments = 1,
+                                       .hosts = query->hosts };
+
     if (algorithm->op != query->op)
         return false;
     if (combines(query->op) && !query->commutative &&
         !nf_coll_keeps_order(algorithm, &args))
         return false;
-    return !of_vector || algorithm->items == NF_ITEMS_WHOLE ||
-           algorithm->items == NF_ITEMS_SEGMENTS ||
-           nf_coll_item_count(algorithm, &args) <= query->elements;
+    return has_blocks_for(algorithm, query);
 }
 
 static bool serves_anywhere(const struct nf_coll_algorithm *algorithm,
@@ -431,6 +445,23 @@ static void choose(const struct nf_coll_algorithm *algorithm, uint64_t k,
                                       (double)query->bytes, choice->segments);
 }
 
+/* @return NF_ERR_INVAL: serves_call() is false */
+static enum nf_status cannot_serve(const struct nf_coll_algorithm *algorithm,
+                                   const struct nf_coll_query *query,
+                                   struct nf_error *err)
+{
+    if (has_blocks_for(algorithm, query))
+        return nf_fail(
+            err, NF_ERR_INVAL, "%s cannot serve this %s: %u ranks, %s operator",
+            algorithm->name, nf_coll_op_names[query->op], query->ranks,
+            query->commutative ? "commutative" : "ordered");
+    return nf_fail(err, NF_ERR_INVAL,
+                   "%s cannot serve this %s of %u ranks: %" PRIu64
+                   " element%s, less than one a block",
+                   algorithm->name, nf_coll_op_names[query->op], query->ranks,
+                   query->elements, query->elements == 1 ? "" : "s");
+}
+
 static enum nf_status choose_forced(const char *forced,
                                     const struct nf_coll_query *query,
                                     const struct nf_coll_network *network,
@@ -447,10 +478,7 @@ static enum nf_status choose_forced(const char *forced,
         return NF_ERR_INVAL;
     nf_coll_use_params(&wish.params, &args);
     if (!serves_call(wish.algorithm, query))
-        return nf_fail(
-            err, NF_ERR_INVAL, "%s cannot serve this %s: %u ranks, %s operator",
-            wish.algorithm->name, nf_coll_op_names[query->op], query->ranks,
-            query->commutative ? "commutative" : "ordered");
+        return cannot_serve(wish.algorithm, query, err);
     if (nf_coll_fits(wish.algorithm, &args, &why) != NF_OK)
         return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
     choose(wish.algorithm, wish.segments, query, network, choice);

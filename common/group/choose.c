@@ -359,9 +359,26 @@ static size_t find_wish(const char **list, enum nf_coll_op op)
     return 0;
 }
 
-void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
-                          const struct nf_coll_query *query, bool varies,
-                          char text_p[NF_TOLD_BYTES])
+/* What is no algorithm at all is for its group to say. */
+static enum nf_status serves_wish(const char *text,
+                                  const struct nf_coll_query *query,
+                                  struct nf_error *err)
+{
+    const struct nf_coll_network network =
+        nf_coll_network_of(&nf_group_model, NULL, NULL);
+    struct nf_coll_wish wish;
+    struct nf_coll_choice choice;
+
+    if (query->ranks < 2 || nf_coll_wish_read(text, &wish, err) != NF_OK)
+        return NF_OK;
+    return nf_coll_select(query, &network, NULL, text, &choice, err);
+}
+
+enum nf_status nf_group_tell_choice(const char *wish,
+                                    const struct nf_coll_rules *rules,
+                                    const struct nf_coll_query *query,
+                                    bool varies, char text_p[NF_TOLD_BYTES],
+                                    struct nf_error *err)
 {
     size_t length = wish != NULL ? find_wish(&wish, query->op) : 0;
     struct nf_choice_query asked = { .coll = *query,
@@ -369,23 +386,28 @@ void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
                                      .op = NF_OPERATOR_USER };
     struct nf_coll_network network;
     struct nf_coll_choice choice;
+    enum nf_status status = NF_OK;
 
     text_p[0] = '\0';
     if (length > 0) {
         memcpy(text_p, wish, length);
         text_p[length] = '\0';
-        return;
+        status = serves_wish(text_p, query, err);
+        if (status == NF_OK)
+            return NF_OK;
+        text_p[0] = '\0';
     }
     if (rules == NULL || varies || query->ranks < 2 || query->elements == 0)
-        return;
+        return status;
     network = network_for(&rules->model, &asked, false);
     network.share_us = nf_model_share_on(
         &rules->model, nf_model_fullest_part(query->hosts, query->ranks));
     if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)
-        return;
+        return status;
     nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,
                                                choice.segments, choice.params },
                        text_p, NF_TOLD_BYTES);
+    return status;
 }
 
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,

@@ -28,15 +28,21 @@ extern const struct nf_model nf_group_model;
 
 /** What all members are to be told (nf_group_options.algorithms) so that they
  *  choose alike for a call of @p query, though only this one has the table.
- *  @param wish   NULL, or a list in the same form; it goes before
+ *  @param wish   NULL, or a list in the same form; it goes before, if it can
+ *                serve such a call
  *  @param rules  NULL: the built-in model, which all know: nothing is told
  *  @param query   its hosts too: processors are shared as the members are
  *  @param varies  blocks of sizes that not all know: rules do not say
- *  @param text_p  "" or one algorithm of the operation, with k */
+ *  @param text_p  "" or one algorithm of the operation, with k
+ *  @param err     may be NULL
+ *  @retval other  the wish can never serve that, @p err says why; @p text_p is
+ *                 as without one */
 enum { NF_TOLD_BYTES = 64 };
-void nf_group_tell_choice(const char *wish, const struct nf_coll_rules *rules,
-                          const struct nf_coll_query *query, bool varies,
-                          char text_p[NF_TOLD_BYTES]);
+enum nf_status nf_group_tell_choice(const char *wish,
+                                    const struct nf_coll_rules *rules,
+                                    const struct nf_coll_query *query,
+                                    bool varies, char text_p[NF_TOLD_BYTES],
+                                    struct nf_error *err);
 
 /** A broadcast from rank 0 as one member has planned it for all. */
 struct nf_told {

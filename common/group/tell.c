@@ -46,7 +46,7 @@ static enum nf_status read_wish(const char *text,
     char told[NF_TOLD_BYTES];
     struct nf_coll_wish wish = { .segments = 0 };
 
-    nf_group_tell_choice(text, NULL, query, false, told);
+    nf_group_tell_choice(text, NULL, query, false, told, NULL);
     *tree_only_p = told[0] != '\0';
     if (*tree_only_p && (nf_coll_wish_read(told, &wish, NULL) != NF_OK ||
                          wish.algorithm != &nf_coll_bcast_tree))

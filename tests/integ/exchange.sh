@@ -36,7 +36,8 @@ export NOWFARM_COLL=alltoall.pairwise_xor
 transpose --rows 100 --cols 100 --slaves 3
 job_verified "for a power of two, with three"
 by "for a power of two, with three" alltoall.burst
-check "for a power of two, with three: a line" err_says 'exchanges go by the model: '
+check "for a power of two, with three: a line" \
+    err_says 'NOWFARM_COLL: .*not 3: going by the model'
 NOWFARM_COLL=reduce.linear transpose --rows 100 --cols 100 --slaves 3
 by "of another operation" alltoall.burst
 NOWFARM_COLL=alltoall.nonsense transpose --rows 100 --cols 100 --slaves 3

@@ -176,6 +176,11 @@ static void test_forced(void)
                                            .bytes = 64,
                                            .elements = 8,
                                            .commutative = false };
+    const struct nf_coll_query few = { .op = NF_COLL_ALLREDUCE,
+                                       .ranks = 6,
+                                       .bytes = 40,
+                                       .elements = 5,
+                                       .commutative = true };
 
     add_bcasts();
     refused(&query, "bcast.magic",
@@ -200,6 +205,9 @@ static void test_forced(void)
     refused(&ordered, "allreduce.ring",
             "allreduce.ring cannot serve this allreduce: 6 ranks, ordered "
             "operator");
+    refused(&few, "allreduce.ring",
+            "allreduce.ring cannot serve this allreduce of 6 ranks: 5 "
+            "elements, less than one a block");
 }
 
 /* ---- text ---- */

@@ -363,25 +363,37 @@ static void a_table_that_does_not_fit_is_told_once(void)
 /* --------------------------------------------------------------- what is told
  */
 
+/* @param why  NULL, or why the wish can't be met */
+static void tell_of(uint64_t elements, const char *wish,
+                    const struct nf_coll_rules *rules, enum nf_coll_op op,
+                    bool varies, const char *want, const char *why)
+{
+    const struct nf_coll_query query = { .op = op,
+                                         .ranks = 5,
+                                         .bytes = 8 * elements,
+                                         .elements = elements,
+                                         .commutative = true };
+    struct nf_error err = { .text = "" };
+    char text[NF_TOLD_BYTES];
+
+    CU_ASSERT_EQUAL(
+        nf_group_tell_choice(wish, rules, &query, varies, text, &err),
+        why == NULL ? NF_OK : NF_ERR_INVAL);
+    CU_ASSERT_STRING_EQUAL(text, want);
+    CU_ASSERT(why == NULL || strstr(err.text, why) != NULL);
+}
+
 static void tell(const char *wish, const struct nf_coll_rules *rules,
                  enum nf_coll_op op, bool varies, const char *want)
 {
-    const struct nf_coll_query query = { .op = op,
-                                         .ranks = 4,
-                                         .bytes = 80000,
-                                         .elements = 10000,
-                                         .commutative = true };
-    char text[NF_TOLD_BYTES];
-
-    nf_group_tell_choice(wish, rules, &query, varies, text);
-    CU_ASSERT_STRING_EQUAL(text, want);
+    tell_of(10000, wish, rules, op, varies, want, NULL);
 }
 
 static void one_member_chooses_for_all(void)
 {
     struct nf_coll_rules rules;
     const struct nf_coll_rule list[] = {
-        { NF_COLL_BCAST, NF_CLASS_ANY, 4, UINT64_MAX,
+        { NF_COLL_BCAST, NF_CLASS_ANY, 5, UINT64_MAX,
           nf_coll_find("bcast.pipeline.fd"), NF_K_FIXED, 13 },
         { NF_COLL_REDUCE, NF_CLASS_COMMUTATIVE, 3, UINT64_MAX,
           nf_coll_find("reduce.linear"), NF_K_FIXED, 1 },
@@ -402,6 +414,13 @@ static void one_member_chooses_for_all(void)
     tell("gather.binomial", &rules, NF_COLL_GATHER, true, "gather.binomial");
     tell("gather.binomial", &rules, NF_COLL_REDUCE, false, "reduce.linear");
     tell("no.such", &rules, NF_COLL_REDUCE, false, "no.such");
+    /* what can't serve gives way to what would have been taken */
+    tell_of(1, "reduce.rabenseifner", &rules, NF_COLL_REDUCE, false,
+            "reduce.linear", "reduce.rabenseifner cannot serve this reduce");
+    tell_of(1, "reduce.rabenseifner", NULL, NF_COLL_REDUCE, false, "",
+            "less than one a block");
+    tell_of(10000, "alltoall.pairwise_xor", NULL, NF_COLL_ALLTOALL, true, "",
+            "wants 2, 4, 8, ... ranks, not 5");
     nf_coll_rules_fini(&rules);
 }
 

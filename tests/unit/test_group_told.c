@@ -255,20 +255,20 @@ static void processors_count_as_members_share_them(void)
                                      .delta = 1,
                                      .share_us = 1000,
                                      .share_part = 1 };
-    nf_group_tell_choice(NULL, &rules, &asked, false, alone);
+    nf_group_tell_choice(NULL, &rules, &asked, false, alone, NULL);
     asked.hosts = one_host;
-    nf_group_tell_choice(NULL, &rules, &asked, false, crowd);
+    nf_group_tell_choice(NULL, &rules, &asked, false, crowd, NULL);
     CU_ASSERT_STRING_NOT_EQUAL(alone, crowd);
     /* as it was measured there */
     asked.hosts = NULL;
     rules.model.share_us = 250;
     rules.model.share_part = 0.25;
-    nf_group_tell_choice(NULL, &rules, &asked, false, told);
+    nf_group_tell_choice(NULL, &rules, &asked, false, told, NULL);
     CU_ASSERT_STRING_EQUAL(told, alone);
     asked.hosts = two_hosts;
     rules.model.share_us = 500;
     rules.model.share_part = 0.25;
-    nf_group_tell_choice(NULL, &rules, &asked, false, told);
+    nf_group_tell_choice(NULL, &rules, &asked, false, told, NULL);
     CU_ASSERT_STRING_EQUAL(told, crowd);
     nf_coll_rules_fini(&rules);
 }
