@@ -156,7 +156,9 @@ struct nf_group_options {
      *  wire between them.  A damaged file, or one for a group of more than 128,
      *  is left aside, with a line in the log; so is any if a member does not
      *  calculate with IEEE 754 doubles as all others do (x87), since each plans
-     *  by itself: then bcast.tree asked for by name is an error.
+     *  by itself: then bcast.tree asked for by name is an error, and with a file
+     *  or not other algorithms are chosen by size and number of members, unless
+     *  by name or a rule of the table.
      *  Default: the environment variable NOWFARM_NETWORK of rank 0; "": none. */
     const char *network_file;
     /** Becomes != 0, for example in a signal handler of yours: a call that waits

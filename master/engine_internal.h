@@ -161,7 +161,8 @@ struct engine {
     uint32_t live_slaves, live_slots;
     uint32_t max_slaves, max_slots;
 
-    struct nf_coll_rules rules; /**< of options->table_file */
+    struct nf_coll_rules rules; /**< of options->table_file; else without rules,
+                                     the built-in model */
     bool has_rules, rules_compared[NF_GROUP_PURPOSES];
     char rules_differ[NF_ERROR_TEXT_BYTES]; /**< what was said of them last */
     bool wish_unmet[NF_GROUP_PURPOSES]; /**< that was said of NOWFARM_COLL */

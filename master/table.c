@@ -39,6 +39,7 @@ void nf_table_open(struct engine *e)
     char *text;
 
     nf_coll_rules_init(&e->rules);
+    e->rules.model = nf_group_model;
     if (path == NULL)
         return;
     text = read_file(path, &bytes);
@@ -48,10 +49,12 @@ void nf_table_open(struct engine *e)
         e->has_rules =
             nf_coll_rules_read(text, bytes, &e->rules, &warning, &why) == NF_OK;
     nf_free(text);
-    if (!e->has_rules)
+    if (!e->has_rules) {
+        nf_coll_rules_fini(&e->rules);
+        e->rules.model = nf_group_model;
         nf_engine_notice(e, "%s: %s; going by the built-in model", path,
                          why.text);
-    else if (warning.status != NF_OK)
+    } else if (warning.status != NF_OK)
         nf_engine_notice(e, "%s: %s", path, warning.text);
 }
 
@@ -92,6 +95,7 @@ static void tell_unmet(struct engine *e, enum nf_group_purpose purpose,
                      e->has_rules ? e->options->table_file : "the model");
 }
 
+/* Told in any case: slaves' doubles need not be as the master's. */
 void nf_table_tell(struct engine *e, const struct nf_coll_query *query,
                    bool varies, struct nf_group_msg *m)
 {
@@ -100,8 +104,8 @@ void nf_table_tell(struct engine *e, const struct nf_coll_query *query,
     _Static_assert(sizeof(m->algorithm) == NF_TOLD_BYTES,
                    "what is told has room in the message");
     if (nf_group_tell_choice(getenv("NOWFARM_COLL"),
-                             e->has_rules ? &e->rules : NULL, query, varies,
-                             m->algorithm, &why) != NF_OK)
+                             &e->rules, query, varies, m->algorithm,
+                             &why) != NF_OK)
         tell_unmet(e, m->purpose, why.text);
 }
 

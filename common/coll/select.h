@@ -113,6 +113,15 @@ bool nf_coll_select_by_model(const struct nf_coll_query *query,
                              const struct nf_coll_network *network,
                              struct nf_coll_choice *choice);
 
+/** By operation, bytes and what serves, without a model: for groups whose
+ *  members could find different ones cheapest.  Whole numbers only.
+ *  @return false if none serves */
+bool nf_coll_select_fixed(const struct nf_coll_query *query,
+                          struct nf_coll_choice *choice);
+/** How many segments such a call of @p algorithm takes. */
+uint32_t nf_coll_fixed_segments(const struct nf_coll_algorithm *algorithm,
+                                const struct nf_coll_query *query);
+
 struct nf_coll_rules; /* rules.h */
 
 /** Everything together.

@@ -109,6 +109,41 @@ static enum nf_status choose_measured(const struct nf_group *group,
     return status;
 }
 
+/* Where models have no say: nothing that members whose doubles differ would not
+ * all choose.  A name or a rule may leave segments to the model. */
+static enum nf_status choose_fixed(const struct nf_group *group,
+                                   const struct nf_coll_query *coll,
+                                   const struct nf_coll_network *network,
+                                   const struct nf_coll_rules *rules,
+                                   const char *forced,
+                                   struct nf_coll_choice *choice_p,
+                                   struct nf_error *err)
+{
+    const struct nf_coll_rule *rule =
+        rules != NULL ? nf_coll_rules_find(rules, coll) : NULL;
+    struct nf_coll_wish wish = { .segments = 0 };
+    bool modelled = true;
+    enum nf_status status;
+
+    if (forced[0] == '\0' && rule == NULL)
+        return nf_coll_select_fixed(coll, choice_p)
+                   ? NF_OK
+                   : nf_fail(err, NF_ERR_FAILED,
+                             "no algorithm for %s over %u ranks",
+                             nf_coll_op_names[coll->op], group->ranks);
+    status = nf_coll_select(coll, network, rules,
+                            forced[0] != '\0' ? forced : NULL, choice_p, err);
+    if (status != NF_OK)
+        return status;
+    if (forced[0] == '\0')
+        modelled = rule->k_rule == NF_K_MODEL;
+    else if (nf_coll_wish_read(forced, &wish, NULL) == NF_OK)
+        modelled = wish.segments == 0;
+    if (modelled)
+        choice_p->segments = nf_coll_fixed_segments(choice_p->algorithm, coll);
+    return NF_OK;
+}
+
 static enum nf_status choose(const struct nf_group *group,
                              const struct nf_choice_query *query,
                              struct nf_coll_choice *choice_p,
@@ -156,8 +191,14 @@ static enum nf_status choose(const struct nf_group *group,
     }
     network = network_for(model, query, group->deterministic);
     network.share_us = nf_model_share_on(model, group->part);
-    status = nf_coll_select(&coll, &network, rules,
-                            forced[0] != '\0' ? forced : NULL, choice_p, err);
+    /* whose doubles differ is found out by the first calls */
+    if (group->sharing || group->odd != 0)
+        status = choose_fixed(group, &coll, &network, rules, forced, choice_p,
+                              err);
+    else
+        status =
+            nf_coll_select(&coll, &network, rules,
+                           forced[0] != '\0' ? forced : NULL, choice_p, err);
     if (status == NF_OK && choice_p->algorithm == &nf_coll_bcast_tree &&
         group->told.ranks != 0 && coll.root == group->told.root)
         choice_p->tree = &group->told;

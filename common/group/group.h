@@ -121,6 +121,8 @@ struct nf_group {
     uint32_t *told_words;     /**< that is in it */
     bool has_odd_doubles; /**< not nf_doubles_are_plain(): plans of this member
                                could differ from those of others */
+    uint32_t odd; /**< 1 + the first such member of the group that was opened,
+                       equal in all; 0: there is none, and models may choose */
     char no_network[NF_NO_NETWORK_BYTES]; /**< why that of rank 0 is not used,
                                                equal in all; "": it is, or there
                                                is none */

@@ -204,41 +204,53 @@ static enum nf_status share_text(struct nf_group *group, struct texts *texts,
     return nf_bcast(group, texts->text[which], bytes, NF_ELEM_BYTE, 0);
 }
 
-/* All plan by themselves, and must get the same bits: a network is of no use if
- * one of them calculates in another way. */
+static void odd_text(const struct nf_group *group,
+                     char text[NF_NO_NETWORK_BYTES])
+{
+    snprintf(text, NF_NO_NETWORK_BYTES,
+             "the doubles of member %u are not like those of others, it could "
+             "plan otherwise",
+             group->odd - 1);
+}
+
+/* All choose and plan by themselves, and must get the same bits: models are of
+ * no use if one of them calculates in another way. */
 static enum nf_status compare_doubles(struct nf_group *group)
 {
     uint64_t first = group->has_odd_doubles ? group->rank : UINT64_MAX;
     enum nf_status status =
         nf_allreduce(group, NF_IN_PLACE, &first, 1, NF_ELEM_UINT64, NF_MIN);
 
-    if (status != NF_OK || first == UINT64_MAX)
-        return status;
-    snprintf(group->no_network, sizeof(group->no_network),
-             "the doubles of member %u are not like those of others, it could "
-             "plan otherwise",
-             (unsigned)first);
-    nf_measured_destroy(group->measured);
-    group->measured = NULL;
-    return NF_OK;
+    if (status == NF_OK && first < group->ranks)
+        group->odd = (uint32_t)first + 1;
+    return status;
 }
 
-/* The log of rank 0 says so, once. */
+/* @param network  of rank 0, or NULL */
+static void tell_odd(const struct nf_group *group, const char *network)
+{
+    char text[NF_NO_NETWORK_BYTES];
+
+    if (group->rank != 0 || group->odd == 0)
+        return;
+    odd_text(group, text);
+    nf_log(NF_LOG_WARN,
+           "%s%s%s: %salgorithms go by a fixed rule, if no name or table says",
+           network != NULL ? network : "", network != NULL ? ": " : "", text,
+           network != NULL ? "broadcasts go by no network, and " : "");
+}
+
 static enum nf_status share_network(struct nf_group *group,
-                                    const struct nf_group_options *options,
                                     struct texts *texts)
 {
     enum nf_status status;
 
     if (texts->bytes[NETWORK] == 0)
         return NF_OK;
-    status = compare_doubles(group);
-    if (status != NF_OK)
-        return status;
-    if (group->no_network[0] != '\0') {
-        if (group->rank == 0)
-            nf_log(NF_LOG_WARN, "%s: %s: broadcasts go by no network",
-                   network_file(options), group->no_network);
+    if (group->odd != 0) {
+        odd_text(group, group->no_network);
+        nf_measured_destroy(group->measured);
+        group->measured = NULL;
         return NF_OK;
     }
     status = share_text(group, texts, NETWORK);
@@ -285,7 +297,13 @@ static enum nf_status share_all(struct nf_group *group,
     if (status == NF_OK && texts.bytes[TABLE] > 0)
         status = compare_place(group, options);
     if (status == NF_OK)
-        status = share_network(group, options, &texts);
+        status = compare_doubles(group);
+    if (status == NF_OK)
+        tell_odd(group, texts.bytes[NETWORK] != 0 && group->rank == 0
+                            ? network_file(options)
+                            : NULL);
+    if (status == NF_OK)
+        status = share_network(group, &texts);
     forget_texts(&texts);
     return status;
 }

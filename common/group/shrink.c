@@ -310,6 +310,7 @@ static enum nf_status copy_setup(const struct nf_group *from,
     to->stop = from->stop;
     to->early_most_bytes = from->early_most_bytes;
     to->deterministic = from->deterministic;
+    to->odd = from->odd;
     to->memory_bytes = from->memory_bytes;
     to->codes = from->codes;
     nf_group_force_those_of(to, from);
