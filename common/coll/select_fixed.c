@@ -33,8 +33,8 @@ static const char *const for_long[NF_COLL_OPS][2] = {
     [NF_COLL_ALLGATHER] = { "allgather.ring" },
 };
 
-static const struct nf_coll_algorithm *
-find(const char *const names[2], const struct nf_coll_query *query)
+static const struct nf_coll_algorithm *find(const char *const names[2],
+                                            const struct nf_coll_query *query)
 {
     for (int i = 0; i < 2 && names[i] != NULL; i++) {
         const struct nf_coll_algorithm *algorithm = nf_coll_find(names[i]);

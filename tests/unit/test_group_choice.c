@@ -363,7 +363,6 @@ static void a_table_that_does_not_fit_is_told_once(void)
 /* --------------------------------------------------------------- what is told
  */
 
-/* @param why  NULL, or why the wish can't be met */
 static void tell_of(uint64_t elements, const char *wish,
                     const struct nf_coll_rules *rules, enum nf_coll_op op,
                     bool varies, const char *want, const char *why)
@@ -382,7 +381,6 @@ static void tell_of(uint64_t elements, const char *wish,
     CU_ASSERT_STRING_EQUAL(text, want);
     CU_ASSERT(why == NULL || strstr(err.text, why) != NULL);
 }
-
 static void tell(const char *wish, const struct nf_coll_rules *rules,
                  enum nf_coll_op op, bool varies, const char *want)
 {
@@ -417,8 +415,6 @@ static void one_member_chooses_for_all(void)
     /* what can't serve gives way to what would have been taken */
     tell_of(1, "reduce.rabenseifner", &rules, NF_COLL_REDUCE, false,
             "reduce.linear", "reduce.rabenseifner cannot serve this reduce");
-    tell_of(1, "reduce.rabenseifner", NULL, NF_COLL_REDUCE, false, "",
-            "less than one a block");
     tell_of(10000, "alltoall.pairwise_xor", NULL, NF_COLL_ALLTOALL, true, "",
             "wants 2, 4, 8, ... ranks, not 5");
     nf_coll_rules_fini(&rules);
