@@ -3,13 +3,20 @@
  * right one is named, and the survivors go on without it.
  *
  * The moment is a number of messages, not a time: the victim counts what it
- * sends and gets and dies, or stops, in the middle of a call. */
+ * sends and gets and dies, or stops, in the middle of a call.
+ *
+ * Victims and moments are drawn from NOWFARM_TEST_SEED.
+ * NOWFARM_TEST_KILLS=FIRST
+ * (`make check-kills`) takes each algorithm with each victim and each of MOVES
+ * moments instead, from the case FIRST on, for NOWFARM_TEST_KILLS_S seconds,
+ * and says where to go on. */
 #include "config.h"
 #include <pvm3.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "common/base/clock.h"
 #include "nowfarm_group.h"
@@ -21,6 +28,35 @@ enum { TASKS = 5, STOPS = NF_COLL_OPS, AT_ONCE = 6 };
 /* A stopped member is found by its silence, a dead one at once. */
 enum { KILL_TIMEOUT_US = 20000000, STOP_TIMEOUT_US = 1000000 };
 enum { AT_ONCE_US = 3000000 };
+/* Moments of the long mode; 12 messages are more than a call of most. */
+enum { MOVES = 12, SWEEP_S = 600 };
+
+/* Who dies, when, in what: the same in the test and in its tasks. */
+struct scenario {
+    uint32_t victim;
+    uint64_t moves;
+    struct nf_rng rng; /* for the rest */
+};
+
+/* @param seed  of a drawn one */
+static struct scenario draw_scenario(uint64_t seed, uint32_t n)
+{
+    struct scenario s = { .rng = { seed + n } };
+
+    s.victim = (uint32_t)nf_rng_below(&s.rng, TASKS);
+    s.moves = nf_rng_below(&s.rng, MOVES);
+    return s;
+}
+
+/* The case of that number of the sweep; *n_p becomes its algorithm. */
+static struct scenario sweep_scenario(uint64_t seed, uint32_t number,
+                                      uint32_t *n_p)
+{
+    *n_p = number / (TASKS * MOVES);
+    return (struct scenario){ .victim = number / MOVES % TASKS,
+                              .moves = number % MOVES,
+                              .rng = { seed + number } };
+}
 
 /* The n-th algorithm that there is for so many; NULL: there are fewer. */
 static const struct nf_coll_algorithm *algorithm_of(uint32_t n)
@@ -178,30 +214,30 @@ static void prefer(char *algorithms, size_t bytes, uint64_t segments)
     CHECK(used < bytes);
 }
 
-/* The scene is "kill NUMBER" or "stop NUMBER". */
+/* The scene is "kill NUMBER SEED", or stop, or all: a kill of the sweep. */
 static int play(char **args)
 {
-    struct nf_rng rng = { 0 };
+    struct scenario s;
     struct nf_group_options options = { 0 };
     struct nf_group *group;
     struct nf_error err = { NF_OK, "" };
     char algorithms[600];
     enum nf_status status;
-    uint64_t moves;
+    unsigned long long seed;
     uint32_t n;
 
     scene_begin(args);
     stops = strncmp(scene_name, "stop", 4) == 0;
-    CHECK(sscanf(scene_name + 4, "%u", &n) == 1);
-    rng = (struct nf_rng){ 1000 + n };
-    victim = (uint32_t)nf_rng_below(&rng, TASKS);
-    moves = nf_rng_below(&rng, 12);
-    algorithm = stops ? draw_of(&rng, n) : algorithm_of(n);
+    CHECK(sscanf(scene_name + 4, "%u %llu", &n, &seed) == 2);
+    s = strncmp(scene_name, "all ", 4) == 0 ? sweep_scenario(seed, n, &n)
+                                            : draw_scenario(seed, n);
+    victim = s.victim;
+    algorithm = stops ? draw_of(&s.rng, n) : algorithm_of(n);
     CHECK(algorithm != NULL);
     /* even ones are of an operator that does not commute */
     number = 2 * (uint64_t)n + (algorithm->order != NF_ORDER_RANKS);
-    draw_algorithms(&rng, TASKS, algorithms, sizeof(algorithms));
-    prefer(algorithms, sizeof(algorithms), 1 + nf_rng_below(&rng, 9));
+    draw_algorithms(&s.rng, TASKS, algorithms, sizeof(algorithms));
+    prefer(algorithms, sizeof(algorithms), 1 + nf_rng_below(&s.rng, 9));
     options.algorithms = algorithms;
     options.timeout_us = stops ? STOP_TIMEOUT_US : KILL_TIMEOUT_US;
     if (nf_group_open(tids, TASKS, 1, &options, &group, &err) != NF_OK) {
@@ -212,7 +248,7 @@ static int play(char **args)
     status = nf_barrier(group);
     CHECK(status == NF_OK || me != victim);
     if (me == victim)
-        arm(group, moves);
+        arm(group, s.moves);
     while (me == victim)
         if (next_call(group) != NF_OK)
             return 3; /* was stopped, and went on */
@@ -223,41 +259,83 @@ static int play(char **args)
 
 /* ======================================================== the test === */
 
+static uint64_t the_seed = 1000;
+
 static void start_case(struct own_task *all, uint32_t n, const char *how)
 {
-    char scene[32];
+    char scene[64];
 
-    snprintf(scene, sizeof(scene), "%s %u", how, n);
+    snprintf(scene, sizeof(scene), "%-4s%u %llu", how, n,
+             (unsigned long long)the_seed);
     own_tasks_start(all, TASKS, scene, STDERR_FILENO);
 }
 
-/* @return whether it was as it should be */
-static bool end_case(struct own_task *all, uint32_t n, bool stop)
+static uint32_t victim_of(uint32_t n, const char *how)
 {
-    struct nf_rng rng = { 1000 + n };
-    uint32_t dies = (uint32_t)nf_rng_below(&rng, TASKS);
+    uint32_t unused;
+
+    return how[0] == 'a' ? sweep_scenario(the_seed, n, &unused).victim
+                         : draw_scenario(the_seed, n).victim;
+}
+
+/* @return whether it was as it should be */
+static bool end_case(struct own_task *all, uint32_t n, const char *how)
+{
+    uint32_t dies = victim_of(n, how);
     bool right = true;
 
     for (uint32_t k = 1; k <= TASKS; k++) { /* the victim last */
         uint32_t i = (dies + k) % TASKS;
 
-        if (i == dies && stop)
+        if (i == dies && how[0] == 's')
             kill(all[i].pid, SIGKILL);
         right = own_task_end(&all[i], i == dies) && right;
     }
+    if (!right)
+        printf("\nnot right: %s %u, seed %llu\n", how, n,
+               (unsigned long long)the_seed);
     return right;
+}
+
+/* @return the first case that was not begun by @p until_us */
+static uint32_t run_from(uint32_t first, uint32_t cases, const char *how,
+                         int64_t until_us)
+{
+    static struct own_task tasks[AT_ONCE][TASKS];
+
+    for (; first < cases && nf_now_us() < until_us; first += AT_ONCE) {
+        for (uint32_t i = 0; i < AT_ONCE && first + i < cases; i++)
+            start_case(tasks[i], first + i, how);
+        for (uint32_t i = 0; i < AT_ONCE && first + i < cases; i++)
+            CU_ASSERT(end_case(tasks[i], first + i, how));
+    }
+    return first < cases ? first : cases;
 }
 
 static void run(uint32_t cases, const char *how)
 {
-    static struct own_task tasks[AT_ONCE][TASKS];
+    run_from(0, cases, how, INT64_MAX);
+}
 
-    for (uint32_t first = 0; first < cases; first += AT_ONCE) {
-        for (uint32_t i = 0; i < AT_ONCE && first + i < cases; i++)
-            start_case(tasks[i], first + i, how);
-        for (uint32_t i = 0; i < AT_ONCE && first + i < cases; i++)
-            CU_ASSERT(end_case(tasks[i], first + i, how[0] == 's'));
-    }
+/* All of them take longer than anybody waits: begin where the last one ended.
+ */
+static void whoever_is_killed_whenever(void)
+{
+    const char *limit = getenv("NOWFARM_TEST_KILLS_S");
+    int64_t most_s = limit != NULL ? strtol(limit, NULL, 10) : SWEEP_S;
+    uint32_t first = (uint32_t)strtoul(getenv("NOWFARM_TEST_KILLS"), NULL, 10);
+    uint32_t cases = 0, next;
+
+    while (algorithm_of(cases) != NULL)
+        cases++;
+    cases *= TASKS * MOVES;
+    next = run_from(first, cases, "all", nf_now_us() + most_s * 1000000);
+    CU_ASSERT(next > first);
+    printf("cases %u to %u of %u, seed %llu", first, next, cases,
+           (unsigned long long)the_seed);
+    if (next < cases)
+        printf("; go on by NOWFARM_TEST_KILLS=%u", next);
+    printf("\n");
 }
 
 static void killed_members_are_left_behind(void)
@@ -282,12 +360,25 @@ int main(int argc, char **argv)
         { "stopped members are left behind", stopped_members_are_left_behind },
         CU_TEST_INFO_NULL,
     };
+    CU_TestInfo sweep[] = {
+        { "whoever is killed, whenever", whoever_is_killed_whenever },
+        CU_TEST_INFO_NULL,
+    };
+    const char *seed = getenv("NOWFARM_TEST_SEED");
+    bool all = getenv("NOWFARM_TEST_KILLS") != NULL;
     CU_SuiteInfo suites[] = {
-        { "members of groups that are killed", NULL, NULL, NULL, NULL, tests },
+        { "members of groups that are killed", NULL, NULL, NULL, NULL,
+          all ? sweep : tests },
         CU_SUITE_INFO_NULL,
     };
 
     if (argc == 4)
         return play(argv + 1);
+    if (seed != NULL)
+        the_seed = strtoull(seed, NULL, 10);
+    else if (all)
+        the_seed = (uint64_t)time(NULL);
+    printf("seed %llu\n", (unsigned long long)the_seed);
+    fflush(stdout);
     return own_pvm_run(suites);
 }
