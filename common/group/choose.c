@@ -111,13 +111,11 @@ static enum nf_status choose_measured(const struct nf_group *group,
 
 /* Where models have no say: nothing that members whose doubles differ would not
  * all choose.  A name or a rule may leave segments to the model. */
-static enum nf_status choose_fixed(const struct nf_group *group,
-                                   const struct nf_coll_query *coll,
-                                   const struct nf_coll_network *network,
-                                   const struct nf_coll_rules *rules,
-                                   const char *forced,
-                                   struct nf_coll_choice *choice_p,
-                                   struct nf_error *err)
+static enum nf_status
+choose_fixed(const struct nf_group *group, const struct nf_coll_query *coll,
+             const struct nf_coll_network *network,
+             const struct nf_coll_rules *rules, const char *forced,
+             struct nf_coll_choice *choice_p, struct nf_error *err)
 {
     const struct nf_coll_rule *rule =
         rules != NULL ? nf_coll_rules_find(rules, coll) : NULL;
@@ -155,7 +153,8 @@ static enum nf_status choose(const struct nf_group *group,
         group->sharing || query->plain ? "" : group->forced[coll.op];
     const struct nf_coll_rules *rules =
         group->has_rules && !query->plain ? &group->rules : NULL;
-    const struct nf_model *model = rules != NULL ? &rules->model : &nf_group_model;
+    const struct nf_model *model =
+        rules != NULL ? &rules->model : &nf_group_model;
     struct nf_coll_network network;
     enum nf_status status;
 
@@ -193,8 +192,8 @@ static enum nf_status choose(const struct nf_group *group,
     network.share_us = nf_model_share_on(model, group->part);
     /* whose doubles differ is found out by the first calls */
     if (group->sharing || group->odd != 0)
-        status = choose_fixed(group, &coll, &network, rules, forced, choice_p,
-                              err);
+        status =
+            choose_fixed(group, &coll, &network, rules, forced, choice_p, err);
     else
         status =
             nf_coll_select(&coll, &network, rules,

@@ -240,8 +240,7 @@ static void tell_odd(const struct nf_group *group, const char *network)
            network != NULL ? "broadcasts go by no network, and " : "");
 }
 
-static enum nf_status share_network(struct nf_group *group,
-                                    struct texts *texts)
+static enum nf_status share_network(struct nf_group *group, struct texts *texts)
 {
     enum nf_status status;
 
