@@ -8,8 +8,6 @@
 #include "common/coll/rules.h"
 
 enum { COLL_SIZES_MAX = 32, COLL_PARTIES_MAX = 16 };
-/** Calls of each algorithm from which tuning concludes: at least so many. */
-enum { COLL_TUNE_REPEATS = 10 };
 #define COLL_TABLE_DEFAULT "nowfarm-collectives.table"
 
 struct coll_options {

@@ -6,6 +6,7 @@
 #include "apps/collbench/values.h"
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/coll_bench.h"
+#include "apps/nowfarm/coll_tune.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "common/coll/wish.h"
@@ -342,10 +343,10 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
         return nf_fail(err, NF_ERR_INVAL,
                        "--tune tries algorithms of its own choice: not with "
                        "--algorithm, --table or --model");
-    if (o->tune && o->repeat > 0 && o->repeat < COLL_TUNE_REPEATS)
+    if (o->tune && o->repeat > 0 && o->repeat < COLL_REPEATS_FIRST)
         return nf_fail(err, NF_ERR_INVAL,
                        "--repeat %u: --tune concludes from at least %d calls",
-                       o->repeat, COLL_TUNE_REPEATS);
+                       o->repeat, COLL_REPEATS_FIRST);
     if (o->network != NULL && (o->tune || o->model != NULL))
         return nf_fail(err, NF_ERR_INVAL,
                        "--network is what running broadcasts go by: not with "
