@@ -26,7 +26,7 @@ bool nf_uplink_is_held(struct nf_uplink_socket *socket, uint64_t unsent_bytes,
 static bool ask_unsent(int fd, uint64_t *bytes_p)
 {
 #ifdef SIOCOUTQNSD
-    int bytes;
+    int bytes = 0; /* valgrind does not know that ioctl writes it */
 
     if (ioctl(fd, SIOCOUTQNSD, &bytes) != 0 || bytes < 0)
         return false;
