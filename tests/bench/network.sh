@@ -5,7 +5,7 @@
 # what the model says.  Then bcast.tree of a group that has that model beside all
 # other broadcasts there are, each in the segments that the group gives it.
 #
-#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=30s] network.sh [MODEL]
+#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=40s] network.sh [MODEL]
 #
 # MODEL: keep the model file.  Some ten minutes.
 . "${0%/*}/bench-lib.sh"
@@ -44,7 +44,7 @@ column() {
 }
 
 # --- trees, each by the same relays
-on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-30s}" \
+on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-40s}" \
     -o "$work/model.json" --validate --trees "$sizes" --json
 [ $# = 0 ] || cp "$work/model.json" "$1"
 echo "# ws2, ws5: 20 % of a processor; ws3, ws6: 20 Mbit/s; the others 100"
