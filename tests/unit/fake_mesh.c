@@ -200,6 +200,25 @@ static int64_t death_seen_us(const struct fake_mesh *mesh, uint32_t i)
     return mesh->world->dead_us[member] + 100 * (int64_t)mesh->base.rank;
 }
 
+/* To who has ended nothing leaves any more: its sender's bytes may be gone soon. */
+static void drop_to(struct fake_world *world, const struct fake_context *context,
+                    uint32_t from, uint32_t to)
+{
+    struct fake_message **at = &world->messages;
+
+    while (*at != NULL) {
+        struct fake_message *m = *at;
+
+        if (m->departed || m->context != context || m->from != from ||
+            m->to != to) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        free_message(m);
+    }
+}
+
 static enum nf_status fake_next(struct nf_mesh *base,
                                 struct nf_mesh_event *event_p)
 {
@@ -212,6 +231,7 @@ static enum nf_status fake_next(struct nf_mesh *base,
     for (uint32_t i = 0; i < base->ranks; i++)
         if (!mesh->told[i] && death_seen_us(mesh, i) <= mesh->world->now_us) {
             mesh->told[i] = true;
+            drop_to(mesh->world, mesh->context, base->rank, i);
             *event_p =
                 (struct nf_mesh_event){ .kind = NF_MESH_LEFT, .member = i };
             return NF_OK;

@@ -238,6 +238,7 @@ static void test_not_measured(void)
     CU_ASSERT_EQUAL(holder(), 1);
     world[0].state = world[1].state = SLAVE_GONE;
     CU_ASSERT_EQUAL(holder(), 2);
+    nf_network_close(&engine);
     make_world(); /* who is to get it: as without a network */
     engine.hosts = hosts;
     for (uint32_t i = 0; i < LATE; i++)
