@@ -57,6 +57,8 @@ struct bench_request {
     uint64_t bytes;
     /** Timed calls: as many as fit into budget_us, but least..most. */
     uint64_t least, most, budget_us;
+    /** PING, EXCHANGE, SENDS, STREAM: rounds before that do not count, > 0. */
+    uint64_t warm;
 };
 enum { BENCH_REPEATS_MAX = 1000, BENCH_SENDS_AT_ONCE = 32 };
 

@@ -7,9 +7,10 @@
 
 /** Between two members on one host, and two on different ones; where some
  *  messages go by the pvmds and some do not, by both: the worst of them is the
- *  model.  Of each kind the pair that represents most of it (coll_pairs.h).
+ *  model.  Of each kind the pair that represents most of it, and those on two
+ *  hosts that a short look finds to be worse (coll_pairs.h).
  *  @param thorough  take the time that tuning is worth (up to 20 s for each of
- *  them), else about two seconds
+ *  them), else about two seconds; slow pairs are measured up to a smaller size
  *  @param largest_bytes  messages beyond this are of no interest; quick only
  *  @param model_p  all fields
  *  @retval < 0  world->team.err */

@@ -151,6 +151,212 @@ static void any_map_is_right(void)
     }
 }
 
+/* ------------------------------------------------------------------ looks */
+
+/* "0-4 0-1 ...", what is looked at by this map. */
+static const char *looks_of(const struct map *map, bool daemon)
+{
+    static char text[64 * COLL_LOOKS_MAX];
+    struct coll_look looks[COLL_LOOKS_MAX];
+    struct coll_pair usual;
+    unsigned count;
+
+    text[0] = '\0';
+    if (coll_find_pair(map->hosts, map->routes, map->ranks, false, daemon,
+                       &usual) != NF_OK)
+        return "none";
+    count = coll_list_looks(map->hosts, map->routes, map->ranks, daemon, &usual,
+                            looks);
+    for (unsigned i = 0; i < count; i++) {
+        CU_ASSERT_EQUAL(looks[i].times, 0);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u-%u",
+                 i > 0 ? " " : "", looks[i].pair.first, looks[i].pair.second);
+    }
+    return text;
+}
+
+static void every_host_is_looked_at(void)
+{
+    static const struct {
+        const char *hosts, *looks;
+    } rows[] = {
+        /* two hosts: the usual pair is all there is */
+        { "ab", "0-1" },
+        { "aabb", "0-2" },
+        { "aaaa", "none" },
+        { "abcd", "0-1 0-2 0-3" },
+        { "abcabc", "0-1 0-2" },
+        { "aabbcc", "0-2 0-4" },
+        /* the usual pair is of two others: rank 0's host is looked at too */
+        { "abcbcbc", "1-2 0-1 0-2" },
+        { "abbccc", "1-3 0-1 0-3" },
+        /* the usual pair has rank 0's host, but another of its members */
+        { "abacad", "0-1 0-3 0-5" },
+    };
+    struct map map;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        script(&map, rows[i].hosts);
+        CU_ASSERT_STRING_EQUAL(looks_of(&map, false), rows[i].looks);
+    }
+}
+
+/* Only pairs of one kind are compared. */
+static void looks_are_of_one_kind(void)
+{
+    struct map map;
+
+    script(&map, "abcde");
+    by_daemon(&map, 0, 2);
+    by_daemon(&map, 0, 4);
+    CU_ASSERT_STRING_EQUAL(looks_of(&map, false), "0-1 0-3");
+    CU_ASSERT_STRING_EQUAL(looks_of(&map, true), "0-2 0-4");
+    script(&map, "abcbc");
+    by_daemon(&map, 0, 1); /* so the next on that host */
+    CU_ASSERT_STRING_EQUAL(looks_of(&map, false), "1-2 0-2 0-3");
+}
+
+static void many_hosts_are_looked_at_evenly(void)
+{
+    static uint32_t hosts[512];
+    struct coll_look looks[COLL_LOOKS_MAX];
+    const struct coll_pair usual = { 0, 1 };
+
+    for (uint32_t ranks = 3; ranks <= 512; ranks++) {
+        uint32_t others = ranks - 2, most = COLL_LOOKS_MAX - 1;
+        uint32_t wanted = others < most ? others : most;
+
+        for (uint32_t i = 0; i < ranks; i++)
+            hosts[i] = i;
+        CU_ASSERT_EQUAL_FATAL(
+            coll_list_looks(hosts, NULL, ranks, false, &usual, looks),
+            1 + wanted);
+        for (uint32_t i = 1; i <= wanted; i++) {
+            uint32_t step = looks[i].pair.second - looks[i - 1].pair.second;
+
+            CU_ASSERT_EQUAL(looks[i].pair.first, 0);
+            CU_ASSERT(step >= 1 && step <= (others + wanted - 1) / wanted);
+        }
+        CU_ASSERT_EQUAL(looks[wanted].pair.second, ranks - 1);
+    }
+}
+
+enum { STAR = 5 };
+
+/* Pairs of rank 0 and five other hosts, as a network of 100 Mbit/s looks. */
+static void star(struct coll_look looks[STAR])
+{
+    for (uint32_t i = 0; i < STAR; i++) {
+        looks[i] = (struct coll_look){ .pair = { 0, i + 1 } };
+        coll_look_add(&looks[i], 80 + i, 5400 + 10 * i);
+    }
+}
+
+static void only_what_is_worse_is_measured(void)
+{
+    unsigned worst[COLL_WORST_MAX] = { 99, 99 };
+    struct coll_look looks[STAR];
+
+    star(looks); /* all alike */
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 0);
+    CU_ASSERT_EQUAL(coll_find_worst(looks, 1, worst), 0);
+    CU_ASSERT_EQUAL(coll_find_worst(looks, 0, worst), 0);
+    looks[3].large_us = 1.24 * 5400; /* hardly worse */
+    looks[3].short_us = 99;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 0);
+    star(looks); /* slow rates: the slowest */
+    looks[2].large_us = 53000;
+    looks[3].large_us = 54000;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 1);
+    CU_ASSERT_EQUAL(worst[0], 3);
+    looks[4].short_us = 400; /* and start-up is another's: both */
+    looks[4].large_us += 320;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 2);
+    CU_ASSERT_EQUAL(worst[0], 4);
+    CU_ASSERT_EQUAL(worst[1], 3);
+    star(looks); /* a slow start-up is no slow rate */
+    looks[1].short_us = 1000;
+    looks[1].large_us += 920;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 1);
+    CU_ASSERT_EQUAL(worst[0], 1);
+    star(looks); /* so fast that processors make the difference: no link */
+    for (unsigned i = 0; i < STAR; i++)
+        looks[i].short_us = 16;
+    looks[2].short_us = 35;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 0);
+    looks[2].short_us = 37;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 1);
+    CU_ASSERT_EQUAL(worst[0], 2);
+    star(looks); /* one is both: once */
+    looks[1].short_us = 1000;
+    looks[1].large_us = 54000;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 1);
+    CU_ASSERT_EQUAL(worst[0], 1);
+}
+
+static void what_the_usual_shows_is_not_measured_twice(void)
+{
+    unsigned worst[COLL_WORST_MAX] = { 99, 99 };
+    struct coll_look looks[STAR];
+
+    star(looks); /* rank 0's own host is slow: all are */
+    for (unsigned i = 0; i < STAR; i++)
+        looks[i].large_us *= 10;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 0);
+    star(looks); /* but if the usual pair is of others, it shows */
+    for (unsigned i = 1; i < STAR; i++)
+        looks[i].large_us *= 10;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 1);
+    CU_ASSERT_EQUAL(worst[0], STAR - 1);
+    star(looks); /* the usual pair has the slow host */
+    looks[0].large_us *= 10;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 0);
+}
+
+/* A disturbed look is made good by a second; one never made is nothing. */
+static void least_times_count(void)
+{
+    unsigned worst[COLL_WORST_MAX] = { 99, 99 };
+    struct coll_look looks[STAR];
+
+    star(looks);
+    looks[2] = (struct coll_look){ .pair = { 0, 3 } };
+    coll_look_add(&looks[2], 300, 9000);
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 1);
+    CU_ASSERT_EQUAL(worst[0], 2);
+    coll_look_add(&looks[2], 81, 12000);
+    coll_look_add(&looks[2], 500, 5500);
+    CU_ASSERT_EQUAL(looks[2].times, 3);
+    CU_ASSERT_DOUBLE_EQUAL(looks[2].short_us, 81, 0);
+    CU_ASSERT_DOUBLE_EQUAL(looks[2].large_us, 5500, 0);
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 0);
+    looks[3].short_us = looks[3].large_us = 1e9;
+    looks[3].times = 0;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 0);
+    looks[0].times = 0;
+    looks[3].times = 1;
+    CU_ASSERT_EQUAL(coll_find_worst(looks, STAR, worst), 0);
+}
+
+/* 8 rounds of 2 messages within 2 s: 125 ms each. */
+static void slow_links_are_measured_up_to_a_size(void)
+{
+    struct coll_look look = { .pair = { 0, 1 } };
+    const uint64_t mib = 1 << 20;
+
+    coll_look_add(&look, 100, 100 + 65528 * 0.08); /* 100 Mbit/s */
+    CU_ASSERT_EQUAL(coll_look_reach(&look, mib, 8, 2e6), mib);
+    coll_look_add(&look, 100, 100 + 65528 * 0.01);
+    CU_ASSERT_EQUAL(coll_look_reach(&look, 4096, 8, 2e6), 4096);
+    look = (struct coll_look){ .pair = { 0, 1 } };
+    coll_look_add(&look, 100, 100 + 65528 * 0.8); /* 10 Mbit/s */
+    CU_ASSERT_DOUBLE_EQUAL((double)coll_look_reach(&look, mib, 8, 2e6),
+                           124900 / 0.8, 1);
+    CU_ASSERT_EQUAL(coll_look_reach(&look, mib, 8, 1000),
+                    COLL_LOOK_LARGE_BYTES);
+    CU_ASSERT_EQUAL(coll_look_reach(&look, 4096, 8, 1000), 4096);
+}
+
 /* ------------------------------------------------------------------ for real
  */
 
@@ -191,7 +397,8 @@ static void measure(struct bench_team *team, uint32_t first, uint32_t second)
                                                .bytes = 1000,
                                                .least = 7,
                                                .most = 7,
-                                               .budget_us = 1 };
+                                               .budget_us = 1,
+                                               .warm = 2 };
 
         CU_ASSERT_EQUAL(bench_direct(team, &request, NULL, &result), NF_OK);
         CU_ASSERT_EQUAL(result.count, 7);
@@ -244,6 +451,15 @@ int main(void)
         { "pairs stand for most", pairs_stand_for_most },
         { "routes of others are kinds of their own", routes_are_kinds },
         { "any map is right", any_map_is_right },
+        { "every host is looked at", every_host_is_looked_at },
+        { "looks are of one kind", looks_are_of_one_kind },
+        { "many hosts are looked at evenly", many_hosts_are_looked_at_evenly },
+        { "only what is worse is measured", only_what_is_worse_is_measured },
+        { "what the usual pair shows is not measured twice",
+          what_the_usual_shows_is_not_measured_twice },
+        { "the least times count", least_times_count },
+        { "slow links are measured up to a size",
+          slow_links_are_measured_up_to_a_size },
         { "any two members can be measured", any_two_can_be_measured },
         CU_TEST_INFO_NULL,
     };
