@@ -315,8 +315,10 @@ void coll_search_go_on(struct coll_search *search)
 
 unsigned coll_search_repeats(const struct coll_search *search)
 {
-    return search->phase == COLL_SEARCH_FIRST ? COLL_REPEATS_FIRST
-                                              : COLL_REPEATS_SEGMENTS;
+    if (search->phase == COLL_SEARCH_FIRST ||
+        COLL_REPEATS_SEGMENTS * search->best.us.median > COLL_REPEATS_MOST_US)
+        return COLL_REPEATS_FIRST;
+    return COLL_REPEATS_SEGMENTS;
 }
 
 bool coll_search_is_model(const struct coll_search *search)

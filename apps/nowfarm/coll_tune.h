@@ -21,6 +21,7 @@ enum { COLL_NEAR = 3, COLL_STEPS = 4 };
 #define COLL_NEARLY 1.25
 /** See coll_search_repeats(). */
 enum { COLL_REPEATS_FIRST = 10, COLL_REPEATS_SEGMENTS = 20 };
+enum { COLL_REPEATS_MOST_US = 4000000 };
 
 struct coll_candidate {
     const struct nf_coll_algorithm *algorithm;
@@ -115,7 +116,7 @@ void coll_search_go_on(struct coll_search *search);
 /** The least number of calls by which to measure search->list.  How many segments
  *  are best shows in a few percent, as which algorithm is seldom does: with 20
  *  calls the median lies between the 6th and the 15th, with 10 it may be nearly
- *  any (95 %, sign test). */
+ *  any (95 %, sign test).  But not if 20 take longer than COLL_REPEATS_MOST_US. */
 unsigned coll_search_repeats(const struct coll_search *search);
 /** Is the best what the model chose, with its segments? */
 bool coll_search_is_model(const struct coll_search *search);

@@ -14,7 +14,7 @@
 #   -x  sides left out, between commas: openmpi, mpich, group, chain, ours
 #   -r  each side runs so often in each world (default: $REPEATS, else 5)
 #   -t  each run repeats an operation for so long, but 2 to 200 times
-#   -l  limit for one run of one side, and for tuning one operation
+#   -l  limit for one run of one side; tuning an operation may take four times as long
 #   -d  all samples go to FILE: world, side, operation, bytes, microseconds
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
 #       beside the others, slowest last, and whether it is within 10 % of the
@@ -214,8 +214,8 @@ tune() {
     [ -z "$untuned" ] || return
     rm -f "$here/table"
     for op in ${ops//,/ }; do
-        on_first "$NF" coll-bench "$op" --tune --sizes "${sizes//,/B,}B" \
-            "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
+        limit_s=$((4 * limit_s)) on_first "$NF" coll-bench "$op" --tune \
+            --sizes "${sizes//,/B,}B" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
         status=$?
         [ $status = 0 ] || [ $status = 2 ] ||
             echo "# $op was not tuned: $(head -n 1 "$work/err")"
