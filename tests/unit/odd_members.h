@@ -1,12 +1,17 @@
 #ifndef NF_TESTS_UNIT_ODD_MEMBERS_H
 #define NF_TESTS_UNIT_ODD_MEMBERS_H
 /* Groups of MEMBERS threads, of whom one calculates with other doubles, and what is
- * logged meanwhile.  Whoever includes this has defined MEMBERS before. */
+ * logged meanwhile.  Who wants another number of them defines ODD_MEMBERS before. */
 #include <pthread.h>
 #include <stdio.h>
 #include "common/base/log.h"
 #include "common/group/group.h"
 #include "tests/unit/nf_unit.h"
+
+#ifndef ODD_MEMBERS
+#define ODD_MEMBERS 5
+#endif
+enum { MEMBERS = ODD_MEMBERS };
 
 static int warnings;
 static char warning[512];

@@ -11,7 +11,6 @@
 #include "common/group/group.h"
 #include "tests/unit/nf_unit.h"
 
-enum { MEMBERS = 5 };
 #include "tests/unit/odd_members.h"
 
 /* A model that all have, but one member as if it calculated quite otherwise.

@@ -353,7 +353,7 @@ static void threads_go_by_a_file(void)
 
 /* ---- members that calculate otherwise ---- */
 
-enum { MEMBERS = 4 };
+#define ODD_MEMBERS 4
 #include "tests/unit/odd_members.h"
 
 static void *get_number(void *group)
