@@ -51,8 +51,10 @@ summary() {
     [ $failed -eq 0 ] && [ $passed -gt 0 ]
     exit
 }
+# What failed, with what was said about it, and how the log ends.
 show() { # LOG
-    sed 's/^/    | /' "$1" | tail -n 40
+    awk '/^not ok /, /^ok /' "$1" | grep -v '^ok ' | head -n 60 | sed 's/^/    | /'
+    sed 's/^/    | /' "$1" | tail -n 20
 }
 passes() {
     passed=$((passed + 1))
