@@ -159,10 +159,15 @@ wait_until() {
         sleep 0.03
     done
 }
+# heard LINE: for tests to define: called for every line that a job in the background
+# says, at once and without a fork, in a shell that has the test's variables as they
+# were at its start.  For signals that have to come while something goes on.
+heard() { :; }
 # stamp: copy lines, each with the time in ms before it.
 stamp() {
     local line
     while IFS= read -r line; do
+        heard "$line"
         printf '%s %s\n' $((${EPOCHREALTIME/./} / 1000)) "$line"
     done
 }

@@ -9,10 +9,6 @@ begin() {
     wait_until 10 no_slaves
     start run transpose "$@" --verify --json
 }
-list_slaves() {
-    wait_until 10 some_slaves "$1" || return 1
-    mapfile -t slaves < <(slave_pids)
-}
 # exchanging N: the n-th exchange has begun, as the master's log says
 exchanging() { grep -q "exchange $1: phase 0, among" "$work/err"; }
 
@@ -110,6 +106,20 @@ same "a unit fails always: drawn" "$rc" 0
 # ------------------------------------------------------------ in mid-exchange
 # so many bytes that it takes a while
 export NOWFARM_LOG=info
+deed= # what is done to slaves as the first exchange begins
+heard() {
+    if [[ $1 =~ ' is there, pid '([0-9]+) ]]; then
+        slaves+=("${BASH_REMATCH[1]}")
+    elif [[ $1 == *"exchange 1: phase 0, among"* ]]; then
+        eval "$deed"
+    fi
+}
+# begin_and DEED ARGS...: a job to which that is done
+begin_and() {
+    deed=$1 slaves=()
+    shift
+    begin "$@"
+}
 big=(--rows 4000 --cols 5000 --bands 40 --slaves 4 --slots 1)
 # A kill may come when all has been exchanged: then another one.  The master names who
 # is lost; survivors do if they see it before the master calls the exchange off, which
@@ -117,11 +127,8 @@ big=(--rows 4000 --cols 5000 --bands 40 --slaves 4 --slots 1)
 again() { exchanging 2 || ! kill -0 "$pid" 2> /dev/null; }
 counted=0
 for delay in 0.1 0.05 0 0 0.02 0; do
-    begin "${big[@]}"
-    check "four slaves are there" list_slaves 4
+    begin_and "[ $delay = 0 ] || sleep $delay"'; kill -9 "${slaves[1]}"' "${big[@]}"
     check "the exchange begins" wait_until 30 exchanging 1
-    sleep $delay
-    kill -9 "${slaves[1]}"
     kill_ms=$(now_ms)
     check "killed in the exchange: it goes on" wait_until $((20 * slow)) again
     took_ms=$(($(now_ms) - kill_ms))
@@ -136,32 +143,25 @@ for delay in 0.1 0.05 0 0 0.02 0; do
 done
 at_least "killed in the exchange: so often" $counted 1
 
-begin "${big[@]}" --heartbeat-timeout 1s
-check "four slaves are there" list_slaves 4
+begin_and 'kill -STOP "${slaves[2]}"' "${big[@]}" --heartbeat-timeout 1s
 check "the exchange begins" wait_until 30 exchanging 1
-stopped=${slaves[2]}
-kill -STOP "$stopped"
 stop_ms=$(now_ms)
 check "stopped in the exchange: there is another one" \
     wait_until $((20 * slow)) exchanging 2
 at_most "stopped in the exchange: noticed" $(($(now_ms) - stop_ms)) \
     $((5000 * slow)) ms
 await 60
-kill -9 "$stopped" 2> /dev/null
+kill -9 $(slave_pids) 2> /dev/null # the stopped one, if it is there still
 job_verified "stopped in the exchange"
 at_least "stopped in the exchange: lost slaves" "$(json lost_slaves)" 1
 
-begin "${big[@]}"
-check "four slaves are there" list_slaves 4
-check "the exchange begins" wait_until 30 exchanging 1
-kill -9 "${slaves[@]}"
+begin_and 'kill -9 "${slaves[@]}"' "${big[@]}"
 await 60
 job_verified "all killed in the exchange"
 same "all killed in the exchange: lost slaves" "$(json lost_slaves)" 4
 at_least "all killed in the exchange: done again" "$(json exchange.recomputed)" 40
 
-begin "${big[@]}" --out "$work/cancelled.npy"
-check "four slaves are there" list_slaves 4
+begin_and : "${big[@]}" --out "$work/cancelled.npy"
 check "the exchange begins" wait_until 30 exchanging 1
 kill -INT "$pid"
 await 20
@@ -169,6 +169,7 @@ same "cancelled in the exchange: exit status" "$rc" 130
 check "cancelled in the exchange: no file" test ! -e "$work/cancelled.npy"
 check "cancelled in the exchange: no slave is left" wait_until 10 no_slaves
 unset NOWFARM_LOG
+heard() { :; }
 
 # -------------------------------------------------------------------- at random
 RANDOM=$$
