@@ -151,6 +151,7 @@ check "stopped in the exchange: there is another one" \
 at_most "stopped in the exchange: noticed" $(($(now_ms) - stop_ms)) \
     $((5000 * slow)) ms
 await 60
+# shellcheck disable=SC2046
 kill -9 $(slave_pids) 2> /dev/null # the stopped one, if it is there still
 job_verified "stopped in the exchange"
 at_least "stopped in the exchange: lost slaves" "$(json lost_slaves)" 1
