@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "common/base/alloc.h"
-#include "common/base/endian.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/coll/tree_words.h"
 #include "common/coll/wish.h"
 #include "common/group/over_mesh.h"
 #include "common/model/network_file.h"
@@ -75,29 +75,6 @@ static enum nf_status of_members(const struct nf_network *network,
     return status;
 }
 
-/* The tree as members are told it; tree_p borrows first_p, to be freed. */
-static enum nf_status read_tree(const uint8_t *words, uint32_t ranks,
-                                struct nf_coll_tree *tree_p, uint32_t **first_p)
-{
-    uint32_t *first = nf_calloc(2 * (size_t)ranks + 1, sizeof(*first));
-    uint32_t count = 0;
-
-    *first_p = first;
-    if (first == NULL)
-        return NF_ERR_NOMEM;
-    for (uint32_t v = 0; v < ranks; v++) {
-        first[v] = count;
-        count += nf_load_le32(words + 4 * (size_t)v);
-    }
-    first[ranks] = count;
-    for (uint32_t c = 0; c + 1 < ranks; c++)
-        first[ranks + 1 + c] = nf_load_le32(words + 4 * ((size_t)ranks + c));
-    *tree_p = (struct nf_coll_tree){ .ranks = ranks,
-                                     .first = first,
-                                     .child = first + ranks + 1 };
-    return NF_OK;
-}
-
 static enum nf_status price(const struct nf_hetero *hetero,
                             const struct nf_bcast_query *query,
                             const struct nf_told *told, double *time_us_p)
@@ -109,7 +86,7 @@ static enum nf_status price(const struct nf_hetero *hetero,
     enum nf_status status = nf_coll_wish_read(told->algorithm, &wish, NULL);
 
     if (status == NF_OK && told->tree != NULL)
-        status = read_tree(told->tree, hetero->hosts, &tree, &first);
+        status = nf_coll_tree_read(told->tree, hetero->hosts, &tree, &first);
     if (status == NF_OK)
         status = nf_pricer_init(&pricer, hetero);
     if (status == NF_OK) {

@@ -2,10 +2,9 @@
  * them is the algorithm and, if need be, a tree of some bytes a member, so that
  * nobody else needs the model, nor doubles like its. */
 #include "config.h"
-#include <string.h>
 #include "common/base/alloc.h"
-#include "common/base/endian.h"
 #include "common/base/error.h"
+#include "common/coll/tree_words.h"
 #include "common/coll/wish.h"
 #include "common/group/group.h"
 #include "common/group/measured.h"
@@ -55,17 +54,6 @@ static enum nf_status read_wish(const char *text,
     return NF_OK;
 }
 
-static uint8_t *write_tree(const struct nf_coll_tree *tree)
-{
-    uint8_t *words = nf_calloc(2 * (size_t)tree->ranks, 4);
-
-    for (uint32_t v = 0; v < tree->ranks && words != NULL; v++)
-        nf_store_le32(words + 4 * (size_t)v, tree->first[v + 1] - tree->first[v]);
-    for (uint32_t c = 0; c + 1 < tree->ranks && words != NULL; c++)
-        nf_store_le32(words + 4 * ((size_t)tree->ranks + c), tree->child[c]);
-    return words;
-}
-
 static enum nf_status plan(struct nf_measured *measured,
                            const struct nf_coll_query *query, bool tree_only,
                            uint64_t segments, struct nf_told *told_p,
@@ -84,7 +72,7 @@ static enum nf_status plan(struct nf_measured *measured,
                                 choice.params },
         told.algorithm, sizeof(told.algorithm));
     if (choice.tree != NULL) {
-        told.tree = write_tree(choice.tree);
+        told.tree = nf_coll_tree_write(choice.tree);
         if (told.tree == NULL)
             return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
@@ -131,22 +119,14 @@ enum nf_status nf_group_tell_network(const char *wish,
 enum nf_status nf_group_set_tree(struct nf_group *group, const uint8_t *words,
                                  struct nf_error *err)
 {
-    uint32_t ranks = group->ranks, count = 0;
-    uint32_t *first = nf_calloc(2 * (size_t)ranks, sizeof(*first));
-    struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
-    struct nf_coll_tree tree = { .ranks = ranks, .first = first };
-    enum nf_status status;
+    struct nf_coll_args args = { .ranks = group->ranks, .segments = 1 };
+    struct nf_coll_tree tree;
+    uint32_t *first;
+    enum nf_status status =
+        nf_coll_tree_read(words, group->ranks, &tree, &first);
 
-    if (first == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    tree.child = first + ranks + 1;
-    for (uint32_t v = 0; v < ranks; v++) {
-        first[v] = count;
-        count += nf_load_le32(words + 4 * (size_t)v);
-    }
-    first[ranks] = count;
-    for (uint32_t c = 0; c + 1 < ranks; c++)
-        first[ranks + 1 + c] = nf_load_le32(words + 4 * ((size_t)ranks + c));
+    if (status != NF_OK)
+        return nf_fail(err, status, "out of memory");
     args.tree = &tree;
     status = nf_coll_fits(&nf_coll_bcast_tree, &args, err);
     if (status != NF_OK) {
