@@ -32,18 +32,16 @@ static bool combines(enum nf_coll_op op)
 }
 
 /* What combining costs is asked for by type and operator; where that was not
- * measured, the slowest operator of the type is taken, else the slowest of all.
- * Bits of results must not depend on the type: then all are sums of doubles. */
+ * measured, the slowest operator of the type is taken, else the slowest of all. */
 static struct nf_coll_network network_for(const struct nf_model *model,
-                                          const struct nf_choice_query *query,
-                                          bool deterministic)
+                                          const struct nf_choice_query *query)
 {
     char type[NF_CODE_NAME_BYTES], op[NF_CODE_NAME_BYTES];
 
     if (!combines(query->coll.op))
         return nf_coll_network_of(model, NULL, NULL);
-    nf_elem_name(deterministic ? NF_ELEM_FLOAT64 : query->type, type);
-    nf_operator_name(deterministic ? NF_SUM : query->op, op);
+    nf_elem_name(query->type, type);
+    nf_operator_name(query->op, op);
     return nf_coll_network_of(model, type, op);
 }
 
@@ -110,7 +108,7 @@ static enum nf_status choose_measured(const struct nf_group *group,
 }
 
 /* Where models have no say: nothing that members whose doubles differ would not
- * all choose.  A name or a rule may leave segments to the model. */
+ * all choose, nor another time of the same group.  A name or a rule may leave segments to the model. */
 static enum nf_status
 choose_fixed(const struct nf_group *group, const struct nf_coll_query *coll,
              const struct nf_coll_network *network,
@@ -164,7 +162,8 @@ static enum nf_status choose(const struct nf_group *group,
         choice_p->algorithm = first_of(coll.op);
         return NF_OK;
     }
-    if (!group->sharing && !query->plain) {
+    if (!group->sharing && !query->plain &&
+        (!group->deterministic || forced[0] != '\0')) {
         coll.memory_bytes = group->memory_bytes;
         status = choose_measured(group, &coll, forced, choice_p, err);
         if (status != NF_WAIT)
@@ -188,10 +187,10 @@ static enum nf_status choose(const struct nf_group *group,
         choose_exchange(group, &coll, rules != NULL, choice_p);
         return NF_OK;
     }
-    network = network_for(model, query, group->deterministic);
+    network = network_for(model, query);
     network.share_us = nf_model_share_on(model, group->part);
     /* whose doubles differ is found out by the first calls */
-    if (group->sharing || group->odd != 0)
+    if (group->sharing || group->odd != 0 || group->deterministic)
         status =
             choose_fixed(group, &coll, &network, rules, forced, choice_p, err);
     else
@@ -439,7 +438,7 @@ enum nf_status nf_group_tell_choice(const char *wish,
     }
     if (rules == NULL || varies || query->ranks < 2 || query->elements == 0)
         return status;
-    network = network_for(&rules->model, &asked, false);
+    network = network_for(&rules->model, &asked);
     network.share_us = nf_model_share_on(
         &rules->model, nf_model_fullest_part(query->hosts, query->ranks));
     if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)

@@ -60,15 +60,15 @@ static void name_hosts(char (*names)[64], uint32_t ranks, uint32_t hosts)
 }
 
 /* Members on the hosts of a model of @p hosts, going round. */
-static void open_measured(struct group_sim *sim, uint32_t hosts, double ratio,
-                          const char *algorithms)
+static void open_measured_with(struct group_sim *sim, uint32_t hosts,
+                               double ratio,
+                               const struct nf_group_options *options)
 {
-    const struct nf_group_options options = { .algorithms = algorithms };
     char names[RANKS][64];
     char *text = write_model(hosts, ratio);
     struct nf_error err = { .text = "" };
 
-    CU_ASSERT_FATAL(sim_open(sim, RANKS, 1, &options));
+    CU_ASSERT_FATAL(sim_open(sim, RANKS, 1, options));
     name_hosts(names, RANKS, hosts);
     for (uint32_t r = 0; r < RANKS; r++) {
         for (uint32_t i = 0; i < RANKS; i++)
@@ -81,6 +81,14 @@ static void open_measured(struct group_sim *sim, uint32_t hosts, double ratio,
     if (err.text[0] != '\0')
         printf("\n    %s", err.text);
     free(text);
+}
+
+static void open_measured(struct group_sim *sim, uint32_t hosts, double ratio,
+                          const char *algorithms)
+{
+    const struct nf_group_options options = { .algorithms = algorithms };
+
+    open_measured_with(sim, hosts, ratio, &options);
 }
 
 static struct nf_coll_choice ask(struct nf_group *group, uint64_t bytes,
@@ -186,6 +194,50 @@ static void broadcasts_go_down_the_tree(void)
     for (int i = 0; i < 5; i++)
         CU_ASSERT_STRING_NOT_EQUAL(broadcast(&sim, 1, counts[i]), "");
     sim_close(&sim);
+}
+
+static struct nf_coll_choice sum_of(struct nf_group *group, uint64_t elements)
+{
+    const struct nf_choice_query query = { .coll = { NF_COLL_ALLREDUCE, RANKS, 0,
+                                                     8 * elements, elements,
+                                                     true },
+                                           .type = NF_ELEM_FLOAT64,
+                                           .op = NF_SUM };
+    struct nf_coll_choice choice = { .segments = 0 };
+
+    CU_ASSERT_EQUAL(nf_group_choose(group, &query, &choice, NULL), NF_OK);
+    return choice;
+}
+
+/* Not by the network, the room there is, nor by how somebody calculates. */
+static void deterministic_groups_go_by_nothing_measured(void)
+{
+    const struct nf_group_options options = { .deterministic = 1 };
+    const struct nf_group_options forced = { .deterministic = 1,
+                                             .algorithms = "bcast.tree" };
+    struct group_sim plain, measured;
+
+    CU_ASSERT_FATAL(sim_open(&plain, RANKS, 1, &options));
+    open_measured_with(&measured, RANKS, 4, &options);
+    measured.groups[0]->memory_bytes = 1000;
+    measured.groups[0]->odd = 1;
+    for (uint64_t bytes = 8; bytes <= 1 << 22; bytes *= 2) {
+        struct nf_coll_choice one = ask(plain.groups[0], bytes, 3);
+        struct nf_coll_choice other = ask(measured.groups[0], bytes, 3);
+
+        CU_ASSERT_STRING_EQUAL(one.algorithm->name, other.algorithm->name);
+        CU_ASSERT_EQUAL(one.segments, other.segments);
+        one = sum_of(plain.groups[0], bytes / 8);
+        other = sum_of(measured.groups[0], bytes / 8);
+        CU_ASSERT_STRING_EQUAL(one.algorithm->name, other.algorithm->name);
+        CU_ASSERT_EQUAL(one.segments, other.segments);
+    }
+    sim_close(&plain);
+    sim_close(&measured);
+    open_measured_with(&measured, RANKS, 4, &forced);
+    CU_ASSERT_PTR_EQUAL(ask(measured.groups[0], 5000, 0).algorithm,
+                        &nf_coll_bcast_tree);
+    sim_close(&measured);
 }
 
 static void what_is_forced_is_taken(void)
@@ -493,6 +545,8 @@ int main(void)
         { "all members plan alike", all_members_plan_alike },
         { "broadcasts go down the tree", broadcasts_go_down_the_tree },
         { "what is forced is taken", what_is_forced_is_taken },
+        { "deterministic groups go by nothing measured",
+          deterministic_groups_go_by_nothing_measured },
         { "segments are as long as planned", segments_are_as_long_as_planned },
         { "unknown hosts are leaves", unknown_hosts_are_leaves },
         { "a bad model changes nothing", a_bad_model_changes_nothing },
