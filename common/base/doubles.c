@@ -18,8 +18,11 @@ bool nf_doubles_are_plain(void)
     const volatile double more = 0x1.8p-53, third = 3;
     volatile double even = one + half_bit, up = one + more;
     volatile double small = least / 2, down = one / third;
+    /* their product is a little less than 1, which is nearest */
+    const volatile double more_than_1 = 1 + 0x1p-30, less_than_1 = 1 - 0x1p-30;
+    volatile double apart = more_than_1 * less_than_1 - one;
 
-    return IS_PROMISED != 0 && (one + half_bit) - one <= 0 && even <= 1 &&
+    return IS_PROMISED != 0 && apart >= 0 && (one + half_bit) - one <= 0 && even <= 1 &&
            up >= 1 + DBL_EPSILON && small > 0 && down <= 0x1.5555555555555p-2 &&
            down >= 0x1.5555555555555p-2;
 }

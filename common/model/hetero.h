@@ -10,7 +10,6 @@
  *  host puts one message at a time on its wire, for wire[i, j].byte_us * m. */
 #include <stdbool.h>
 #include <stdint.h>
-#include "common/base/doubles.h"
 #include "nowfarm.h"
 
 struct nf_network;
