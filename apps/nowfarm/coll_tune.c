@@ -22,9 +22,9 @@ static unsigned insert(struct coll_candidate *list, unsigned count,
 
     while (at > 0 && is_before(candidate, &list[at - 1]))
         at--;
-    if (at == COLL_BEST_SHORT)
+    if (at == COLL_BEST_MOST)
         return count;
-    if (count == COLL_BEST_SHORT)
+    if (count == COLL_BEST_MOST)
         count--;
     memmove(&list[at + 1], &list[at], (count - at) * sizeof(*list));
     list[at] = *candidate;
@@ -34,7 +34,9 @@ static unsigned insert(struct coll_candidate *list, unsigned count,
 /* How many of the list, in order, are worth trying. */
 static unsigned worth_trying(const struct coll_candidate *list, unsigned count)
 {
-    double most_us = fmin(COLL_CLOSE * list[0].predicted_us, COLL_SHORT_US);
+    double best_us = list[0].predicted_us;
+    double most_us = fmax(COLL_CLOSE * best_us,
+                          fmin(COLL_CLOSE_SHORT * best_us, COLL_SHORT_US));
 
     while (count > COLL_BEST && list[count - 1].predicted_us > most_us)
         count--;

@@ -4,13 +4,14 @@
 #include "apps/nowfarm/stats.h"
 #include "common/coll/rules.h"
 
-/** Tried: so many of the best by the model; of short calls, those that last at
- *  most COLL_SHORT_US by the model, up to COLL_BEST_SHORT that take less than
- *  COLL_CLOSE times as long as the best.  Short calls are where the model is
- *  the least sure, and are soon tried. */
-enum { COLL_BEST = 3, COLL_BEST_SHORT = 8, COLL_SHORT_US = 2000 };
-#define COLL_CLOSE 2.0
-enum { COLL_CANDIDATES_MAX = COLL_BEST_SHORT + 4 };
+/** Tried: so many of the best by the model, and up to COLL_BEST_MOST that take less
+ *  than COLL_CLOSE times as long as the best one; of short calls, those that last at
+ *  most COLL_SHORT_US by the model, less than COLL_CLOSE_SHORT times: these are where
+ *  the model is the least sure, and are soon tried. */
+enum { COLL_BEST = 3, COLL_BEST_MOST = 8, COLL_SHORT_US = 2000 };
+#define COLL_CLOSE 1.25
+#define COLL_CLOSE_SHORT 2.0
+enum { COLL_CANDIDATES_MAX = COLL_BEST_MOST + 4 };
 /** The least gain for which the model is not believed. */
 #define COLL_LEAST_GAIN 0.03
 /** Other numbers of segments are tried of so many algorithms, which took less
