@@ -76,7 +76,7 @@ static enum nf_status measure_groups(const struct probe_options *o,
 {
     enum nf_status status;
 
-    probe_show_progress(o->quiet, "rank 0 and the nearest", 0);
+    probe_show_progress(o->quiet, "the usual link and the worst", 0);
     status = coll_probe(world, false, COLLECTIVE_BYTES, model_p);
     probe_show_progress(o->quiet, "groups of rank 0 and another", 0);
     if (status == NF_OK)

@@ -36,18 +36,18 @@ void coll_options_fini(void)
     }
 }
 
-/* Go through a list; *at_p is behind the comma of the item that is copied.
+/* Go through a list; *at_p is behind the comma of the item that is copied, NULL
+ *  after the last one, which is empty if the list ends with a comma.
  *  @return false: that was all */
 static bool next_item(const char **at_p, char *item, size_t bytes)
 {
-    size_t length = strcspn(*at_p, ",");
+    size_t length;
 
-    if (**at_p == '\0')
+    if (*at_p == NULL)
         return false;
+    length = strcspn(*at_p, ",");
     snprintf(item, bytes, "%.*s", (int)length, *at_p);
-    *at_p += length;
-    if (**at_p == ',')
-        (*at_p)++;
+    *at_p = (*at_p)[length] == ',' ? *at_p + length + 1 : NULL;
     return true;
 }
 
@@ -73,8 +73,6 @@ enum nf_status coll_parse_sizes(const char *text, uint64_t *sizes_p,
                            text, COLL_SIZES_MAX);
         sizes_p[count++] = bytes;
     }
-    if (count == 0)
-        return nf_fail(err, NF_ERR_INVAL, "--sizes: want at least one");
     *count_p = count;
     return NF_OK;
 }
@@ -96,9 +94,7 @@ static enum nf_status parse_slaves(const char *text, struct coll_options *o,
                            text, NF_COLL_RANKS_MAX, COLL_PARTIES_MAX);
         o->slaves[o->nslaves++] = (uint32_t)ranks;
     }
-    return o->nslaves > 0
-               ? NF_OK
-               : nf_fail(err, NF_ERR_INVAL, "--slaves: want at least one");
+    return NF_OK;
 }
 
 enum nf_status coll_parse_model(const char *text, struct nf_model *model_p,

@@ -64,7 +64,7 @@ static enum nf_status parse_sizes(const char *text, struct probe_options *o,
 {
     const char *at = text;
 
-    while (at != NULL && *at != '\0') {
+    while (at != NULL) {
         size_t length = strcspn(at, ",");
         char item[32];
         uint64_t bytes = 0;
@@ -78,11 +78,9 @@ static enum nf_status parse_sizes(const char *text, struct probe_options *o,
                            "as 1KiB,64KiB",
                            text, PROBE_TREE_SIZES_MAX);
         o->sizes[o->nsizes++] = bytes;
-        at += length + (at[length] == ',');
+        at = at[length] == ',' ? at + length + 1 : NULL;
     }
-    return text == NULL || o->nsizes > 0
-               ? NF_OK
-               : nf_fail(err, NF_ERR_INVAL, "--trees: want at least one size");
+    return NF_OK;
 }
 
 static enum nf_status check(const struct probe_options *o, struct nf_error *err)
