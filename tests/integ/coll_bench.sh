@@ -119,6 +119,8 @@ bad "no size" bcast --sizes ""
 bad "a size of 0" bcast --sizes 0B
 bad "a size without its unit" bcast --sizes 8B,4096
 bad "a size in words" bcast --sizes 8B,big
+bad "no size after a comma" bcast --sizes 8B,
+bad "no number of members after a comma" bcast --slaves 2,
 bad "half a double" reduce --sizes 12B
 bad "one member" bcast --slaves 1
 bad "members in words" bcast --slaves few

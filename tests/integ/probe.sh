@@ -52,6 +52,7 @@ bad "one member" --slaves 1
 bad "members in words" --slaves few
 bad "trees of no size" --trees 0B --slaves 2
 bad "trees of a size without a unit" --trees 64KiB,5 --slaves 2
+bad "no size after a comma" --trees 64KiB, --slaves 2
 bad "a budget without a unit" --budget 30
 bad "no budget" --budget 1us
 bad "a time-out without a unit" --timeout 30
