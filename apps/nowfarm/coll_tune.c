@@ -390,8 +390,23 @@ void coll_drop_rules(struct nf_coll_rules *rules,
 
     for (size_t i = 0; i < rules->count; i++)
         if (rules->rules[i].op != query->op ||
-            rules->rules[i].operators != operators)
+            rules->rules[i].operators != operators ||
+            rules->rules[i].ranks != query->ranks)
             rules->rules[kept++] = rules->rules[i];
     rules->count = kept;
-    nf_coll_rules_forget_unknown(rules, nf_coll_op_names[query->op], operators);
+    nf_coll_rules_forget_unknown(rules, nf_coll_op_names[query->op], operators,
+                                 query->ranks);
+}
+
+bool coll_rules_may_stay(const struct nf_coll_rules *rules,
+                         const struct nf_coll_place *here, char *text_p,
+                         size_t bytes)
+{
+    if (nf_coll_rules_differ(rules, here, text_p, bytes))
+        return false;
+    if (rules->model.hosts_hash != here->hosts_hash)
+        snprintf(text_p, bytes, "tuned between hosts that it does not tell");
+    else if (rules->library[0] == '\0')
+        snprintf(text_p, bytes, "tuned by a version that it does not tell");
+    return text_p[0] == '\0';
 }

@@ -137,8 +137,18 @@ uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i);
  *  class and P. */
 void coll_merge_rules(struct nf_coll_rules *rules);
 
-/** Take out the rules for the operation of @p query and operators like its own,
- *  unknown ones too; those for others stay. */
+/** Take out the rules for the operation of @p query, operators like its own and
+ *  its P, unknown ones too; those for others stay.  A group goes by rules of its
+ *  own P or the next smaller one (nf_coll_rules_find()), so rules for 8 that were
+ *  found before hold for 8 beside those for 4 and 2 that are found now. */
 void coll_drop_rules(struct nf_coll_rules *rules,
                      const struct nf_coll_query *query);
+
+/** May @p rules stand in one table with what is found @p here and now?  A table
+ *  says once for all of it between which hosts, by which route, in which encoding
+ *  and by which version it was tuned; what it does not say may be anything.
+ *  @param text_p  why not, as of nf_coll_rules_differ(); "" if they may */
+bool coll_rules_may_stay(const struct nf_coll_rules *rules,
+                         const struct nf_coll_place *here, char *text_p,
+                         size_t bytes);
 #endif

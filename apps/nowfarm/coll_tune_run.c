@@ -164,8 +164,33 @@ static void sort_sizes(struct tuning *t)
             t->sizes[t->nsizes++] = t->sizes[i];
 }
 
-/* Rules of other operations and other operators, measured between the same
- * hosts by the same route, stay. */
+/* What was found elsewhere would go for what is found here. */
+static void drop_strange(struct tuning *t, const char *path)
+{
+    char text[NF_ERROR_TEXT_BYTES];
+
+    if ((t->rules.count == 0 && t->rules.unknown_bytes == 0) ||
+        coll_rules_may_stay(&t->rules, &t->world->place, text, sizeof(text)))
+        return;
+    fprintf(stderr, "nowfarm: %s: %s: its rules do not stay\n", path, text);
+    t->rules.count = 0;
+    nf_coll_rules_forget_unknown(&t->rules, NULL, NF_CLASS_ANY, 0);
+}
+
+/* Those that are found anew. */
+static void drop_tuned(struct tuning *t)
+{
+    for (uint32_t p = t->world->members; p >= 2; p /= 2)
+        for (int op = 0; op < NF_COLL_OPS; op++) {
+            struct nf_coll_query query =
+                bench_query((enum nf_coll_op)op, p, 0, t->options->ordered);
+
+            if (t->options->ops[op])
+                coll_drop_rules(&t->rules, &query);
+        }
+}
+
+/* Rules of other operations, operators and numbers of members stay. */
 static void keep_old(struct tuning *t, const char *path)
 {
     struct nf_error warning = { .status = NF_OK }, why;
@@ -176,19 +201,8 @@ static void keep_old(struct tuning *t, const char *path)
         nf_coll_rules_read(text, bytes, &t->rules, &warning, &why) != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s; written anew\n", path, why.text);
     nf_free(text);
-    if (t->rules.model.hosts_hash != t->world->place.hosts_hash ||
-        (t->rules.model.npieces > 0 &&
-         t->rules.model.route != t->world->place.route)) {
-        t->rules.count = 0;
-        nf_coll_rules_forget_unknown(&t->rules, NULL, NF_CLASS_ANY);
-    }
-    for (int op = 0; op < NF_COLL_OPS; op++)
-        if (t->options->ops[op]) {
-            struct nf_coll_query query =
-                bench_query((enum nf_coll_op)op, 2, 0, t->options->ordered);
-
-            coll_drop_rules(&t->rules, &query);
-        }
+    drop_strange(t, path);
+    drop_tuned(t);
     if (t->rules.unknown_bytes > 0)
         fprintf(stderr, "nowfarm: %s: %s; kept\n", path, warning.text);
 }

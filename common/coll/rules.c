@@ -1,6 +1,7 @@
 /* Rules in memory: sorted by operation, class, P and size. */
 #include "config.h"
 #include "common/coll/rules.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
@@ -25,14 +26,14 @@ const char *const nf_coll_class_names[NF_COLL_CLASSES] = {
 
 /* Lines are "rule bcast any 8 ...". */
 void nf_coll_rules_forget_unknown(struct nf_coll_rules *rules, const char *op,
-                                  enum nf_coll_class operators)
+                                  enum nf_coll_class operators, uint32_t ranks)
 {
     char begin[64] = "";
     size_t kept = 0;
 
     if (op != NULL)
-        snprintf(begin, sizeof(begin), "rule %s %s ", op,
-                 nf_coll_class_names[operators]);
+        snprintf(begin, sizeof(begin), "rule %s %s %" PRIu32 " ", op,
+                 nf_coll_class_names[operators], ranks);
 
     for (size_t at = 0, next; at < rules->unknown_bytes; at = next) {
         const char *line = rules->unknown + at;

@@ -98,10 +98,10 @@ const struct nf_coll_rule *
 nf_coll_rules_find(const struct nf_coll_rules *rules,
                    const struct nf_coll_query *query);
 
-/** Forget unknown rules for an operation of that name and operators of that
- *  class; @p op NULL: all. */
+/** Forget unknown rules for an operation of that name, operators of that class
+ *  and that P; @p op NULL: all. */
 void nf_coll_rules_forget_unknown(struct nf_coll_rules *rules, const char *op,
-                                  enum nf_coll_class operators);
+                                  enum nf_coll_class operators, uint32_t ranks);
 
 /** Where a group lives that is to go by a table. */
 struct nf_coll_place {

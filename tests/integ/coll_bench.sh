@@ -177,6 +177,26 @@ same "tuning more keeps the other rules" "$(grep '^rule bcast' table)" \
     "$(grep '^rule bcast' before)"
 check "tuning more adds some" grep -q '^rule barrier any 4 ' table
 check "nothing between threads is converted" grep -q '^encoding raw' table
+same "what stays needs no word" "$(err_lines)" 0
+cp table before
+run -t 120 coll-bench bcast --tune -o table --transport local --slaves 2 --repeat 10 \
+    --sizes 8B
+same "tuning fewer members: exit status" "$rc" 0
+same "tuning fewer members keeps the rules for more" "$(grep '^rule bcast any 4 ' table)" \
+    "$(grep '^rule bcast any 4 ' before)"
+same "tuning fewer members: one size, one rule" \
+    "$(grep '^rule bcast any 2 ' table | cut -d ' ' -f 1-5)" "rule bcast any 2 max"
+# of another version, under a right checksum
+sed '/^end /d; s/^library .*/library 0.0.1/' table > older
+read -ra crc < <(gzip -c older | tail -c 8 | od -An -tu1 -N4)
+printf 'end %02x%02x%02x%02x\n' "${crc[3]}" "${crc[2]}" "${crc[1]}" "${crc[0]}" >> older
+run -t 120 coll-bench barrier --tune -o older --transport local --slaves 2 --repeat 10
+same "tuning into a table of another version: exit status" "$rc" 0
+same "tuning into a table of another version: one line" "$(err_lines)" 1
+check "tuning into a table of another version: is told" \
+    err_says 'older: tuned by version 0\.0\.1: its rules do not stay$'
+same "rules of another version do not stay" "$(grep -c '^rule bcast' older)" 0
+check "but those found now are there" grep -q '^rule barrier any 2 ' older
 cp table before
 run -t 120 coll-bench scan --tune -o table --transport local --slaves 4 --repeat 10 \
     --sizes 8B,4KiB
@@ -311,6 +331,26 @@ for route in direct daemon; do
     same "tune by $route: the table says so" "$(grep '^route' routes)" "route $route"
 done
 same "rules for the other route do not stay" "$(grep -c '^rule bcast' routes)" 0
+check "rules for the other route: that they go is told" \
+    err_says 'routes: tuned for messages by the direct route: its rules do not stay$'
+# tuned raw, then in XDR: not one table
+cp routes encodings
+for op in bcast barrier; do
+    NOWFARM_ENCODING=xdr run -t 120 coll-bench $op --tune -o encodings --slaves 3 \
+        --sizes 8B --repeat 10 --route daemon
+    same "tune $op in XDR: exit status" "$rc" 0
+    same "tune $op in XDR: the table says so" "$(grep '^encoding' encodings)" "encoding xdr"
+    check "tune $op in XDR: rules for it" grep -q "^rule $op any 3 " encodings
+    if [ $op = bcast ]; then
+        same "rules found raw do not stay" "$(grep -c '^rule barrier' encodings)" 0
+        same "rules found raw do not stay: one line" "$(err_lines)" 1
+        check "rules found raw: that they go is told" \
+            err_says 'encodings: tuned for data sent as they are: its rules do not stay$'
+    else
+        check "rules found in XDR stay" grep -q '^rule bcast any 3 ' encodings
+        same "rules found in XDR stay without a word" "$(err_lines)" 0
+    fi
+done
 run coll-bench barrier --slaves 3 --repeat 1 --table routes
 check "a table of the other route is told" err_says 'routes: tuned .*by the daemons'
 run coll-bench barrier --slaves 3 --repeat 1 --table routes --route daemon

@@ -464,12 +464,14 @@ static void test_unknown(void)
     CU_ASSERT_EQUAL(nf_coll_rules_write(&got, &again, &bytes, &err), NF_OK);
     CU_ASSERT_STRING_EQUAL(again, whole);
     nf_free(again);
-    nf_coll_rules_forget_unknown(&got, "bcast", NF_CLASS_ORDERED);
+    nf_coll_rules_forget_unknown(&got, "bcast", NF_CLASS_ORDERED, 8);
+    nf_coll_rules_forget_unknown(&got, "bcast", NF_CLASS_ANY, 4);
+    nf_coll_rules_forget_unknown(&got, "bcast", NF_CLASS_ANY, 80);
     CU_ASSERT(got.unknown_bytes > 60);
-    nf_coll_rules_forget_unknown(&got, "bcast", NF_CLASS_ANY);
+    nf_coll_rules_forget_unknown(&got, "bcast", NF_CLASS_ANY, 8);
     CU_ASSERT_STRING_EQUAL(got.unknown,
                            "rule bcaster any 8 max bcaster.best model\n");
-    nf_coll_rules_forget_unknown(&got, NULL, NF_CLASS_ANY);
+    nf_coll_rules_forget_unknown(&got, NULL, NF_CLASS_ANY, 0);
     CU_ASSERT_EQUAL(got.unknown_bytes, 0);
     nf_coll_rules_fini(&got);
     free(whole);

@@ -285,8 +285,8 @@ static void equal_neighbours_become_one_rule(void)
 {
     static const char *const names[] = { "bcast.binomial", "bcast.binomial",
                                          "bcast.flat", "bcast.flat" };
-    const struct nf_coll_query scan = bench_query(NF_COLL_SCAN, 2, 0, false);
-    const struct nf_coll_query bcast = bench_query(NF_COLL_BCAST, 2, 0, false);
+    const struct nf_coll_query scan = bench_query(NF_COLL_SCAN, 8, 0, false);
+    struct nf_coll_query bcast = bench_query(NF_COLL_BCAST, 8, 0, false);
     struct nf_coll_rules rules;
 
     nf_coll_rules_init(&rules);
@@ -304,6 +304,9 @@ static void equal_neighbours_become_one_rule(void)
     CU_ASSERT_EQUAL(rules.rules[0].max_bytes, 11);
     coll_drop_rules(&rules, &scan);
     CU_ASSERT_EQUAL(rules.count, 3);
+    coll_drop_rules(&rules, &bcast);
+    CU_ASSERT_EQUAL(rules.count, 1);
+    bcast.ranks = 9;
     coll_drop_rules(&rules, &bcast);
     CU_ASSERT_EQUAL(rules.count, 0);
     coll_merge_rules(&rules);
@@ -324,16 +327,16 @@ static struct nf_coll_rule rule_for(const char *name,
 
 static void rules_for_other_operators_stay(void)
 {
-    static const char unknown[] = "rule scan ordered 8 max scan.later 1\n"
-                                  "rule scan commutative 8 max scan.later 1\n";
+    static const char unknown[] = "rule scan ordered 3 max scan.later 1\n"
+                                  "rule scan commutative 3 max scan.later 1\n";
     const struct nf_coll_rule all[] = {
         rule_for("allreduce.ring", NF_CLASS_COMMUTATIVE),
         rule_for("scan.linear", NF_CLASS_COMMUTATIVE),
         rule_for("scan.rec_doubling", NF_CLASS_ORDERED),
         rule_for("bcast.flat", NF_CLASS_ANY),
     };
-    const struct nf_coll_query ordered = bench_query(NF_COLL_SCAN, 2, 0, true);
-    const struct nf_coll_query usual = bench_query(NF_COLL_SCAN, 2, 0, false);
+    const struct nf_coll_query ordered = bench_query(NF_COLL_SCAN, 3, 0, true);
+    const struct nf_coll_query usual = bench_query(NF_COLL_SCAN, 3, 0, false);
     struct nf_coll_rules rules;
 
     nf_coll_rules_init(&rules);
@@ -344,11 +347,101 @@ static void rules_for_other_operators_stay(void)
     coll_drop_rules(&rules, &ordered);
     CU_ASSERT_EQUAL(rules.count, 3);
     CU_ASSERT_STRING_EQUAL(rules.unknown,
-                           "rule scan commutative 8 max scan.later 1\n");
+                           "rule scan commutative 3 max scan.later 1\n");
     coll_drop_rules(&rules, &usual);
     CU_ASSERT_EQUAL(rules.count, 2);
     CU_ASSERT_EQUAL(rules.unknown_bytes, 0);
     nf_coll_rules_fini(&rules);
+}
+
+static const char *taken_by(const struct nf_coll_rules *rules, uint32_t ranks)
+{
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_BCAST, ranks, 4096, false);
+    const struct nf_coll_rule *rule = nf_coll_rules_find(rules, &query);
+
+    return rule == NULL ? "" : rule->algorithm->name;
+}
+
+/* Tuned with 8 members, then with 6: what is found for 6 and 3 stands beside
+ * what was found for 8, 4 and 2, and each group goes by the nearest of all. */
+static void rules_for_other_numbers_of_members_stay(void)
+{
+    static const char unknown[] = "rule bcast any 8 max bcast.later 1\n"
+                                  "rule bcast any 6 max bcast.later 1\n";
+    struct nf_coll_rule rule = rule_for("bcast.binomial", NF_CLASS_ANY);
+    struct nf_coll_rules rules;
+
+    nf_coll_rules_init(&rules);
+    for (rule.ranks = 8; rule.ranks >= 2; rule.ranks /= 2)
+        CU_ASSERT_EQUAL(nf_coll_rules_add(&rules, &rule), NF_OK);
+    rule.ranks = 6;
+    rule.max_bytes = 100; /* of a run before this one */
+    CU_ASSERT_EQUAL(nf_coll_rules_add(&rules, &rule), NF_OK);
+    rules.unknown = nf_strdup(unknown);
+    rules.unknown_bytes = sizeof(unknown) - 1;
+    rule = rule_for("bcast.flat", NF_CLASS_ANY);
+    for (rule.ranks = 6; rule.ranks >= 2; rule.ranks /= 2) {
+        const struct nf_coll_query query =
+            bench_query(NF_COLL_BCAST, rule.ranks, 0, false);
+
+        coll_drop_rules(&rules, &query);
+        CU_ASSERT_EQUAL(nf_coll_rules_add(&rules, &rule), NF_OK);
+    }
+    CU_ASSERT_EQUAL(rules.count, 5);
+    CU_ASSERT_STRING_EQUAL(rules.unknown,
+                           "rule bcast any 8 max bcast.later 1\n");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 2), "bcast.binomial");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 3), "bcast.flat");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 4), "bcast.binomial");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 5), "bcast.binomial");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 6), "bcast.flat");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 7), "bcast.flat");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 8), "bcast.binomial");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 16), "bcast.binomial");
+    CU_ASSERT_STRING_EQUAL(taken_by(&rules, 17), "");
+    nf_coll_rules_fini(&rules);
+}
+
+/* @return why rules may not stay; "": they may */
+static const char *why_not(const struct nf_coll_rules *rules,
+                           const struct nf_coll_place *here)
+{
+    static char text[NF_ERROR_TEXT_BYTES];
+    bool may = coll_rules_may_stay(rules, here, text, sizeof(text));
+
+    CU_ASSERT_EQUAL(may, text[0] == '\0');
+    return text;
+}
+
+static void rules_found_otherwise_do_not_stay(void)
+{
+    const struct nf_coll_place raw = nf_coll_place_of(5, true, false);
+    const struct nf_coll_place xdr = nf_coll_place_of(5, true, true);
+    const struct nf_coll_place daemon = nf_coll_place_of(5, false, false);
+    const struct nf_coll_place hosts = nf_coll_place_of(6, true, false);
+    struct nf_coll_rules rules;
+
+    nf_coll_rules_init(&rules);
+    rules.model.hosts_hash = 5;
+    rules.model.route = NF_MODEL_ROUTE_DIRECT;
+    rules.model.encoding = NF_MODEL_ENCODING_RAW;
+    snprintf(rules.library, sizeof(rules.library), "%s", nf_version());
+    CU_ASSERT_STRING_EQUAL(why_not(&rules, &raw), "");
+    CU_ASSERT_STRING_EQUAL(why_not(&rules, &xdr),
+                           "tuned for data sent as they are");
+    CU_ASSERT_STRING_EQUAL(why_not(&rules, &daemon),
+                           "tuned for messages by the direct route");
+    CU_ASSERT_STRING_EQUAL(why_not(&rules, &hosts),
+                           "tuned between other hosts");
+    strcpy(rules.library, "0.0.1");
+    CU_ASSERT_STRING_EQUAL(why_not(&rules, &raw), "tuned by version 0.0.1");
+    rules.library[0] = '\0';
+    CU_ASSERT_STRING_EQUAL(why_not(&rules, &raw),
+                           "tuned by a version that it does not tell");
+    rules.model.hosts_hash = 0;
+    CU_ASSERT_STRING_EQUAL(why_not(&rules, &raw),
+                           "tuned between hosts that it does not tell");
 }
 
 static void what_is_tried_keeps_the_order(void)
@@ -500,6 +593,10 @@ int main(void)
         { "equal neighbours become one rule",
           equal_neighbours_become_one_rule },
         { "rules for other operators stay", rules_for_other_operators_stay },
+        { "rules for other numbers of members stay",
+          rules_for_other_numbers_of_members_stay },
+        { "rules found otherwise do not stay",
+          rules_found_otherwise_do_not_stay },
         { "what is tried keeps the order", what_is_tried_keeps_the_order },
         { "groups go by the table", groups_go_by_the_table },
         { "groups go by rules for their operator",
