@@ -53,6 +53,14 @@ static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
     return (uint32_t)(hash >> 40) % NF_PLANS_KEPT;
 }
 
+void nf_group_outdate_plans(struct nf_group *group,
+                            const struct nf_coll_tree *tree)
+{
+    for (uint32_t i = 0; i < NF_PLANS_KEPT; i++)
+        if (group->plans[i] != NULL && group->plans[i]->args.tree == tree)
+            group->plans[i]->outdated = true;
+}
+
 static enum nf_status take_plan(struct nf_group *group,
                                 struct nf_request *request,
                                 const struct nf_coll_choice *choice,
@@ -68,7 +76,8 @@ static enum nf_status take_plan(struct nf_group *group,
     enum nf_status status;
 
     nf_coll_use_params(&choice->params, &args);
-    if (plan == NULL || plan->algorithm != choice->algorithm ||
+    if (plan == NULL || plan->outdated ||
+        plan->algorithm != choice->algorithm ||
         plan->args.root != root || plan->args.segments != choice->segments ||
         plan->args.tree != choice->tree ||
         !nf_coll_same_params(&plan->params, &choice->params)) {

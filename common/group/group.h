@@ -207,6 +207,11 @@ void nf_group_abandon(struct nf_group *group, uint32_t epoch,
 /** Forget @p request, which may be under way or not. */
 void nf_group_drop_request(struct nf_request *request);
 
+/** @p tree, which is told from others by where it is, is not what it was: new
+ *  calls plan anew.  Those under way go on with the plans that they have. */
+void nf_group_outdate_plans(struct nf_group *group,
+                            const struct nf_coll_tree *tree);
+
 /** A call without data: nobody may have sent any.
  *  @retval NF_ERR_MISMATCH  somebody has */
 enum nf_status nf_group_pass(struct nf_group *group);

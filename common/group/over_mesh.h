@@ -67,7 +67,9 @@ enum nf_status nf_group_tell_network(const char *wish,
                                      struct nf_told *told_p,
                                      struct nf_error *err);
 
-/** Have bcast.tree go down this tree from rank 0 on, before the first call.
+/** Have bcast.tree go down this tree from rank 0 on, in place of an earlier one.
+ *  All members do so between the same two calls; those under way go on as they
+ *  are.
  *  @param words  [2 P - 1] u32 little endian: of each rank how many children it
  *                has, then the children, in the order in which they are sent to
  *  @retval NF_ERR_INVAL  it does not reach each rank just once

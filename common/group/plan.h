@@ -32,6 +32,8 @@ struct nf_plan {
     uint32_t *targets;  /**< [ntargets] to whom something is sent */
     uint32_t ntargets;
     bool combines, keeps, lists; /**< some step does */
+    bool outdated; /**< its group takes it for no other call: the tree that it
+                        was made of is another one now */
 };
 
 /** @param args  its hosts are borrowed until then

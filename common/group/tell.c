@@ -136,6 +136,7 @@ enum nf_status nf_group_set_tree(struct nf_group *group, const uint8_t *words,
     nf_free(group->told_words);
     group->told_words = first;
     group->told = tree;
+    nf_group_outdate_plans(group, &group->told);
     nf_group_forget_choices(group);
     return NF_OK;
 }

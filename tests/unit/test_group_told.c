@@ -217,6 +217,90 @@ static void no_tree_is_refused(void)
     sim_close(&sim);
 }
 
+/* @return how many members rank 0 sends to in this call */
+static uint32_t targets_of(const struct nf_request *request)
+{
+    return request != NULL && request->plan != NULL ? request->plan->ntargets
+                                                    : 0;
+}
+
+static void set_tree(struct group_sim *sim, const uint32_t *tree)
+{
+    uint8_t words[4 * WORDS];
+
+    for (uint32_t w = 0; w < WORDS; w++)
+        nf_store_le32(words + 4 * w, tree[w]);
+    for (uint32_t r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(nf_group_set_tree(sim->groups[r], words, NULL), NF_OK);
+}
+
+enum { CALLS = 4 };
+struct calls {
+    uint32_t data[CALLS][RANKS][7];
+    struct nf_request *requests[CALLS][RANKS];
+};
+
+static void begin_call(struct group_sim *sim, struct calls *calls, int c)
+{
+    for (uint32_t r = 0; r < RANKS; r++) {
+        const struct nf_call call = { .kind = NF_CALL_BCAST,
+                                      .recv = calls->data[c][r],
+                                      .count = 7,
+                                      .type = NF_ELEM_UINT32 };
+
+        memset(calls->data[c][r], r == 0 ? c + 1 : 0,
+               sizeof(calls->data[c][r]));
+        CU_ASSERT_EQUAL(
+            nf_group_start(sim->groups[r], &call, &calls->requests[c][r]),
+            NF_OK);
+    }
+}
+
+static void end_calls(struct group_sim *sim, struct calls *calls, int from,
+                      int to)
+{
+    for (int i = 0; i < 1000; i++) {
+        for (uint32_t r = 0; r < RANKS; r++)
+            (void)nf_group_progress(sim->groups[r]);
+        (void)sim_advance(sim);
+    }
+    for (int c = from; c <= to; c++)
+        for (uint32_t r = 0; r < RANKS; r++) {
+            CU_ASSERT_EQUAL(nf_request_test(calls->requests[c][r]), NF_OK);
+            CU_ASSERT_EQUAL(memcmp(calls->data[c][r], calls->data[c][0],
+                                   sizeof(calls->data[c][r])),
+                            0);
+            nf_request_free(calls->requests[c][r]);
+        }
+}
+
+/* The second tree is where the first one was: plans made of that one are of no
+ * use any more, but where a call under way has them. */
+static void another_tree_is_another_plan(void)
+{
+    static const uint32_t flat[WORDS] = { 4, 0, 0, 0, 0, 1, 2, 3, 4 };
+    static const uint32_t chain[WORDS] = { 1, 1, 1, 1, 0, 1, 2, 3, 4 };
+    const struct nf_group_options options = { .algorithms = "bcast.tree:k=2" };
+    static struct calls calls;
+    struct group_sim sim;
+
+    for (int at_once = 0; at_once < 2; at_once++) {
+        CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, &options));
+        sim.world.byte_ns = 1000; /* nothing has left when a call has begun */
+        for (int c = 0; c < CALLS; c++) {
+            set_tree(&sim, c % 2 == 0 ? flat : chain);
+            begin_call(&sim, &calls, c);
+            CU_ASSERT_EQUAL(targets_of(calls.requests[c][0]),
+                            c % 2 == 0 ? 4 : 1);
+            if (!at_once)
+                end_calls(&sim, &calls, c, c);
+        }
+        if (at_once)
+            end_calls(&sim, &calls, 0, CALLS - 1);
+        sim_close(&sim);
+    }
+}
+
 static void memory_may_end(void)
 {
     const char *path = write_model("net", 2);
@@ -283,6 +367,7 @@ int main(void)
           strangers_are_counted_and_send_to_nobody },
         { "files of no use say why", files_of_no_use_say_why },
         { "no tree is refused", no_tree_is_refused },
+        { "another tree is another plan", another_tree_is_another_plan },
         { "processors count as members share them",
           processors_count_as_members_share_them },
         { "memory may end", memory_may_end },
