@@ -174,7 +174,9 @@ struct nf_group_options {
      *  `nowfarm plans` tells, are not taken; if all do, those that keep the
      *  least are, so no call fails by it.  That of rank 0 counts.  What is asked
      *  for by name is taken all the same, and gatherv, scatterv and alltoallv,
-     *  whose sizes not all members know, do not go by it.  Default: the
+     *  whose sizes not all members know, do not go by it.  Of several calls
+     *  under way each may, and the root of a gather takes more if another of them
+     *  waits for its members (see nf_group_start()).  Default: the
      *  environment variable NOWFARM_COLL_MEMORY of rank 0, "64MiB" or the like;
      *  no limit. */
     uint64_t memory_bytes;
@@ -401,7 +403,11 @@ enum nf_status nf_barrier(struct nf_group *group);
  *
  * Of a member that a begun call still waits for, everything is taken: what it
  * sends for later calls is kept without limit until then.  (Of others, no more
- * than 1 MiB.)  While a member makes no call at all, nothing is taken. */
+ * than 1 MiB and a message.)  So the root of a large gather, which holds members
+ * back until their turn comes (`nowfarm plans` says how many blocks it keeps),
+ * does so with each of several gathers under way, but not with a member that
+ * another call still waits for: the block comes before what that one needs, and
+ * is kept.  While a member makes no call at all, nothing is taken. */
 
 enum nf_call_kind {
     NF_CALL_BCAST,

@@ -27,7 +27,8 @@ extern const struct nf_coll_kept nf_kept_round_trip; /**< m (P-1)/P, single
 extern const struct nf_coll_kept nf_kept_bundles; /**< 2 m (P-1)/P, with copies
                                                        of bundles of blocks */
 /** Of the root of a gather: as many blocks as its window has, or all that are
- *  not held back. */
+ *  not held back.  A member for which another call under way waits is not held
+ *  back either, whatever its block: see common/group/early.c. */
 extern const struct nf_coll_kept nf_kept_window;
 
 /** bytes times / parts, rounded up; UINT64_MAX if it has no 64 bits. */

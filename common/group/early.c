@@ -5,7 +5,10 @@
  * keeps more than NF_EARLY_BYTES of it and needs nothing of it: then the member
  * is paused, and its own calls wait for credit.  It goes on when it is needed,
  * or when half of what is kept has been used.  The root of a gather also pauses
- * members whose large blocks are not to come yet (the window of exec.h).
+ * members whose large blocks are not to come yet (the window of exec.h): when
+ * it begins the call, and when they have sent all that other calls under way
+ * wait for.  As long as such a call waits for a member, that one is let in, as
+ * what it waits for may be behind the block.
  *
  * That blocks nobody for ever.  Of members that wait, take one in the earliest
  * call.  If it waits for a message, its sender is not paused by it, and sends
@@ -119,14 +122,20 @@ struct nf_early *nf_group_find_early(struct nf_group *group, uint32_t epoch)
     return early;
 }
 
+/* Let a paused one in again, if nothing is against it. */
+static void let_in(struct nf_group *group, uint32_t member)
+{
+    if (group->paused[member] &&
+        (expects(group, member) ||
+         (group->early_bytes[member] <= group->early_most_bytes / 2 &&
+          !is_held_back(group, member))))
+        set_paused(group, member, false);
+}
+
 void nf_group_resume(struct nf_group *group)
 {
     for (uint32_t i = 0; i < group->ranks && group->npaused > 0; i++)
-        if (group->paused[i] &&
-            (expects(group, i) ||
-             (group->early_bytes[i] <= group->early_most_bytes / 2 &&
-              !is_held_back(group, i))))
-            set_paused(group, i, false);
+        let_in(group, i);
 }
 
 void nf_group_hold_back(struct nf_group *group, struct nf_request *request)
@@ -140,10 +149,16 @@ void nf_group_hold_back(struct nf_group *group, struct nf_request *request)
             set_paused(group, i, true);
 }
 
+void nf_group_hold_next(struct nf_group *group, uint32_t member)
+{
+    if (is_held_back(group, member))
+        set_paused(group, member, true);
+}
+
 void nf_group_let_in(struct nf_group *group, struct nf_request *request)
 {
     for (; request->nlet_in < request->exec.nbegun; request->nlet_in++)
-        set_paused(group, request->plan->steps[request->nlet_in].peer, false);
+        let_in(group, request->plan->steps[request->nlet_in].peer);
 }
 
 void nf_group_forget_early(struct nf_group *group)

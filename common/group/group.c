@@ -77,8 +77,8 @@ static enum nf_status take_plan(struct nf_group *group,
 
     nf_coll_use_params(&choice->params, &args);
     if (plan == NULL || plan->outdated ||
-        plan->algorithm != choice->algorithm ||
-        plan->args.root != root || plan->args.segments != choice->segments ||
+        plan->algorithm != choice->algorithm || plan->args.root != root ||
+        plan->args.segments != choice->segments ||
         plan->args.tree != choice->tree ||
         !nf_coll_same_params(&plan->params, &choice->params)) {
         status = nf_plan_create(choice->algorithm, &args, group->rank, &plan,
@@ -316,9 +316,15 @@ static enum nf_status take_data(struct nf_group *group, uint32_t from,
     while (request != NULL && request->epoch != head->epoch)
         request = request->next;
     if (request != NULL) {
+        /* then a member's block is all that there is to come of it */
+        bool alone = group->requests->next == NULL;
         enum nf_status status = give(group, request, from, head, payload);
 
-        return status == NF_OK ? run(group, request) : status;
+        if (status == NF_OK)
+            status = run(group, request);
+        if (status == NF_OK && !alone)
+            nf_group_hold_next(group, from);
+        return status;
     }
     nf_blob_unref(payload);
     return saw_other_call(group, from, head->epoch);

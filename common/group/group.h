@@ -230,6 +230,9 @@ struct nf_early *nf_group_find_early(struct nf_group *group, uint32_t epoch);
 void nf_group_resume(struct nf_group *group);
 /** Pause members of whom @p request, which begins, wants large blocks later. */
 void nf_group_hold_back(struct nf_group *group, struct nf_request *request);
+/** Something of @p member was taken: pause it if all that is still to come of
+ * it is a large block whose turn has not come. */
+void nf_group_hold_next(struct nf_group *group, uint32_t member);
 /** Let those in whose turn has come. */
 void nf_group_let_in(struct nf_group *group, struct nf_request *request);
 /** Drop all, and take messages of everybody. */

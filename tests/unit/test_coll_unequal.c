@@ -1,6 +1,6 @@
 /* Gather and scatter of blocks of different sizes, some of them empty: on
  * symbols, whether everybody knows the sizes that it needs, and groups in which
- * messages are delayed at random.  And the window of their roots. */
+ * messages are delayed at random. */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,28 +9,17 @@
 #include "common/coll/check.h"
 #include "common/coll/prune.h"
 #include "common/group/plan.h"
+#include "tests/unit/group_blocks.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
-enum { RANKS_MAX = 64 };
+enum { RANKS_MAX = BLOCKS_RANKS_MAX };
 
 static const char *const names[] = {
     "gather.linear",  "gather.linear_nb",  "gather.binomial",
     "scatter.linear", "scatter.linear_nb", "scatter.binomial",
 };
 enum { NAMES = sizeof(names) / sizeof(*names) };
-
-/* A third is empty; sometimes all are. */
-static void draw_sizes(struct nf_rng *rng, uint32_t ranks,
-                       uint64_t sizes[RANKS_MAX])
-{
-    bool all_empty = nf_rng_below(rng, 16) == 0;
-
-    for (uint32_t i = 0; i < ranks; i++)
-        sizes[i] = all_empty || nf_rng_below(rng, 3) == 0
-                       ? 0
-                       : 1 + nf_rng_below(rng, 20);
-}
 
 /* ------------------------------------------------------------- on symbols */
 
@@ -70,7 +59,7 @@ static void unequal_blocks_arrive_on_symbols(void)
                                                    .segments = 1 };
                 uint64_t sizes[RANKS_MAX];
 
-                draw_sizes(&rng, ranks, sizes);
+                blocks_draw_sizes(&rng, ranks, sizes);
                 wrong += !is_right(nf_coll_find(names[n]), &args, sizes);
             }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -181,98 +170,6 @@ static void everybody_knows_the_sizes_it_needs(void)
 
 /* ------------------------------------------------------------- in groups */
 
-/* Blocks of doubles; offsets leave gaps. */
-struct blocks {
-    uint32_t ranks, root;
-    bool gathers;
-    size_t counts[RANKS_MAX], offsets[RANKS_MAX], total;
-    double *whole;           /* of the root: result, or what is scattered */
-    double *part[RANKS_MAX]; /* of each rank */
-};
-
-static double value(uint32_t rank, size_t i)
-{
-    return 1000.0 * rank + (double)i + 1;
-}
-
-/* Room and values, by the counts and offsets. */
-static void blocks_fill(struct blocks *b)
-{
-    b->whole = calloc(b->total + 1, sizeof(double));
-    for (uint32_t r = 0; r < b->ranks; r++) {
-        double *at;
-
-        b->part[r] = calloc(b->counts[r] + 2, sizeof(double));
-        at = b->gathers ? b->part[r] : b->whole + b->offsets[r];
-        for (size_t i = 0; i < b->counts[r]; i++)
-            at[i] = value(r, i);
-    }
-}
-
-/* @param equal  elements of each; 0: drawn */
-static void blocks_init(struct blocks *b, struct nf_rng *rng, const char *name,
-                        uint32_t ranks, size_t equal, size_t largest)
-{
-    uint64_t sizes[RANKS_MAX];
-
-    *b = (struct blocks){ .ranks = ranks,
-                          .root = (uint32_t)nf_rng_below(rng, ranks),
-                          .gathers = strncmp(name, "gather", 6) == 0 };
-    draw_sizes(rng, ranks, sizes);
-    for (uint32_t r = 0; r < ranks; r++) {
-        b->counts[r] = equal > 0 ? equal : (size_t)sizes[r] * largest / 20;
-        b->offsets[r] = b->total + nf_rng_below(rng, 3);
-        b->total = b->offsets[r] + b->counts[r];
-    }
-    blocks_fill(b);
-}
-
-static void blocks_fini(struct blocks *b)
-{
-    free(b->whole);
-    for (uint32_t r = 0; r < b->ranks; r++)
-        free(b->part[r]);
-}
-
-static struct nf_call blocks_call(const struct blocks *b, uint32_t rank)
-{
-    bool is_root = rank == b->root;
-
-    return (struct nf_call){
-        .kind = b->gathers ? NF_CALL_GATHER : NF_CALL_SCATTER,
-        .send = b->gathers ? b->part[rank]
-                : is_root  ? b->whole
-                           : NULL,
-        .recv = !b->gathers ? b->part[rank]
-                : is_root   ? b->whole
-                            : NULL,
-        .count = b->counts[rank],
-        .counts = is_root ? b->counts : NULL,
-        .offsets = is_root ? b->offsets : NULL,
-        .varies = 1,
-        .type = NF_ELEM_FLOAT64,
-        .root = b->root,
-    };
-}
-
-static bool blocks_are_right(const struct blocks *b)
-{
-    size_t end = 0;
-    bool right = true;
-
-    for (uint32_t r = 0; r < b->ranks; r++) {
-        const double *got = b->gathers ? b->whole + b->offsets[r] : b->part[r];
-
-        for (size_t i = 0; i < b->counts[r]; i++)
-            right = right && got[i] == value(r, i);
-        right = right && (b->gathers || b->part[r][b->counts[r]] == 0);
-        for (; end < b->offsets[r]; end++) /* gaps stay as they are */
-            right = right && b->whole[end] == 0;
-        end = b->offsets[r] + b->counts[r];
-    }
-    return right && b->whole[b->total] == 0;
-}
-
 /* Several in a row, so that members run ahead of each other. */
 static bool try_group(const char *name, uint32_t ranks, uint64_t seed,
                       size_t largest)
@@ -367,68 +264,6 @@ static void a_wrong_size_is_an_error(void)
             CU_ASSERT(is_found_out(names[n], liar));
 }
 
-/* ---------------------------------------------------------------- window */
-
-/* @return the most that the root had under way; UINT32_MAX: wrong result
- * @param paused_p  members that it held back at first */
-static uint32_t most_under_way(const char *name, uint32_t ranks, uint64_t seed,
-                               uint32_t *paused_p)
-{
-    const struct nf_group_options options = { .algorithms = name };
-    struct nf_rng rng = { seed };
-    struct group_sim sim;
-    struct blocks b;
-    uint32_t most = 0;
-    bool right = sim_open(&sim, ranks, seed, &options);
-    struct nf_group *root;
-
-    blocks_init(&b, &rng, name, ranks, 10000, 0); /* 80 KB each */
-    root = sim.groups[b.root];
-    for (uint32_t r = 0; r < ranks; r++) {
-        struct nf_call call = blocks_call(&b, r);
-
-        sim_start(&sim, r, &call);
-    }
-    *paused_p = root->npaused;
-    do {
-        if (root->requests != NULL && root->requests->exec.nunder_way > most)
-            most = root->requests->exec.nunder_way;
-        for (uint32_t r = 0; r < ranks; r++)
-            sim.statuses[r] = nf_request_test(sim.requests[r]);
-    } while (sim_advance(&sim));
-    for (uint32_t r = 0; r < ranks; r++)
-        right = right && sim.statuses[r] == NF_OK;
-    right = right && root->npaused == 0 && blocks_are_right(&b);
-    sim_close(&sim);
-    blocks_fini(&b);
-    return right ? most : UINT32_MAX;
-}
-
-static void no_more_are_under_way_than_the_window(void)
-{
-    static const struct {
-        const char *name;
-        uint32_t ranks, most;
-    } rows[] = {
-        { "gather.linear", 20, 1 },
-        { "scatter.linear", 20, 1 },
-        { "gather.linear_nb", 20, NF_COLL_WINDOW },
-        { "scatter.linear_nb", 20, NF_COLL_WINDOW },
-        { "gather.linear_nb", 5, 4 },
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        bool gathers = rows[i].name[0] == 'g';
-        uint32_t paused, left = rows[i].ranks - 1 - rows[i].most;
-
-        CU_ASSERT_EQUAL(
-            most_under_way(rows[i].name, rows[i].ranks, i + 1, &paused),
-            rows[i].most);
-        /* the others are held back where the root takes */
-        CU_ASSERT_EQUAL(paused, gathers ? left : 0);
-    }
-}
-
 int main(void)
 {
     CU_TestInfo symbols[] = {
@@ -445,8 +280,6 @@ int main(void)
         { "many and large unequal blocks arrive",
           many_and_large_unequal_blocks_arrive },
         { "a wrong size is an error", a_wrong_size_is_an_error },
-        { "no more blocks are under way than the window",
-          no_more_are_under_way_than_the_window },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
