@@ -24,7 +24,8 @@
  *  **Failures.**  A member that died, or that did not come to a call for
  *  longer than the time-out, ends the call in every member that still needs
  *  it, by NF_ERR_DEAD, NF_ERR_TIMEDOUT or NF_ERR_MISMATCH; nf_group_error()
- *  names the member, nf_group_is_lost() tells it by rank.  The results of that
+ *  names the member, nf_group_is_lost() tells by rank who has ended or is silent
+ *  (and not who made another call).  The results of that
  *  call are undefined, inputs are unchanged (in place: undefined).  From then
  *  on every call fails with NF_ERR_REVOKED at once, until nf_group_shrink()
  *  makes a group of the survivors.  A member that had all it needed may have
@@ -224,7 +225,18 @@ uint32_t nf_group_rank(const struct nf_group *group);
 uint32_t nf_group_size(const struct nf_group *group);
 /** Why the last call on @p group that failed did so; status NF_OK: none did. */
 const struct nf_error *nf_group_error(const struct nf_group *group);
-/** Is this member one of those for which the group was given up? */
+/** Is this member gone, as far as this one knows?
+ *
+ *  As long as the group has not been given up: has its task ended, or has it
+ *  closed the group, as each does after its last call?  That ends no call that
+ *  needs nothing of it.  It is heard of in calls on the group, of which
+ *  nf_group_progress() is enough, and not between them.
+ *
+ *  Once the group was given up: is it one of those for which it was, since they
+ *  had ended or were silent (NF_ERR_DEAD, NF_ERR_TIMEDOUT)?  Nobody else is lost
+ *  then, whether it closes the group now or had closed it before; nor is one that
+ *  nf_group_error() names for another reason, as NF_ERR_MISMATCH: that one lives.
+ *  @return 0 or 1; 0 if there is no such rank */
 int nf_group_is_lost(const struct nf_group *group, uint32_t rank);
 
 /** A group of those members of a revoked group that still answer; ranks keep

@@ -204,7 +204,8 @@ const struct nf_error *nf_group_error(const struct nf_group *group)
 
 int nf_group_is_lost(const struct nf_group *group, uint32_t rank)
 {
-    /* who leaves a group that has been given up is not to blame */
+    /* Who leaves a group that has been given up is not to blame.  Who leaves
+     * another one is gone: slaves that bring shared data go by that. */
     return rank < group->ranks &&
            (group->lost[rank] || (group->left[rank] && !group->revoked));
 }
