@@ -248,7 +248,8 @@ int nf_group_is_lost(const struct nf_group *group, uint32_t rank);
  *  @retval NF_ERR_TIMEDOUT  no agreement within three time-outs
  *  @retval NF_ERR_DEAD  the others have left this member out
  *  @retval NF_ERR_UNREACHABLE  the transport itself broke: there is nobody to
- *          agree with   @retval NF_ERR_NOMEM */
+ *          agree with   @retval NF_ERR_NOMEM
+ *  @retval NF_ERR_INTERRUPTED  nf_group_options.stop */
 enum nf_status nf_group_shrink(struct nf_group *group,
                                struct nf_group **group_p, struct nf_error *err);
 
@@ -322,11 +323,20 @@ size_t nf_group_type_bytes(const struct nf_group *group, int type);
  *   NF_ERR_INVAL    root, type or operator wrong, a buffer missing, or not for
  *                   the algorithm that was asked for: nothing was sent, the
  *                   call does not count as made
- *   NF_ERR_NOMEM    the group is given up
+ *   NF_ERR_NOMEM    out of memory, here or at another member: the group is
+ *                   given up
  *   NF_ERR_MISMATCH, NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_REVOKED  see above
- *   NF_ERR_FAILED   pack() or unpack() of a type did: see nf_group_define_struct()
+ *   NF_ERR_PROTOCOL a member sent what does not decode, to this one or to
+ *                   another: the group is given up
+ *   NF_ERR_FAILED   pack() or unpack() of a type did, see
+ *                   nf_group_define_struct(), or another member gave up a call
+ *                   of its own by nf_request_free(): the group is given up.  Or
+ *                   no algorithm can be taken, as bcast.tree, asked for by name,
+ *                   where the network file can't be used (network_file): then
+ *                   nothing was sent, and the call does not count as made
  *   NF_ERR_INTERRUPTED  nf_group_options.stop, here or at another member
- *   NF_ERR_UNREACHABLE  the transport itself broke
+ *   NF_ERR_UNREACHABLE  the transport itself broke, here or at another member
+ * nf_group_error() tells which it was, and which member found it out.
  * count is in elements, buffers hold count elements of type unless it says
  * otherwise.  A buffer of which this member uses no element may be NULL. */
 
@@ -472,7 +482,8 @@ enum nf_status nf_group_progress(struct nf_group *group);
 enum nf_status nf_request_test(struct nf_request *request);
 /** Wait until it is done, and free it. */
 enum nf_status nf_request_wait(struct nf_request *request);
-/** Free it; if it is under way the group is given up.  NULL is fine. */
+/** Free it; if it is under way the group is given up, and calls of the other
+ *  members end with NF_ERR_FAILED.  NULL is fine. */
 void nf_request_free(struct nf_request *request);
 /** File descriptors to watch for reading: call nf_group_progress() when one is
  *  readable, and after nf_group_deadline_us(), which is 0 as long as operators

@@ -1,5 +1,8 @@
-/* Who counts as lost. */
+/* What calls return when it is not their own member's doing, and who counts as
+ * lost then. */
 #include "config.h"
+#include <string.h>
+#include "common/base/alloc.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
@@ -73,6 +76,114 @@ static void who_made_another_call_is_not_lost(void)
     sim_close(&sim);
 }
 
+/* --------------------------------------------------------------- statuses */
+
+static const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
+
+/* All but rank 0 are in a barrier.  @return whether each ends with @p status,
+ * nobody lost, and @p text in the error */
+static bool all_end(struct group_sim *sim, enum nf_status status,
+                    const char *text)
+{
+    bool right;
+
+    CU_ASSERT(sim_run(sim));
+    right = true;
+    for (uint32_t r = 1; r < RANKS; r++)
+        right = right && sim->statuses[r] == status &&
+                nf_group_error(sim->groups[r])->status == status &&
+                strstr(nf_group_error(sim->groups[r])->text, text) != NULL &&
+                !is_anybody_lost(sim->groups[r]);
+    return right;
+}
+
+static void open_and_wait(struct group_sim *sim)
+{
+    /* nobody is through before rank 0 has heard of all */
+    const struct nf_group_options options = { .algorithms = "barrier.linear" };
+
+    CU_ASSERT_FATAL(sim_open(sim, RANKS, 2, &options));
+    for (uint32_t r = 1; r < RANKS; r++)
+        sim_start(sim, r, &barrier);
+}
+
+static void a_request_that_is_freed_fails_for_all(void)
+{
+    struct group_sim sim;
+
+    open_and_wait(&sim);
+    sim_start(&sim, 0, &barrier);
+    nf_request_free(sim.requests[0]);
+    sim.requests[0] = NULL;
+    CU_ASSERT(all_end(&sim, NF_ERR_FAILED, "says member 0"));
+    CU_ASSERT_EQUAL(nf_barrier(sim.groups[0]), NF_ERR_REVOKED);
+    sim_close(&sim);
+}
+
+static void the_others_end_when_one_has_no_memory(void)
+{
+    struct group_sim sim;
+
+    open_and_wait(&sim);
+    nf_alloc_fail_after(0);
+    sim_start(&sim, 0, &barrier);
+    nf_alloc_fail_after(-1);
+    CU_ASSERT_EQUAL(sim.statuses[0], NF_ERR_NOMEM);
+    CU_ASSERT(all_end(&sim, NF_ERR_NOMEM, "says member 0"));
+    CU_ASSERT_EQUAL(nf_barrier(sim.groups[0]), NF_ERR_REVOKED);
+    sim_close(&sim);
+}
+
+static void what_does_not_decode_ends_the_call(void)
+{
+    static const uint8_t nonsense[] = "nonsense";
+    const struct nf_mesh_message message = { .head = nonsense,
+                                             .head_bytes = sizeof(nonsense) };
+    struct group_sim sim;
+
+    open_and_wait(&sim);
+    CU_ASSERT_EQUAL(nf_mesh_send(sim.groups[0]->mesh, 2, &message), NF_OK);
+    CU_ASSERT(all_end(&sim, NF_ERR_PROTOCOL, "member 0"));
+    CU_ASSERT(strstr(nf_group_error(sim.groups[2])->text, "does not decode") !=
+              NULL);
+    CU_ASSERT(strstr(nf_group_error(sim.groups[1])->text, "says member 2") !=
+              NULL);
+    sim_close(&sim);
+}
+
+/* Nothing was sent then, and the call does not count. */
+static void where_nothing_can_be_chosen_no_call_was_made(void)
+{
+    static uint8_t buffer[RANKS][8];
+    const struct nf_group_options options = { .algorithms = "bcast.tree" };
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 3, &options));
+    for (int turn = 0; turn < 2; turn++) {
+        for (uint32_t r = 0; r < RANKS; r++) {
+            const struct nf_call call = { .kind = NF_CALL_BCAST,
+                                          .recv = buffer[r],
+                                          .count = 8,
+                                          .type = NF_ELEM_BYTE };
+
+            /* as where the members' doubles differ */
+            strcpy(sim.groups[r]->no_network, turn == 0 ? "it is odd" : "");
+            sim_start(&sim, r, &call);
+            if (turn > 0)
+                continue;
+            CU_ASSERT_EQUAL(sim.statuses[r], NF_ERR_FAILED);
+            CU_ASSERT_STRING_EQUAL(nf_group_error(sim.groups[r])->text,
+                                   "bcast.tree: no network: it is odd");
+            CU_ASSERT_EQUAL(sim.groups[r]->epoch, 0);
+        }
+        CU_ASSERT_EQUAL(sim.world.sent > 0, turn > 0);
+    }
+    CU_ASSERT(sim_run(&sim));
+    for (uint32_t r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(sim.statuses[r], NF_OK);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     CU_TestInfo lost[] = {
@@ -82,8 +193,20 @@ int main(void)
           who_made_another_call_is_not_lost },
         CU_TEST_INFO_NULL,
     };
+    CU_TestInfo statuses[] = {
+        { "a request that is freed fails for all",
+          a_request_that_is_freed_fails_for_all },
+        { "the others end when one has no memory",
+          the_others_end_when_one_has_no_memory },
+        { "what does not decode ends the call",
+          what_does_not_decode_ends_the_call },
+        { "where nothing can be chosen no call was made",
+          where_nothing_can_be_chosen_no_call_was_made },
+        CU_TEST_INFO_NULL,
+    };
     CU_SuiteInfo suites[] = {
         { "lost", NULL, NULL, NULL, NULL, lost },
+        { "statuses", NULL, NULL, NULL, NULL, statuses },
         CU_SUITE_INFO_NULL,
     };
 
