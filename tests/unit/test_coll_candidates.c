@@ -1,0 +1,163 @@
+/* Which algorithms coll-bench --tune tries. */
+#include "config.h"
+#include <math.h>
+#include "apps/collbench/team.h"
+#include "apps/nowfarm/coll_tune.h"
+#include "tests/unit/nf_unit.h"
+
+/* The report's IBM SP2. */
+static struct nf_coll_network sp2(void)
+{
+    const struct nf_model model = { .npieces = 1,
+                                    .pieces = { { 0, 46, 0.035 } },
+                                    .delta = 2 };
+
+    return nf_coll_network_of(&model, NULL, NULL);
+}
+
+/* Which candidate has this algorithm; count: none. */
+static unsigned place_of(const struct nf_coll_algorithm *algorithm,
+                         const struct coll_candidate *list, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].algorithm == algorithm)
+            return i;
+    return count;
+}
+
+/* The best ones, in order, and all that take less than @p close times as long as
+ * the first. @return how many */
+static unsigned expect_best(const struct nf_coll_query *query, double close,
+                            struct coll_candidate *list)
+{
+    struct nf_coll_network network = sp2();
+    unsigned count = coll_candidates(query, &network, NULL, query->ranks, list);
+    uint32_t most =
+        nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX);
+    struct nf_coll_choice best;
+
+    CU_ASSERT(count >= COLL_BEST && count <= COLL_BEST_MOST);
+    CU_ASSERT_TRUE(nf_coll_select_by_model(query, &network, &best));
+    CU_ASSERT_PTR_EQUAL(list[0].algorithm, best.algorithm);
+    CU_ASSERT_EQUAL(list[0].segments, best.segments);
+    for (unsigned i = 1; i < count; i++) {
+        /* the model's choice of equals is the first */
+        CU_ASSERT(list[i - 1].predicted_us <=
+                  (1 + 1e-9) * list[i].predicted_us);
+        CU_ASSERT(i < COLL_BEST ||
+                  list[i].predicted_us <= close * list[0].predicted_us);
+    }
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        const struct nf_coll_algorithm *other = nf_coll_table[i];
+        double cost_us;
+
+        if (!nf_coll_serves(other, query) ||
+            place_of(other, list, count) < count)
+            continue;
+        nf_coll_best_segments(other, &network, query->ranks,
+                              (double)query->bytes, most, &cost_us);
+        CU_ASSERT(!(cost_us < list[count - 1].predicted_us));
+        CU_ASSERT(count == COLL_BEST_MOST ||
+                  !(cost_us <= close * list[0].predicted_us));
+    }
+    return count;
+}
+
+static void candidates_are_the_best_and_the_usual(void)
+{
+    struct nf_coll_network network = sp2();
+    struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 65536, false);
+    struct nf_coll_choice usual = { .algorithm = nf_coll_find("bcast.flat"),
+                                    .segments = 1 };
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    unsigned best = expect_best(&query, COLL_CLOSE, list);
+
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, &usual, 16, list),
+                    best + 1);
+    CU_ASSERT_PTR_EQUAL(list[best].algorithm, usual.algorithm);
+    usual = (struct nf_coll_choice){ .algorithm = list[0].algorithm,
+                                     .segments = list[0].segments };
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, &usual, 16, list), best);
+}
+
+static void all_that_are_close_are_tried(void)
+{
+    static const struct {
+        enum nf_coll_op op;
+        uint32_t ranks;
+        uint64_t bytes;
+        double close;
+    } calls[] = {
+        { NF_COLL_SCAN, 5, 8, COLL_CLOSE_SHORT },
+        { NF_COLL_BCAST, 8, 8, COLL_CLOSE_SHORT },
+        { NF_COLL_SCAN, 5, 1 << 20, COLL_CLOSE },
+        { NF_COLL_BCAST, 8, 1 << 20, COLL_CLOSE },
+        { NF_COLL_ALLREDUCE, 8, 1 << 20, COLL_CLOSE },
+        { NF_COLL_ALLREDUCE, 5, 1 << 20, COLL_CLOSE },
+    };
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    unsigned more = 0;
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+        struct nf_coll_query query = bench_query(calls[i].op, calls[i].ranks,
+                                                 calls[i].bytes, false);
+        unsigned count = expect_best(&query, calls[i].close, list);
+
+        more += count > COLL_BEST;
+        /* between real hosts it was an eighth faster than what was tried before */
+        if (calls[i].op == NF_COLL_ALLREDUCE)
+            CU_ASSERT(place_of(nf_coll_find("allreduce.ring"), list, count) <
+                      count);
+    }
+    CU_ASSERT(more >= 4);
+}
+
+static void where_hosts_are_shared_two_levels_are_tried(void)
+{
+    struct nf_coll_network network = sp2();
+    struct nf_coll_query query = bench_query(NF_COLL_BCAST, 16, 1 << 20, false);
+    struct nf_coll_choice usual = { .algorithm = nf_coll_find("bcast.flat"),
+                                    .segments = 1 };
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    const unsigned others =
+        coll_candidates(&query, &network, &usual, 16, list);
+
+    for (uint32_t hosts = 1; hosts <= 16; hosts++) {
+        unsigned count = coll_candidates(&query, &network, &usual, hosts, list);
+
+        if (hosts == 1 || hosts == 16) {
+            CU_ASSERT_EQUAL(count, others);
+            continue;
+        }
+        CU_ASSERT_EQUAL(count, others + 1);
+        CU_ASSERT_STRING_EQUAL(list[others].algorithm->name, "bcast.two_level");
+        CU_ASSERT(list[others].segments > 1);
+        CU_ASSERT_EQUAL(list[others].segments,
+                        nf_coll_best_segments(nf_coll_find("bcast.circulant"),
+                                              &network, 16, 1 << 20,
+                                              NF_COLL_SEGMENTS_MAX, NULL));
+        CU_ASSERT(coll_refine(&query, &network, list, count, others) <=
+                  COLL_CANDIDATES_MAX);
+    }
+    query = bench_query(NF_COLL_SCAN, 16, 1 << 20, false); /* which has none */
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, NULL, 4, list),
+                    COLL_BEST);
+}
+
+int main(void)
+{
+    CU_TestInfo tried[] = {
+        { "candidates are the best and the usual",
+          candidates_are_the_best_and_the_usual },
+        { "all that are close are tried", all_that_are_close_are_tried },
+        { "where hosts are shared two levels are tried",
+          where_hosts_are_shared_two_levels_are_tried },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "candidates", NULL, NULL, NULL, NULL, tried },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
