@@ -135,8 +135,9 @@ static int read_figures(const struct options *o, struct sim_mesh_report *r)
 
     if (o->figure != NULL)
         rc = nf_read_count("--figure", o->figure, 11, 14, &number);
-    if (rc == NF_EXIT_OK && o->figure != NULL &&
-        (o->nodes != NULL || o->size != NULL))
+    if (rc != NF_EXIT_OK)
+        return rc;
+    if (o->figure != NULL && (o->nodes != NULL || o->size != NULL))
         return nf_usage_error("--figure %s: says what --nodes and --size would",
                               o->figure);
     if (o->nodes != NULL || o->size != NULL) {
@@ -148,14 +149,14 @@ static int read_figures(const struct options *o, struct sim_mesh_report *r)
         return rc == NF_EXIT_OK ? sim_read_sizes("--size", o->size, &own->bytes)
                                 : rc;
     }
-    if (rc == NF_EXIT_OK && r->cast.mesh.nodes < 256)
+    if (r->cast.mesh.nodes < 256)
         return nf_usage_error("--shape %s: the figures take 256 nodes; give "
                               "--nodes and --size",
                               r->shape);
-    for (unsigned f = 11; f <= 14 && rc == NF_EXIT_OK; f++)
+    for (unsigned f = 11; f <= 14; f++)
         if (number == 0 || number == f)
             r->figure[r->nfigures++] = paper_figure(f);
-    return rc;
+    return NF_EXIT_OK;
 }
 
 /* ---- files ---- */

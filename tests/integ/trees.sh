@@ -222,6 +222,8 @@ refuse "a mesh of too many nodes" "at most 65536 nodes" \
 refuse "figure 15" "--figure 15" sim mesh --figure 15
 refuse "a figure and nodes" "--figure 11: says" \
     sim mesh --figure 11 --nodes 8 --size 1KiB
+refuse "figure 15 and nodes" "--figure 15" \
+    sim mesh --figure 15 --nodes 8 --size 1KiB
 refuse "an unknown tree" 'no tree "oak"' \
     sim mesh --nodes 8 --size 1KiB --algorithm oak
 refuse "a hop of no time" "--hop 0" sim mesh --hop 0
