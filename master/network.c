@@ -50,8 +50,8 @@ void nf_network_close(struct engine *e)
 
 /* ---- what the broadcast takes by the network ---- */
 
-/* The hosts of all members as the network has them: between members of one host
- * there is no wire.  As groups do it (common/group/measured.c). */
+/* The hosts of all members as the network has them.  As groups do it
+ * (common/group/measured.c). */
 static enum nf_status of_members(const struct nf_network *network,
                                  const struct nf_mesh *mesh,
                                  const uint32_t *hosts,
@@ -67,12 +67,7 @@ static enum nf_status of_members(const struct nf_network *network,
     status = nf_network_of(network, (const char(*)[NF_NETWORK_NAME_BYTES])names,
                            mesh->ranks, members_p, NULL);
     nf_free(names);
-    for (uint32_t i = 0; i < mesh->ranks && status == NF_OK; i++)
-        for (uint32_t j = 0; j < mesh->ranks; j++)
-            if (hosts[i] == hosts[j])
-                *nf_network_wire(members_p, i, j) =
-                    (struct nf_curve){ .npoints = 0 };
-    return status;
+    return status == NF_OK ? nf_network_share(members_p, hosts) : status;
 }
 
 static enum nf_status price(const struct nf_hetero *hetero,

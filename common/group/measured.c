@@ -103,17 +103,6 @@ static bool keep_source(struct nf_measured *m, const char *text, size_t bytes,
     return true;
 }
 
-static void share_hosts(struct nf_measured *m)
-{
-    uint32_t ranks = m->network.nhosts;
-
-    for (uint32_t i = 0; i < ranks; i++)
-        for (uint32_t j = 0; j < ranks; j++)
-            if (m->hosts[i] == m->hosts[j])
-                *nf_network_wire(&m->network, i, j) =
-                    (struct nf_curve){ .npoints = 0 };
-}
-
 enum nf_status nf_measured_create(const char *text, size_t bytes,
                                   const char *file, const char (*names)[64],
                                   const uint32_t *hosts, uint32_t ranks,
@@ -141,11 +130,12 @@ enum nf_status nf_measured_create(const char *text, size_t bytes,
     for (uint32_t i = 0; i < ranks && status == NF_OK; i++)
         m->is_leaf[i] = nf_network_find(&network, names[i]) == network.nhosts;
     nf_network_fini(&network);
+    if (status == NF_OK)
+        status = nf_network_share(&m->network, hosts);
     if (status != NF_OK) {
         nf_measured_destroy(m);
         return nf_fail(err, status, "%s", nf_strerror(status));
     }
-    share_hosts(m);
     m->hetero = nf_network_hetero(&m->network, true);
     m->hetero.is_leaf = m->is_leaf;
     m->hetero.in_groups = true;

@@ -23,7 +23,27 @@ void nf_network_fini(struct nf_network *network)
 {
     nf_free(network->hosts);
     nf_free(network->wires);
+    nf_free(network->place);
     *network = (struct nf_network){ .nhosts = 0 };
+}
+
+enum nf_status nf_network_share(struct nf_network *network,
+                                const uint32_t *hosts)
+{
+    uint32_t n = network->nhosts;
+    uint32_t *place = nf_calloc(n, sizeof(*place));
+
+    if (place == NULL)
+        return NF_ERR_NOMEM;
+    memcpy(place, hosts, n * sizeof(*place));
+    nf_free(network->place);
+    network->place = place;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            if (nf_network_are_together(network, i, j))
+                *nf_network_wire(network, i, j) =
+                    (struct nf_curve){ .npoints = 0 };
+    return NF_OK;
 }
 
 double nf_network_time_us(const struct nf_network *network, uint32_t i,
@@ -77,15 +97,17 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
     uint32_t n = network->nhosts;
 
     for (uint32_t j = 0; j < n; j++) {
-        double us = j != i ? bytes_us(network, i, j, bytes) : 0;
+        double us;
 
+        port_p[j * stride] = 0;
+        if (nf_network_are_together(network, i, j))
+            continue;
+        us = bytes_us(network, i, j, bytes);
         port_p[j * stride] = us;
-        if (j != i) {
-            least_us = fmin(least_us, us);
-            most_us = fmax(most_us, us);
-            least_byte_us =
-                fmin(least_byte_us, last_slope(nf_network_wire(network, i, j)));
-        }
+        least_us = fmin(least_us, us);
+        most_us = fmax(most_us, us);
+        least_byte_us =
+            fmin(least_byte_us, last_slope(nf_network_wire(network, i, j)));
     }
     if (hold_us >= least_us && (hold_us <= most_us || !is_held))
         return;
@@ -93,10 +115,10 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
     share = fmax(hold_us / least_us, host->hold.line.byte_us / least_byte_us);
     share = fmin(share, 1);
     for (uint32_t j = 0; j < n; j++)
-        if (j != i && hold_us < least_us)
-            port_p[j * stride] *= share;
-        else if (j != i)
-            port_p[j * stride] = hold_us;
+        if (!nf_network_are_together(network, i, j))
+            port_p[j * stride] = hold_us < least_us
+                                     ? port_p[j * stride] * share
+                                     : hold_us;
 }
 
 /* ---- hosts that come and go ---- */

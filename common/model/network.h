@@ -39,6 +39,8 @@ struct nf_network {
     struct nf_network_host *hosts; /**< [nhosts], names differ */
     struct nf_curve *wires; /**< [nhosts * nhosts], row i to column j; the
                                  diagonal is not used */
+    uint32_t *place; /**< [nhosts] equal numbers: members that share a host,
+                          nf_network_share(); NULL: nobody does */
     struct nf_model model;  /**< of collective operations: t_s, B, delta, o_s,
                                  t_op, route, encoding, date */
     bool shared;            /**< all pairs share one medium: a hub */
@@ -55,6 +57,21 @@ static inline struct nf_curve *nf_network_wire(const struct nf_network *network,
     return &network->wires[(size_t)i * network->nhosts + j];
 }
 
+/** Do i and j share a host, so that there is no wire between them? */
+static inline bool nf_network_are_together(const struct nf_network *network,
+                                           uint32_t i, uint32_t j)
+{
+    return i == j ||
+           (network->place != NULL && network->place[i] == network->place[j]);
+}
+
+/** Several of them are members on one host: between these a message costs no
+ *  time on a wire and holds no port, but its sender and its receiver.
+ *  @param hosts  [nhosts] equal numbers: one host; copied
+ *  @retval NF_ERR_NOMEM  nothing is changed */
+enum nf_status nf_network_share(struct nf_network *network,
+                                const uint32_t *hosts);
+
 /** T(i, j, bytes), i != j. */
 double nf_network_time_us(const struct nf_network *network, uint32_t i,
                           uint32_t j, double bytes);
@@ -70,7 +87,9 @@ double nf_network_time_us(const struct nf_network *network, uint32_t i,
  *  So among equal wires the port is what was measured as H_i.  Where wires
  *  differ H_i depends on whom the messages went to; an H_i between the quickest
  *  and the slowest of them says nothing that the wires do not say themselves.
- *  @param port_p  G_ij goes to port_p[j * stride]; 0 for j = i.  O(hosts) */
+ *  Who shares i's host has no part in that: to these there is no wire.
+ *  @param port_p  G_ij goes to port_p[j * stride]; 0 for j = i and for those
+ *                 that share i's host.  O(hosts) */
 void nf_network_ports(const struct nf_network *network, uint32_t i,
                       double bytes, double *port_p, size_t stride);
 

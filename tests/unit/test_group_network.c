@@ -281,6 +281,45 @@ static void segments_are_as_long_as_planned(void)
     sim_close(&sim);
 }
 
+/* @param hold  what a byte more holds a host, as long as "0.08"
+ * @return what is predicted of a broadcast with all ranks on one host */
+static double on_one_host(const char *hold, uint64_t bytes)
+{
+    struct group_sim sim;
+    char names[RANKS][64];
+    char *text = write_model(2, 1);
+    double cost_us;
+
+    for (char *at = text; (at = strstr(at, ": 0.08}}")) != NULL; at++)
+        memcpy(at + 2, hold, 4);
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, NULL));
+    name_hosts(names, RANKS, 1);
+    for (uint32_t i = 0; i < RANKS; i++)
+        sim.groups[0]->hosts[i] = 5;
+    CU_ASSERT_EQUAL(nf_group_set_network(sim.groups[0], text, strlen(text),
+                                         "model", (const char(*)[64])names,
+                                         NULL),
+                    NF_OK);
+    cost_us = ask(sim.groups[0], bytes, 1).cost_us;
+    sim_close(&sim);
+    free(text);
+    return cost_us;
+}
+
+/* What holds a host is its way to others: on one host nobody is held. */
+static void nobody_is_held_on_one_host(void)
+{
+    static const uint64_t sizes[] = { 1, 1000, 65536, 1 << 20 };
+
+    for (int i = 0; i < 4; i++) {
+        double cost_us = on_one_host("0.08", sizes[i]);
+
+        CU_ASSERT(cost_us > 0);
+        CU_ASSERT_DOUBLE_EQUAL(on_one_host("9.99", sizes[i]), cost_us,
+                               1e-9 * cost_us);
+    }
+}
+
 /* Never ones that hand on, even if all hosts that are known are alike. */
 static void expect_leaves(double ratio)
 {
@@ -548,6 +587,7 @@ int main(void)
         { "deterministic groups go by nothing measured",
           deterministic_groups_go_by_nothing_measured },
         { "segments are as long as planned", segments_are_as_long_as_planned },
+        { "nobody is held on one host", nobody_is_held_on_one_host },
         { "unknown hosts are leaves", unknown_hosts_are_leaves },
         { "a bad model changes nothing", a_bad_model_changes_nothing },
         { "members with other networks are told",

@@ -93,12 +93,67 @@ static void test_stream_ports(void)
     nf_network_fini(&network);
 }
 
+/* Two hosts of two members each: what a member may send to another host does
+ * not depend on who else is on its own, and to that one there is no wire. */
+static void test_shared_hosts(void)
+{
+    static const uint32_t hosts[4] = { 7, 7, 3, 3 };
+    /* above the wires, below, and about as they are */
+    static const double held[3] = { 0.5, 0.05, 0.1 };
+    struct nf_network network, apart;
+    double port[4], alone[4];
+
+    for (int k = 0; k < 3; k++) {
+        CU_ASSERT_EQUAL(nf_network_init(&network, 4), NF_OK);
+        CU_ASSERT_EQUAL(nf_network_init(&apart, 4), NF_OK);
+        for (uint32_t i = 0; i < 4; i++) {
+            network.hosts[i].send = nf_curve_line((struct nf_cost){ 10, 0.01 });
+            network.hosts[i].hold =
+                nf_curve_line((struct nf_cost){ 20, held[k] });
+            apart.hosts[i] = network.hosts[i];
+            for (uint32_t j = 0; j < 4; j++)
+                *nf_network_wire(&network, i, j) =
+                    *nf_network_wire(&apart, i, j) =
+                        nf_curve_line((struct nf_cost){ 30, 0.1 });
+        }
+        CU_ASSERT_EQUAL(nf_network_share(&network, hosts), NF_OK);
+        CU_ASSERT(nf_network_time_us(&network, 2, 3, 1000) <= 20);
+        nf_network_ports(&apart, 0, 1000, alone, 1);
+        nf_network_ports(&network, 0, 1000, port, 1);
+        CU_ASSERT(port[0] <= 0 && port[1] <= 0);
+        CU_ASSERT(is_near(port[2], alone[2]) && is_near(port[3], alone[3]));
+        CU_ASSERT(is_near(port[2], k == 0 ? 520 : k == 1 ? 70 : 120));
+        nf_network_ports(&network, 3, 1000, port, 1);
+        CU_ASSERT(port[2] <= 0 && is_near(port[0], alone[2]));
+        nf_network_fini(&network);
+        nf_network_fini(&apart);
+    }
+}
+
+/* Nobody is elsewhere: no port has anything to do. */
+static void test_one_host(void)
+{
+    static const uint32_t hosts[3] = { 0, 0, 0 };
+    struct nf_network network;
+    double port[3];
+
+    CU_ASSERT_EQUAL(nf_network_init(&network, 3), NF_OK);
+    for (uint32_t i = 0; i < 3; i++)
+        network.hosts[i].hold = nf_curve_line((struct nf_cost){ 20, 0.5 });
+    CU_ASSERT_EQUAL(nf_network_share(&network, hosts), NF_OK);
+    nf_network_ports(&network, 1, 1000, port, 1);
+    CU_ASSERT(port[0] <= 0 && port[1] <= 0 && port[2] <= 0);
+    nf_network_fini(&network);
+}
+
 int main(void)
 {
     CU_TestInfo ports[] = {
         { "what holds a sender beyond its wires", test_held_ports },
         { "one time that is too short", test_chance },
         { "a stream takes the link's time", test_stream_ports },
+        { "members of one host have no wire", test_shared_hosts },
+        { "all on one host: no ports", test_one_host },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = { { .pName = "ports", .pTests = ports },
