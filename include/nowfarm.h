@@ -250,9 +250,10 @@ struct nf_options {
     const char *table_file;
     /** Model file of a measured network, of `nowfarm probe`: shared data goes to
      *  the slaves that are there at the begin by what is the cheapest broadcast
-     *  there, whatever table_file says.  One that is damaged gives a notice and
-     *  is left aside.  Default: the environment variable NOWFARM_NETWORK; "":
-     *  none. */
+     *  there, whatever table_file says.  One that is damaged, or has a date to
+     *  come, gives a notice and is left aside; one that is older than 7 days, or
+     *  of messages by another route or encoding, gives a notice.  Default: the
+     *  environment variable NOWFARM_NETWORK; "": none. */
     const char *network_file;
 };
 

@@ -154,8 +154,10 @@ struct nf_group_options {
      *  by the names of their PVM hosts (threads: "local").  A host that the model
      *  does not know counts as slow, in all as the slowest that was measured,
      *  and in trees of other roots it is a leaf; members on one host need no
-     *  wire between them.  A damaged file, or one for a group of more than 128,
-     *  is left aside, with a line in the log; so is any if a member does not
+     *  wire between them.  A damaged file, one with a date to come, or one for a
+     *  group of more than 128, is left aside, with a line in the log; one that is
+     *  older than 7 days, or of messages by another route or encoding, is used,
+     *  with a line.  Any is left aside, with a line, if a member does not
      *  calculate with IEEE 754 doubles as all others do (x87), since each plans
      *  by itself: then bcast.tree asked for by name is an error, and with a file
      *  or not other algorithms are chosen by size and number of members, unless

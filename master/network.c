@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/coll/tree_words.h"
@@ -38,9 +39,15 @@ void nf_network_read_once(struct engine *e)
     if (e->network_read)
         return;
     e->network_read = true;
-    if (path != NULL && path[0] != '\0' && !e->network_failed &&
-        nf_network_read(path, &e->network, &why) != NF_OK)
+    if (path == NULL || path[0] == '\0' || e->network_failed)
+        return;
+    if (nf_network_read(path, &e->network, &why) != NF_OK) {
         no_network(e, &why);
+    } else if (nf_network_check_date(&e->network, nf_date_now_s(), path,
+                                     &why) != NF_OK) {
+        nf_network_fini(&e->network);
+        no_network(e, &why);
+    }
 }
 
 void nf_network_close(struct engine *e)
@@ -124,6 +131,25 @@ static double predict_s(const struct engine *e, const struct nf_mesh *mesh,
     return status == NF_OK && isfinite(time_us) ? time_us * 1e-6 : 0;
 }
 
+/* Is the model of this day, and of messages that go the way of the members'? */
+static void doubt(struct engine *e, const struct nf_mesh *mesh,
+                  const char *path)
+{
+    struct nf_network_use use = { nf_date_now_s(), e->network.model.route,
+                                  e->network.model.encoding };
+    struct nf_mesh_place place;
+    char text[NF_ERROR_TEXT_BYTES];
+
+    if (nf_mesh_place(mesh, &place)) {
+        use.route =
+            place.direct ? NF_MODEL_ROUTE_DIRECT : NF_MODEL_ROUTE_DAEMON;
+        use.encoding =
+            place.converts ? NF_MODEL_ENCODING_XDR : NF_MODEL_ENCODING_RAW;
+    }
+    if (nf_network_is_doubtful(&e->network, &use, text, sizeof(text)))
+        nf_engine_notice(e, "%s: %s", path, text);
+}
+
 bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
                      struct nf_told *told_p)
 {
@@ -142,6 +168,13 @@ bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
         no_network(e, &why);
         return false;
     }
+    nf_network_read_once(e);
+    if (e->network.nhosts == 0) { /* that has been said */
+        nf_free(told_p->tree);
+        told_p->tree = NULL;
+        return false;
+    }
+    doubt(e, mesh, path);
     if (told_p->unknown > 0)
         nf_engine_notice(e,
                          "%s: %u of %u members are on hosts that were not "
@@ -149,10 +182,8 @@ bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
                          path, told_p->unknown, query.ranks);
     nf_log(NF_LOG_INFO, "shared data is planned by %s: %s", path,
            told_p->algorithm);
-    nf_network_read_once(e);
     snprintf(e->report.shared_network, sizeof(e->report.shared_network), "%s",
              path);
-    if (e->network.nhosts > 0)
-        e->report.shared_model_s = predict_s(e, mesh, told_p);
+    e->report.shared_model_s = predict_s(e, mesh, told_p);
     return true;
 }

@@ -9,6 +9,7 @@
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/plot.h"
 #include "apps/output.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/model/network_file.h"
 
@@ -28,10 +29,12 @@ static enum nf_status check_network(const char *path, struct nf_error *err)
     struct nf_error why;
     enum nf_status status = nf_network_read(path, &network, &why);
 
-    if (status == NF_OK)
+    if (status == NF_OK) {
+        status = nf_network_check_date(&network, nf_date_now_s(), path, &why);
         nf_network_fini(&network);
-    else if (status != NF_ERR_NOMEM)
+    } else if (status != NF_ERR_NOMEM) {
         status = NF_ERR_INVAL;
+    }
     return status == NF_OK ? NF_OK
                            : nf_fail(err, status, "--network %s", why.text);
 }

@@ -2,7 +2,6 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/coll_signals.h"
@@ -11,6 +10,7 @@
 #include "apps/nowfarm/probe.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/model/network_file.h"
 #include "master/hosts.h"
@@ -182,13 +182,10 @@ static enum nf_status read_model(const char *path, struct nf_network *network_p,
 
     if (status != NF_OK)
         return status == NF_ERR_NOMEM ? status : (err->status = NF_ERR_INVAL);
-    if (nf_network_date_s(network_p->model.date) <=
-        (int64_t)time(NULL) + NF_NETWORK_AHEAD_S)
-        return NF_OK;
-    nf_fail(err, NF_ERR_INVAL, "%s: date: %s is still to come", path,
-            network_p->model.date);
-    nf_network_fini(network_p);
-    return NF_ERR_INVAL;
+    status = nf_network_check_date(network_p, nf_date_now_s(), path, err);
+    if (status != NF_OK)
+        nf_network_fini(network_p);
+    return status;
 }
 
 /* As it holds for these hosts, whether they were measured or not. */
@@ -204,7 +201,7 @@ static enum nf_status show_for(const struct probe_options *o,
 
     if (status != NF_OK)
         return status;
-    if (nf_network_is_old(network, (int64_t)time(NULL),
+    if (nf_network_is_old(network, nf_date_now_s(),
                           (const char(*)[NF_NETWORK_NAME_BYTES])names, count,
                           why, sizeof(why)))
         fprintf(stderr, "nowfarm: %s: %s\n", o->show, why);
@@ -227,7 +224,7 @@ static enum nf_status show(const struct probe_options *o,
     if (status != NF_OK)
         return status;
     if (o->world.hosts_file == NULL) {
-        if (nf_network_is_old(&network, (int64_t)time(NULL), NULL, 0, why,
+        if (nf_network_is_old(&network, nf_date_now_s(), NULL, 0, why,
                               sizeof(why)))
             fprintf(stderr, "nowfarm: %s: %s\n", o->show, why);
         outcome->network = network;

@@ -8,7 +8,9 @@
 #include "apps/collbench/group_library.h"
 #include "apps/nowfarm/coll_probe.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/model/network_file.h"
 
 enum {
     LEAST_REPEATS = 5,
@@ -225,6 +227,27 @@ bool coll_use_table(const char *path, const char *instead,
     return useful;
 }
 
+/* Is the model of this day, of these hosts, and of messages that go their way?
+ */
+static void doubt_network(const char *path, const struct nf_network *network,
+                          const struct coll_world *world)
+{
+    const struct nf_network_use use = { nf_date_now_s(), world->place.route,
+                                        world->place.encoding };
+    char text[NF_ERROR_TEXT_BYTES];
+    uint32_t unknown = 0;
+
+    for (uint32_t i = 0; i < world->members; i++)
+        unknown += nf_network_find(network, world->names[i]) == network->nhosts;
+    if (nf_network_is_doubtful(network, &use, text, sizeof(text)))
+        fprintf(stderr, "nowfarm: %s: %s\n", path, text);
+    if (unknown > 0)
+        fprintf(stderr,
+                "nowfarm: %s: %u of %u members are on hosts that were not "
+                "measured and count as slow\n",
+                path, unknown, world->members);
+}
+
 /* The network, with the names of who is where. */
 static enum nf_status hand_out_network(const struct coll_options *o,
                                        struct coll_world *world)
@@ -232,6 +255,7 @@ static enum nf_status hand_out_network(const struct coll_options *o,
     size_t bytes = 0, names = world->members * sizeof(*world->names);
     char *text, *both;
     struct bench_request request = { .kind = BENCH_NETWORK };
+    struct nf_network network;
     enum nf_status status;
 
     if (o->network == NULL)
@@ -240,6 +264,14 @@ static enum nf_status hand_out_network(const struct coll_options *o,
     if (text == NULL)
         return nf_fail(world->team.err, NF_ERR_IO, "%s: %s", o->network,
                        strerror(errno));
+    status =
+        nf_network_parse(text, bytes, o->network, &network, world->team.err);
+    if (status != NF_OK) {
+        nf_free(text);
+        return status;
+    }
+    doubt_network(o->network, &network, world);
+    nf_network_fini(&network);
     both = nf_malloc(names + bytes);
     if (both == NULL) {
         nf_free(text);

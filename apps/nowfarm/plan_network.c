@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 #include "apps/nowfarm/cli.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "common/model/network_file.h"
@@ -31,13 +31,16 @@ int plan_network_read(const char *file, const char *size,
                               "1TiB, as 64KiB",
                               size);
     status = nf_network_read(file, &network_p->network, &err);
+    if (status == NF_OK)
+        status = nf_network_check_date(&network_p->network, nf_date_now_s(),
+                                       file, &err);
     if (status == NF_ERR_NOMEM)
         return nf_failure(&err);
     if (status != NF_OK)
         return nf_usage_error("--network %s", err.text);
     network_p->hetero = nf_network_hetero(&network_p->network, true);
     network_p->hetero.in_groups = true;
-    if (nf_network_is_old(&network_p->network, time(NULL), NULL, 0, text,
+    if (nf_network_is_old(&network_p->network, nf_date_now_s(), NULL, 0, text,
                           sizeof(text)))
         fprintf(stderr, "nowfarm: %s: %s\n", file, text);
     return NF_EXIT_OK;

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/tree_svg.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "common/json/reader.h"
@@ -120,11 +120,11 @@ static int read_network(struct work *w)
         return nf_usage_error("--network %s", err.text);
     if (!w->is_measured)
         return NF_EXIT_OK;
-    if (nf_network_date_s(w->network.model.date) >
-        (int64_t)time(NULL) + NF_NETWORK_AHEAD_S)
-        return nf_usage_error("--network %s: date: %s is still to come",
-                              w->options->network, w->network.model.date);
-    if (nf_network_is_old(&w->network, time(NULL), NULL, 0, text, sizeof(text)))
+    if (nf_network_check_date(&w->network, nf_date_now_s(), w->options->network,
+                              &err) != NF_OK)
+        return nf_usage_error("--network %s", err.text);
+    if (nf_network_is_old(&w->network, nf_date_now_s(), NULL, 0, text,
+                          sizeof(text)))
         fprintf(stderr, "nowfarm: %s: %s\n", w->options->network, text);
     return NF_EXIT_OK;
 }

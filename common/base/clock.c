@@ -13,6 +13,11 @@ int64_t nf_now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+int64_t nf_date_now_s(void)
+{
+    return (int64_t)time(NULL);
+}
+
 void nf_sleep_until_us(int64_t at_us)
 {
     struct timespec at = {

@@ -53,6 +53,11 @@ uint32_t nf_measured_id(const struct nf_measured *m)
     return m == NULL ? 0 : m->id;
 }
 
+const struct nf_network *nf_measured_network(const struct nf_measured *m)
+{
+    return &m->network;
+}
+
 uint32_t nf_measured_unknown(const struct nf_measured *m)
 {
     return m == NULL ? 0 : m->unknown;

@@ -11,6 +11,7 @@
  *    - between ranks that share a host a message costs no time on a wire, but
  *      that of its sender and of its receiver. */
 #include "common/coll/select.h"
+#include "common/model/network.h"
 
 enum {
     /** Planning for more would take longer than many a broadcast. */
@@ -36,6 +37,9 @@ void nf_measured_destroy(struct nf_measured *measured);
 
 /** A number for the network and who is where; 0: there is none. */
 uint32_t nf_measured_id(const struct nf_measured *measured);
+
+/** The network of its ranks, borrowed.  Not of NULL. */
+const struct nf_network *nf_measured_network(const struct nf_measured *measured);
 
 /** How many ranks are on hosts that the model does not know. */
 uint32_t nf_measured_unknown(const struct nf_measured *measured);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/doubles.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -90,6 +91,41 @@ static void forget_texts(struct texts *texts)
     nf_free(texts->names);
 }
 
+/* Is the model of this day, and of messages that go the way of ours?
+ * @param direct  as above */
+static void warn_if_doubtful(const struct nf_group *group, const char *path,
+                             bool direct)
+{
+    const struct nf_network *network = nf_measured_network(group->measured);
+    struct nf_network_use use = { nf_date_now_s(), network->model.route,
+                                  network->model.encoding };
+    struct nf_mesh_place place;
+    struct nf_coll_place here;
+    char text[NF_ERROR_TEXT_BYTES];
+
+    if (nf_mesh_place(group->mesh, &place)) {
+        here = nf_coll_place_of(place.hosts_hash, place.direct && direct,
+                                place.converts);
+        use.route = here.route;
+        use.encoding = here.encoding;
+    }
+    if (nf_network_is_doubtful(network, &use, text, sizeof(text)))
+        nf_log(NF_LOG_WARN, "%s: %s", path, text);
+}
+
+static enum nf_status check_date(struct nf_group *group, const char *path,
+                                 struct nf_error *err)
+{
+    enum nf_status status = nf_network_check_date(
+        nf_measured_network(group->measured), nf_date_now_s(), path, err);
+
+    if (status != NF_OK) {
+        nf_measured_destroy(group->measured);
+        group->measured = NULL;
+    }
+    return status;
+}
+
 /* The network of rank 0, who tells what there is to say of it. */
 static void take_network(struct nf_group *group, const char *path,
                          struct texts *texts)
@@ -106,6 +142,8 @@ static void take_network(struct nf_group *group, const char *path,
         status = nf_group_set_network(group, text, bytes, path,
                                       (const char(*)[64])texts->names, &err);
     }
+    if (status == NF_OK)
+        status = check_date(group, path, &err);
     if (status != NF_OK) {
         nf_log(NF_LOG_WARN, "%s%s: broadcasts go by no network",
                text == NULL ? path : err.text,
@@ -174,9 +212,21 @@ static enum nf_status share_prices(struct nf_group *group)
     return status;
 }
 
+/* @param direct  as above */
+static void warn_of_texts(const struct nf_group *group,
+                          const struct nf_group_options *options,
+                          const struct texts *texts, bool direct)
+{
+    if (texts->bytes[TABLE] > 0)
+        warn_if_elsewhere(group, options->table_file, direct);
+    if (texts->bytes[NETWORK] > 0)
+        warn_if_doubtful(group, network_file(options), direct);
+}
+
 /* A member knows of its routes to those before it: rank 0 of none. */
 static enum nf_status compare_place(struct nf_group *group,
-                                    const struct nf_group_options *options)
+                                    const struct nf_group_options *options,
+                                    const struct texts *texts)
 {
     struct nf_mesh_place place;
     uint64_t mine = nf_mesh_place(group->mesh, &place) && !place.direct;
@@ -184,8 +234,8 @@ static enum nf_status compare_place(struct nf_group *group,
     enum nf_status status =
         nf_reduce(group, &mine, &by_daemon, 1, NF_ELEM_UINT64, NF_SUM, 0);
 
-    if (status == NF_OK && group->rank == 0 && options != NULL)
-        warn_if_elsewhere(group, options->table_file, by_daemon == 0);
+    if (status == NF_OK && group->rank == 0)
+        warn_of_texts(group, options, texts, by_daemon == 0);
     return status;
 }
 
@@ -293,8 +343,9 @@ static enum nf_status share_all(struct nf_group *group,
                                (size_t)texts.bytes[TABLE], NULL, &group->error);
     if (status == NF_OK && texts.bytes[TABLE] > 0)
         status = share_prices(group);
-    if (status == NF_OK && texts.bytes[TABLE] > 0)
-        status = compare_place(group, options);
+    if (status == NF_OK &&
+        (texts.bytes[TABLE] > 0 || texts.bytes[NETWORK] > 0))
+        status = compare_place(group, options, &texts);
     if (status == NF_OK)
         status = compare_doubles(group);
     if (status == NF_OK)
@@ -330,8 +381,7 @@ enum nf_status nf_group_share_here(struct nf_group **groups, uint32_t count,
     read_texts(groups[0], options, &texts);
     for (uint32_t i = 0; i < count; i++)
         groups[i]->memory_bytes = texts.bytes[MEMORY];
-    if (texts.bytes[TABLE] > 0)
-        warn_if_elsewhere(groups[0], options->table_file, true);
+    warn_of_texts(groups[0], options, &texts, true);
     for (uint32_t i = 1; i < count && status == NF_OK; i++) {
         if (texts.bytes[TABLE] > 0)
             status = nf_group_set_rules(groups[i], texts.text[TABLE],

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/error.h"
 
 enum nf_status nf_network_init(struct nf_network *network_p, uint32_t nhosts)
 {
@@ -116,9 +117,8 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
     share = fmin(share, 1);
     for (uint32_t j = 0; j < n; j++)
         if (!nf_network_are_together(network, i, j))
-            port_p[j * stride] = hold_us < least_us
-                                     ? port_p[j * stride] * share
-                                     : hold_us;
+            port_p[j * stride] =
+                hold_us < least_us ? port_p[j * stride] * share : hold_us;
 }
 
 /* ---- hosts that come and go ---- */
@@ -317,6 +317,52 @@ int64_t nf_network_date_s(const char *date)
     if (day > next - days(year, month, 1))
         return -1;
     return 86400 * days(year, month, day) + 3600 * hour + 60 * minute + second;
+}
+
+enum nf_status nf_network_check_date(const struct nf_network *network,
+                                     int64_t now_s, const char *name,
+                                     struct nf_error *err)
+{
+    if (nf_network_date_s(network->model.date) <= now_s + NF_NETWORK_AHEAD_S)
+        return NF_OK;
+    return nf_fail(err, NF_ERR_INVAL, "%s: date: %s is still to come", name,
+                   network->model.date);
+}
+
+static void doubt(char *text, size_t bytes, const char *what)
+{
+    size_t used = strlen(text);
+
+    snprintf(text + used, bytes - used, "%s%s",
+             used > 0 ? ", " : "the model is ", what);
+}
+
+bool nf_network_is_doubtful(const struct nf_network *network,
+                            const struct nf_network_use *use, char *text,
+                            size_t bytes)
+{
+    const struct nf_model *model = &network->model;
+    int64_t age_s = use->now_s - nf_network_date_s(model->date);
+    char age[32];
+    size_t used;
+
+    text[0] = '\0';
+    snprintf(age, sizeof(age), "%u days old", (uint32_t)(age_s / 86400));
+    if (use->now_s > 0 && age_s > NF_NETWORK_OLD_S)
+        doubt(text, bytes, age);
+    if (model->route != use->route)
+        doubt(text, bytes,
+              model->route == NF_MODEL_ROUTE_DIRECT
+                  ? "of messages by the direct route"
+                  : "of messages by the daemons");
+    if (model->encoding != use->encoding)
+        doubt(text, bytes,
+              model->encoding == NF_MODEL_ENCODING_RAW ? "of data as they are"
+                                                       : "of data in XDR");
+    used = strlen(text);
+    if (used > 0)
+        snprintf(text + used, bytes - used, ": measure again");
+    return used > 0;
 }
 
 bool nf_network_is_old(const struct nf_network *network, int64_t now_s,

@@ -41,9 +41,9 @@ struct nf_network {
                                  diagonal is not used */
     uint32_t *place; /**< [nhosts] equal numbers: members that share a host,
                           nf_network_share(); NULL: nobody does */
-    struct nf_model model;  /**< of collective operations: t_s, B, delta, o_s,
-                                 t_op, route, encoding, date */
-    bool shared;            /**< all pairs share one medium: a hub */
+    struct nf_model model; /**< of collective operations: t_s, B, delta, o_s,
+                                t_op, route, encoding, date */
+    bool shared;           /**< all pairs share one medium: a hub */
 };
 
 /** No names, no times.  @param network_p  free with nf_network_fini()
@@ -119,8 +119,31 @@ bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
                        const char (*names)[NF_NETWORK_NAME_BYTES],
                        uint32_t count, char *text, size_t bytes);
 
+/** Where a model is to serve, and when. */
+struct nf_network_use {
+    int64_t now_s; /**< seconds since 1970; 0: the age does not count */
+    enum nf_model_route route;
+    enum nf_model_encoding encoding;
+};
+/** Is it out of date there, or of messages that went another way?  Of hosts
+ *  nothing is said: a group may be of some of them, and who is on others is
+ *  counted by nf_network_of().
+ *  @return true: text says it in one line */
+bool nf_network_is_doubtful(const struct nf_network *network,
+                            const struct nf_network_use *use, char *text,
+                            size_t bytes);
+
 /** "2026-11-21T23:50:30Z" as seconds since 1970; -1: that is no date. */
 int64_t nf_network_date_s(const char *date);
+
+/** A model of the future was dated by a wrong clock: how old it is cannot be
+ *  told.
+ *  @param name   of the file, for errors
+ *  @param now_s  seconds since 1970
+ *  @retval NF_ERR_INVAL  it is of more than NF_NETWORK_AHEAD_S from now */
+enum nf_status nf_network_check_date(const struct nf_network *network,
+                                     int64_t now_s, const char *name,
+                                     struct nf_error *err);
 
 /** A network as planners take it: every size of segments costs what the curves
  *  say of that size.  Such planners, and whoever predicts the time of a tree,

@@ -104,8 +104,22 @@ static void plan(const struct nf_network *network)
     }
 }
 
+/* Both on one host: there is no wire between them. */
+static void check_shared(struct nf_network *network)
+{
+    static const uint32_t hosts[2] = { 4, 4 };
+    double port[2];
+
+    must(nf_network_share(network, hosts) == NF_OK, "not on one host");
+    nf_network_ports(network, 1, 5000, port, 1);
+    must(!(port[0] > 0) && !(port[1] > 0), "a port on one host");
+    plan(network);
+}
+
 static void use(const struct nf_network *network)
 {
+    const struct nf_network_use here = { 1, NF_MODEL_ROUTE_DAEMON,
+                                         NF_MODEL_ENCODING_XDR };
     char names[2][NF_NETWORK_NAME_BYTES] = { "somebody else", "" };
     struct nf_parameterized model;
     struct nf_network now;
@@ -117,7 +131,9 @@ static void use(const struct nf_network *network)
          "of other hosts");
     check_times(&now);
     plan(&now);
+    check_shared(&now);
     nf_network_fini(&now);
+    (void)nf_network_is_doubtful(network, &here, text, sizeof(text));
     (void)nf_network_is_old(network, 1, NULL, 0, text, sizeof(text));
     must(nf_parameterized_of(network, &model) == NF_OK, "no medians");
     must(nf_curve_us(&model.end, 1000) >= 0, "t_end below 0");

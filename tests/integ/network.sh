@@ -8,7 +8,7 @@ curve() { echo "{\"us\": $1, \"us_per_byte\": $2}"; }
 # model HOST...: each is slower than the one before
 model() {
     local from to us=10 comma=
-    echo '{"nowfarm_network": 1, "date": "2026-11-22T12:00:00Z",'
+    echo "{\"nowfarm_network\": 1, \"date\": \"$(date -u +%FT%TZ)\","
     echo '"medium": "switch", "route": "direct", "encoding": "raw",'
     echo '"collective": {"pieces": [[0, 176, 0.1]], "delta": 1, "o_s_us": 5,'
     echo '"t_op": []}, "hosts": ['
@@ -104,6 +104,14 @@ for command in "plan bcast tree --size 1KiB" \
 done
 refuse "tuning by a network" "not with --tune" \
     coll-bench bcast --network net.json --tune
+sed 's/"date": "20/"date": "22/' net.json > coming.json
+for command in "plan bcast tree --size 1KiB" \
+    "coll-bench bcast --slaves 3 --sizes 8B"; do
+    # shellcheck disable=SC2086
+    refuse "$command: a model of the future" \
+        "--network coming.json: date: 22[-:0-9T]*Z is still to come" \
+        $command --network coming.json
+done
 check "no virtual machine was started" no_pvmd
 
 # --- threads
@@ -113,6 +121,30 @@ run coll-bench bcast --algorithm tree --transport local --slaves 5 \
 same "threads: exit status" "$rc" 0
 same "threads: by the tree" "$(rows algorithm | sort | uniq -c | tr -s ' ')" \
     " 3 bcast.tree"
+
+# aged FROM TO: that model, 30 days older
+aged() {
+    sed "s/\"date\": \"[^\"]*\"/\"date\": \"$(date -u -d '30 days ago' +%FT%TZ)\"/" \
+        "$1" > "$2"
+}
+doubts() { grep -c "^nowfarm: $1: the model is $2: measure again\$" "$work/err"; }
+threads=(coll-bench bcast --transport local --slaves 3 --sizes 8B --repeat 2)
+aged here.json old.json
+sed 's/"route": "direct"/"route": "daemon"/' here.json > pvmds.json
+sed 's/"route": "direct"/"route": "daemon"/' old.json > both.json
+for case in "here.json|" "old.json|30 days old" \
+    "pvmds.json|of messages by the daemons" \
+    "both.json|30 days old, of messages by the daemons"; do
+    run "${threads[@]}" --network "${case%|*}"
+    same "threads, ${case%|*}: exit status" "$rc" 0
+    same "threads, ${case%|*}: lines" "$(err_lines)" "$([ -z "${case#*|}" ]; echo $?)"
+    [ -z "${case#*|}" ] ||
+        same "threads, ${case%|*}: says so" "$(doubts "${case%|*}" "${case#*|}")" 1
+done
+run "${threads[@]}" --network net.json
+same "threads, other hosts: one line" "$(err_lines)" 1
+check "threads, other hosts: says so" \
+    err_says '^nowfarm: net.json: 3 of 3 members are on hosts that were not'
 
 # --- PVM tasks; every result is checked
 need_pvm
@@ -128,6 +160,11 @@ for file in here.json net.json; do # in net.json this host is not known
     same "tasks choose, $file: exit status" "$rc" 0
     same "tasks choose, $file: results" "$(rows algorithm | wc -l)" 4
 done
+aged here.json old.json
+run coll-bench bcast --slaves 3 --network old.json --sizes 8B --repeat 3
+same "tasks, an old model: exit status" "$rc" 0
+same "tasks, an old model: one line" "$(err_lines)" 1
+same "tasks, an old model: says so" "$(doubts old.json '30 days old')" 1
 # --- members that could plan another tree
 NOWFARM_SLAVE_PROGRAM=$top_builddir/tests/integ/odd_slave \
     run coll-bench bcast --slaves 3 --network here.json --sizes 8B
@@ -188,7 +225,18 @@ check "shared data, the trace: of all" grep -Eq '"ev":"end".*"shared_algorithm":
 run gantt t.trace -o t.svg
 same "shared data, the trace: it is read" "$rc" 0
 unset NOWFARM_LOG
-for file in bad.json none.json; do
+sed 's/"route": "direct"/"route": "daemon"/' here.json > pvmds.json
+for case in "here.json|" "old.json|30 days old" \
+    "pvmds.json|of messages by the daemons"; do
+    run "${job[@]}" --network "${case%|*}"
+    job_verified "shared data, ${case%|*}"
+    same "shared data, ${case%|*}: lines" "$(err_lines)" \
+        "$([ -z "${case#*|}" ]; echo $?)"
+    [ -z "${case#*|}" ] ||
+        same "shared data, ${case%|*}: says so" \
+            "$(doubts "${case%|*}" "${case#*|}")" 1
+done
+for file in bad.json none.json coming.json; do
     run "${job[@]}" --network $file
     job_verified "shared data, $file"
     same "shared data, $file: one line" "$(err_lines)" 1

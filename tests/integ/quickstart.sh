@@ -74,7 +74,7 @@ check "no task is left" wait_until 5 eval '[ -z "$(our_pids running)" ]'
 # its broadcasts by a measured network; by a file that is none, as without
 curve='{"us": 30, "us_per_byte": 0.01}'
 cat > net.json << END
-{"nowfarm_network": 1, "date": "2026-11-22T12:00:00Z", "medium": "switch",
+{"nowfarm_network": 1, "date": "$(date -u +%FT%TZ)", "medium": "switch",
  "route": "direct", "encoding": "raw",
  "collective": {"pieces": [[0, 176, 0.1]], "delta": 1, "o_s_us": 5, "t_op": []},
  "hosts": [

@@ -239,7 +239,7 @@ refuse "an argument" 'unexpected argument "x"' sim mesh x
 curve() { echo "{\"us\": $1, \"us_per_byte\": $2}"; }
 model() { # COSTS-OF-A-SEND
     local from to byte first=1
-    echo '{"nowfarm_network": 1, "date": "2026-11-22T12:00:00Z",'
+    echo "{\"nowfarm_network\": 1, \"date\": \"$(date -u +%FT%TZ)\","
     echo '"medium": "switch", "route": "direct", "encoding": "raw",'
     echo '"collective": {"pieces": [[0, 176, 0.1]], "delta": 1, "o_s_us": 5,'
     echo '"t_op": []}, "hosts": ['
@@ -429,9 +429,9 @@ refuse "a tree for hosts that differ without them" "want --network" \
     tree crl --nodes 3 --hold 1 --end 2
 refuse "a size without a network" "goes with --network" \
     tree opt --nodes 3 --hold 1 --end 2 --size 1KiB
-sed 's/2026-11-22/2226-11-22/' net.json > coming.json
+sed 's/"date": "20/"date": "22/' net.json > coming.json
 refuse "a model that is still to be made" \
-    "coming.json: date: 2226-11-22T12:00:00Z is still to come" \
+    "coming.json: date: 22[-:0-9T]*Z is still to come" \
     tree crl --network coming.json --size 1KiB
 refuse "an unknown tree in a network" 'no tree "oak"' \
     tree oak --network net.json --size 1KiB

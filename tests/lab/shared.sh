@@ -12,7 +12,7 @@ curve() { echo "{\"us\": $1, \"us_per_byte\": $2}"; }
 model() {
     local from to thin=$1 comma= rate
     shift
-    echo '{"nowfarm_network": 1, "date": "2026-11-22T12:00:00Z",'
+    echo "{\"nowfarm_network\": 1, \"date\": \"$(date -u +%FT%TZ)\","
     echo '"medium": "switch", "route": "direct", "encoding": "raw",'
     echo '"collective": {"pieces": [[0, 176, 0.1]], "delta": 1, "o_s_us": 5,'
     echo '"t_op": []}, "hosts": ['

@@ -2,62 +2,15 @@
  * down the tree and are right. */
 #include "config.h"
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "common/base/alloc.h"
-#include "common/base/doubles.h"
-#include "common/base/log.h"
-#include "common/base/rng.h"
 #include "tests/unit/group_sim.h"
+#include "tests/unit/model_text.h"
 #include "tests/unit/nf_unit.h"
 
 enum { RANKS = 7 };
-
-/* Hosts h0, h1, ... of which the slowest is up to @p ratio times the quickest.
- * To be free()d. */
-static char *write_model(uint32_t hosts, double ratio)
-{
-    struct nf_rng rng = { 11 };
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-
-#define DRAW(x)                                                                \
-    ((x) * (1 + (ratio - 1) * (double)nf_rng_below(&rng, 1000) / 1000))
-    fprintf(out, "{\"nowfarm_network\": 1, \"date\": \"2026-11-22T12:00:00Z\","
-                 "\"medium\": \"switch\", \"route\": \"direct\", "
-                 "\"encoding\": \"raw\", \"collective\": {\"pieces\": "
-                 "[[0, 176, 0.1]], \"delta\": 1, \"o_s_us\": 5, "
-                 "\"t_op\": []}, \"hosts\": [");
-    for (uint32_t i = 0; i < hosts; i++)
-        fprintf(out,
-                "%s{\"name\": \"h%u\", \"send\": {\"us\": %f, "
-                "\"us_per_byte\": 0.002}, \"recv\": {\"us\": %f, "
-                "\"us_per_byte\": 0.003}, \"hold\": {\"us\": %f, "
-                "\"us_per_byte\": 0.08}}",
-                i > 0 ? "," : "", i, DRAW(20), DRAW(30), DRAW(20));
-    fprintf(out, "], \"wires\": [");
-    for (uint32_t i = 0; i < hosts; i++)
-        for (uint32_t j = 0; j < hosts; j++)
-            if (i != j)
-                fprintf(out,
-                        "%s{\"from\": \"h%u\", \"to\": \"h%u\", \"wire\": "
-                        "{\"us\": %f, \"us_per_byte\": %f}}",
-                        i > 0 || j > 1 ? "," : "", i, j, DRAW(40), DRAW(0.08));
-#undef DRAW
-    fprintf(out, "]}");
-    fclose(out);
-    return text;
-}
-
-static void name_hosts(char (*names)[64], uint32_t ranks, uint32_t hosts)
-{
-    for (uint32_t i = 0; i < ranks; i++)
-        snprintf(names[i], sizeof(names[i]), "h%u", i % hosts);
-}
 
 /* Members on the hosts of a model of @p hosts, going round. */
 static void open_measured_with(struct group_sim *sim, uint32_t hosts,
@@ -409,118 +362,6 @@ static void members_with_other_networks_are_told(void)
     free(text);
 }
 
-/* All of the file's way: threads are on "local", which is one host. */
-static void threads_go_by_a_file(void)
-{
-    struct nf_group *groups[3];
-    struct nf_group_options options = { .algorithms = "" };
-    char path[] = "/tmp/nowfarm-network.XXXXXX";
-    char *text = write_model(3, 3);
-    int fd = mkstemp(path);
-    FILE *file = fdopen(fd, "w");
-
-    CU_ASSERT_FATAL(file != NULL);
-    fputs(text, file);
-    fclose(file);
-    options.network_file = path;
-    CU_ASSERT_EQUAL(nf_group_open_threads(3, &options, groups, NULL), NF_OK);
-    for (int i = 0; i < 3; i++) {
-        CU_ASSERT_PTR_NOT_NULL(groups[i]->measured);
-        CU_ASSERT_EQUAL(nf_measured_id(groups[i]->measured),
-                        nf_measured_id(groups[0]->measured));
-        CU_ASSERT_EQUAL(nf_measured_unknown(groups[i]->measured), 3);
-    }
-    for (int i = 0; i < 3; i++)
-        nf_group_close(groups[i]);
-    options.network_file = "/nowhere/net.json";
-    CU_ASSERT_EQUAL(nf_group_open_threads(3, &options, groups, NULL), NF_OK);
-    for (int i = 0; i < 3; i++) {
-        CU_ASSERT_PTR_NULL(groups[i]->measured);
-        nf_group_close(groups[i]);
-    }
-    unlink(path);
-    free(text);
-}
-
-/* ---- members that calculate otherwise ---- */
-
-#define ODD_MEMBERS 4
-#include "tests/unit/odd_members.h"
-
-static void *get_number(void *group)
-{
-    uint32_t number = nf_group_rank(group) == 0 ? 4711 : 0;
-    enum nf_status status = nf_bcast(group, &number, 1, NF_ELEM_UINT32, 0);
-
-    return status == NF_OK && number == 4711 ? group : NULL;
-}
-
-/* @param odd  as above */
-static void expect_network(struct nf_group **groups, uint32_t odd)
-{
-    const struct nf_choice_query query = to_members(65536);
-    pthread_t threads[MEMBERS];
-
-    for (uint32_t i = 0; i < MEMBERS; i++) {
-        struct nf_error err = { .text = "" };
-        struct nf_coll_choice choice = { .segments = 0 };
-
-        CU_ASSERT_EQUAL(groups[i]->measured != NULL, odd == MEMBERS);
-        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
-                        NF_OK);
-        CU_ASSERT(odd == MEMBERS || choice.tree == NULL);
-        CU_ASSERT_EQUAL(nf_group_force(groups[i], "bcast.tree", &err), NF_OK);
-        CU_ASSERT_EQUAL(nf_group_choose(groups[i], &query, &choice, &err),
-                        odd == MEMBERS ? NF_OK : NF_ERR_FAILED);
-        CU_ASSERT(odd == MEMBERS ||
-                  strstr(err.text, "bcast.tree: no network: the doubles of "
-                                   "member") != NULL);
-        nf_group_unforce(groups[i]);
-    }
-    for (uint32_t i = 0; i < MEMBERS; i++)
-        pthread_create(&threads[i], NULL, get_number, groups[i]);
-    for (uint32_t i = 0; i < MEMBERS; i++) {
-        void *good;
-
-        pthread_join(threads[i], &good);
-        CU_ASSERT_PTR_NOT_NULL(good);
-    }
-}
-
-/* Such a member would plan another tree, and refuse every call. */
-static void one_who_calculates_otherwise_ends_it(void)
-{
-    struct nf_group *groups[MEMBERS];
-    struct nf_group_options options = { .algorithms = "" };
-    char path[] = "/tmp/nowfarm-network.XXXXXX", name[32];
-    char *text = write_model(3, 3);
-    FILE *file = fdopen(mkstemp(path), "w");
-
-    CU_ASSERT(nf_doubles_are_plain());
-    CU_ASSERT_FATAL(file != NULL);
-    fputs(text, file);
-    fclose(file);
-    nf_log_set_sink(keep_warning);
-    for (uint32_t odd = 0; odd <= MEMBERS; odd++) {
-        options.network_file = odd % 2 == 0 ? path : NULL;
-        setenv("NOWFARM_NETWORK", path, 1);
-        warnings = 0;
-        open_members(groups, odd, &options);
-        snprintf(name, sizeof(name), "doubles of member %u ", odd);
-        /* that hosts were not measured is told in any case */
-        CU_ASSERT_EQUAL(warnings, odd == MEMBERS ? 1 : 2);
-        CU_ASSERT_EQUAL(strstr(warning, name) != NULL, odd < MEMBERS);
-        CU_ASSERT_EQUAL(strstr(warning, path) != NULL, true);
-        expect_network(groups, odd);
-        for (int i = 0; i < MEMBERS; i++)
-            nf_group_close(groups[i]);
-    }
-    nf_log_set_sink(NULL);
-    unsetenv("NOWFARM_NETWORK");
-    unlink(path);
-    free(text);
-}
-
 /* What a barrier is thought to take in a group by a table of members of whom
  * @p part were on the fullest host, who were slow; 0: that is not known. */
 static double barrier_by_table(struct group_sim *sim, double part)
@@ -592,9 +433,6 @@ int main(void)
         { "a bad model changes nothing", a_bad_model_changes_nothing },
         { "members with other networks are told",
           members_with_other_networks_are_told },
-        { "threads go by a file", threads_go_by_a_file },
-        { "one who calculates otherwise ends it",
-          one_who_calculates_otherwise_ends_it },
         { "shared processors count by host", shared_processors_count_by_host },
         CU_TEST_INFO_NULL,
     };

@@ -260,6 +260,51 @@ static void test_out_of_json_memory(void)
     CU_ASSERT(short_ones > 0);
 }
 
+/* Where it is to serve: the age, then the way of messages. */
+static void test_doubts(void)
+{
+    struct nf_network network;
+    struct nf_error err = { .text = "" };
+    char text[200];
+    int64_t day = nf_network_date_s("2026-11-22T12:00:00Z");
+    struct nf_network_use use = { day + NF_NETWORK_OLD_S, NF_MODEL_ROUTE_DIRECT,
+                                  NF_MODEL_ENCODING_RAW };
+
+    CU_ASSERT_EQUAL_FATAL(nf_network_init(&network, 2), NF_OK);
+    strcpy(network.model.date, "2026-11-22T12:00:00Z");
+    network.model.route = NF_MODEL_ROUTE_DIRECT;
+    network.model.encoding = NF_MODEL_ENCODING_RAW;
+    CU_ASSERT(!nf_network_is_doubtful(&network, &use, text, sizeof(text)));
+    use.now_s++;
+    CU_ASSERT(nf_network_is_doubtful(&network, &use, text, sizeof(text)));
+    CU_ASSERT_STRING_EQUAL(text, "the model is 7 days old: measure again");
+    use.route = NF_MODEL_ROUTE_DAEMON;
+    use.encoding = NF_MODEL_ENCODING_XDR;
+    CU_ASSERT(nf_network_is_doubtful(&network, &use, text, sizeof(text)));
+    CU_ASSERT_STRING_EQUAL(text, "the model is 7 days old, of messages by the "
+                                 "direct route, of data as they are: measure "
+                                 "again");
+    use.now_s = 0;
+    network.model.route = NF_MODEL_ROUTE_DAEMON;
+    network.model.encoding = NF_MODEL_ENCODING_XDR;
+    CU_ASSERT(!nf_network_is_doubtful(&network, &use, text, sizeof(text)));
+    use.route = NF_MODEL_ROUTE_DIRECT;
+    use.encoding = NF_MODEL_ENCODING_RAW;
+    CU_ASSERT(nf_network_is_doubtful(&network, &use, text, sizeof(text)));
+    CU_ASSERT_STRING_EQUAL(text, "the model is of messages by the daemons, of "
+                                 "data in XDR: measure again");
+    CU_ASSERT(nf_network_is_doubtful(&network, &use, text, 20)); /* cut */
+    CU_ASSERT_EQUAL(
+        nf_network_check_date(&network, day - NF_NETWORK_AHEAD_S, "m", &err),
+        NF_OK);
+    CU_ASSERT_EQUAL(nf_network_check_date(
+                        &network, day - NF_NETWORK_AHEAD_S - 1, "m", &err),
+                    NF_ERR_INVAL);
+    CU_ASSERT_STRING_EQUAL(err.text,
+                           "m: date: 2026-11-22T12:00:00Z is still to come");
+    nf_network_fini(&network);
+}
+
 int main(void)
 {
     CU_TestInfo files[] = {
@@ -269,6 +314,7 @@ int main(void)
         { "no file", test_no_file },
         { "out of memory", test_out_of_memory },
         { "out of memory for JSON", test_out_of_json_memory },
+        { "a model of elsewhere is doubtful", test_doubts },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = { { .pName = "model files", .pTests = files },
