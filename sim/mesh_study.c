@@ -14,7 +14,8 @@ struct study {
 };
 
 /* By Welford's recurrence, as sums of squares would cancel. */
-static void take(struct study *s, const struct nf_mesh_result *result)
+static void take(struct study *s, const struct nf_mesh_result *result,
+                 int64_t ideal)
 {
     struct nf_mesh_study *f = &s->so_far;
     double time = (double)result->time, off = time - f->mean;
@@ -23,6 +24,7 @@ static void take(struct study *s, const struct nf_mesh_result *result)
     f->mean += off / f->runs;
     s->squares += off * (time - f->mean);
     f->deviation = f->runs > 1 ? sqrt(s->squares / (f->runs - 1)) : 0;
+    f->ideal += ((double)ideal - f->ideal) / f->runs;
     f->waits += ((double)result->waits - f->waits) / f->runs;
     f->waited += ((double)result->waited - f->waited) / f->runs;
     if (f->runs == 1 || result->time < f->least)
@@ -36,6 +38,7 @@ static enum nf_status run(struct study *s, uint64_t seed, struct nf_error *err)
     struct nf_uniform uniform = nf_mesh_uniform(s->cast);
     struct nf_mesh_result result;
     struct nf_tree tree;
+    int64_t ideal = 0;
     enum nf_status status;
 
     nf_mesh_place(&s->cast->mesh, seed, s->nodes, s->place);
@@ -47,11 +50,11 @@ static enum nf_status run(struct study *s, uint64_t seed, struct nf_error *err)
     if (status != NF_OK)
         nf_fail(err, status, "out of memory");
     else
-        s->so_far.ideal = nf_uniform_last(s->ready, s->nodes);
+        ideal = nf_uniform_last(s->ready, s->nodes);
     if (status == NF_OK)
         status = nf_mesh_cast(s->cast, &tree, s->place, NULL, &result, err);
     if (status == NF_OK)
-        take(s, &result);
+        take(s, &result, ideal);
     nf_tree_fini(&tree);
     return status;
 }

@@ -17,8 +17,9 @@ struct nf_mesh_study {
     int64_t least, most;
     double waits;  /**< headers that found a channel busy, a run */
     double waited; /**< for how long in all, a run */
-    int64_t ideal; /**< what the tree takes without the network's distances and
-                        without contention */
+    double ideal;  /**< what its tree takes without the network's distances and
+                        without contention, a run: trees along a chain may
+                        depend on the source's place in it */
 };
 
 /** @param cast  checked by nf_mesh_cast_check()

@@ -129,8 +129,8 @@ static json_t *point_json(const struct sim_mesh_report *r, unsigned figure,
         p->algorithm, "mean_us", s->mean * SIM_TICK_US, "sd_us",
         s->deviation * SIM_TICK_US, "min_us", (double)s->least * SIM_TICK_US,
         "max_us", (double)s->most * SIM_TICK_US, "ideal_us",
-        (double)s->ideal * SIM_TICK_US, "blocked_headers", s->waits,
-        "header_wait_us", s->waited * SIM_TICK_US);
+        s->ideal * SIM_TICK_US, "blocked_headers", s->waits, "header_wait_us",
+        s->waited * SIM_TICK_US);
 
     if (object != NULL && figure > 0)
         json_object_set_new(object, "figure", json_integer(figure));
@@ -200,12 +200,12 @@ enum nf_status sim_mesh_csv(const struct sim_mesh_report *r, const char *path,
 
             if (r->figure[f].number > 0)
                 fprintf(to, "%u", r->figure[f].number);
-            fprintf(
-                to, ",%u,%u,%s,%u,%.6f,%.6f,%.2f,%.2f,%.2f,%.6f,%.6f\n",
-                p.nodes, p.bytes, p.algorithm, s->runs, s->mean * SIM_TICK_US,
-                s->deviation * SIM_TICK_US, (double)s->least * SIM_TICK_US,
-                (double)s->most * SIM_TICK_US, (double)s->ideal * SIM_TICK_US,
-                s->waits, s->waited * SIM_TICK_US);
+            fprintf(to, ",%u,%u,%s,%u,%.6f,%.6f,%.2f,%.2f,%.2f,%.6f,%.6f\n",
+                    p.nodes, p.bytes, p.algorithm, s->runs,
+                    s->mean * SIM_TICK_US, s->deviation * SIM_TICK_US,
+                    (double)s->least * SIM_TICK_US,
+                    (double)s->most * SIM_TICK_US, s->ideal * SIM_TICK_US,
+                    s->waits, s->waited * SIM_TICK_US);
         }
     return nf_output_text_close(&text, NF_OK, path, err);
 }

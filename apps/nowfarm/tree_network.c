@@ -432,6 +432,10 @@ int tree_network(const struct tree_network_options *options)
     rc = read_size(&w);
     if (rc == NF_EXIT_OK)
         rc = read_network(&w);
+    if (rc == NF_EXIT_OK && options->draw != NULL &&
+        w.hetero.hosts > TREE_SVG_NODES_MAX)
+        rc = nf_usage_error("--draw %s: want at most %d hosts to draw",
+                            options->draw, TREE_SVG_NODES_MAX);
     if (rc == NF_EXIT_OK)
         rc = read_root(&w);
     if (rc == NF_EXIT_OK) {

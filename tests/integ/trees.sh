@@ -377,6 +377,15 @@ same "a chain by number" "$(children)" "[[1],[2],[3],[]]"
 run tree ecef --network star.json --size 1kB --blocking --draw block.svg
 check "sends that block are drawn one after the other" \
     grep -q "<title>0 to 2: from 100 until 220, ready at 220</title>" block.svg
+awk 'BEGIN {
+    for (i = 0; i < 1025; i++) { c = c (i ? "," : "") 5; m = m (i ? "," : "") 0 }
+    printf "{\"S_c\": [%s], \"S_m\": [%s], \"R_c\": [%s], \"R_m\": [%s], ", c, m, c, m
+    print "\"X_c\": 1, \"X_m\": 0}"
+}' > many.json
+run tree chain --network many.json --size 1B
+same "1025 hosts: exit status" "$rc" 0
+refuse "a picture of 1025 hosts" "--draw d.svg: want at most 1024 hosts" \
+    tree chain --network many.json --size 1B --draw d.svg
 echo '{"S_c": [7], "S_m": [0], "R_c": [0], "R_m": [0], "X_c": 1, "X_m": 0}' > 1.json
 run tree crl --network 1.json --size 1B --json
 same "a single host" "$(json time) $(children)" "0.0 [[]]"

@@ -296,6 +296,30 @@ static void every_point_of_the_figures(void)
     }
 }
 
+/* With the source in the middle of five a U-mesh has one end less. */
+static void the_ideal_is_of_all_runs(void)
+{
+    struct nf_mesh mesh = mesh_of("16x16");
+    struct nf_mesh_cast cast = cast_of(&mesh, 4096);
+    struct nf_uniform uniform = nf_mesh_uniform(&cast);
+    struct nf_mesh_study all, one;
+    unsigned middles = 0;
+
+    CU_ASSERT_EQUAL(nf_mesh_study(&cast, &nf_uniform_u_mesh, 5, NF_MESH_SEED,
+                                  NF_MESH_RUNS, &all, NULL),
+                    NF_OK);
+    for (unsigned r = 0; r < NF_MESH_RUNS; r++) {
+        CU_ASSERT_EQUAL(nf_mesh_study(&cast, &nf_uniform_u_mesh, 5,
+                                      NF_MESH_SEED + r, 1, &one, NULL),
+                        NF_OK);
+        CU_ASSERT(one.ideal <= 3.0 * (double)uniform.end);
+        middles += one.ideal < 3.0 * (double)uniform.end;
+        all.ideal -= one.ideal / NF_MESH_RUNS;
+    }
+    CU_ASSERT(middles > 0 && middles < NF_MESH_RUNS);
+    CU_ASSERT_DOUBLE_EQUAL(all.ideal, 0, 1e-6);
+}
+
 static void the_wrong_order_of_routing_collides(void)
 {
     struct nf_mesh mesh = mesh_of("16x16");
@@ -489,6 +513,7 @@ int main(void)
         { "three dimensions", three_dimensions },
         { "placements", the_placements_are_the_references },
         { "figures 11 to 14", every_point_of_the_figures },
+        { "the ideal is of all runs", the_ideal_is_of_all_runs },
         { "wrong order of routing", the_wrong_order_of_routing_collides },
         CU_TEST_INFO_NULL,
     };
