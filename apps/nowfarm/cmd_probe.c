@@ -1,6 +1,7 @@
 /* nowfarm probe: what messages cost each host and each pair of hosts. */
 #include "config.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "apps/nowfarm/cli.h"
@@ -235,6 +236,25 @@ static enum nf_status show(const struct probe_options *o,
     return status;
 }
 
+/* No command takes a model that it was not told of: a file that lies about must
+ * not change what the jobs of a folder do. */
+static void tell_use(const char *model)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
+    char *path = realpath(model, NULL);
+
+    printf("# written to %s\n", model);
+    if (path != NULL && strchr(path, '\'') == NULL) {
+        const char *quote = path[strspn(path, plain)] != '\0' ? "'" : "";
+
+        printf("# for jobs and groups to go by it: export "
+               "NOWFARM_NETWORK=%s%s%s\n",
+               quote, path, quote);
+    }
+    free(path);
+}
+
 static int tell(const struct probe_options *o,
                 const struct probe_outcome *outcome,
                 const struct probe_checks *checks)
@@ -243,7 +263,7 @@ static int tell(const struct probe_options *o,
         return nf_print_json(probe_json(outcome, o->show == NULL, checks));
     probe_print(outcome, o->show == NULL, checks);
     if (o->show == NULL)
-        printf("# written to %s\n", o->out);
+        tell_use(o->out);
     return nf_finish_output();
 }
 

@@ -138,6 +138,16 @@ same "threads, validated: exit status" "$rc" 0
 same "threads, validated, quiet: nothing on stderr" "$(err_lines)" 0
 same "threads, validated: a line a tree and size" \
     "$(grep -Ec '^(star|chain|opt) +2 ' out)" 6
+use=$(sed -n 's/^# for jobs and groups to go by it: export //p' out)
+same "threads, for people: how to use it" "$use" \
+    "NOWFARM_NETWORK=$(realpath local.json)"
+same "threads, for people: that is the last line" \
+    "$(tail -n 1 out | grep -c ' go by it: ')" 1
+mkdir 'a folder'
+run probe --transport local --slaves 2 --budget 1s -o 'a folder/m.json' -q
+use=$(sed -n 's/^# for jobs and groups to go by it: //p' out)
+same "threads, a name with a space: as a shell takes it" \
+    "$(eval "$use" && cat "$NOWFARM_NETWORK")" "$(cat 'a folder/m.json')"
 run probe --transport local --slaves 3 --budget 1s -o local.json -q \
     --trees 1KiB,100KiB --json
 same "threads, trees: exit status" "$rc" 0
