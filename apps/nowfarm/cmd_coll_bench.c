@@ -9,6 +9,7 @@
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/plot.h"
 #include "apps/output.h"
+#include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/model/network_file.h"
@@ -27,8 +28,15 @@ static enum nf_status check_network(const char *path, struct nf_error *err)
 {
     struct nf_network network;
     struct nf_error why;
-    enum nf_status status = nf_network_read(path, &network, &why);
+    size_t bytes = 0;
+    char *text = coll_read_file(path, &bytes);
+    enum nf_status status;
 
+    if (text == NULL)
+        return nf_fail(err, errno == ENOMEM ? NF_ERR_NOMEM : NF_ERR_INVAL,
+                       "--network %s: %s", path, strerror(errno));
+    status = nf_network_parse(text, bytes, path, &network, &why);
+    nf_free(text);
     if (status == NF_OK) {
         status = nf_network_check_date(&network, nf_date_now_s(), path, &why);
         nf_network_fini(&network);

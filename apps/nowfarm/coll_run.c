@@ -10,12 +10,13 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/group/measured.h"
 #include "common/model/network_file.h"
 
 enum {
     LEAST_REPEATS = 5,
     WISHES_MAX = 64, /* of one call; the table has fewer of any operation */
-    TABLE_BYTES_MAX = 16 << 20,
+    TABLE_BYTES_MAX = NF_MEASURED_BYTES_MAX,
 };
 
 bool coll_is_wanted(const struct coll_options *o,
@@ -160,18 +161,21 @@ char *coll_read_file(const char *path, size_t *bytes_p)
     FILE *file = fopen(path, "rb");
     char *text = NULL;
     size_t bytes = 0;
+    int failed = ENOMEM;
 
     if (file == NULL)
         return NULL;
     text = nf_malloc(TABLE_BYTES_MAX);
     if (text != NULL) {
         bytes = fread(text, 1, TABLE_BYTES_MAX, file);
-        if (ferror(file)) {
+        failed = ferror(file) ? errno : getc(file) != EOF ? EFBIG : 0;
+        if (failed != 0) {
             nf_free(text);
             text = NULL;
         }
     }
     fclose(file);
+    errno = failed;
     *bytes_p = bytes;
     return text;
 }

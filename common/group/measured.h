@@ -16,7 +16,9 @@
 enum {
     /** Planning for more would take longer than many a broadcast. */
     NF_MEASURED_RANKS_MAX = 128,
-    NF_MEASURED_BYTES_MAX = 16 << 20, /**< of the model, as text */
+    /** Of the model, as text: each member gets all of it.  As `nowfarm probe`
+     *  writes them that is some 240 hosts. */
+    NF_MEASURED_BYTES_MAX = 16 << 20,
     NF_MEASURED_SHELVES = 64,
 };
 
@@ -39,7 +41,8 @@ void nf_measured_destroy(struct nf_measured *measured);
 uint32_t nf_measured_id(const struct nf_measured *measured);
 
 /** The network of its ranks, borrowed.  Not of NULL. */
-const struct nf_network *nf_measured_network(const struct nf_measured *measured);
+const struct nf_network *
+nf_measured_network(const struct nf_measured *measured);
 
 /** How many ranks are on hosts that the model does not know. */
 uint32_t nf_measured_unknown(const struct nf_measured *measured);

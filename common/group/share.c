@@ -1,6 +1,7 @@
 /* What rank 0 hands out when a group opens: the table, the network, and a limit
  * of memory, so that all members choose alike. */
 #include "config.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,25 +13,50 @@
 #include "common/base/units.h"
 #include "common/group/group.h"
 
-enum { TABLE_BYTES_MAX = 16 << 20 };
+enum { TABLE_BYTES_MAX = NF_MEASURED_BYTES_MAX };
 
-char *nf_group_read_text(const char *path, size_t *bytes_p)
+/* @return NULL: err says why */
+static char *read_open(FILE *file, const char *path, size_t *bytes_p,
+                       struct nf_error *err)
 {
-    FILE *file = fopen(path, "rb");
     char *text = NULL;
     long size = -1;
 
-    if (file != NULL && fseek(file, 0, SEEK_END) == 0)
+    errno = 0;
+    if (getc(file) != EOF && fseek(file, 0, SEEK_END) == 0)
         size = ftell(file);
-    if (size > 0 && size <= TABLE_BYTES_MAX && fseek(file, 0, SEEK_SET) == 0)
-        text = nf_malloc((size_t)size);
-    if (text != NULL && fread(text, 1, (size_t)size, file) != (size_t)size) {
-        nf_free(text);
-        text = NULL;
+    if (size > NF_MEASURED_BYTES_MAX) {
+        nf_fail(err, NF_ERR_IO, "%s: %ld MiB, a group takes up to %d", path,
+                (size - 1) / (1 << 20) + 1, NF_MEASURED_BYTES_MAX >> 20);
+        return NULL;
     }
-    if (file != NULL)
-        fclose(file);
-    *bytes_p = text != NULL ? (size_t)size : 0;
+    if (size > 0 && fseek(file, 0, SEEK_SET) == 0)
+        text = nf_malloc((size_t)size);
+    if (text != NULL && fread(text, 1, (size_t)size, file) == (size_t)size) {
+        *bytes_p = (size_t)size;
+        return text;
+    }
+    nf_free(text);
+    nf_fail(err, NF_ERR_IO, "%s: %s", path,
+            errno != 0 ? strerror(errno)
+            : size < 0 ? "empty"
+                       : "can't be read");
+    return NULL;
+}
+
+char *nf_group_read_text(const char *path, size_t *bytes_p,
+                         struct nf_error *err)
+{
+    FILE *file = fopen(path, "rb");
+    char *text;
+
+    *bytes_p = 0;
+    if (file == NULL) {
+        nf_fail(err, NF_ERR_IO, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    text = read_open(file, path, bytes_p, err);
+    fclose(file);
     return text;
 }
 
@@ -56,11 +82,10 @@ static char *usable_table(struct nf_group *group, const char *path,
 {
     struct nf_error err, warning = { .status = NF_OK };
     size_t bytes = 0;
-    char *text = nf_group_read_text(path, &bytes);
+    char *text = nf_group_read_text(path, &bytes, &err);
 
     if (text == NULL) {
-        nf_log(NF_LOG_WARN, "%s: can't be read, going by the built-in model",
-               path);
+        nf_log(NF_LOG_WARN, "%s: going by the built-in model", err.text);
     } else if (nf_group_set_rules(group, text, bytes, &warning, &err) !=
                NF_OK) {
         nf_log(NF_LOG_WARN, "%s: %s, going by the built-in model", path,
@@ -132,11 +157,13 @@ static void take_network(struct nf_group *group, const char *path,
 {
     struct nf_error err = { .status = NF_OK };
     size_t bytes = 0;
-    char *text = nf_group_read_text(path, &bytes);
+    char *text = nf_group_read_text(path, &bytes, &err);
     uint32_t unknown = 0;
     enum nf_status status = NF_ERR_NOMEM;
 
     texts->names = nf_calloc(group->ranks, sizeof(*texts->names));
+    if (texts->names == NULL)
+        nf_fail(&err, NF_ERR_NOMEM, "%s: out of memory", path);
     if (text != NULL && texts->names != NULL) {
         nf_mesh_host_names(group->mesh, texts->names);
         status = nf_group_set_network(group, text, bytes, path,
@@ -145,9 +172,7 @@ static void take_network(struct nf_group *group, const char *path,
     if (status == NF_OK)
         status = check_date(group, path, &err);
     if (status != NF_OK) {
-        nf_log(NF_LOG_WARN, "%s%s: broadcasts go by no network",
-               text == NULL ? path : err.text,
-               text == NULL ? ": can't be read" : "");
+        nf_log(NF_LOG_WARN, "%s: broadcasts go by no network", err.text);
         nf_free(text);
         nf_free(texts->names);
         texts->names = NULL;
@@ -343,8 +368,7 @@ static enum nf_status share_all(struct nf_group *group,
                                (size_t)texts.bytes[TABLE], NULL, &group->error);
     if (status == NF_OK && texts.bytes[TABLE] > 0)
         status = share_prices(group);
-    if (status == NF_OK &&
-        (texts.bytes[TABLE] > 0 || texts.bytes[NETWORK] > 0))
+    if (status == NF_OK && (texts.bytes[TABLE] > 0 || texts.bytes[NETWORK] > 0))
         status = compare_place(group, options, &texts);
     if (status == NF_OK)
         status = compare_doubles(group);

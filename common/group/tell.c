@@ -98,9 +98,9 @@ enum nf_status nf_group_tell_network(const char *wish,
 
     if (status != NF_OK)
         return status;
-    text = nf_group_read_text(path, &bytes);
+    text = nf_group_read_text(path, &bytes, err);
     if (text == NULL)
-        return nf_fail(err, NF_ERR_IO, "%s: can't be read", path);
+        return NF_ERR_IO;
     status = places_init(&places, mesh, err);
     if (status == NF_OK) {
         status = nf_measured_create(text, bytes, path,

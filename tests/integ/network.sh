@@ -102,6 +102,12 @@ for command in "plan bcast tree --size 1KiB" \
     refuse "$command: no file" "--network none.json: No such file" \
         $command --network none.json
 done
+{
+    cat net.json
+    head -c 17000000 /dev/zero | tr '\0' ' '
+} > long.json
+refuse "coll-bench: a long file" "--network long.json: File too large" \
+    coll-bench bcast --slaves 3 --sizes 8B --network long.json
 refuse "tuning by a network" "not with --tune" \
     coll-bench bcast --network net.json --tune
 sed 's/"date": "20/"date": "22/' net.json > coming.json
@@ -236,7 +242,7 @@ for case in "here.json|" "old.json|30 days old" \
         same "shared data, ${case%|*}: says so" \
             "$(doubts "${case%|*}" "${case#*|}")" 1
 done
-for file in bad.json none.json coming.json; do
+for file in bad.json none.json coming.json long.json; do
     run "${job[@]}" --network $file
     job_verified "shared data, $file"
     same "shared data, $file: one line" "$(err_lines)" 1

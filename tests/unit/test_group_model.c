@@ -1,5 +1,5 @@
-/* Groups that read a model file when they are opened: all get it or none does, and
- * what there is to say of it is said. */
+/* Groups that read a model file when they are opened: all get it or none does,
+ * and what there is to say of it is said. */
 #include "config.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -180,12 +180,57 @@ static void a_doubtful_model_is_told_of(void)
     nf_log_set_sink(NULL);
 }
 
+/* A file of @p text and @p spaces behind it.  @return do groups go by it? */
+static bool open_by_text(const char *text, size_t spaces)
+{
+    struct nf_group *groups[MEMBERS];
+    struct nf_group_options options = { .algorithms = "" };
+    char path[] = "/tmp/nowfarm-network.XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+    bool by_network;
+
+    CU_ASSERT_FATAL(file != NULL);
+    fprintf(file, "%s%*s", text, (int)spaces, "");
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    options.network_file = path;
+    warnings = 0;
+    nf_log_set_sink(keep_warning);
+    CU_ASSERT_EQUAL_FATAL(
+        nf_group_open_threads(MEMBERS, &options, groups, NULL), NF_OK);
+    nf_log_set_sink(NULL);
+    by_network = groups[MEMBERS - 1]->measured != NULL;
+    for (int i = 0; i < MEMBERS; i++)
+        nf_group_close(groups[i]);
+    unlink(path);
+    return by_network;
+}
+
+/* A model of 300 hosts, and one that is longer than what groups take. */
+static void of_long_files_the_limit_is_told(void)
+{
+    char *text = write_model(300, 3);
+    size_t bytes = strlen(text);
+
+    CU_ASSERT(bytes < NF_MEASURED_BYTES_MAX);
+    CU_ASSERT(open_by_text(text, NF_MEASURED_BYTES_MAX - bytes));
+    CU_ASSERT_EQUAL(warnings, 1); /* "local" was not measured */
+    CU_ASSERT(!open_by_text(text, NF_MEASURED_BYTES_MAX - bytes + 1));
+    CU_ASSERT_EQUAL(warnings, 1);
+    CU_ASSERT(strstr(warning, ": 17 MiB, a group takes up to 16: broadcasts "
+                              "go by no network") != NULL);
+    CU_ASSERT(!open_by_text("", 0));
+    CU_ASSERT_EQUAL(warnings, 1);
+    CU_ASSERT(strstr(warning, ": empty: broadcasts go by no network") != NULL);
+    free(text);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "threads go by a file", threads_go_by_a_file },
         { "one who calculates otherwise ends it",
           one_who_calculates_otherwise_ends_it },
+        { "of long files the limit is told", of_long_files_the_limit_is_told },
         { "a doubtful model is told of", a_doubtful_model_is_told_of },
         CU_TEST_INFO_NULL,
     };
