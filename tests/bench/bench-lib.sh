@@ -35,3 +35,14 @@ machine() {
         head -n 1), Linux $(uname -r), load $(cut -d' ' -f1 /proc/loadavg)," \
         "$repeats repeats, medians (spread)"
 }
+# goal TEXT MS MOST: is that time below the goal?  goals_met ends the script.
+missed=0
+goal() {
+    if [ -n "$2" ] && awk "BEGIN {exit !($2 < $3)}"; then
+        echo "goal: $1: $2 ms, below $3: met"
+    else
+        echo "goal: $1: ${2:-not to be had} ms, below $3: MISSED"
+        missed=$((missed + 1))
+    fi
+}
+goals_met() { exit $((missed > 0 ? 1 : 0)); }
