@@ -48,8 +48,10 @@ static void near_to(const char *what, double got, double want, double relative)
     CU_ASSERT(ok);
 }
 
-static double plan_us(const struct nf_hetero *hetero, uint32_t root,
-                      uint64_t bytes, uint32_t polish)
+/* @param segment_p  bytes of a segment; may be NULL */
+static double plan_segment_us(const struct nf_hetero *hetero, uint32_t root,
+                              uint64_t bytes, uint32_t polish,
+                              uint64_t *segment_p)
 {
     const struct nf_crl_options options = { .bytes = bytes, .polish = polish };
     struct nf_crl_plan plan;
@@ -58,8 +60,26 @@ static double plan_us(const struct nf_hetero *hetero, uint32_t root,
     CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan, NULL) == NF_OK);
     CU_ASSERT(hnow_is_tree(&plan.tree));
     time_us = plan.time_us;
+    if (segment_p != NULL)
+        *segment_p = plan.segment_bytes;
     nf_crl_plan_fini(&plan);
     return time_us;
+}
+
+static double plan_us(const struct nf_hetero *hetero, uint32_t root,
+                      uint64_t bytes, uint32_t polish)
+{
+    return plan_segment_us(hetero, root, bytes, polish, NULL);
+}
+
+/* Means of @p n within four standard errors; @p sum and @p square of ours. */
+static void in_four_errors(const char *what, double sum, double square,
+                           uint32_t n, const json_t *cell)
+{
+    double variance = fmax(0, square / n - sum * sum / n / n);
+
+    at_most(what, fabs(sum / n - real(cell, "mean")),
+            4 * sqrt((variance + pow(real(cell, "sd"), 2)) / n) + 1e-12);
 }
 
 /* ---- plan_fixed ---- */
@@ -195,7 +215,7 @@ static void plans_are_near_the_best_of_all_trees(void)
 enum { LARGE_MEANS = 6, LARGE_RUNS = 10 };
 
 struct sums {
-    double sum[LARGE_MEANS], ecef_us;
+    double sum[LARGE_MEANS], ecef_us, segment, segment_squares;
 };
 
 static void add_large(const json_t *row, uint64_t seed, struct sums *sums)
@@ -203,10 +223,13 @@ static void add_large(const json_t *row, uint64_t seed, struct sums *sums)
     uint64_t bytes = whole(row, "bytes");
     double us, ecef_us, values[LARGE_MEANS], bound_us;
     struct nf_hetero hetero;
+    uint64_t segment;
     uint32_t root;
 
     hnow_net(row, seed, &hetero, &root);
-    us = plan_us(&hetero, root, bytes, NF_CRL_POLISH);
+    us = plan_segment_us(&hetero, root, bytes, NF_CRL_POLISH, &segment);
+    sums->segment += (double)segment;
+    sums->segment_squares += (double)segment * (double)segment;
     CU_ASSERT(nf_tree_bound_segments(&hetero, root, bytes, NF_CRL_SEGMENT,
                                      &bound_us) == NF_OK);
     values[0] = us;
@@ -249,6 +272,8 @@ static void large_plans_gain_what_they_should(void)
             add_large(row, 7000 + r, &sums);
         near_to("ECEF", sums.ecef_us / LARGE_RUNS,
                 mean_of(want, "ECEF+A1 unsegmented us"), 1e-6);
+        in_four_errors("segments", sums.segment, sums.segment_squares,
+                       LARGE_RUNS, json_object_get(want, "CRL segment bytes"));
         for (int k = 0; k < LARGE_MEANS; k++) {
             /* the same networks, so that there is no chance in it */
             at_most(keys[k], sums.sum[k] / LARGE_RUNS,
@@ -302,6 +327,26 @@ static double carried_over_us(const struct nf_hetero *planned,
     return time_us;
 }
 
+/* The same of ECEF with Algorithm 1; 1000 bytes are in one segment. */
+static double ecef_carried_over_us(const struct nf_hetero *planned,
+                                   const struct nf_hetero *truth, uint32_t root,
+                                   uint64_t bytes)
+{
+    struct nf_tree tree;
+    struct nf_hops hops;
+    double time_us = 0;
+
+    CU_ASSERT(nf_segment_next(bytes, NF_CRL_SEGMENT) == 0);
+    CU_ASSERT(nf_hops_init(&hops, planned, (double)bytes) == NF_OK);
+    CU_ASSERT(nf_tree_ecef_ports(&hops, root, false, &tree) == NF_OK);
+    CU_ASSERT(nf_tree_reorder(&tree, &hops, 1, &time_us) == NF_OK);
+    nf_hops_set(&hops, truth, (double)bytes);
+    CU_ASSERT(nf_tree_pipe(&tree, &hops, 1, &time_us) == NF_OK);
+    nf_hops_fini(&hops);
+    nf_tree_fini(&tree);
+    return time_us;
+}
+
 static void wrong_parameters_cost_what_they_should(void)
 {
     size_t i;
@@ -310,30 +355,35 @@ static void wrong_parameters_cost_what_they_should(void)
     CU_ASSERT(json_array_size(rows) >= 4);
     json_array_foreach(rows, i, row)
     {
-        json_t *cell = json_object_get(json_object_get(row, "results"),
-                                       "CRL on noisy / CRL on true");
-        double sum = 0, square = 0, sd, want = real(cell, "mean");
+        json_t *want = json_object_get(row, "results");
+        uint64_t bytes = whole(row, "bytes");
+        double sum[2] = { 0, 0 }, square[2] = { 0, 0 };
 
         for (uint64_t r = 0; r < 20; r++) {
             struct nf_hetero truth, noisy;
             uint32_t root;
-            double ratio;
+            double ratio[2], best_us;
 
             hnow_net(row, 6000 + r, &truth, &root);
             hnow_net(row, 6000 + r, &noisy, &root);
             truth.has_ports = noisy.has_ports = true;
             disturb(&noisy, 12345 + r, real(row, "error"));
-            ratio = carried_over_us(&noisy, &truth, root, whole(row, "bytes")) /
-                    carried_over_us(&truth, &truth, root, whole(row, "bytes"));
-            sum += ratio;
-            square += ratio * ratio;
+            best_us = carried_over_us(&truth, &truth, root, bytes);
+            ratio[0] = carried_over_us(&noisy, &truth, root, bytes) / best_us;
+            ratio[1] =
+                ecef_carried_over_us(&noisy, &truth, root, bytes) / best_us;
+            for (int k = 0; k < 2; k++) {
+                sum[k] += ratio[k];
+                square[k] += ratio[k] * ratio[k];
+            }
             nf_hetero_fini(&truth);
             nf_hetero_fini(&noisy);
         }
-        sd = sqrt(fmax(0, square / 20 - sum * sum / 400));
-        /* means of 20 within four standard errors */
-        at_most("wrong parameters", fabs(sum / 20 - want),
-                4 * sqrt((sd * sd + pow(real(cell, "sd"), 2)) / 20) + 1e-12);
+        in_four_errors("wrong parameters, CRL", sum[0], square[0], 20,
+                       json_object_get(want, "CRL on noisy / CRL on true"));
+        in_four_errors("wrong parameters, ECEF", sum[1], square[1], 20,
+                       json_object_get(want, "ECEF+A1 (port-aware, segmented) "
+                                             "on noisy / CRL on true"));
     }
 }
 

@@ -176,6 +176,65 @@ static void a_link_is_used_again_from_75_on(void)
     nf_tree_fini(&tree);
 }
 
+/* Do two messages of nodes v have a channel in common? */
+static bool share_channel(const struct nf_mesh *mesh, const uint32_t *from,
+                          const uint32_t *to)
+{
+    uint32_t one[16], two[16];
+    uint32_t none = nf_mesh_hops(mesh, place[from[0]], place[to[0]]);
+    uint32_t ntwo = nf_mesh_hops(mesh, place[from[1]], place[to[1]]);
+
+    nf_mesh_route(mesh, place[from[0]], place[to[0]], one);
+    nf_mesh_route(mesh, place[from[1]], place[to[1]], two);
+    for (uint32_t i = 0; i < none; i++)
+        for (uint32_t j = 0; j < ntwo; j++)
+            if (one[i] == two[j])
+                return true;
+    return false;
+}
+
+/* Pairs of messages of a tree that are under way at the same time, each for
+ * @p while_us from when it is sent, and share a channel. */
+static int64_t contention(const struct nf_mesh *mesh,
+                          const struct nf_tree *tree, int64_t while_us)
+{
+    int64_t pairs = 0;
+
+    for (uint32_t v = 0; v < tree->nodes; v++)
+        for (uint32_t w = 0; w < v; w++) {
+            uint32_t to[2] = { v, w };
+            uint32_t from[2] = { tree->parent[v], tree->parent[w] };
+
+            if (v != tree->root && w != tree->root &&
+                llabs(ready[v] - ready[w]) < while_us)
+                pairs += share_channel(mesh, from, to);
+        }
+    return pairs;
+}
+
+/* A message has its channels for a hold, in which its sender sends no other. */
+static void no_two_messages_meet(void)
+{
+    struct nf_mesh mesh = mesh_of("6x6");
+    json_t *example = at(at(golden, "mesh"), "example_6x6");
+
+    for (size_t a = 0; a < NALGORITHMS; a++) {
+        uint32_t k = example_places(&mesh);
+        struct nf_tree tree;
+
+        CU_ASSERT_EQUAL_FATAL(nf_mesh_tree(&mesh, algorithms[a].algorithm,
+                                           &in_us, place, k, &tree, NULL),
+                              NF_OK);
+        CU_ASSERT_EQUAL(nf_uniform_eval(&in_us, &tree, ready), NF_OK);
+        CU_ASSERT(agree(
+            "contention", contention(&mesh, &tree, in_us.hold),
+            integer(at(example, algorithms[a].key), "static_contention")));
+        /* beyond that a sender's own messages meet at its port */
+        CU_ASSERT(contention(&mesh, &tree, in_us.hold + 1) > 0);
+        nf_tree_fini(&tree);
+    }
+}
+
 static void three_dimensions(void)
 {
     struct nf_mesh mesh = mesh_of("4x4x4");
@@ -512,6 +571,7 @@ int main(void)
         { "a link is used again from 75 on", a_link_is_used_again_from_75_on },
         { "three dimensions", three_dimensions },
         { "placements", the_placements_are_the_references },
+        { "no two messages meet", no_two_messages_meet },
         { "figures 11 to 14", every_point_of_the_figures },
         { "the ideal is of all runs", the_ideal_is_of_all_runs },
         { "wrong order of routing", the_wrong_order_of_routing_collides },

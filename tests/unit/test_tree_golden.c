@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/tree/opt_table.h"
+#include "sim/hnow.h"
 
 static int64_t ready[NF_UNIFORM_NODES_MAX];
 
@@ -185,6 +186,25 @@ static void every_place_of_the_root(void)
     }
 }
 
+/* The first host that is drawn has the first four numbers. */
+static void hosts_are_drawn_as_the_references(void)
+{
+    json_t *u01 = at(at(golden, "rng"), "u01");
+    struct nf_hetero hetero;
+    uint32_t root;
+    double u[4];
+
+    CU_ASSERT_EQUAL_FATAL(json_array_size(u01), 4);
+    for (size_t i = 0; i < 4; i++)
+        u[i] = json_real_value(json_array_get(u01, i));
+    CU_ASSERT_EQUAL_FATAL(nf_hnow_draw(42, 3, false, &hetero, &root), NF_OK);
+    CU_ASSERT_DOUBLE_EQUAL(hetero.send[0].fixed_us, 100 + 400 * u[0], 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(hetero.send[0].byte_us, 1e-4 + 0.0099 * u[1], 1e-17);
+    CU_ASSERT_DOUBLE_EQUAL(hetero.recv[0].fixed_us, 100 + 400 * u[2], 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(hetero.recv[0].byte_us, 1e-4 + 0.0099 * u[3], 1e-17);
+    nf_hetero_fini(&hetero);
+}
+
 int main(void)
 {
     int rc;
@@ -193,6 +213,8 @@ int main(void)
         { "times of the shapes", times_of_the_shapes },
         { "several ports", several_ports },
         { "chains, every place of the root", every_place_of_the_root },
+        { "hosts are drawn as the reference's",
+          hosts_are_drawn_as_the_references },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
