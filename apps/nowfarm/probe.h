@@ -76,6 +76,17 @@ struct probe_costs {
  *  @param speeds  [members] */
 void probe_plan(uint32_t members, bool alone, const struct probe_speed *speeds,
                 double budget_us, struct probe_costs *costs_p);
+/** May uneven times be taken again?  As long as all that is still to come ends
+ *  in the time that was said, and a tenth.
+ *  @param spent_us  since the first job began
+ *  @param done_us   of costs->total_us */
+bool probe_may_retry(const struct probe_costs *costs, double budget_us,
+                     double spent_us, double done_us);
+/** Roughly what is measured after these jobs: trees, if any, and the model of
+ *  collective operations (coll_probe.h). */
+double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
+                      const struct probe_options *o);
+double probe_groups_us(uint32_t members, const struct probe_speed *speeds);
 /** How long a couple takes once, PROBE_JOB_PING. */
 double probe_couple_us(const struct probe_speed *speeds,
                        const struct probe_couple *couple, double bytes);
@@ -86,11 +97,11 @@ struct probe_outcome {
     struct nf_network network;
     uint32_t points, noisy; /**< times measured; too uneven to be believed */
     uint32_t least_count;   /**< the fewest repetitions of one */
-    double elapsed_s;
+    double planned_s, elapsed_s; /**< all, but starting in planned_s */
     double bare_us[NF_NETWORK_HOSTS_MAX]; /**< half of PP(0, j, 0) */
 };
 /** @param names  [members], all different
- *  @param outcome_p  network: free with nf_network_fini()
+ *  @param outcome_p  all but elapsed_s; network: free with nf_network_fini()
  *  @retval < 0  probe->err; probe->guilty */
 enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
                              const char (*names)[NF_NETWORK_NAME_BYTES],

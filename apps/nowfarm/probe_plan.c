@@ -6,6 +6,8 @@
 #include "config.h"
 #include <math.h>
 #include "apps/nowfarm/probe.h"
+#include "common/tree/hnow_table.h"
+#include "common/tree/uniform.h"
 
 const double probe_sizes[PROBE_SIZES] = {
     0, 64, 256, 1024, 4096, 16384, 65536
@@ -74,6 +76,111 @@ uint32_t probe_host_step(uint32_t members, bool alone, uint32_t step,
     couples_p[0].member = alone ? step : 0;
     couples_p[0].partner = (couples_p[0].member + 1) % members;
     return 1;
+}
+
+/* Uneven times may take that share more than was said. */
+static const double RETRY_SHARE = 0.1;
+
+bool probe_may_retry(const struct probe_costs *costs, double budget_us,
+                     double spent_us, double done_us)
+{
+    double most_us = (1 + RETRY_SHARE) * fmax(budget_us, costs->total_us);
+
+    return spent_us + fmax(costs->total_us - done_us, 0) <= most_us;
+}
+
+/* ---- what comes after ---- */
+
+/* As coll_probe.c measures what takes @p round_us: five rounds to warm up, then
+ * 5 to 200 in 20 ms or, if they are long, 3 or more in 200 ms. */
+static double rounds_us(double round_us)
+{
+    double most_us = fmax(20e3, fmin(5 * round_us, fmax(3 * round_us, 200e3)));
+
+    return 5 * round_us + fmin(200 * round_us, most_us);
+}
+
+/* The model of one pair: sizes from 0 to 1 MiB there and back, some of them in
+ * streams, two exchanges, and sends. */
+static double pair_model_us(const struct probe_speed *pair)
+{
+    double sum_us = 2 * rounds_us(pair->empty_us);
+
+    for (double bytes = 64; bytes <= 1 << 20; bytes *= 4) {
+        double way_us = pair->byte_us * bytes;
+
+        sum_us += rounds_us(pair->empty_us + 2 * way_us);
+        if (bytes >= 256 && bytes <= 16384)
+            sum_us += rounds_us(BENCH_SENDS_AT_ONCE *
+                                fmax(way_us, pair->empty_us / 2));
+        if (bytes >= 1 << 16)
+            sum_us += rounds_us(pair->empty_us + way_us) / 2;
+    }
+    return sum_us;
+}
+
+static void find_ends(uint32_t members, const struct probe_speed *speeds,
+                      struct probe_speed *fast, struct probe_speed *slow)
+{
+    *fast = *slow = speeds[0];
+    for (uint32_t i = 1; i < members; i++) {
+        fast->empty_us = fmin(fast->empty_us, speeds[i].empty_us);
+        fast->byte_us = fmin(fast->byte_us, speeds[i].byte_us);
+        slow->empty_us = fmax(slow->empty_us, speeds[i].empty_us);
+        slow->byte_us = fmax(slow->byte_us, speeds[i].byte_us);
+    }
+}
+
+double probe_groups_us(uint32_t members, const struct probe_speed *speeds)
+{
+    static const double LOOK_BYTES = 65536, LOOKS_MOST_US = 3e6,
+                        WORSE_MOST_US = 4e6;
+    struct probe_speed fast, slow;
+    double looks_us = 0, sum_us;
+
+    find_ends(members, speeds, &fast, &slow);
+    sum_us = pair_model_us(&fast);
+    for (uint32_t i = 1; i < members; i++) {
+        looks_us += 5e3 + 5 * (speeds[i].empty_us +
+                               2 * LOOK_BYTES * speeds[i].byte_us);
+        sum_us += rounds_us(speeds[i].empty_us);
+    }
+    sum_us += fmin(looks_us, LOOKS_MOST_US);
+    if (slow.byte_us > 1.25 * fast.byte_us)
+        sum_us += fmin(pair_model_us(&slow), WORSE_MOST_US);
+    return sum_us;
+}
+
+/* @param ways  messages that follow each other until the last one has it */
+static double tree_us(const struct probe_speed *slow, double ways, double bytes)
+{
+    static const double CASTS = 13, MOST_US = 3e6, IDLE_BYTES = 4096,
+                        IDLE_MOST_US = 50e3;
+    double once_us = ways * (slow->empty_us + slow->byte_us * bytes);
+    double idle_us = fmin(slow->byte_us * IDLE_BYTES, IDLE_MOST_US);
+
+    return fmax(5 * once_us, fmin(CASTS * once_us, MOST_US)) + CASTS * idle_us;
+}
+
+double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
+                      const struct probe_options *o)
+{
+    double steps = ceil(log2(members)), few = fmin(members, 4) - 1;
+    struct probe_speed fast, slow;
+    double sum_us = 0;
+    uint32_t listed = 0;
+
+    find_ends(members, speeds, &fast, &slow);
+    for (double bytes = 1024; o->validate && bytes <= 65536; bytes *= 64)
+        sum_us += 2 * tree_us(&slow, few, bytes) + tree_us(&slow, steps, bytes);
+    for (uint32_t i = 0; nf_hnow_table[i] != NULL; i++)
+        listed++;
+    for (uint32_t i = 0; nf_uniform_table[i] != NULL; i++)
+        listed++;
+    for (unsigned k = 0; k < o->nsizes; k++)
+        sum_us += listed * tree_us(&slow, (steps + members) / 2,
+                                   (double)o->sizes[k]);
+    return sum_us;
 }
 
 double probe_couple_us(const struct probe_speed *speeds,

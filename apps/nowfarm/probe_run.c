@@ -25,6 +25,7 @@ struct run {
     struct probe_costs costs;
     struct nf_measures measures;
     struct probe_couple *couples; /* [members / 2 + 1] */
+    double budget_us, start_us;   /* of all jobs */
     double done_us;               /* of costs.total_us */
     struct probe_outcome *outcome;
 };
@@ -173,7 +174,11 @@ static enum nf_status measure_step(struct run *run, enum probe_job job,
         points[i] = (struct point){ .width = INFINITY };
     for (int t = 0; t < TRIES && status == NF_OK && !all_even(points, count);
          t++)
-        status = measure_at_once(run, job, size, run->couples, count, points);
+        if (t == 0 ||
+            probe_may_retry(&run->costs, run->budget_us,
+                            bench_now_us() - run->start_us, run->done_us))
+            status =
+                measure_at_once(run, job, size, run->couples, count, points);
     for (uint32_t i = 0; i < count && status == NF_OK; i++) {
         note(run, job, &run->couples[i], size, &points[i]);
         run->outcome->points++;
@@ -310,13 +315,17 @@ static void tell_plan(const struct run *run, const struct probe_options *o)
             if (run->costs.count[job][k] < least)
                 least = run->costs.count[job][k];
     run->outcome->least_count = least;
+    run->outcome->planned_s =
+        1e-6 * (run->costs.total_us +
+                probe_trees_us(run->members, run->speeds, o) +
+                probe_groups_us(run->members, run->speeds));
     if (!o->quiet)
         fprintf(stderr,
                 "nowfarm: %u pairs of %u members, %s, each message %u times or "
                 "more: about %.0f s\n",
                 run->members * (run->members - 1) / 2, run->members,
                 run->alone ? "one by one" : "disjoint ones in parallel", least,
-                ceil(1e-6 * run->costs.total_us));
+                ceil(run->outcome->planned_s));
 }
 
 static enum nf_status make_room(struct run *run)
@@ -346,8 +355,8 @@ enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
     struct run run = { .probe = probe,
                        .members = probe->mesh->ranks,
                        .quiet = o->quiet,
+                       .budget_us = (double)o->budget_us,
                        .outcome = outcome_p };
-    double start_us = bench_now_us();
     enum nf_status status = make_room(&run);
 
     *outcome_p = (struct probe_outcome){ .points = 0 };
@@ -358,6 +367,7 @@ enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
         probe_plan(run.members, run.alone, run.speeds, (double)o->budget_us,
                    &run.costs);
         tell_plan(&run, o);
+        run.start_us = bench_now_us();
     }
     for (int job = 0; job < PROBE_JOBS && status == NF_OK; job++)
         status = measure_job(&run, (enum probe_job)job);
@@ -370,7 +380,6 @@ enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
         memcpy(outcome_p->network.hosts[i].name, names[i],
                NF_NETWORK_NAME_BYTES);
     outcome_p->network.shared = o->shared;
-    outcome_p->elapsed_s = 1e-6 * (bench_now_us() - start_us);
     nf_measures_fini(&run.measures);
     nf_free(run.speeds);
     nf_free(run.couples);

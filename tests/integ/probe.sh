@@ -129,8 +129,15 @@ measured() { # TEXT MODEL MEMBERS: as the last run with --json says
     check "$1: nothing else is left" \
         eval '[ -z "$(find . -name "*.tmp*" -o -name ".*.json*")" ]'
 }
+before_ms=$(now_ms)
 run probe --transport local --slaves 3 --budget 1s -o local.json --json
+took_ms=$(($(now_ms) - before_ms))
 measured "threads" local.json 3
+same "threads: what is said before is in the output" \
+    "$(sed -n 's/^nowfarm: .* about \([0-9]*\) s$/\1/p' "$work/err")" \
+    "$(json planned_s | awk '{print $1 == int($1) ? $1 : int($1) + 1}')"
+check "threads: how long it took is all of it" awk "BEGIN {t = 1000 * $(json elapsed_s)
+    exit !(t <= $took_ms && t >= $took_ms / 2)}"
 same "threads: names differ" "$(json network.hosts.2.name)" 'local#2'
 same "threads: not validated" "$(json validation)" null
 run probe --transport local --slaves 2 --budget 1s -o local.json --validate -q

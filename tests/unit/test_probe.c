@@ -133,6 +133,60 @@ static void a_minute_for_8_hosts(void)
         }
 }
 
+/* A time that is always uneven would be taken three times as often as planned:
+ * of a job of 20 steps, each of which is as uneven as can be. */
+static double spent_us(double budget_us, double total_us)
+{
+    const struct probe_costs costs = { .total_us = total_us };
+    double spent = 0, done = 0;
+
+    for (int step = 0; step < 20; step++) {
+        for (int t = 0; t < 3; t++)
+            if (t == 0 || probe_may_retry(&costs, budget_us, spent, done))
+                spent += total_us / 20;
+        done += total_us / 20;
+    }
+    return spent;
+}
+
+static void retries_are_of_the_budget(void)
+{
+    CU_ASSERT(spent_us(40e6, 40e6) <= 1.1 * 40e6 + 40e6 / 20);
+    CU_ASSERT(spent_us(40e6, 40e6) > 40e6);
+    CU_ASSERT(spent_us(40e6, 20e6) <= 1.1 * 40e6 + 20e6 / 20);
+    CU_ASSERT(spent_us(40e6, 20e6) > 35e6);
+    CU_ASSERT(spent_us(40e6, 5e6) >= 15e6 - 1); /* there is room for all */
+    CU_ASSERT(spent_us(1, 5e6) <= 1.1 * 5e6 + 5e6 / 20);
+}
+
+/* On links of 100 Mbit/s: what it took in the lab, 2.5 s for the model of one
+ * pair.  All is within a minute for 8 hosts, the star and the chain too. */
+static void what_comes_after_is_in_the_plan(void)
+{
+    struct probe_options o = { .validate = false };
+    struct probe_speed speeds[MOST];
+    struct probe_costs costs;
+    double groups_us, thin_us, shapes_us;
+
+    equal_speeds(speeds, 8, 100);
+    probe_plan(8, false, speeds, PROBE_BUDGET_US, &costs);
+    groups_us = probe_groups_us(8, speeds);
+    CU_ASSERT(groups_us > 2e6 && groups_us < 6e6);
+    CU_ASSERT(probe_trees_us(8, speeds, &o) <= 0);
+    o.validate = true;
+    shapes_us = probe_trees_us(8, speeds, &o);
+    CU_ASSERT(shapes_us > 0.3e6 && shapes_us < 3e6);
+    CU_ASSERT(1.1 * PROBE_BUDGET_US + groups_us + shapes_us < 60e6);
+    o.sizes[0] = 65536;
+    o.nsizes = 1;
+    CU_ASSERT(probe_trees_us(8, speeds, &o) > 2 * shapes_us);
+    speeds[5].byte_us *= 5;
+    thin_us = probe_groups_us(8, speeds);
+    CU_ASSERT(thin_us > groups_us + 1e6 && thin_us < groups_us + 8e6);
+    equal_speeds(speeds, 2, 100);
+    CU_ASSERT(probe_groups_us(2, speeds) < groups_us);
+}
+
 /* ---- trees ---- */
 
 /* Lee's example at 1000 bytes: t_hold 20, t_end 55 */
@@ -387,6 +441,9 @@ int main(void)
         { "everybody measures once", test_host_steps },
         { "as often as the budget allows", test_budget },
         { "a minute for 8 hosts", a_minute_for_8_hosts },
+        { "retries are of the budget", retries_are_of_the_budget },
+        { "what comes after is in the plan",
+          what_comes_after_is_in_the_plan },
         CU_TEST_INFO_NULL
     };
     CU_TestInfo trees[] = { { "predictions are those of the papers",
