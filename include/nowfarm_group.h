@@ -150,7 +150,9 @@ struct nf_group_options {
     /** Model file of a measured network; read by rank 0 only, which hands it to
      *  the others.  Broadcasts are then planned for hosts and links that differ:
      *  the best tree and all other algorithms are priced by that model, and the
-     *  cheapest is taken; table_file has no say in them.  Members are told apart
+     *  cheapest is taken; table_file has no say in them.  All other operations
+     *  go by what the file says of them ("collective"), unless there is a
+     *  table_file.  Members are told apart
      *  by the names of their PVM hosts (threads: "local").  A host that the model
      *  does not know counts as slow, in all as the slowest that was measured,
      *  and in trees of other roots it is a leaf; members on one host need no

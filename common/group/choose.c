@@ -77,6 +77,16 @@ static void choose_exchange(const struct nf_group *group,
     nf_coll_choose_exchange(&price, coll, choice_p);
 }
 
+/* What is believed where no table says: the model of the network that was
+ * measured, if there is one. */
+static const struct nf_model *usual_model(const struct nf_group *group,
+                                          const struct nf_choice_query *query)
+{
+    if (group->measured == NULL || group->sharing || query->plain)
+        return &nf_group_model;
+    return &nf_measured_network(group->measured)->model;
+}
+
 /* By the measured network, unless something else than its tree is forced.
  * @retval NF_WAIT  the network has no say */
 static enum nf_status choose_measured(const struct nf_group *group,
@@ -152,7 +162,7 @@ static enum nf_status choose(const struct nf_group *group,
     const struct nf_coll_rules *rules =
         group->has_rules && !query->plain ? &group->rules : NULL;
     const struct nf_model *model =
-        rules != NULL ? &rules->model : &nf_group_model;
+        rules != NULL ? &rules->model : usual_model(group, query);
     struct nf_coll_network network;
     enum nf_status status;
 
@@ -184,7 +194,7 @@ static enum nf_status choose(const struct nf_group *group,
     }
     if (coll.op == NF_COLL_ALLTOALL && forced[0] == '\0' &&
         (rules == NULL || nf_coll_rules_find(rules, &coll) == NULL)) {
-        choose_exchange(group, &coll, rules != NULL, choice_p);
+        choose_exchange(group, &coll, model != &nf_group_model, choice_p);
         return NF_OK;
     }
     network = network_for(model, query);
@@ -449,12 +459,20 @@ enum nf_status nf_group_tell_choice(const char *wish,
     return status;
 }
 
+static struct nf_exchange_price price_exchange(const struct nf_model *model,
+                                               double part)
+{
+    struct nf_coll_network network = nf_coll_network_of(model, NULL, NULL);
+
+    network.share_us = nf_model_share_on(model, part);
+    return nf_exchange_price_of(&network);
+}
+
 enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   size_t bytes, struct nf_error *warning,
                                   struct nf_error *err)
 {
     struct nf_error unheard;
-    struct nf_coll_network network;
     struct nf_coll_rules rules;
     enum nf_status status;
 
@@ -468,9 +486,7 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     nf_coll_rules_fini(&group->rules);
     group->rules = rules;
     group->has_rules = true;
-    network = nf_coll_network_of(&rules.model, NULL, NULL);
-    network.share_us = nf_model_share_on(&rules.model, group->part);
-    group->exchange = nf_exchange_price_of(&network);
+    group->exchange = price_exchange(&rules.model, group->part);
     nf_group_forget_choices(group);
     return NF_OK;
 }
@@ -494,6 +510,9 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
         }
     nf_measured_destroy(group->measured);
     group->measured = measured;
+    if (!group->has_rules)
+        group->exchange =
+            price_exchange(&nf_measured_network(measured)->model, group->part);
     nf_group_forget_choices(group);
     return NF_OK;
 }

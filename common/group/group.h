@@ -114,11 +114,13 @@ struct nf_group {
     bool deterministic;
     char forced[NF_COLL_OPS][64]; /**< "bcast.pipeline.fd:k=16"; "": none */
     struct nf_coll_rules rules;
-    bool has_rules;                    /**< the model is theirs */
-    struct nf_exchange_price exchange; /**< of that model, as rank 0 has it */
-    struct nf_measured *measured;      /**< the network, or NULL */
-    struct nf_coll_tree told; /**< of nf_group_set_tree(); ranks 0: none */
-    uint32_t *told_words;     /**< that is in it */
+    bool has_rules; /**< the model is theirs */
+    struct nf_exchange_price
+        exchange;                 /**< of that model, or of the network's
+                                       if there is none, as rank 0 has it */
+    struct nf_measured *measured; /**< the network, or NULL */
+    struct nf_coll_tree told;     /**< of nf_group_set_tree(); ranks 0: none */
+    uint32_t *told_words;         /**< that is in it */
     bool has_odd_doubles; /**< not nf_doubles_are_plain(): plans of this member
                                could differ from those of others */
     uint32_t odd; /**< 1 + the first such member of the group that was opened,

@@ -138,16 +138,23 @@ static void warn_if_doubtful(const struct nf_group *group, const char *path,
         nf_log(NF_LOG_WARN, "%s: %s", path, text);
 }
 
+/* As if there had been none. */
+static void drop_network(struct nf_group *group)
+{
+    nf_measured_destroy(group->measured);
+    group->measured = NULL;
+    if (!group->has_rules)
+        group->exchange = (struct nf_exchange_price){ .npieces = 0 };
+}
+
 static enum nf_status check_date(struct nf_group *group, const char *path,
                                  struct nf_error *err)
 {
     enum nf_status status = nf_network_check_date(
         nf_measured_network(group->measured), nf_date_now_s(), path, err);
 
-    if (status != NF_OK) {
-        nf_measured_destroy(group->measured);
-        group->measured = NULL;
-    }
+    if (status != NF_OK)
+        drop_network(group);
     return status;
 }
 
@@ -323,8 +330,7 @@ static enum nf_status share_network(struct nf_group *group, struct texts *texts)
         return NF_OK;
     if (group->odd != 0) {
         odd_text(group, group->no_network);
-        nf_measured_destroy(group->measured);
-        group->measured = NULL;
+        drop_network(group);
         return NF_OK;
     }
     status = share_text(group, texts, NETWORK);
@@ -340,9 +346,12 @@ static enum nf_status share_network(struct nf_group *group, struct texts *texts)
         texts->names[i][sizeof(*texts->names) - 1] = '\0';
     if (status != NF_OK)
         return status;
-    return nf_group_set_network(group, texts->text[NETWORK],
-                                (size_t)texts->bytes[NETWORK], "the network",
-                                (const char(*)[64])texts->names, &group->error);
+    status = nf_group_set_network(
+        group, texts->text[NETWORK], (size_t)texts->bytes[NETWORK],
+        "the network", (const char(*)[64])texts->names, &group->error);
+    if (status == NF_OK && texts->bytes[TABLE] == 0)
+        status = share_prices(group);
+    return status;
 }
 
 static enum nf_status share_all(struct nf_group *group,
@@ -410,11 +419,11 @@ enum nf_status nf_group_share_here(struct nf_group **groups, uint32_t count,
         if (texts.bytes[TABLE] > 0)
             status = nf_group_set_rules(groups[i], texts.text[TABLE],
                                         (size_t)texts.bytes[TABLE], NULL, err);
-        groups[i]->exchange = groups[0]->exchange;
         if (status == NF_OK && texts.bytes[NETWORK] > 0)
             status = nf_group_set_network(
                 groups[i], texts.text[NETWORK], (size_t)texts.bytes[NETWORK],
                 "the network", (const char(*)[64])texts.names, err);
+        groups[i]->exchange = groups[0]->exchange;
     }
     forget_texts(&texts);
     return status;

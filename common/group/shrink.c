@@ -262,6 +262,18 @@ static uint64_t mix(uint64_t hash, uint64_t x)
     return hash ^ hash >> 29;
 }
 
+/* Rank 0 made them; survivors are spread over the hosts in another way.
+ * @param model  that they are of */
+static void copy_prices(const struct nf_group *from,
+                        const struct nf_model *model, struct nf_group *to)
+{
+    to->exchange = from->exchange;
+    if (model->share_part > 0)
+        nf_exchange_price_move(
+            &to->exchange, nf_model_fullest(from->hosts, from->ranks),
+            from->ranks, nf_model_fullest(to->hosts, to->ranks), to->ranks);
+}
+
 static enum nf_status copy_network(const struct nf_group *from,
                                    const uint32_t *members, struct nf_group *to,
                                    struct nf_error *err)
@@ -284,17 +296,9 @@ static enum nf_status copy_network(const struct nf_group *from,
     status = nf_group_set_network(to, text, bytes, "the network",
                                   (const char(*)[64])left, err);
     nf_free(left);
+    if (status == NF_OK && !from->has_rules)
+        copy_prices(from, &nf_measured_network(from->measured)->model, to);
     return status;
-}
-
-/* Rank 0 made them; survivors are spread over the hosts in another way. */
-static void copy_prices(const struct nf_group *from, struct nf_group *to)
-{
-    to->exchange = from->exchange;
-    if (from->rules.model.share_part > 0)
-        nf_exchange_price_move(
-            &to->exchange, nf_model_fullest(from->hosts, from->ranks),
-            from->ranks, nf_model_fullest(to->hosts, to->ranks), to->ranks);
 }
 
 /* What was chosen, defined and measured stays. */
@@ -320,7 +324,7 @@ static enum nf_status copy_setup(const struct nf_group *from,
     if (status == NF_OK)
         status = nf_group_set_rules(to, text, bytes, NULL, err);
     if (status == NF_OK)
-        copy_prices(from, to);
+        copy_prices(from, &from->rules.model, to);
     nf_free(text);
     return status;
 }

@@ -10,7 +10,8 @@
 static struct {
     int age_days;
     const char *route;
-} made = { 0, "direct" };
+    double start_us, byte_us, occupancy_us; /* of collective operations */
+} made = { 0, "direct", 176, 0.1, 5 };
 
 /* Hosts h0, h1, ... of which the slowest is up to @p ratio times the quickest.
  * To be free()d. */
@@ -30,9 +31,9 @@ static inline char *write_model(uint32_t hosts, double ratio)
             "{\"nowfarm_network\": 1, \"date\": \"%s\","
             "\"medium\": \"switch\", \"route\": \"%s\", "
             "\"encoding\": \"raw\", \"collective\": {\"pieces\": "
-            "[[0, 176, 0.1]], \"delta\": 1, \"o_s_us\": 5, "
+            "[[0, %f, %f]], \"delta\": 1, \"o_s_us\": %f, "
             "\"t_op\": []}, \"hosts\": [",
-            date, made.route);
+            date, made.route, made.start_us, made.byte_us, made.occupancy_us);
     for (uint32_t i = 0; i < hosts; i++)
         fprintf(out,
                 "%s{\"name\": \"h%u\", \"send\": {\"us\": %f, "

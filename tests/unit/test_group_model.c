@@ -148,6 +148,9 @@ static bool open_by_model(int age_days, const char *route)
     by_network = groups[0]->measured != NULL;
     for (int i = 0; i < MEMBERS; i++) {
         CU_ASSERT_EQUAL(groups[i]->measured != NULL, by_network);
+        CU_ASSERT_EQUAL(groups[i]->exchange.npieces, by_network ? 1 : 0);
+        CU_ASSERT_EQUAL(groups[i]->exchange.start_ns[0],
+                        by_network ? 176000 : 0);
         nf_group_close(groups[i]);
     }
     unlink(path);

@@ -273,6 +273,141 @@ static void nobody_is_held_on_one_host(void)
     }
 }
 
+/* Messages of all collective operations take @p start_us, of the sender too,
+ * and
+ * @p byte_us. */
+static void open_priced(struct group_sim *sim, double start_us, double byte_us)
+{
+    made.start_us = made.occupancy_us = start_us;
+    made.byte_us = byte_us;
+    open_measured(sim, 4, 2, "");
+    made.start_us = 176;
+    made.byte_us = 0.1;
+    made.occupancy_us = 5;
+}
+
+static const enum nf_coll_op other_ops[] = { NF_COLL_ALLREDUCE, NF_COLL_REDUCE,
+                                             NF_COLL_SCAN, NF_COLL_BARRIER,
+                                             NF_COLL_ALLTOALL };
+enum { OTHER_OPS = sizeof(other_ops) / sizeof(other_ops[0]) };
+
+/* All members choose the same. */
+static struct nf_coll_choice ask_all(struct group_sim *sim, enum nf_coll_op op,
+                                     uint64_t bytes)
+{
+    const struct nf_choice_query query = {
+        .coll = { .op = op,
+                  .ranks = RANKS,
+                  .bytes = op == NF_COLL_BARRIER ? 0 : bytes,
+                  .elements = op == NF_COLL_BARRIER ? 0 : bytes / 8,
+                  .commutative = true },
+        .type = NF_ELEM_FLOAT64,
+        .op = NF_SUM,
+    };
+    struct nf_coll_choice first = { .segments = 0 }, choice;
+
+    for (uint32_t r = 0; r < RANKS; r++) {
+        CU_ASSERT_EQUAL(nf_group_choose(sim->groups[r], &query, &choice, NULL),
+                        NF_OK);
+        if (r == 0)
+            first = choice;
+        CU_ASSERT(choice.algorithm == first.algorithm);
+        CU_ASSERT(choice.segments == first.segments);
+        CU_ASSERT(choice.cost_us == first.cost_us);
+        CU_ASSERT(memcmp(&choice.params, &first.params, sizeof(first.params)) ==
+                  0);
+    }
+    return first;
+}
+
+/* Where messages take a hundred times as long so does everything. */
+static void all_operations_go_by_the_network(void)
+{
+    struct group_sim quick, slow;
+
+    open_priced(&quick, 10, 0.02);
+    open_priced(&slow, 1000, 2);
+    for (int i = 0; i < OTHER_OPS; i++)
+        for (uint64_t bytes = 8; bytes <= 1 << 20; bytes *= 16) {
+            double us = ask_all(&quick, other_ops[i], bytes).cost_us;
+
+            CU_ASSERT(us > 10);
+            CU_ASSERT_DOUBLE_EQUAL(ask_all(&slow, other_ops[i], bytes).cost_us,
+                                   100 * us, us);
+        }
+    sim_close(&quick);
+    sim_close(&slow);
+}
+
+/* Where messages take long to start others are the fastest. */
+static void other_networks_have_other_algorithms(void)
+{
+    struct group_sim starts, flows;
+
+    open_priced(&starts, 5000, 0.01);
+    open_priced(&flows, 1, 0.1);
+    for (int i = 0; i < OTHER_OPS; i++) {
+        unsigned differ = 0;
+
+        for (uint64_t bytes = 8; bytes <= 1 << 20; bytes *= 4) {
+            struct nf_coll_choice a = ask_all(&starts, other_ops[i], bytes);
+            struct nf_coll_choice b = ask_all(&flows, other_ops[i], bytes);
+
+            differ += a.algorithm != b.algorithm ||
+                      memcmp(&a.params, &b.params, sizeof(a.params)) != 0;
+        }
+        CU_ASSERT(differ > 0 || other_ops[i] == NF_COLL_BARRIER);
+    }
+    sim_close(&starts);
+    sim_close(&flows);
+}
+
+/* What a barrier is thought to take in a group by a table of members of whom
+ * @p part were on the fullest host, who were slow; 0: that is not known. */
+static double barrier_by_table(struct group_sim *sim, double part)
+{
+    const struct nf_choice_query query = {
+        .coll = { .op = NF_COLL_BARRIER, .ranks = RANKS, .commutative = true }
+    };
+    struct nf_coll_rules rules;
+    struct nf_coll_choice choice = { .cost_us = -1 };
+    struct nf_error err;
+    char *text = NULL;
+    size_t bytes = 0;
+
+    nf_coll_rules_init(&rules);
+    rules.model = (struct nf_model){ .npieces = 1,
+                                     .pieces = { { 0, 1, 0.001 } },
+                                     .delta = 1,
+                                     .share_us = 5000,
+                                     .share_part = part };
+    CU_ASSERT_EQUAL(nf_coll_rules_write(&rules, &text, &bytes, &err), NF_OK);
+    for (uint32_t r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(
+            nf_group_set_rules(sim->groups[r], text, bytes, NULL, &err), NF_OK);
+    CU_ASSERT_EQUAL(nf_group_choose(sim->groups[1], &query, &choice, NULL),
+                    NF_OK);
+    nf_free(text);
+    nf_coll_rules_fini(&rules);
+    return choice.cost_us;
+}
+
+/* A table has its own model, in whatever order the two come. */
+static void a_table_has_its_own_model(void)
+{
+    struct group_sim sim;
+    double by_network_us, by_table_us;
+
+    open_priced(&sim, 1000, 2);
+    by_network_us = ask_all(&sim, NF_COLL_ALLTOALL, 4096).cost_us;
+    (void)barrier_by_table(&sim, 0);
+    by_table_us = ask_all(&sim, NF_COLL_ALLTOALL, 4096).cost_us;
+    CU_ASSERT(by_table_us != by_network_us);
+    for (uint32_t r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(sim.groups[r]->exchange.start_ns[0], 1000);
+    sim_close(&sim);
+}
+
 /* Never ones that hand on, even if all hosts that are known are alike. */
 static void expect_leaves(double ratio)
 {
@@ -362,36 +497,6 @@ static void members_with_other_networks_are_told(void)
     free(text);
 }
 
-/* What a barrier is thought to take in a group by a table of members of whom
- * @p part were on the fullest host, who were slow; 0: that is not known. */
-static double barrier_by_table(struct group_sim *sim, double part)
-{
-    const struct nf_choice_query query = {
-        .coll = { .op = NF_COLL_BARRIER, .ranks = RANKS, .commutative = true }
-    };
-    struct nf_coll_rules rules;
-    struct nf_coll_choice choice = { .cost_us = -1 };
-    struct nf_error err;
-    char *text = NULL;
-    size_t bytes = 0;
-
-    nf_coll_rules_init(&rules);
-    rules.model = (struct nf_model){ .npieces = 1,
-                                     .pieces = { { 0, 1, 0.001 } },
-                                     .delta = 1,
-                                     .share_us = 5000,
-                                     .share_part = part };
-    CU_ASSERT_EQUAL(nf_coll_rules_write(&rules, &text, &bytes, &err), NF_OK);
-    for (uint32_t r = 0; r < RANKS; r++)
-        CU_ASSERT_EQUAL(
-            nf_group_set_rules(sim->groups[r], text, bytes, NULL, &err), NF_OK);
-    CU_ASSERT_EQUAL(nf_group_choose(sim->groups[1], &query, &choice, NULL),
-                    NF_OK);
-    nf_free(text);
-    nf_coll_rules_fini(&rules);
-    return choice.cost_us;
-}
-
 /* Half as many on the fullest host as when it was measured: half as long. */
 static void shared_processors_count_by_host(void)
 {
@@ -429,6 +534,11 @@ int main(void)
           deterministic_groups_go_by_nothing_measured },
         { "segments are as long as planned", segments_are_as_long_as_planned },
         { "nobody is held on one host", nobody_is_held_on_one_host },
+        { "all operations go by the network",
+          all_operations_go_by_the_network },
+        { "other networks have other algorithms",
+          other_networks_have_other_algorithms },
+        { "a table has its own model", a_table_has_its_own_model },
         { "unknown hosts are leaves", unknown_hosts_are_leaves },
         { "a bad model changes nothing", a_bad_model_changes_nothing },
         { "members with other networks are told",
