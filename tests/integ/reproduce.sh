@@ -14,7 +14,16 @@ same "what is printed and what is ours" \
 same "points of the mesh" "$(wc -l < r/mesh.csv)" $((1 + 3 * (8 + 8 + 10 + 10)))
 check "no header of trees along chains waits" \
     grep -qx 'points where headers of OPT-mesh or U-mesh wait,0' r/mesh-checks.csv
-for f in facts mesh-checks figure-11 figure-12 figure-13 figure-14 figure-3 figure-4 \
+check "Figure 10: OPT-tree is the fastest, and more nodes take no less" awk -F, '
+    NR == 1 {if ($3 != "opt") exit bad = 1; next}
+    {n++; for (i = 4; i <= NF; i++) {if ($3 > $i) bad = 1; if ($3 < $i) faster++}}
+    $1 == bytes {for (i = 3; i <= NF; i++) if ($i < last[i]) bad = 1}
+    {bytes = $1; for (i = 3; i <= NF; i++) last[i] = $i}
+    END {exit bad || NF != 6 || n != 2 * 29 || faster < n}' r/figure-10.csv
+same "Figure 10: as the documentation has it" "$(cat r/figure-10.md)" \
+    "$(grep -A 20 -F '| bytes | nodes | opt |' \
+        "$top_srcdir/doc/reproduction-multicast.md" | grep '^|')"
+for f in facts mesh-checks figure-10 figure-11 figure-12 figure-13 figure-14 figure-3 figure-4 \
     planner hnow-checks; do
     # a title, a line below it, and numbers, as many in each line
     check "$f is a table" awk -F'|' 'NR == 1 {n = NF}
@@ -23,7 +32,7 @@ for f in facts mesh-checks figure-11 figure-12 figure-13 figure-14 figure-3 figu
 done
 same "Figure 3 has both numbers of nodes" "$(grep -c '^| \(3\|10\) |' r/figure-3.md)" 2
 if command -v gnuplot > /dev/null; then
-    for f in 3 4 11 12 13 14; do
+    for f in 3 4 10 11 12 13 14; do
         check "figure $f is drawn" grep -q '</svg>' r/figure-$f.svg
     done
 fi
