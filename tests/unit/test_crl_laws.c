@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/rng.h"
 #include "common/coll/coll.h"
+#include "common/model/network.h"
 #include "common/tree/hnow.h"
 #include "common/tree/hnow_table.h"
 #include "common/tree/times.h"
@@ -70,6 +72,94 @@ static void plans_are_never_worse(void)
                                                bytes, true));
         CU_ASSERT(crl_us <= limit_us * (1 + 1e-9));
         nf_hetero_fini(&hetero);
+    }
+}
+
+/* Times by points that no line fits, as they are measured. */
+static void bend(struct nf_rng *rng, double fixed_us, double byte_us,
+                 struct nf_curve *curve)
+{
+    static const double sizes[] = { 0, 64, 256, 1024, 4096, 16384, 65536 };
+    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+    struct nf_curve_point points[SIZES];
+
+    fixed_us *= 0.25 + 1.5 * (double)nf_rng_below(rng, 1000) / 1000;
+    byte_us *= 0.25 + 1.5 * (double)nf_rng_below(rng, 1000) / 1000;
+    for (int i = 0; i < SIZES; i++)
+        points[i] = (struct nf_curve_point){
+            sizes[i], fixed_us * (i % 2 == 0 ? 1 : 1.3) + byte_us * sizes[i]
+        };
+    CU_ASSERT(nf_curve_fit(points, SIZES, curve, NULL) == NF_OK);
+    CU_ASSERT(curve->by_table);
+}
+
+static void measure(uint64_t seed, uint32_t hosts, struct nf_network *network_p)
+{
+    struct nf_rng rng = { seed };
+
+    CU_ASSERT_FATAL(nf_network_init(network_p, hosts) == NF_OK);
+    for (uint32_t i = 0; i < hosts; i++) {
+        bend(&rng, 200, 0.002, &network_p->hosts[i].send);
+        bend(&rng, 300, 0.003, &network_p->hosts[i].recv);
+        bend(&rng, 250, 0.08, &network_p->hosts[i].hold);
+        for (uint32_t j = 0; j < hosts; j++)
+            bend(&rng, 100, 0.08, nf_network_wire(network_p, i, j));
+    }
+}
+
+/* No worse than the best of its rivals. */
+static void check_rivals(const struct nf_hetero *hetero, uint32_t root,
+                         uint64_t bytes)
+{
+    static hnow_builder *const builders[] = { nf_tree_ecef, nf_tree_ecef_ports,
+                                              hnow_chain, hnow_opt_by_number,
+                                              hnow_opt_by_size };
+    double crl_us = check_plan(hetero, root, bytes, 0);
+
+    for (size_t k = 0; k < sizeof(builders) / sizeof(builders[0]); k++) {
+        double us = hnow_best_us(builders[k], hetero, root, bytes, true);
+
+        if (crl_us > us * (1 + 1e-9))
+            printf("\n    %u hosts, %d bytes: rival %d takes %.3f of %.3f us",
+                   hetero->hosts, (int)bytes, (int)k, us, crl_us);
+        CU_ASSERT(crl_us <= us * (1 + 1e-9));
+    }
+}
+
+static void nor_on_measured_networks(void)
+{
+    static const uint64_t sizes[] = { 0, 1, 1000, 20000, 300001 };
+
+    for (uint64_t r = 0; r < 150; r++) {
+        struct nf_network network;
+        struct nf_hetero hetero;
+        uint32_t hosts = 1 + (uint32_t)(r / 5) % 16;
+
+        measure(r, hosts, &network);
+        hetero = nf_network_hetero(&network, r % 2 == 0);
+        check_rivals(&hetero, (uint32_t)r % hosts, sizes[r % 5]);
+        nf_network_fini(&network);
+    }
+}
+
+/* Of so many not all that is tried with few is tried. */
+static void nor_with_many_hosts(void)
+{
+    static const uint64_t sizes[] = { 1000, 65536 };
+
+    for (uint64_t r = 0; r < 2; r++) {
+        struct nf_network network;
+        struct nf_hetero hetero;
+        uint32_t root;
+
+        CU_ASSERT(nf_hnow_draw(r, 260, true, &hetero, &root) == NF_OK);
+        hetero.has_ports = true;
+        check_rivals(&hetero, root, sizes[r]);
+        nf_hetero_fini(&hetero);
+        measure(r, 255, &network);
+        hetero = nf_network_hetero(&network, true);
+        check_rivals(&hetero, 7, sizes[1 - r]);
+        nf_network_fini(&network);
     }
 }
 
@@ -300,6 +390,8 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "plans are never worse", plans_are_never_worse },
+        { "nor on measured networks", nor_on_measured_networks },
+        { "nor with many hosts", nor_with_many_hosts },
         { "no heuristic is faster", no_heuristic_is_faster },
         { "hosts that are alike get the OPT-tree",
           hosts_that_are_alike_get_the_opt_tree },
