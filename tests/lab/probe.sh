@@ -2,8 +2,9 @@
 # `nowfarm probe` between hosts with links of different rates, and on a shared
 # medium: what the probe has fitted against the rates that were set, and what it
 # predicts against what trees take.  A busy machine can only make links look slower:
-# so of each link and tree the best of up to three probes counts, which is to be
-# 0.7 of the rate or more.  None may be faster than it was set; a quarter is left to
+# so of each link and tree the best of up to three probes counts, and even that is held
+# to what is grossly wrong only: half the rate, half as long again (`make bench-network`
+# tells more).  None may be faster than it was set; a quarter is left to
 # the first bytes of a message, which links let pass at once.
 . "${0%/*}/lab-lib.sh"
 need_pvm
@@ -57,10 +58,10 @@ note() {
 far_off() { # is some best not good enough yet?
     local from to rate i
     while read -r from to rate; do
-        [ "${best[$from $to]:-0}" -ge $((rate * 7 / 10)) ] || return 0
+        [ "${best[$from $to]:-0}" -ge $((rate / 2)) ] || return 0
     done < <(printf '%s\n' "${links[@]}")
     for i in "${trees[@]}"; do
-        [ "${best[tree $i]:-1000}" -le 20 ] || return 0
+        [ "${best[tree $i]:-1000}" -le 50 ] || return 0
     done
     return 1
 }
@@ -76,11 +77,11 @@ probe_again() {
         note
     done
     while read -r from to rate; do
-        at_least "$from > $to is no less than 0.7 of a link of $rate kbit/s" \
-            "${best[$from $to]:-0}" $((rate * 7 / 10)) kbit/s
+        at_least "$from > $to is no less than half a link of $rate kbit/s" \
+            "${best[$from $to]:-0}" $((rate / 2)) kbit/s
     done < <(printf '%s\n' "${links[@]}")
     for i in "${trees[@]}"; do
-        at_most "tree $i of 64 KiB is as predicted" "${best[tree $i]:-1000}" 20 %
+        at_most "tree $i of 64 KiB is as predicted" "${best[tree $i]:-1000}" 50 %
     done
 }
 
