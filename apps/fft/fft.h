@@ -45,30 +45,49 @@ uint64_t nf_fft_rows(uint64_t count);
 uint64_t nf_fft_lines_in(const struct nf_fft_shape *s, uint32_t phase);
 /** Numbers in each of them. */
 uint64_t nf_fft_length_in(const struct nf_fft_shape *s, uint32_t phase);
-/** Cut @p lines lines of @p length numbers into bands, of which each is
- *  transposed: piece v has what the lines have in band v, number after number.
- *  @param to         [lines * length]
- *  @param bytes_p    [units] of the pieces */
-void nf_fft_cut(const double *from, uint64_t lines, uint64_t length,
-                uint64_t units, double *to, uint64_t *bytes_p);
-/** Make lines of such pieces, of all units.
- *  @param at  [units + 1] where pieces begin in @p from, bytes
- *  @return false: they are not of this size */
-bool nf_fft_join(const double *from, const uint64_t *at, uint64_t lines,
-                 uint64_t length, uint64_t units, double *to);
+/** A unit's lines in a phase. */
+struct nf_fft_band {
+    uint64_t lines, length; /**< so many, of so many numbers each */
+    uint64_t units;         /**< that each line is cut for, or is made of */
+};
+/** Lines of a band that are at hand together: few, so that they stay in a cache
+ *  from one step to the next. */
+struct nf_fft_some {
+    uint64_t first, count; /**< of the band's lines */
+    uint64_t stride;       /**< numbers from one line to the next, in memory */
+};
+/** Pieces of a band.  What comes out of a phase is transposed: piece v has what the
+ *  lines have in band v, number after number.
+ *  @param bytes_p  [units] of each */
+void nf_fft_piece_bytes(const struct nf_fft_band *b, uint64_t *bytes_p);
+/** @param at  [units + 1] where pieces begin, bytes
+ *  @return are they as large as those of this band? */
+bool nf_fft_are_pieces(const struct nf_fft_band *b, const uint64_t *at);
+/** Put some of the lines into all pieces.
+ *  @param from  the first of these lines
+ *  @param to    [lines * length] the pieces, one behind the other */
+void nf_fft_cut(const struct nf_fft_band *b, const struct nf_fft_some *s,
+                const double *from, double *to);
+/** Make some of the lines, of all pieces.
+ *  @param from  [lines * length] the pieces, one behind the other
+ *  @param to    the first of these lines */
+void nf_fft_join(const struct nf_fft_band *b, const struct nf_fft_some *s,
+                 const double *from, double *to);
+
+/* roots.c */
 
 /** Powers of w_N, two tables of about the root of N: w^e is one of each. */
 struct nf_fft_roots {
-    uint64_t count;    /**< N */
-    unsigned shift;    /**< low ones: 2^shift */
+    uint64_t count;     /**< N */
+    bool inverse;       /**< w = exp(+2 pi i / N), and all is divided by N */
+    unsigned shift;     /**< low ones: 2^shift */
     double *low, *high; /**< w^i, w^(i 2^shift) */
+    struct nf_fft_roots *next;
 };
-/** @param inverse  w = exp(+2 pi i / count), and all is divided by @p count
- *  @return false: out of memory */
-bool nf_fft_roots_init(uint64_t count, bool inverse,
-                       struct nf_fft_roots *roots_p);
-void nf_fft_roots_fini(struct nf_fft_roots *roots);
-/** line[k] *= w^(j k), k < length; j (length - 1) < N */
+/** They are made once in a process, and stay.  Any number of threads may call it.
+ *  @return NULL: out of memory */
+const struct nf_fft_roots *nf_fft_roots(uint64_t count, bool inverse);
+/** line[k] *= w^(j k), k < length; j (length - 1) < N; divided by N, if inverse */
 void nf_fft_twiddle(const struct nf_fft_roots *roots, uint64_t j, double *line,
                     uint64_t length);
 /** w^e, to the last bit or nearly. @param re_im_p  [2] */
@@ -94,7 +113,10 @@ enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
 /* fftw.c; tests have another one */
 
 /** Transform each of @p lines lines of @p length numbers, in place; an inverse
- *  is not divided by anything.  Any number of threads may call it.
+ *  is not divided by anything.  Any number of threads may call it.  Plans are made
+ *  once in a process, and stay.
+ *  @param stride  numbers from one line to the next
  *  @return false: out of memory */
-bool nf_fft_lines(double *data, uint64_t lines, uint64_t length, bool inverse);
+bool nf_fft_lines(double *data, uint64_t lines, uint64_t length,
+                  uint64_t stride, bool inverse);
 #endif

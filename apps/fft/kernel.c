@@ -6,6 +6,15 @@
 #include "apps/fft/fft.h"
 #include "common/base/alloc.h"
 
+enum {
+    /* Lines that go through all steps together: eight of 2^11 numbers fit into the
+     * second cache. */
+    TOGETHER = 8,
+    /* Numbers between them: lines of a power of two would all fall into the same
+     * places of a cache. */
+    APART = 4
+};
+
 static int fail(const struct nf_work *work, int code, const char *reason)
 {
     if (work->error != NULL && work->error_bytes > 0)
@@ -38,85 +47,125 @@ static bool read_shape(const struct nf_work *work, struct nf_fft_shape *shape)
            work->phase < NF_FFT_PHASES;
 }
 
-/* The first phase: x as it came. */
-static int cut(const struct nf_work *work, const struct nf_fft_shape *s,
-               const double *lines, uint64_t count)
+static struct nf_fft_band band_of(const struct nf_work *work,
+                                  const struct nf_fft_shape *s)
 {
-    uint64_t length = nf_fft_length_in(s, work->phase);
-    size_t bytes = (size_t)(count * length) * NF_FFT_COMPLEX_BYTES;
-    double *to = nf_buf_reserve(work->result, bytes);
+    uint64_t all = nf_fft_lines_in(s, work->phase);
 
-    if (to == NULL && bytes > 0)
-        return no_memory(work);
-    nf_fft_cut(lines, count, length, s->units, to, work->out_bytes);
-    return 0;
+    return (struct nf_fft_band){
+        .lines = nf_band_begin(all, s->units, work->first + 1) -
+                 nf_band_begin(all, s->units, work->first),
+        .length = nf_fft_length_in(s, work->phase),
+        .units = s->units,
+    };
 }
 
-/* Lines that a phase transforms, and multiplies by what is between the two. */
+/* The lines from @p first on that are dealt with together. */
+static struct nf_fft_some some_of(const struct nf_fft_band *b, uint64_t first,
+                                  uint64_t stride)
+{
+    uint64_t left = b->lines - first;
+
+    return (struct nf_fft_some){ first, left < TOGETHER ? left : TOGETHER,
+                                 stride };
+}
+
+/* The first phase: x as it came.
+ * @param to  the pieces */
+static void cut(const struct nf_work *work, const struct nf_fft_band *b,
+                double *to)
+{
+    const double *from = work->input;
+
+    for (uint64_t first = 0; first < b->lines; first += TOGETHER) {
+        struct nf_fft_some some = some_of(b, first, b->length);
+
+        nf_fft_cut(b, &some, from + 2 * first * b->length, to);
+    }
+}
+
+/* The last phase. */
+static void join(const struct nf_work *work, const struct nf_fft_band *b,
+                 double *to)
+{
+    for (uint64_t first = 0; first < b->lines; first += TOGETHER) {
+        struct nf_fft_some some = some_of(b, first, b->length);
+
+        nf_fft_join(b, &some, work->input, to + 2 * first * b->length);
+    }
+}
+
+/* Lines are made of pieces, transformed, multiplied by what is between the two
+ * transforms, and cut: few at a time, from step to step.
+ * @param roots  NULL: this is the second transform
+ * @return false: out of memory */
 static bool transform(const struct nf_work *work, const struct nf_fft_shape *s,
-                      double *lines, uint64_t count)
+                      const struct nf_fft_band *b,
+                      const struct nf_fft_roots *roots, double *to)
 {
-    uint64_t length = nf_fft_length_in(s, work->phase);
-    uint64_t first =
+    const uint64_t stride = b->length + APART;
+    uint64_t begin =
         nf_band_begin(nf_fft_lines_in(s, work->phase), s->units, work->first);
-    struct nf_fft_roots roots;
+    struct nf_fft_some most = some_of(b, 0, stride);
+    double *lines =
+        nf_malloc((size_t)(most.count * stride) * NF_FFT_COMPLEX_BYTES);
+    bool done = lines != NULL;
 
-    if (count == 0)
-        return true;
-    if (!nf_fft_lines(lines, count, length, s->inverse))
-        return false;
-    if (work->phase != 1)
-        return true;
-    if (!nf_fft_roots_init(s->rows * s->cols, s->inverse, &roots))
-        return false;
-    for (uint64_t i = 0; i < count; i++)
-        nf_fft_twiddle(&roots, first + i, lines + 2 * i * length, length);
-    nf_fft_roots_fini(&roots);
-    return true;
-}
+    for (uint64_t first = 0; done && first < b->lines; first += TOGETHER) {
+        struct nf_fft_some some = some_of(b, first, stride);
 
-static int join(const struct nf_work *work, const struct nf_fft_shape *s,
-                uint64_t count, double *lines)
-{
-    if (work->input_bytes > 0 && lines == NULL)
-        return no_memory(work);
-    return nf_fft_join(work->input, work->in_at, count,
-                       nf_fft_length_in(s, work->phase), s->units, lines)
-               ? 0
-               : fail(work, 1, "not a piece of this band");
-}
-
-static int join_and_transform(const struct nf_work *work,
-                              const struct nf_fft_shape *s, uint64_t count)
-{
-    double *lines = nf_malloc(work->input_bytes + 1);
-    int code = join(work, s, count, lines);
-
-    if (code == 0 && !transform(work, s, lines, count))
-        code = no_memory(work);
-    if (code == 0)
-        code = cut(work, s, lines, count);
+        nf_fft_join(b, &some, work->input, lines);
+        done =
+            nf_fft_lines(lines, some.count, b->length, stride, s->inverse);
+        for (uint64_t l = 0; done && roots != NULL && l < some.count; l++)
+            nf_fft_twiddle(roots, begin + first + l, lines + 2 * l * stride,
+                           b->length);
+        if (done)
+            nf_fft_cut(b, &some, lines, to);
+    }
     nf_free(lines);
-    return code;
+    return done;
+}
+
+static int transform_band(const struct nf_work *work,
+                          const struct nf_fft_shape *s,
+                          const struct nf_fft_band *b, double *to)
+{
+    const struct nf_fft_roots *roots = NULL;
+
+    if (work->phase == 1) {
+        roots = nf_fft_roots(s->rows * s->cols, s->inverse);
+        if (roots == NULL)
+            return no_memory(work);
+    }
+    return transform(work, s, b, roots, to) ? 0 : no_memory(work);
 }
 
 int nf_fft_compute(const struct nf_work *work)
 {
     struct nf_fft_shape s;
-    uint64_t all, count;
+    struct nf_fft_band b;
+    double *to;
 
     if (!read_shape(work, &s))
         return fail(work, 1, "no shape of a transform");
-    all = nf_fft_lines_in(&s, work->phase);
-    count = nf_band_begin(all, s.units, work->first + 1) -
-            nf_band_begin(all, s.units, work->first);
-    if (work->input_bytes != count * nf_fft_length_in(&s, work->phase) *
-                                 NF_FFT_COMPLEX_BYTES)
+    b = band_of(work, &s);
+    if (work->input_bytes != b.lines * b.length * NF_FFT_COMPLEX_BYTES)
         return fail(work, 1, "not a band of lines");
+    if (work->phase > 0 && !nf_fft_are_pieces(&b, work->in_at))
+        return fail(work, 1, "not a piece of this band");
+    to = nf_buf_reserve(work->result, work->input_bytes);
+    if (to == NULL && work->input_bytes > 0)
+        return no_memory(work);
+    if (work->phase < NF_FFT_PHASES - 1)
+        nf_fft_piece_bytes(&b, work->out_bytes);
+    if (b.lines == 0)
+        return 0;
     if (work->phase == 0)
-        return cut(work, &s, work->input, count);
-    if (work->phase == NF_FFT_PHASES - 1)
-        return join(work, &s, count,
-                    nf_buf_reserve(work->result, work->input_bytes));
-    return join_and_transform(work, &s, count);
+        cut(work, &b, to);
+    else if (work->phase == NF_FFT_PHASES - 1)
+        join(work, &b, to);
+    else
+        return transform_band(work, &s, &b, to);
+    return 0;
 }

@@ -84,7 +84,7 @@ static enum nf_status error_to_whole(const double *x, const double *y,
     if (whole == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "fft: no memory to verify");
     memcpy(whole, x, bytes);
-    if (!nf_fft_lines(whole, 1, count, inverse)) {
+    if (!nf_fft_lines(whole, 1, count, count, inverse)) {
         nf_free(whole);
         return nf_fail(err, NF_ERR_NOMEM, "fft: no memory to verify");
     }

@@ -17,34 +17,39 @@
 
 static const long double two_pi = 6.283185307179586476925286766559L;
 
+static void one_by_definition(const double *x, uint64_t k, uint64_t n,
+                              bool inverse, double *y)
+{
+    long double re = 0, im = 0;
+
+    for (uint64_t j = 0; j < n; j++) {
+        long double angle = two_pi * (long double)(j * k % n) / (long double)n;
+        long double c = cosl(angle), s = inverse ? sinl(angle) : -sinl(angle);
+
+        re += x[2 * j] * c - x[2 * j + 1] * s;
+        im += x[2 * j] * s + x[2 * j + 1] * c;
+    }
+    y[0] = (double)re;
+    y[1] = (double)im;
+}
+
 static void by_definition(const double *x, double *y, uint64_t n, bool inverse)
 {
-    for (uint64_t k = 0; k < n; k++) {
-        long double re = 0, im = 0;
-
-        for (uint64_t j = 0; j < n; j++) {
-            long double angle =
-                two_pi * (long double)(j * k % n) / (long double)n;
-            long double c = cosl(angle), s = inverse ? sinl(angle) : -sinl(angle);
-
-            re += x[2 * j] * c - x[2 * j + 1] * s;
-            im += x[2 * j] * s + x[2 * j + 1] * c;
-        }
-        y[2 * k] = (double)re;
-        y[2 * k + 1] = (double)im;
-    }
+    for (uint64_t k = 0; k < n; k++)
+        one_by_definition(x, k, n, inverse, y + 2 * k);
 }
 
 /* In the place of fftw.c. */
-bool nf_fft_lines(double *data, uint64_t lines, uint64_t length, bool inverse)
+bool nf_fft_lines(double *data, uint64_t lines, uint64_t length,
+                  uint64_t stride, bool inverse)
 {
     double *y = nf_malloc((size_t)length * NF_FFT_COMPLEX_BYTES);
 
     if (y == NULL)
         return false;
     for (uint64_t l = 0; l < lines; l++) {
-        by_definition(data + 2 * l * length, y, length, inverse);
-        memcpy(data + 2 * l * length, y,
+        by_definition(data + 2 * l * stride, y, length, inverse);
+        memcpy(data + 2 * l * stride, y,
                (size_t)length * NF_FFT_COMPLEX_BYTES);
     }
     nf_free(y);
@@ -197,6 +202,28 @@ static void six_steps_are_the_definition(void)
             }
 }
 
+/* Longer than roots that are made at once, more than are dealt with together. */
+static void long_lines_are_the_definition(void)
+{
+    enum { COUNT = 5040 }; /* 70 x 72 */
+    static double x[2 * COUNT], y[2 * COUNT];
+    double most = 16 * DBL_EPSILON * sqrt((double)COUNT) * 2;
+
+    fill(x, COUNT, 5);
+    for (int inverse = 0; inverse < 2; inverse++) {
+        double by = inverse ? COUNT : 1;
+
+        six_steps(x, y, COUNT, 3, inverse);
+        for (uint64_t k = 1; k < COUNT; k += 131) {
+            double want[2];
+
+            one_by_definition(x, k, COUNT, inverse, want);
+            CU_ASSERT(fabs(y[2 * k] - want[0] / by) <= most / by);
+            CU_ASSERT(fabs(y[2 * k + 1] - want[1] / by) <= most / by);
+        }
+    }
+}
+
 static void there_and_back_is_the_same(void)
 {
     double x[2 * NUMBERS], y[2 * NUMBERS], z[2 * NUMBERS];
@@ -235,9 +262,9 @@ static void roots_are_exact(void)
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         uint64_t n = counts[i];
-        struct nf_fft_roots roots;
+        const struct nf_fft_roots *roots = nf_fft_roots(n, false);
 
-        CU_ASSERT_FATAL(nf_fft_roots_init(n, false, &roots));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(roots);
         for (uint64_t e = 0; e < n; e += 1 + n / 5000) {
             long double angle = two_pi * (long double)e / (long double)n;
             double root[2], line[4] = { 1, 0, 1, 0 };
@@ -247,13 +274,63 @@ static void roots_are_exact(void)
             CU_ASSERT(fabsl(root[1] + sinl(angle)) <= DBL_EPSILON + off);
             if (e == 0)
                 continue;
-            nf_fft_twiddle(&roots, e, line, 2); /* w^0, w^e */
+            nf_fft_twiddle(roots, e, line, 2); /* w^0, w^e */
             CU_ASSERT(line[0] == 1 && line[1] == 0);
             CU_ASSERT(fabsl(line[2] - cosl(angle)) <= 3 * DBL_EPSILON + off);
             CU_ASSERT(fabsl(line[3] + sinl(angle)) <= 3 * DBL_EPSILON + off);
         }
-        nf_fft_roots_fini(&roots);
     }
+}
+
+/* Each root is of four in the tables, none of which is off by more than half an eps
+ * in either part, and three products of two, which add at most sqrt(5)/2 eps. */
+static void lines_are_multiplied_by_powers(void)
+{
+    static const struct {
+        uint64_t count, j, length;
+    } lines[] = { { 1, 0, 1 },          { 6, 1, 3 },
+                  { 4097, 20, 200 },    { 1 << 20, 1023, 1024 },
+                  { 1 << 20, 1, 1024 }, { 1000003, 999, 1001 } };
+    static double line[2 * 1024];
+    const double most = (4 * sqrt(0.5) + 3 * sqrt(5) / 2) * DBL_EPSILON;
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        for (int inverse = 0; inverse < 2; inverse++) {
+            uint64_t n = lines[i].count;
+            double by = inverse ? (double)n : 1, worst = 0;
+
+            for (uint64_t k = 0; k < lines[i].length; k++) {
+                line[2 * k] = 1;
+                line[2 * k + 1] = 0;
+            }
+            nf_fft_twiddle(nf_fft_roots(n, inverse), lines[i].j, line,
+                           lines[i].length);
+            for (uint64_t k = 0; k < lines[i].length; k++) {
+                long double angle =
+                    two_pi * (long double)(lines[i].j * k) / (long double)n;
+                long double s = inverse ? sinl(angle) : -sinl(angle);
+
+                worst = fmax(worst, fabs((double)(line[2 * k] * by -
+                                                  cosl(angle))));
+                worst = fmax(worst,
+                             fabs((double)(line[2 * k + 1] * by - s)));
+            }
+            CU_ASSERT(worst <= most + off_by() + inverse * DBL_EPSILON);
+        }
+}
+
+/* Sines are calculated once: two tables, and no more. */
+static void roots_are_kept(void)
+{
+    const struct nf_fft_roots *there = nf_fft_roots(12, false);
+    const struct nf_fft_roots *back = nf_fft_roots(12, true);
+
+    CU_ASSERT_PTR_NOT_NULL(there);
+    CU_ASSERT_PTR_NOT_NULL(back);
+    CU_ASSERT_PTR_NOT_EQUAL(there, back);
+    CU_ASSERT_PTR_EQUAL(nf_fft_roots(12, false), there);
+    CU_ASSERT_PTR_EQUAL(nf_fft_roots(12, true), back);
+    CU_ASSERT_PTR_NOT_EQUAL(nf_fft_roots(13, false), there);
 }
 
 static void what_is_wrong_is_not_verified(void)
@@ -381,9 +458,12 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "six steps are the definition", six_steps_are_the_definition },
+        { "long lines are the definition", long_lines_are_the_definition },
         { "there and back is the same", there_and_back_is_the_same },
         { "rows are the nearest divisor", rows_are_the_nearest_divisor },
         { "roots are exact", roots_are_exact },
+        { "lines are multiplied by powers", lines_are_multiplied_by_powers },
+        { "roots are kept", roots_are_kept },
         { "what is wrong is not verified", what_is_wrong_is_not_verified },
         { "the kernel refuses what does not fit",
           the_kernel_refuses_what_does_not_fit },
