@@ -334,7 +334,8 @@ struct nf_report {
                                   part of makespan_s and part_transfer_s */
     double exchange_moving_s; /**< of that in the all-to-all, in the slave that
                                   took longest */
-    double exchange_model_s; /**< ... as the model of the network has it */
+    double exchange_model_s; /**< ... as the model of the network has it;
+                                  INFINITY: it has none of that algorithm */
     char exchange_algorithm[48]; /**< of the last one; "": it had one slave */
     char shared_algorithm[48]; /**< of the broadcast of the shared data; "": each
                                     slave got it by itself */

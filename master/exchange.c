@@ -4,7 +4,6 @@
  * gathers, above all how they fail, is in gather.c. */
 #include "config.h"
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include "common/base/alloc.h"
 #include "common/base/log.h"
@@ -145,22 +144,11 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
                       err.text);
 }
 
-/* Without a formula it counts as a burst. */
-static double call_us(const char *algorithm,
-                      const struct nf_coll_network *network, uint32_t ranks,
-                      uint64_t bytes)
-{
-    double us = nf_exchange_bounds_cost_us(algorithm, network, ranks, bytes);
-
-    return isfinite(us) ? us
-                        : nf_exchange_bounds_cost_us(nf_coll_alltoall_burst.name,
-                                                     network, ranks, bytes);
-}
-
 /* What the three all-to-all of it take, of blocks that are all as large as the largest:
  * lengths of tables, tables, pieces.  What tells how large these are runs while they are
  * packed, and counts as nothing.
- * @param algorithm  of the pieces */
+ * @param algorithm  of the pieces
+ * @return INFINITY: nothing is known of one of them */
 static double model_us(struct engine *e, const char *algorithm)
 {
     const struct nf_coll_network network = nf_table_network(e);
@@ -168,9 +156,11 @@ static double model_us(struct engine *e, const char *algorithm)
     const char *small =
         nf_exchange_bounds_pick(nf_table_exchange(e), NF_EXCHANGE_LENGTH_BYTES);
 
-    return call_us(small, &network, ranks, NF_EXCHANGE_LENGTH_BYTES) +
-           call_us(small, &network, ranks, e->table_bytes) +
-           call_us(algorithm, &network, ranks, e->largest_bytes);
+    return nf_exchange_bounds_cost_us(small, &network, ranks,
+                                      NF_EXCHANGE_LENGTH_BYTES) +
+           nf_exchange_bounds_cost_us(small, &network, ranks, e->table_bytes) +
+           nf_exchange_bounds_cost_us(algorithm, &network, ranks,
+                                      e->largest_bytes);
 }
 
 static void complete(struct engine *e, int64_t now_us)

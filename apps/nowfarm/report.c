@@ -211,10 +211,23 @@ static void print_shared(FILE *to, const struct nf_report *r)
     fputc('\n', to);
 }
 
+/* @param before  of what the model says, if it says something */
+static const char *exchange_model(const struct nf_report *r, const char *before,
+                                  char *text_p, size_t bytes)
+{
+    char time[32];
+
+    if (!isfinite(r->exchange_model_s))
+        return "no model";
+    snprintf(text_p, bytes, "%s%s", before,
+             seconds(r->exchange_model_s, time, sizeof(time)));
+    return text_p;
+}
+
 /* What the all-to-all took, beside what the model says that it takes. */
 static void print_exchanges(FILE *to, const struct nf_report *r)
 {
-    char time[32], moving[32], model[32], bytes[32];
+    char time[32], moving[32], model[48], bytes[32];
 
     if (r->phases <= 1)
         return;
@@ -222,9 +235,9 @@ static void print_exchanges(FILE *to, const struct nf_report *r)
             nf_format_bytes(r->exchange_bytes, bytes, sizeof(bytes)),
             r->exchange_slaves, seconds(r->exchange_s, time, sizeof(time)));
     if (r->exchange_algorithm[0] != '\0')
-        fprintf(to, " (%s: measured %s, model %s)", r->exchange_algorithm,
+        fprintf(to, " (%s: measured %s, %s)", r->exchange_algorithm,
                 seconds(r->exchange_moving_s, moving, sizeof(moving)),
-                seconds(r->exchange_model_s, model, sizeof(model)));
+                exchange_model(r, "model ", model, sizeof(model)));
     if (r->exchanges + 1 > r->phases)
         fprintf(to, ", in %u tries", r->exchanges);
     if (r->recomputed > 0)
@@ -237,9 +250,11 @@ void report_print_model(FILE *to, const struct nf_report *r, double compute_s)
     char sum[32], compute[32], exchange[32];
 
     fprintf(to, "time by model %s: compute %s, exchange %s; ",
-            seconds(compute_s + r->exchange_model_s, sum, sizeof(sum)),
+            isfinite(r->exchange_model_s)
+                ? seconds(compute_s + r->exchange_model_s, sum, sizeof(sum))
+                : "unknown",
             seconds(compute_s, compute, sizeof(compute)),
-            seconds(r->exchange_model_s, exchange, sizeof(exchange)));
+            exchange_model(r, "", exchange, sizeof(exchange)));
     fprintf(to, "measured %s: compute %s, exchange %s\n",
             seconds(r->lower_bound_s + r->exchange_moving_s, sum, sizeof(sum)),
             seconds(r->lower_bound_s, compute, sizeof(compute)),
@@ -340,15 +355,21 @@ static json_t *gather_json(const struct nf_report *r)
                      "recomputed", (json_int_t)r->recomputed);
 }
 
+/* null: it is infinite. */
+static json_t *real_json(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
 /* null: there was one phase. */
 static json_t *exchange_json(const struct nf_report *r)
 {
     if (r->phases <= 1)
         return json_null();
-    return json_pack("{s:i, s:s, s:f, s:f, s:f, s:I, s:i, s:i, s:I}", "phases",
+    return json_pack("{s:i, s:s, s:f, s:f, s:o, s:I, s:i, s:i, s:I}", "phases",
                      (int)r->phases, "algorithm", r->exchange_algorithm,
                      "time_s", r->exchange_s, "moving_s", r->exchange_moving_s,
-                     "model_s", r->exchange_model_s, "bytes",
+                     "model_s", real_json(r->exchange_model_s), "bytes",
                      (json_int_t)r->exchange_bytes, "slaves",
                      (int)r->exchange_slaves, "tries", (int)r->exchanges,
                      "recomputed", (json_int_t)r->recomputed);
@@ -435,10 +456,10 @@ static json_t *model_json(const struct nf_report *r, double compute_s)
 {
     if (!(compute_s > 0))
         return json_null();
-    return json_pack("{s:f, s:f, s:f, s:f}", "compute_s", compute_s,
-                     "exchange_s", r->exchange_model_s, "measured_compute_s",
-                     r->lower_bound_s, "measured_exchange_s",
-                     r->exchange_moving_s);
+    return json_pack("{s:f, s:o, s:f, s:f}", "compute_s", compute_s,
+                     "exchange_s", real_json(r->exchange_model_s),
+                     "measured_compute_s", r->lower_bound_s,
+                     "measured_exchange_s", r->exchange_moving_s);
 }
 
 /* A result is the same double when it is read again. */

@@ -7,12 +7,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/coll/exchange_choice.h"
 #include "common/coll/rules.h"
 
 /* Larger blocks are dealt with as these. */
 #define LARGE_BYTES (UINT64_C(1) << 40)
+
+/* For more no schedule is made that is only to be priced: it has P^2 blocks. */
+enum { PRICED_RANKS_MOST = 128 };
 
 struct chooser {
     const struct nf_coll_network *network;
@@ -160,17 +164,66 @@ const char *nf_exchange_bounds_pick(const struct nf_exchange_bounds *bounds,
     return bounds->of[i].algorithm;
 }
 
+/* A round takes as long as its largest message, as a rank has one each way.  Half duplex
+ * it takes at most three turns, as where a formula for that is missing (select.c).  Shared
+ * processors have all messages to pass. */
+static double schedule_us(const struct nf_schedule *s,
+                          const struct nf_coll_network *network, double bytes)
+{
+    uint32_t rounds = nf_schedule_rounds(s);
+    uint64_t *largest = nf_calloc((size_t)rounds + 1, sizeof(*largest));
+    double us = 0, crowd_us = network->share_us * (double)s->count;
+
+    if (largest == NULL)
+        return (double)INFINITY;
+    for (size_t i = 0; i < s->count; i++) {
+        uint64_t items = nf_schedule_items_of(s, &s->messages[i]);
+        uint32_t round = s->messages[i].round;
+
+        largest[round] = items > largest[round] ? items : largest[round];
+    }
+    for (uint32_t r = 0; r < rounds; r++)
+        if (largest[r] > 0)
+            us += nf_price_send_us(&network->price, (double)largest[r] * bytes);
+    nf_free(largest);
+    us *= (2 - network->delta) + 3 * (network->delta - 1);
+    return us < crowd_us ? crowd_us : us;
+}
+
+static double price_schedule(const struct nf_coll_wish *wish,
+                             const struct nf_coll_network *network,
+                             uint32_t ranks, double bytes)
+{
+    struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct nf_schedule schedule;
+    double us = (double)INFINITY;
+
+    nf_coll_use_params(&wish->params, &args);
+    if (ranks > PRICED_RANKS_MOST || wish->algorithm->op != NF_COLL_ALLTOALL ||
+        wish->algorithm->ports == NF_PORTS_MANY ||
+        nf_coll_fits(wish->algorithm, &args, NULL) != NF_OK)
+        return us;
+    if (nf_coll_make(wish->algorithm, &args, NF_ALL_RANKS, &schedule, NULL) ==
+        NF_OK)
+        us = schedule_us(&schedule, network, bytes);
+    nf_schedule_fini(&schedule);
+    return us;
+}
+
 double nf_exchange_bounds_cost_us(const char *algorithm,
                                   const struct nf_coll_network *network,
                                   uint32_t ranks, uint64_t bytes)
 {
     const struct nf_coll_query query = query_of(ranks, bytes);
     struct nf_coll_wish wish;
+    double us;
 
     if (nf_coll_wish_read(algorithm, &wish, NULL) != NF_OK)
         return (double)INFINITY;
-    return nf_coll_params_cost_us(wish.algorithm, network, &query, 1,
-                                  &wish.params);
+    us = nf_coll_params_cost_us(wish.algorithm, network, &query, 1,
+                                &wish.params);
+    return isfinite(us) ? us
+                        : price_schedule(&wish, network, ranks, (double)bytes);
 }
 
 void nf_exchange_bounds_write(const struct nf_exchange_bounds *bounds,

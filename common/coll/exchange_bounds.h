@@ -44,7 +44,9 @@ const char *nf_exchange_bounds_pick(const struct nf_exchange_bounds *bounds,
                                     uint64_t bytes);
 
 /** What the model says that one of the list takes, all blocks as large as the
- *  largest; INFINITY if there is no formula. */
+ *  largest: by its formula, or if that knows nothing of its parameters by its
+ *  schedule, round after round.  INFINITY: it is none, is not for so many ranks,
+ *  or has no formula and these are more than 128. */
 double nf_exchange_bounds_cost_us(const char *algorithm,
                                   const struct nf_coll_network *network,
                                   uint32_t ranks, uint64_t bytes);

@@ -44,6 +44,24 @@ NOWFARM_COLL=alltoall.nonsense transpose --rows 100 --cols 100 --slaves 3
 refused 2 "no algorithm"
 unset NOWFARM_COLL
 
+# Beside the measured time stands what the model says of this algorithm: with parameters
+# too, of which formulas know nothing.
+model_of() { # WISH: sets model
+    NOWFARM_COLL=$1 transpose --rows 400 --cols 400 --slaves 4 --slots 1 \
+        --policy static --transport local
+    by "$1, model" "$1"
+    model=$(json exchange.model_s)
+}
+model_of alltoall.dh
+ring=$model
+model_of alltoall.burst
+burst=$model
+check "another algorithm has another price" [ "$ring" != "$burst" ]
+model_of alltoall.dh:shape=4
+same "a ring by its schedule is priced as by its formula" "$model" "$ring"
+model_of alltoall.pairwise_grid:shape=2x2
+check "what has no formula is not priced as a burst" [ "$model" != "$burst" ]
+
 # By the model: blocks of a few bytes between many are combined, large ones are not.
 for transport in pvm local; do
     run run sort --count 32 --units 32 --policy static --slaves 32 --slots 1 \

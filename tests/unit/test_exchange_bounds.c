@@ -207,6 +207,64 @@ static void algorithms_have_their_price(void)
     CU_ASSERT(isinf(nf_exchange_bounds_cost_us("none", &network, 8, 1)));
 }
 
+/* What has a formula for a ring has the same price as a shape of one side. */
+static void schedules_have_their_own_price(void)
+{
+    static const struct {
+        const char *formula, *schedule;
+        uint32_t ranks;
+    } same[] = {
+        { "alltoall.dh", "alltoall.dh:shape=8", 8 },
+        { "alltoall.naive", "alltoall.naive:shape=7", 7 },
+        { "alltoall.cdh", "alltoall.cdh:shape=9", 9 },
+        { "alltoall.bruck", "alltoall.bruck:radix=2", 13 },
+        { "alltoall.mdh", "alltoall.mdh:shape=7", 7 },
+    };
+    struct nf_coll_network crowded = network;
+    double split_us, dh_us;
+
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+        for (uint64_t bytes = 0; bytes <= 1 << 20; bytes = 4 * bytes + 1) {
+            double formula_us = nf_exchange_bounds_cost_us(
+                same[i].formula, &network, same[i].ranks, bytes);
+
+            CU_ASSERT_DOUBLE_EQUAL(
+                nf_exchange_bounds_cost_us(same[i].schedule, &network,
+                                           same[i].ranks, bytes),
+                formula_us, 1e-9 * formula_us);
+        }
+    /* by hand: 4 and 4 blocks in rows of four, 4 in columns of two; in six rounds 35 */
+    dh_us = nf_exchange_bounds_cost_us("alltoall.dh:shape=2x4", &network, 8, 10);
+    CU_ASSERT_DOUBLE_EQUAL(dh_us, 3 * 90 + 0.085 * (4 + 4 + 4) * 10, 1e-9);
+    split_us = nf_exchange_bounds_cost_us("alltoall.split_merge:shape=3x3",
+                                          &network, 9, 10);
+    CU_ASSERT_DOUBLE_EQUAL(split_us, 6 * 90 + 0.085 * 35 * 10, 1e-9);
+    /* a tenth of half duplex, in which each round takes three turns */
+    crowded.delta = 1.1;
+    CU_ASSERT_DOUBLE_EQUAL(nf_exchange_bounds_cost_us("alltoall.dh:shape=8",
+                                                      &crowded, 8, 10),
+                           nf_exchange_bounds_cost_us("alltoall.dh", &crowded,
+                                                      8, 10),
+                           1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(nf_exchange_bounds_cost_us("alltoall.dh:shape=2x4",
+                                                      &crowded, 8, 10),
+                           1.2 * dh_us, 1e-9);
+    crowded.delta = 1;
+    /* 8 ranks, a message each in each of three rounds */
+    crowded.share_us = 1000;
+    CU_ASSERT_DOUBLE_EQUAL(nf_exchange_bounds_cost_us("alltoall.dh:shape=2x4",
+                                                      &crowded, 8, 10),
+                           24000, 1e-9);
+    CU_ASSERT(isinf(
+        nf_exchange_bounds_cost_us("alltoall.dh:shape=2x4", &network, 9, 10)));
+    CU_ASSERT(isinf(nf_exchange_bounds_cost_us("alltoall.dh:shape=2x65",
+                                               &network, 130, 10)));
+    CU_ASSERT(isfinite(nf_exchange_bounds_cost_us("alltoall.dh:shape=2x64",
+                                                  &network, 128, 10)));
+    CU_ASSERT(isinf(nf_exchange_bounds_cost_us("alltoall.dh:shape=10x20",
+                                               &network, 200, 10)));
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
@@ -218,6 +276,7 @@ int main(void)
         { "bad text is refused", bad_text_is_refused },
         { "wishes must fit", wishes_must_fit },
         { "algorithms have their price", algorithms_have_their_price },
+        { "schedules have their own price", schedules_have_their_own_price },
         CU_TEST_INFO_NULL,
     };
     static CU_SuiteInfo suites[] = {

@@ -1,6 +1,7 @@
 /* What nowfarm run prints at the end. */
 #include "config.h"
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,6 +95,39 @@ static void everything_is_in_the_json(void)
     check_lost(json_object_get(o, "lost"));
     check_model(json_object_get(o, "model"));
     json_decref(o);
+    fclose(file);
+}
+
+/* Of what the model knows nothing of, no number is made up. */
+static void no_model_is_told(void)
+{
+    const struct report_more more = { .compute_model_s = 1.25 };
+    struct nf_report r = sample();
+    FILE *file = tmpfile();
+    char text[4096] = "";
+    json_t *o;
+
+    r.phases = 2;
+    r.exchange_model_s = (double)INFINITY;
+    snprintf(r.exchange_algorithm, sizeof(r.exchange_algorithm), "alltoall.x");
+    CU_ASSERT_EQUAL(
+        report_print_json(file, "synth", &r, NOT_VERIFIED, &more), NF_OK);
+    rewind(file);
+    o = json_loadf(file, 0, NULL);
+    CU_ASSERT(json_is_null(
+        json_object_get(json_object_get(o, "exchange"), "model_s")));
+    CU_ASSERT(json_is_null(
+        json_object_get(json_object_get(o, "model"), "exchange_s")));
+    json_decref(o);
+    rewind(file);
+    CU_ASSERT_EQUAL(ftruncate(fileno(file), 0), 0);
+    report_print(file, "synth", &r, NOT_VERIFIED, NULL);
+    report_print_model(file, &r, 1.25);
+    rewind(file);
+    CU_ASSERT(fread(text, 1, sizeof(text) - 1, file) > 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "(alltoall.x: measured 0 us, no model)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(
+        text, "time by model unknown: compute 1.25 s, exchange no model;"));
     fclose(file);
 }
 
@@ -249,6 +283,7 @@ int main(void)
 {
     CU_TestInfo report[] = {
         { "everything is in the JSON", everything_is_in_the_json },
+        { "no model is told", no_model_is_told },
         { "a reason may hold any byte", a_reason_may_hold_any_byte },
         { "people read the same", people_read_the_same },
         { "a result is shown with all its digits",
