@@ -332,8 +332,8 @@ struct nf_report {
     uint64_t exchange_bytes; /**< that went from one slave to another */
     double exchange_s;       /**< from asking for one until it was done, or off;
                                   part of makespan_s and part_transfer_s */
-    double exchange_moving_s; /**< of that in the all-to-all, in the slave that
-                                  took longest */
+    double exchange_moving_s; /**< of that in calls of all-to-all, in the slave
+                                  that took longest: not in packing and joining */
     double exchange_model_s; /**< ... as the model of the network has it;
                                   INFINITY: it has none of that algorithm */
     char exchange_algorithm[48]; /**< of the last one; "": it had one slave */

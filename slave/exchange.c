@@ -50,6 +50,19 @@ static enum nf_status agree(struct nf_exchange *x, struct nf_group *group,
     return status < 0 ? status : NF_OK;
 }
 
+/* A call is next: what it takes is what the model is compared with, so the work
+ * between calls is not counted. */
+static void begin_call(struct nf_exchange *x, enum nf_exchange_stage stage)
+{
+    x->stage = stage;
+    x->began_us = nf_now_us();
+}
+
+static void end_call(struct nf_exchange *x)
+{
+    x->told.moving_us += nf_now_us() - x->began_us;
+}
+
 /* A walk over the pieces of a result that are not empty. */
 struct walk {
     struct nf_sizes_reader reader;
@@ -108,7 +121,6 @@ static bool list_result(struct nf_exchange *x)
 
 static void begin_listing(struct nf_exchange *x)
 {
-    x->began_us = nf_now_us();
     x->at_unit = 0;
     x->stage = NF_EXCHANGE_LIST;
 }
@@ -150,7 +162,7 @@ static enum nf_status exchange_lengths(struct nf_exchange *x,
         sum += (size_t)x->out_lengths[r];
         nf_sizes_fini(&x->out_sizes[r]);
     }
-    x->stage = NF_EXCHANGE_LENGTHS;
+    begin_call(x, NF_EXCHANGE_LENGTHS);
     if (group == NULL) {
         x->in_lengths[0] = x->out_lengths[0];
         return NF_OK;
@@ -177,7 +189,7 @@ static enum nf_status exchange_tables(struct nf_exchange *x,
         x->counts[r] = (size_t)x->in_lengths[r];
         sum += x->counts[r];
     }
-    x->stage = NF_EXCHANGE_TABLES;
+    begin_call(x, NF_EXCHANGE_TABLES);
     if (group == NULL) {
         x->in_table = x->out_table;
         x->out_table = NULL;
@@ -204,6 +216,7 @@ static void begin_reading(struct nf_exchange *x)
 
 static void begin_measuring(struct nf_exchange *x)
 {
+    end_call(x);
     nf_free(x->out_table);
     x->out_table = NULL;
     begin_reading(x);
@@ -315,7 +328,7 @@ static bool pack_result(struct nf_exchange *x)
 static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
                                   struct nf_request **request_p)
 {
-    x->stage = NF_EXCHANGE_MOVE;
+    begin_call(x, NF_EXCHANGE_MOVE);
     if (group == NULL)
         return NF_OK;
     return start(x, group, x->largest_bytes[1], x->out, x->in,
@@ -324,7 +337,7 @@ static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
 
 static enum nf_status begin_joining(struct nf_exchange *x)
 {
-    x->told.moving_us = nf_now_us() - x->began_us;
+    end_call(x);
     nf_room_spend(&x->stock->room);
     for (uint32_t i = 0; i < nf_exchange_length(&x->homes, x->rank); i++) {
         struct nf_exchange_input *input = &x->inputs[i];
@@ -460,8 +473,10 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
         break;
     case NF_EXCHANGE_LENGTHS:
         status = await(request_p);
-        if (status == NF_OK)
+        if (status == NF_OK) {
+            end_call(x);
             status = exchange_tables(x, group, request_p);
+        }
         break;
     case NF_EXCHANGE_TABLES:
         status = await(request_p);

@@ -81,7 +81,7 @@ struct nf_exchange {
     uint64_t at_unit; /* next to be listed, measured, packed, unpacked */
     uint32_t own_unit; /* next of those that we hold, to be unpacked */
     bool nonsense;    /* that was in a table */
-    int64_t began_us; /* moving */
+    int64_t began_us; /* the call under way */
 };
 
 /** EXCHANGE has come.  What it shows to be of no use is dropped from the stock:

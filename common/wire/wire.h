@@ -224,7 +224,7 @@ struct nf_exchanged_msg {
     uint64_t bytes;          /**< of pieces that came from others */
     uint64_t largest_bytes;  /**< that came from one of them */
     uint64_t table_bytes;    /**< of the largest table that did: where pieces begin */
-    int64_t moving_us;       /**< in the all-to-all itself */
+    int64_t moving_us;       /**< in its three calls of all-to-all */
 };
 
 struct nf_group_end_msg {
