@@ -60,6 +60,9 @@ struct nf_app_kind {
     /** Options and values of a job of some ms, NULL at the end, by which the time
      *  of an operation is found; with operations. */
     const char *const *small_job;
+    /** The same of a job that caches do not hold, of some ten ms.  NULL: small_job
+     *  tells of all. */
+    const char *const *large_job;
 };
 
 /* clang-format off */

@@ -1,6 +1,8 @@
-/* A small job, phase after phase, unit after unit. */
+/* A small job, phase after phase, unit after unit, in some threads at once. */
 #include "config.h"
 #include "apps/rehearse.h"
+#include <math.h>
+#include <pthread.h>
 #include "common/base/alloc.h"
 #include "common/base/blob.h"
 #include "common/base/clock.h"
@@ -11,6 +13,8 @@ struct stage {
     struct nf_buf shared, *input, *result; /* [units] */
     uint64_t *out, *in_at;                 /* [units][units], [units][units + 1] */
     int64_t took_us;
+    pthread_t thread;
+    bool done;
 };
 
 static void stage_fini(struct stage *s)
@@ -111,48 +115,92 @@ static bool exchange(struct stage *s)
     return true;
 }
 
-static bool carry_out(const struct nf_app *app, int64_t *took_us_p)
+static void *perform(void *arg)
 {
-    struct stage s;
-    bool done = stage_init(&s, app);
+    struct stage *s = arg;
 
-    for (uint32_t phase = 0; done && phase < app->phases; phase++)
-        done = compute(&s, phase) && (phase + 1 == app->phases || exchange(&s));
-    *took_us_p = s.took_us;
-    stage_fini(&s);
+    s->done = true;
+    for (uint32_t phase = 0; s->done && phase < s->app->phases; phase++)
+        s->done =
+            compute(s, phase) && (phase + 1 == s->app->phases || exchange(s));
+    return NULL;
+}
+
+/* Each thread carries out all of the job.
+ * @param took_us_p  the mean of what they computed */
+static bool carry_out(const struct nf_app *app, uint32_t threads,
+                      int64_t *took_us_p)
+{
+    struct stage *stages = nf_calloc(threads, sizeof(*stages));
+    uint32_t begun = 0;
+    int64_t sum_us = 0;
+    bool done = stages != NULL;
+
+    for (uint32_t i = 0; done && i < threads; i++)
+        done = stage_init(&stages[i], app);
+    while (done && begun < threads) {
+        done = pthread_create(&stages[begun].thread, NULL, perform,
+                              &stages[begun]) == 0;
+        begun += done;
+    }
+    for (uint32_t i = 0; i < begun; i++)
+        pthread_join(stages[i].thread, NULL);
+    for (uint32_t i = 0; stages != NULL && i < threads; i++) {
+        done = done && stages[i].done;
+        sum_us += stages[i].took_us;
+        stage_fini(&stages[i]);
+    }
+    nf_free(stages);
+    *took_us_p = sum_us / threads;
     return done;
 }
 
-/* The second time caches, pages and plans are as they will be. */
-static bool time_state(const struct nf_app_kind *kind, void *state,
-                       double *op_s_p)
+static bool open_job(const struct nf_app_kind *kind, void *state,
+                     const char *const *word, struct nf_app *app_p)
 {
     const struct nf_app_request request = { .out = NULL };
-    const char *const *word = kind->small_job;
-    struct nf_app app;
-    int64_t took_us = 0;
-    double operations;
 
     for (; *word != NULL; word += 2)
         if (kind->set(state, word[0], word[1], NULL) != NF_OK)
             return false;
-    if (kind->open(state, &request, &app, NULL) != NF_OK)
-        return false;
-    operations = kind->operations(state);
-    if (!carry_out(&app, &took_us) || !carry_out(&app, &took_us))
-        return false;
-    *op_s_p = (double)took_us * 1e-6 / operations;
-    return true;
+    return kind->open(state, &request, app_p, NULL) == NF_OK;
 }
 
-bool nf_rehearse(const struct nf_app_kind *kind, double *op_s_p)
+/* The second time caches, pages and plans are as they will be. */
+static bool time_job(const struct nf_app_kind *kind, const char *const *words,
+                     const struct nf_rehearsal *r, bool *too_large_p,
+                     double *op_s_p)
 {
+    struct nf_app app;
+    int64_t took_us = 0;
     void *state;
     bool done;
 
-    if (kind->small_job == NULL || kind->create(&state, NULL) != NF_OK)
+    *too_large_p = false;
+    if (kind->create(&state, NULL) != NF_OK)
         return false;
-    done = time_state(kind, state, op_s_p);
+    done = open_job(kind, state, words, &app);
+    *too_large_p = done && kind->operations(state) > r->operations;
+    done = done && !*too_large_p && carry_out(&app, r->threads, &took_us) &&
+           carry_out(&app, r->threads, &took_us);
+    if (done)
+        *op_s_p = (double)took_us * 1e-6 / kind->operations(state);
     kind->destroy(state);
     return done;
+}
+
+bool nf_rehearse(const struct nf_app_kind *kind,
+                 const struct nf_rehearsal *rehearsal, double *op_s_p)
+{
+    struct nf_rehearsal any = *rehearsal;
+    bool too_large = true;
+
+    if (kind->small_job == NULL)
+        return false;
+    if (kind->large_job != NULL &&
+        time_job(kind, kind->large_job, rehearsal, &too_large, op_s_p))
+        return true;
+    any.operations = (double)INFINITY;
+    return too_large &&
+           time_job(kind, kind->small_job, &any, &too_large, op_s_p);
 }

@@ -7,8 +7,17 @@
 #include <stdbool.h>
 #include "apps/app.h"
 
-/** Carry the application's small job out, all phases of it, in this thread.
- *  @param op_s_p  seconds an operation
+/** Of the job whose time is to be told. */
+struct nf_rehearsal {
+    double operations; /**< of all of it */
+    uint32_t threads;  /**< that compute it on one host; 1 or more */
+};
+
+/** Carry a job of the application out, all phases of it, in each of so many threads
+ *  at once, as they share caches and memory: the large one, if the job has as many
+ *  operations, or else the small one.
+ *  @param op_s_p  seconds an operation, in one thread
  *  @return false: it has none, or memory is short */
-bool nf_rehearse(const struct nf_app_kind *kind, double *op_s_p);
+bool nf_rehearse(const struct nf_app_kind *kind,
+                 const struct nf_rehearsal *rehearsal, double *op_s_p);
 #endif

@@ -331,6 +331,8 @@ static double fft_operations(void *state)
 }
 
 static const char *const fft_small[] = { "count", "262144", "units", "8", NULL };
+static const char *const fft_large[] = { "count", "1048576", "units", "32",
+                                         NULL };
 
 const struct nf_app_kind nf_app_fft = {
     .name = "fft",
@@ -346,4 +348,5 @@ const struct nf_app_kind nf_app_fft = {
     .save = fft_save,
     .operations = fft_operations,
     .small_job = fft_small,
+    .large_job = fft_large,
 };

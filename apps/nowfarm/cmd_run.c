@@ -27,6 +27,9 @@
 static volatile int stop_asked;
 static volatile sig_atomic_t job_runs, nsignals;
 
+/* A rehearsal takes memory in each of its threads. */
+enum { REHEARSAL_THREADS = 16 };
+
 struct session {
     struct run_options o;
     char slave_program[PATH_MAX];
@@ -131,6 +134,29 @@ static enum nf_status verify(struct session *s, char *note, size_t bytes,
     return status;
 }
 
+/* By the model of the application: a rehearsal in as many threads as there are slots,
+ * where these may be on one host, and processors here.
+ * @return 0: it has none */
+static double compute_model_s(const struct session *s,
+                              const struct nf_report *report)
+{
+    const struct nf_app_kind *kind = s->o.kind;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    struct nf_rehearsal rehearsal = { .threads = REHEARSAL_THREADS };
+    double op_s;
+
+    if (kind->operations == NULL || report->phases <= 1 || report->slots == 0)
+        return 0;
+    rehearsal.operations = kind->operations(s->o.state);
+    if (rehearsal.threads > report->slots)
+        rehearsal.threads = report->slots;
+    if (processors > 0 && (long)rehearsal.threads > processors)
+        rehearsal.threads = (uint32_t)processors;
+    return nf_rehearse(kind, &rehearsal, &op_s)
+               ? op_s * rehearsal.operations / report->slots
+               : 0;
+}
+
 static enum nf_status tell(struct session *s, const struct nf_report *report,
                            enum verified verified, const char *note,
                            struct nf_error *err)
@@ -138,15 +164,11 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
     const struct nf_app_kind *kind = s->o.kind;
     struct nf_app_figure figures[NF_APP_FIGURES];
     struct report_more more = { .figures = figures };
-    double op_s;
     enum nf_status status = NF_OK;
 
     if (kind->figures != NULL)
         more.nfigures = kind->figures(s->o.state, figures);
-    if (kind->operations != NULL && report->phases > 1 && report->slots > 0 &&
-        nf_rehearse(kind, &op_s))
-        more.compute_model_s =
-            op_s * kind->operations(s->o.state) / report->slots;
+    more.compute_model_s = compute_model_s(s, report);
     if (s->o.json) {
         status =
             report_print_json(s->out, kind->name, report, verified, &more);

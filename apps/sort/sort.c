@@ -432,6 +432,8 @@ static double sort_operations(void *state)
 
 static const char *const sort_small[] = { "count", "262144", "units", "8",
                                           NULL };
+static const char *const sort_large[] = { "count", "2097152", "units", "32",
+                                          NULL };
 
 const struct nf_app_kind nf_app_sort = {
     .name = "sort",
@@ -447,4 +449,5 @@ const struct nf_app_kind nf_app_sort = {
     .save = sort_save,
     .operations = sort_operations,
     .small_job = sort_small,
+    .large_job = sort_large,
 };

@@ -279,6 +279,8 @@ static double transpose_operations(void *state)
 
 static const char *const transpose_small[] = { "rows", "1024", "cols", "1024",
                                                "bands", "8", NULL };
+static const char *const transpose_large[] = { "rows", "2048", "cols", "2048",
+                                               "bands", "32", NULL };
 
 const struct nf_app_kind nf_app_transpose = {
     .name = "transpose",
@@ -295,4 +297,5 @@ const struct nf_app_kind nf_app_transpose = {
     .save = transpose_save,
     .operations = transpose_operations,
     .small_job = transpose_small,
+    .large_job = transpose_large,
 };

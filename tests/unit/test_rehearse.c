@@ -1,17 +1,36 @@
 /* Small jobs by which the time of an operation is found. */
 #include "config.h"
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "apps/rehearse.h"
 #include "tests/unit/nf_unit.h"
 
-static uint32_t calls, bad_call;
-static uint64_t sum;
+static atomic_uint calls, under_way, together;
+static atomic_ullong sum;
+static uint32_t bad_call, want_together;
+
+/* Wait a little for as many as are to compute at once. */
+static void meet(void)
+{
+    const struct timespec ms = { 0, 1000000 };
+
+    atomic_fetch_add(&under_way, 1);
+    for (int i = 0; i < 2000 && atomic_load(&together) < want_together; i++) {
+        if (atomic_load(&under_way) > atomic_load(&together))
+            atomic_store(&together, atomic_load(&under_way));
+        nanosleep(&ms, NULL);
+    }
+    atomic_fetch_sub(&under_way, 1);
+}
 
 /* A unit gives number 10 u + v to unit v, and adds up what comes. */
 static int fake_compute(const struct nf_work *work)
 {
-    if (++calls == bad_call)
+    if (atomic_fetch_add(&calls, 1) + 1 == bad_call)
         return 1;
+    meet();
     for (uint64_t v = 0; v < work->units; v++) {
         uint64_t number = 10 * work->first + v;
 
@@ -25,7 +44,7 @@ static int fake_compute(const struct nf_work *work)
         if (work->in_at[v + 1] - work->in_at[v] != sizeof(number) ||
             number != 10 * v + work->first)
             return 2;
-        sum += number;
+        atomic_fetch_add(&sum, number);
     }
     return 0;
 }
@@ -43,6 +62,18 @@ static enum nf_status fake_create(void **state_p, struct nf_error *err)
 
     (void)err;
     *state_p = &state;
+    return NF_OK;
+}
+
+/* Which job was asked for. */
+static char asked[16];
+static enum nf_status fake_set(void *state, const char *option,
+                               const char *value, struct nf_error *err)
+{
+    (void)state;
+    (void)option;
+    (void)err;
+    snprintf(asked, sizeof(asked), "%s", value);
     return NF_OK;
 }
 
@@ -69,38 +100,75 @@ static enum nf_status fake_open(void *state,
 static double fake_operations(void *state)
 {
     (void)state;
-    return 2;
+    return strcmp(asked, "large") == 0 ? 20 : 2;
 }
 
-static const char *const nothing[] = { NULL };
+static const char *const small[] = { "job", "small", NULL };
+static const char *const large[] = { "job", "large", NULL };
 static const struct nf_app_kind fake = { .name = "fake",
                                          .create = fake_create,
                                          .destroy = fake_destroy,
+                                         .set = fake_set,
                                          .open = fake_open,
                                          .operations = fake_operations,
-                                         .small_job = nothing };
+                                         .small_job = small,
+                                         .large_job = large };
+enum { CALLS = 2 * 2 * 3 }; /* two rounds, two phases, three units */
 
 static void pieces_go_where_they_belong(void)
 {
+    const struct nf_rehearsal one = { 10, 1 };
     double op_s = -1;
 
     calls = 0;
     sum = 0;
-    CU_ASSERT(nf_rehearse(&fake, &op_s));
-    CU_ASSERT_EQUAL(calls, 2 * 2 * 3);
+    CU_ASSERT(nf_rehearse(&fake, &one, &op_s));
+    CU_ASSERT_EQUAL(calls, CALLS);
     CU_ASSERT_EQUAL(sum, 2 * 99);
     CU_ASSERT(op_s >= 0 && op_s < 1);
+}
+
+/* As many at once as it is told: they meet. */
+static void threads_compute_at_once(void)
+{
+    const struct nf_rehearsal three = { 10, 3 };
+    double op_s = -1;
+
+    calls = 0;
+    sum = 0;
+    together = 0;
+    want_together = 3;
+    CU_ASSERT(nf_rehearse(&fake, &three, &op_s));
+    CU_ASSERT_EQUAL(together, 3);
+    CU_ASSERT_EQUAL(calls, 3 * CALLS);
+    CU_ASSERT_EQUAL(sum, 3 * 2 * 99);
+    want_together = 0;
+}
+
+/* The large one only for a job that is as large. */
+static void jobs_are_rehearsed_by_their_size(void)
+{
+    double op_s = -1;
+
+    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ 20, 1 }, &op_s));
+    CU_ASSERT_STRING_EQUAL(asked, "large");
+    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ 19, 1 }, &op_s));
+    CU_ASSERT_STRING_EQUAL(asked, "small");
+    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ 1, 1 }, &op_s));
+    CU_ASSERT_STRING_EQUAL(asked, "small");
 }
 
 static void kernels_may_fail(void)
 {
     double op_s = -1;
 
-    for (bad_call = 1; bad_call <= 12; bad_call++) {
-        calls = 0;
-        CU_ASSERT(!nf_rehearse(&fake, &op_s));
-        CU_ASSERT(op_s == -1);
-    }
+    for (uint32_t threads = 1; threads <= 2; threads++)
+        for (bad_call = 1; bad_call <= CALLS * threads; bad_call++) {
+            calls = 0;
+            CU_ASSERT(!nf_rehearse(
+                &fake, &(struct nf_rehearsal){ 30, threads }, &op_s));
+            CU_ASSERT(op_s == -1);
+        }
     bad_call = 0;
 }
 
@@ -111,8 +179,13 @@ static void applications_have_small_jobs(void)
         double op_s = -1;
         bool phased = kind->kernel->phases > 1;
 
-        CU_ASSERT_EQUAL(nf_rehearse(kind, &op_s), phased);
-        CU_ASSERT(!phased || (op_s > 1e-11 && op_s < 1e-5));
+        for (int large_one = 0; large_one < 2; large_one++) {
+            const struct nf_rehearsal r = { large_one ? 1e12 : 1, 2 };
+
+            CU_ASSERT_EQUAL(nf_rehearse(kind, &r, &op_s), phased);
+            CU_ASSERT(!phased || (op_s > 1e-11 && op_s < 1e-5));
+            CU_ASSERT_EQUAL(phased, kind->large_job != NULL);
+        }
     }
 }
 
@@ -120,6 +193,8 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "pieces go where they belong", pieces_go_where_they_belong },
+        { "threads compute at once", threads_compute_at_once },
+        { "jobs are rehearsed by their size", jobs_are_rehearsed_by_their_size },
         { "kernels may fail", kernels_may_fail },
         { "applications have small jobs", applications_have_small_jobs },
         CU_TEST_INFO_NULL,
