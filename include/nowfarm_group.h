@@ -398,8 +398,8 @@ enum nf_status nf_scatterv(struct nf_group *group, const void *send,
                            void *recv, size_t count, int type, uint32_t root);
 /** Block s of recv at rank r := block r of send at rank s, @p count elements
  *  each.  send may be NF_IN_PLACE: it is in recv, and is copied.  Takes memory
- *  beyond both for 2 P blocks that rest at a member (mdh: 3 P; none where
- * blocks go straight home) and for messages on their way, one out and one in
+ *  beyond both for 2 P blocks that rest at a member (mdh: 3 P, split_merge:
+ * 8 P; none where blocks go straight home) and for messages on their way, one out and one in
  * while members keep step; behind a member that stands still all that the
  * others send may wait.  And 40 bytes for each of the P^2 pairs; in
  * nf_alltoallv up to 48. */

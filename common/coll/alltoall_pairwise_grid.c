@@ -41,5 +41,5 @@ const struct nf_coll_algorithm nf_coll_alltoall_pairwise_grid = {
     .rounds_ahead = 1,
     .make = make,
     .cost_us = cost_us,
-    .kept = &nf_kept_twice,
+    .kept = &nf_kept_resting, /* of more than one side */
 };

@@ -18,8 +18,8 @@
  *  message lives as long as blocks of it are here that have to go on, and once
  *  they are less than half of it they are copied out.  So these messages are at
  *  most twice as large as the blocks that rest here (exchange.h: less than P of
- *  them, in the Modified Double-Hop 3/2 P), for at most one copy more of each
- *  block.  To it come messages that the mesh has not passed on yet and those
+ *  them, in the Modified Double-Hop 3/2 P, in Split-and-Merge 4 P), for at most one
+ *  copy more of each block.  To it come messages that the mesh has not passed on yet and those
  *  whose turn has not come: one each way as long as members keep step, with a
  *  neighbour that stands still up to V blocks; and 40 bytes for each of the P^2
  *  pairs, 48 if sizes are told.
