@@ -21,8 +21,58 @@ static bool costs(uint32_t ranks, const json_t *row)
            is("V", "radices", cost.blocks, number(row, "V"));
 }
 
-/* No vector of the best for some slope is below the points of the goldens, and
- * each of those costs what it says. */
+enum { PARETO_RANKS = 128 };
+#define NO_VECTOR UINT64_MAX
+
+/* A digit of this weight and radix, before those of higher weights.
+ * @param least  [w][s] fewest blocks in s rounds, of digits from weight w on */
+static void add_digit(uint32_t ranks, uint32_t weight, uint32_t radix,
+                      uint64_t (*least)[PARETO_RANKS])
+{
+    uint32_t cycle = weight * radix, values = (ranks + weight - 1) / weight;
+    uint32_t part = ranks % cycle;
+    uint32_t stay = ranks / cycle * weight + (part < weight ? part : weight);
+    uint32_t more = (values < radix ? values : radix) - 1;
+
+    for (uint32_t s = more; s < ranks; s++) {
+        uint64_t rest = s == more ? 0 : NO_VECTOR;
+
+        if (cycle < ranks)
+            rest = least[cycle][s - more];
+        if (rest != NO_VECTOR && rest + ranks - stay < least[weight][s])
+            least[weight][s] = rest + ranks - stay;
+    }
+}
+
+/* Of all vectors the goldens have those that no other one beats, and no others. */
+static bool is_complete(uint32_t ranks, const json_t *list)
+{
+    static uint64_t least[PARETO_RANKS][PARETO_RANKS];
+    uint64_t below = NO_VECTOR;
+    size_t at = 0;
+    bool same = true;
+
+    for (uint32_t w = ranks - 1; w >= 1; w--) {
+        for (uint32_t s = 0; s < ranks; s++)
+            least[w][s] = NO_VECTOR;
+        for (uint32_t radix = 2; radix <= (ranks + w - 1) / w; radix++)
+            add_digit(ranks, w, radix, least);
+    }
+    for (uint32_t s = 0; s < ranks; s++) {
+        const json_t *row = json_array_get(list, at);
+
+        if (least[1][s] >= below)
+            continue;
+        below = least[1][s];
+        at++;
+        same &= row != NULL && number(row, "S") == s &&
+                number(row, "V") == (json_int_t)below;
+    }
+    return same && at == json_array_size(list);
+}
+
+/* Each point of the goldens costs what it says, none is missing, and each of the hull is
+ * one of them. */
 static void pareto_vectors_are_the_goldens(void)
 {
     const json_t *all = json_object_get(golden, "mixed_radix_pareto");
@@ -36,6 +86,8 @@ static void pareto_vectors_are_the_goldens(void)
         struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
         uint32_t count = nf_radix_hull(ranks, hull);
 
+        CU_ASSERT_FATAL(ranks <= PARETO_RANKS);
+        CU_ASSERT(is_complete(ranks, list));
         for (size_t i = 0; i < json_array_size(list); i++, rows++)
             CU_ASSERT(costs(ranks, json_array_get(list, i)));
         for (uint32_t i = 0; i < count; i++) {
