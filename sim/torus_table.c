@@ -103,22 +103,35 @@ static enum nf_status count(const char *name, const struct nf_coll_sides *shape,
 
 /* ---- a row ---- */
 
-static uint32_t halving_steps(uint32_t chain)
+/* Split-and-Merge goes along both sides: along a row alone, and along a column alone,
+ * at the end of which is the corner that merge 0 is for. */
+static enum nf_status count_split_merge(struct nf_torus_row *row,
+                                        struct nf_error *err)
 {
-    uint32_t steps = 0;
+    const struct nf_coll_sides across = { 2, { 1, row->n } },
+                               down = { 2, { row->n, 1 } };
+    uint32_t across_steps, bare_steps, steps;
+    enum nf_status status = count(nf_torus_columns[NF_TABLE_SPLIT_MERGE_BARE],
+                                  &across, &across_steps, err);
 
-    for (uint32_t longest = chain; longest > 1; longest = (longest + 1) / 2)
-        steps++;
-    return steps;
+    if (status == NF_OK)
+        status = count(nf_torus_columns[NF_TABLE_SPLIT_MERGE_BARE], &down,
+                       &bare_steps, err);
+    if (status == NF_OK)
+        status =
+            count(nf_torus_columns[NF_TABLE_SPLIT_MERGE], &down, &steps, err);
+    if (status != NF_OK)
+        return status;
+    row->rings[NF_TABLE_SPLIT_MERGE_BARE] = across_steps + bare_steps;
+    row->rings[NF_TABLE_SPLIT_MERGE] = across_steps + steps;
+    return NF_OK;
 }
 
 static enum nf_status count_rings(struct nf_torus_row *row,
                                   struct nf_error *err)
 {
-    const struct nf_coll_sides ring = { 1, { row->n } },
-                               even = { 1, { row->n - 1 } };
+    const struct nf_coll_sides ring = { 1, { row->n } };
     enum nf_status status = NF_OK;
-    uint32_t hops = 0;
 
     for (int c = 0; c < NF_TABLE_COLUMNS && status == NF_OK; c++) {
         if (c == NF_TABLE_SPLIT_MERGE || c == NF_TABLE_SPLIT_MERGE_BARE)
@@ -128,11 +141,7 @@ static enum nf_status count_rings(struct nf_torus_row *row,
     }
     if (status != NF_OK || row->n % 2 == 0)
         return status;
-    status = count("alltoall.dh", &even, &hops, err);
-    row->rings[NF_TABLE_SPLIT_MERGE_BARE] = 2 * (hops + halving_steps(row->n));
-    row->rings[NF_TABLE_SPLIT_MERGE] =
-        row->rings[NF_TABLE_SPLIT_MERGE_BARE] + 1;
-    return status;
+    return count_split_merge(row, err);
 }
 
 static enum nf_status count_whole(struct nf_torus_row *row,

@@ -3,11 +3,10 @@
 /** @file torus_table.h  Start-ups of exchanges on a torus of N x N: Table 1 of
  *  the paper, found by carrying the schedules out block by block.
  *
- *      from rings  each side of the torus takes as many as a ring of N, so
- * twice those; of Split-and-Merge: twice the Double-Hop of N - 1 and the
- * halving of a chain of N, and 1 for merge 0 whole       of the schedule for N
- * x N itself Tseng       2^ceil(log2 N) + 4: a formula, as that exchange is not
- * here
+ *      from rings  each side of the torus takes as many as a ring of N, so twice
+ *                  those; of Split-and-Merge: those of 1 x N and of N x 1
+ *      whole       of the schedule for N x N itself
+ *      Tseng       2^ceil(log2 N) + 4: a formula, as that exchange is not here
  *
  *  Source: Kim, Kang, Chung 2003, Table 1 and section 4.  Two formulas of its
  *  text are not what its table says: Split-and-Merge is N + 2 log(N-1) there,

@@ -1,6 +1,7 @@
 /* split_merge: on a torus of R x C, both odd, Double-Hop on the even part of
  * each row and column, then the last column and row are served from the middle.
- * Its rings leave the last node out: a message passes through it.
+ * Its rings leave the last node out: a message passes through it.  Along a side of 1
+ * nothing goes.
  *
  *     split X, (C-1)/2 steps, all rows: Double-Hop on nodes 0..C-2; blocks for
  *         column C-1 go to the middle column c* = (C-1)/2 instead
@@ -235,7 +236,8 @@ static void make(const struct nf_coll_algorithm *self,
         .rows = args->shape->of[0],
         .columns = args->shape->of[1],
         .ranks = args->ranks,
-        .merge0 = self == &nf_coll_alltoall_split_merge0,
+        .merge0 = self == &nf_coll_alltoall_split_merge0 &&
+                  args->shape->of[0] > 1, /* nothing goes along a column of 1 */
     };
 
     write_down(&torus, schedule);
@@ -246,14 +248,11 @@ static enum nf_status fits(const struct nf_coll_algorithm *self,
                            struct nf_error *err)
 {
     const struct nf_coll_sides *shape = args->shape;
-    bool good = shape != NULL && shape->count == 2;
-
-    for (uint32_t i = 0; good && i < 2; i++)
-        good = shape->of[i] >= 3 && shape->of[i] % 2 != 0;
-    if (good)
+    if (shape != NULL && shape->count == 2 && shape->of[0] % 2 != 0 &&
+        shape->of[1] % 2 != 0 && shape->of[0] + shape->of[1] > 2)
         return NF_OK;
-    return nf_fail(err, NF_ERR_INVAL,
-                   "%s: wants a shape of two odd sides from 3", self->name);
+    return nf_fail(err, NF_ERR_INVAL, "%s: wants a shape of two odd sides",
+                   self->name);
 }
 
 /* A shape is not known here. */

@@ -323,9 +323,9 @@ static uint32_t steps_on_ring(const char *name, uint32_t n)
     return steps;
 }
 
-static uint32_t steps_of_merge(const char *name, uint32_t n)
+static uint32_t steps_of_merge(const char *name, uint32_t rows, uint32_t columns)
 {
-    const struct nf_coll_sides shape = { 2, { n, n } };
+    const struct nf_coll_sides shape = { 2, { rows, columns } };
     struct nf_schedule s;
     uint32_t steps = 0;
 
@@ -354,13 +354,17 @@ static void table_1_is_the_papers(void)
                      number(computed, "cyclic")));
         CU_ASSERT(is("bruck", "table 1", 2 * steps_on_ring("alltoall.bruck", n),
                      number(computed, "grid_bruck")));
+        CU_ASSERT(is("split and merge", "table 1, of lines",
+                     steps_of_merge("alltoall.split_merge", 1, n) +
+                         steps_of_merge("alltoall.split_merge0", n, 1),
+                     number(printed, "split_merge")));
         if (n > 15)
             continue;
         CU_ASSERT(is("split and merge", "table 1",
-                     steps_of_merge("alltoall.split_merge0", n),
+                     steps_of_merge("alltoall.split_merge0", n, n),
                      number(printed, "split_merge")));
         CU_ASSERT(is("without merge 0", "table 1",
-                     steps_of_merge("alltoall.split_merge", n),
+                     steps_of_merge("alltoall.split_merge", n, n),
                      number(computed, "split_merge_without_m0")));
     }
 }

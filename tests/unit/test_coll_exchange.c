@@ -180,8 +180,29 @@ static bool merges(uint32_t rows, uint32_t columns)
             load.volume == bare.volume + k);
 }
 
+/* Along one side only. */
+static bool merges_along(uint32_t rows, uint32_t columns)
+{
+    const struct nf_coll_sides shape = { 2, { rows, columns } };
+    const struct nf_coll_args args = args_of(&shape);
+    uint32_t n = rows * columns;
+    uint32_t rounds = (n - 1) / 2 + nf_coll_ceil_log2(n);
+    struct nf_torus_load bare, load;
+
+    if (!is_right("alltoall.split_merge", &args, &bare))
+        return false;
+    nf_torus_load_fini(&bare);
+    if (!is_right("alltoall.split_merge0", &args, &load))
+        return false;
+    nf_torus_load_fini(&load);
+    return bare.rounds == rounds && load.rounds == rounds + (rows > 1) &&
+           bare.channel_messages == 1 && load.channel_messages == 1;
+}
+
 static void test_split_and_merge(void)
 {
+    for (uint32_t n = 3; n <= 65; n += n < 33 ? 2 : 16)
+        CU_ASSERT(merges_along(1, n) && merges_along(n, 1));
     for (uint32_t rows = 3; rows <= 11; rows += 2)
         for (uint32_t columns = 3; columns <= 11; columns += 2)
             CU_ASSERT(merges(rows, columns));
