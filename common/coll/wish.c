@@ -109,6 +109,18 @@ static const char *read_word(const char *word, struct nf_coll_wish *wish)
     return "want nothing after the name";
 }
 
+/* dh is for rings of any size; what does odd ones is an algorithm of its own, and does
+ * even ones as the other does. */
+static void use_odd_rings(struct nf_coll_wish *wish)
+{
+    const struct nf_coll_sides *shape = &wish->params.shape;
+
+    for (uint32_t i = 0; i < shape->count; i++)
+        if (wish->algorithm == &nf_coll_alltoall_dh && shape->of[i] > 1 &&
+            shape->of[i] % 2 != 0)
+            wish->algorithm = &nf_coll_alltoall_mdh;
+}
+
 enum nf_status nf_coll_wish_read(const char *text, struct nf_coll_wish *wish_p,
                                  struct nf_error *err)
 {
@@ -136,6 +148,7 @@ enum nf_status nf_coll_wish_read(const char *text, struct nf_coll_wish *wish_p,
             return nf_fail(err, NF_ERR_INVAL, "\"%s\": %s", text, wanted);
         at += length;
     }
+    use_odd_rings(&wish);
     *wish_p = wish;
     return NF_OK;
 }

@@ -9,7 +9,8 @@
  *      alltoall.dh:shape=4x6             the grid that the ranks are
  *
  *  Also understood, and written as above: bruck:r=4, khop:k=3, mixed:r=3/2/3,
- *  split_merge:merge0 for split_merge0, and other names (nf_coll_find()). */
+ *  split_merge:merge0 for split_merge0, dh:shape=3x5 for mdh:shape=3x5, and other
+ *  names (nf_coll_find()). */
 #include "common/coll/select.h"
 
 struct nf_coll_wish {

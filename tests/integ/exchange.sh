@@ -27,6 +27,30 @@ for wish in alltoall.pairwise_shift alltoall.pairwise_xor alltoall.naive \
     job_verified "$wish, six exchanges"
     by "$wish, six exchanges" "$wish"
 done
+# And those that go along the sides of grids; dh of odd sides is mdh.
+while read -r slaves wish; do
+    export NOWFARM_COLL=$wish
+    for transport in pvm local; do
+        transpose --rows 301 --cols 207 --bands 36 --policy static \
+            --slaves "$slaves" --slots 1 \
+            --transport $transport --trace "$work/trace"
+        job_verified "$wish, $transport"
+        by "$wish, $transport" "$wish"
+        same "$wish, $transport: in the trace" "$(in_trace "$wish")" \
+            "$(json exchange.slaves)"
+    done
+done << 'END'
+4 alltoall.cdh
+5 alltoall.khop:radix=3
+6 alltoall.bruck_grid:shape=2x3
+6 alltoall.pairwise_grid:shape=2x3
+9 alltoall.mdh:shape=3x3
+9 alltoall.dh:shape=3x3
+9 alltoall.split_merge:shape=3x3
+9 alltoall.split_merge0:shape=3x3
+END
+export NOWFARM_COLL=alltoall.burst
+transpose --rows 301 --cols 207 --slaves 4 --trace "$work/trace"
 run gantt "$work/trace" -o "$work/gantt.svg"
 check "the picture has it" grep -q 'exchange, .* by alltoall.burst' "$work/gantt.svg"
 
