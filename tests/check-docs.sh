@@ -207,7 +207,7 @@ algorithms() {
     for name in $(grep -ohE "\b(${ops%|})\.[a-z][a-z0-9_.]*[a-z0-9]" \
         include/*.h README.md CHANGELOG.md doc/*.[1-8] doc/*.md | sort -u); do
         case $name in
-        *.h | *.c | *.sh | bcast.stride) continue ;; # a file, or an example
+        *.h | *.c | *.sh | *.md | *.svg | bcast.stride) continue ;; # a file, or an example
         esac
         grep -qxF -- "$name" "$work/algorithms" || {
             echo "there is no algorithm $name"

@@ -40,6 +40,20 @@ RUNS=x timeout 100 bash "$top_srcdir/tests/bench/reproduce-multicast.sh" q > out
 same "a run that fails: exit status" "$?" 1
 check "a run that fails: is told" grep -q "sim hnow.* failed" err
 
+# All-to-all on tori: the tables are those of the documentation.
+timeout 300 bash "$top_srcdir/tests/bench/reproduce-alltoall.sh" a > out 2> err
+same "all-to-all: exit status" "$?" 0
+same "all-to-all: nothing is complained of" "$(cat err)" ""
+check "all-to-all: all numbers that are printed come out" \
+    grep -qx 'numbers of Table 1 that come out,28 of 28' a/checks.csv
+for f in table-1 figure-n figure-size checks; do
+    check "all-to-all: $f is a table" awk -F'|' 'NR == 1 {n = NF}
+        NF != n || n < 4 {exit 1} END {if (NR < 4) exit 1}' a/$f.md
+    check "all-to-all: $f has all of its cells" eval "! grep -q '| *|\|nan\|inf' a/$f.md"
+    same "all-to-all: $f is as in the documentation" \
+        "$(grep -cvxFf "$top_srcdir/doc/reproduction-alltoall.md" a/$f.md)" 0
+done
+
 OPS='bcast scan barrier' PLACE=local LIVE_HOSTS=3 REPEATS=1 LIVE_SIZES=8B,16KiB \
     LIVE_BYTES=16KiB timeout 100 bash \
     "$top_srcdir/tests/bench/reproduce-collectives.sh" c > out 2> err
