@@ -10,7 +10,7 @@
 #include "common/coll/check_parts.h"
 #include "common/coll/torus.h"
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 /* By hosts is in the order of ranks, or in none. */
 static enum nf_coll_order

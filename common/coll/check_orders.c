@@ -10,7 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/coll/check_parts.h"
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 /* ---- who carries what ---- */
 

@@ -11,7 +11,7 @@
 #include "common/base/alloc.h"
 #include "common/coll/check_parts.h"
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 enum kind { KIND_HAVE, KIND_RUN, KIND_SET, KIND_HEARD };
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include "nowfarm.h"
 
-enum { NF_TREE_NONE = UINT32_MAX };
+#define NF_TREE_NONE UINT32_MAX
 
 struct nf_tree {
     uint32_t nodes, root;
