@@ -27,8 +27,8 @@
 static volatile int stop_asked;
 static volatile sig_atomic_t job_runs, nsignals;
 
-/* A rehearsal takes memory in each of its threads. */
-enum { REHEARSAL_THREADS = 16 };
+/* A rehearsal takes the memory of a job, of up to 64 MB, in each of its threads. */
+enum { REHEARSAL_THREADS = 4 };
 
 struct session {
     struct run_options o;

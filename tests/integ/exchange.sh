@@ -31,9 +31,13 @@ done
 while read -r slaves wish; do
     export NOWFARM_COLL=$wish
     for transport in pvm local; do
-        transpose --rows 301 --cols 207 --bands 36 --policy static \
-            --slaves "$slaves" --slots 1 \
-            --transport $transport --trace "$work/trace"
+        for try in 1 2 3; do # a job begins without a slave that is late
+            transpose --rows 301 --cols 207 --bands 36 --policy static \
+                --slaves "$slaves" --slots 1 \
+                --transport $transport --trace "$work/trace"
+            [ "$(json exchange.slaves)" != "$slaves" ] || break
+            echo "# try $try: $(json exchange.slaves) of $slaves"
+        done
         job_verified "$wish, $transport"
         by "$wish, $transport" "$wish"
         same "$wish, $transport: in the trace" "$(in_trace "$wish")" \
@@ -71,8 +75,12 @@ unset NOWFARM_COLL
 # Beside the measured time stands what the model says of this algorithm: with parameters
 # too, of which formulas know nothing.
 model_of() { # WISH: sets model
-    NOWFARM_COLL=$1 transpose --rows 400 --cols 400 --slaves 4 --slots 1 \
-        --policy static --transport local
+    local try
+    for try in 1 2 3; do
+        NOWFARM_COLL=$1 transpose --rows 400 --cols 400 --slaves 4 --slots 1 \
+            --policy static --transport local
+        [ "$(json exchange.slaves)" != 4 ] || break
+    done
     by "$1, model" "$1"
     model=$(json exchange.model_s)
 }
@@ -82,7 +90,8 @@ model_of alltoall.burst
 burst=$model
 check "another algorithm has another price" [ "$ring" != "$burst" ]
 model_of alltoall.dh:shape=4
-same "a ring by its schedule is priced as by its formula" "$model" "$ring"
+check "a ring by its schedule is priced as by its formula" awk \
+    "BEGIN { d = $model / $ring - 1; exit !(d * d < 1e-18) }"
 model_of alltoall.pairwise_grid:shape=2x2
 check "what has no formula is not priced as a burst" [ "$model" != "$burst" ]
 

@@ -83,7 +83,7 @@ heard() {
 export NOWFARM_LOG=info
 for phase in 0 1 2; do
     counted=0
-    for delay in 0.02 0 0 0; do
+    for delay in 0.02 0 0 0 0 0 0 0 0 0; do
         slaves=()
         begin --count 2250000 --units 40 --slaves 4 --slots 1
         await 60

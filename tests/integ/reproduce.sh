@@ -5,7 +5,7 @@
 . "${0%/*}/lib.sh"
 cd "$work" || exit 99
 
-RUNS=20 PLACEMENTS=1 NODES=3,10 timeout 100 bash \
+RUNS=20 PLACEMENTS=1 NODES=3,10 timeout $((100 * slow)) bash \
     "$top_srcdir/tests/bench/reproduce-multicast.sh" r > out 2> err
 same "exit status" "$?" 0
 same "nothing is complained of" "$(cat err)" ""
@@ -36,12 +36,12 @@ if command -v gnuplot > /dev/null; then
         check "figure $f is drawn" grep -q '</svg>' r/figure-$f.svg
     done
 fi
-RUNS=x timeout 100 bash "$top_srcdir/tests/bench/reproduce-multicast.sh" q > out 2> err
+RUNS=x timeout $((100 * slow)) bash "$top_srcdir/tests/bench/reproduce-multicast.sh" q > out 2> err
 same "a run that fails: exit status" "$?" 1
 check "a run that fails: is told" grep -q "sim hnow.* failed" err
 
 # All-to-all on tori: the tables are those of the documentation.
-timeout 300 bash "$top_srcdir/tests/bench/reproduce-alltoall.sh" a > out 2> err
+timeout $((300 * slow)) bash "$top_srcdir/tests/bench/reproduce-alltoall.sh" a > out 2> err
 same "all-to-all: exit status" "$?" 0
 same "all-to-all: nothing is complained of" "$(cat err)" ""
 check "all-to-all: all numbers that are printed come out" \
@@ -55,7 +55,7 @@ for f in table-1 figure-n figure-size checks; do
 done
 
 OPS='bcast scan barrier' PLACE=local LIVE_HOSTS=3 REPEATS=1 LIVE_SIZES=8B,16KiB \
-    LIVE_BYTES=16KiB timeout 100 bash \
+    LIVE_BYTES=16KiB timeout $((100 * slow)) bash \
     "$top_srcdir/tests/bench/reproduce-collectives.sh" c > out 2> err
 same "collectives: exit status" "$?" 0
 same "collectives: nothing is complained of" "$(cat err)" ""
@@ -73,7 +73,7 @@ check "collectives: times are numbers, and none is 0" awk -F'|' 'NR > 2 && !($7 
 check "collectives: ratios of what was measured" \
     grep -q '^| scan over 3: linear / pipeline.fd | [0-9.]* |$' c/live-checks.md
 
-timeout 100 bash "$top_srcdir/tests/bench/coll.sh" -w local:3 -o bcast,barrier \
+timeout $((100 * slow)) bash "$top_srcdir/tests/bench/coll.sh" -w local:3 -o bcast,barrier \
     -s 8,4096 -r 1 -t 1 -x openmpi,mpich,chain -a 2 -e -d samples > out 2> err
 same "coll.sh: exit status" "$?" "$(grep -q ' missed$' out && echo 1 || echo 0)"
 for op in bcast barrier; do
@@ -87,7 +87,7 @@ check "coll.sh: no run failed" eval "! grep -q 'failed' out"
 
 # Members on this machine have neither MPI nor a wire beside them: goals are open.
 WORLDS=local:3 SIZES=1024,65536 ROUNDS=1 GRID=local:4 GRID_SIZES=64 CALLS=2 \
-    FLAGS="-u -t 1" timeout 100 bash "$top_srcdir/tests/bench/alltoall.sh" > out 2> err
+    FLAGS="-u -t 1" timeout $((100 * slow)) bash "$top_srcdir/tests/bench/alltoall.sh" > out 2> err
 same "alltoall.sh: exit status" "$?" 0
 same "alltoall.sh: ours was measured" \
     "$(awk '$1 == "alltoall" && /\|/ && $(NF - 5) > 0 && $2 > 64' out | wc -l)" 2
@@ -96,7 +96,7 @@ check "alltoall.sh: auto beside every algorithm" \
     grep -q '^auto: alltoall  *64  alltoall\..* x the best ' out
 check "alltoall.sh: no run failed" eval "! grep -q 'failed' out"
 
-POINTS=4096 KEYS=10000 UNITS=4 REPEATS=1 timeout 100 bash \
+POINTS=4096 KEYS=10000 UNITS=4 REPEATS=1 timeout $((100 * slow)) bash \
     "$top_srcdir/tests/bench/phases.sh" > out 2> err
 same "phases.sh: exit status" "$?" 0
 check "phases.sh: sort beside the library" \

@@ -314,8 +314,7 @@ static struct nf_coll_choice ask_all(struct group_sim *sim, enum nf_coll_op op,
         CU_ASSERT(choice.algorithm == first.algorithm);
         CU_ASSERT(choice.segments == first.segments);
         CU_ASSERT(choice.cost_us == first.cost_us);
-        CU_ASSERT(memcmp(&choice.params, &first.params, sizeof(first.params)) ==
-                  0);
+        CU_ASSERT(nf_coll_same_params(&choice.params, &first.params));
     }
     return first;
 }
@@ -354,7 +353,7 @@ static void other_networks_have_other_algorithms(void)
             struct nf_coll_choice b = ask_all(&flows, other_ops[i], bytes);
 
             differ += a.algorithm != b.algorithm ||
-                      memcmp(&a.params, &b.params, sizeof(a.params)) != 0;
+                      !nf_coll_same_params(&a.params, &b.params);
         }
         CU_ASSERT(differ > 0 || other_ops[i] == NF_COLL_BARRIER);
     }
