@@ -98,7 +98,6 @@ static void note_broadcast(struct engine *e, uint32_t slaves)
              "%s", algorithm);
     e->report.shared_slaves = slaves;
     e->report.shared_bytes = e->shared->bytes;
-    e->gather.share_began_us = nf_now_us();
     e->gather.share_missing = slaves;
 }
 
@@ -120,6 +119,8 @@ static enum nf_status start_broadcast(struct engine *e, const uint32_t *members,
 
     for (uint32_t i = 1; i < count && status == NF_OK; i++)
         e->slaves[members[i]].share_id = m.id;
+    /* to start it may be to send all of it */
+    e->gather.share_began_us = nf_now_us();
     if (status == NF_OK)
         status =
             nf_group_start(e->gather.sharing, &call, &e->gather.share_request);

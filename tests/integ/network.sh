@@ -222,7 +222,7 @@ same "shared data, no network: the report names none" \
 run run matmul --n 320 --slaves 3 --network here.json --trace t.trace
 same "shared data, for people: exit status" "$rc" 0
 check "shared data, for people: a line of it" grep -Eq '^shared 800\.0 KiB with [23] '\
-'slaves by bcast\.[a-z0-9._]+: measured [0-9.]+ m?s, network here.json [0-9.]+ [mu]?s$' out
+'slaves by bcast\.[a-z0-9._]+: measured [0-9.]+ [mu]?s, network here.json [0-9.]+ [mu]?s$' out
 check "shared data, the trace: of each slave" \
     grep -q '"name":"shared","algorithm":"bcast\.' t.trace
 check "shared data, the trace: of all" grep -Eq '"ev":"end".*"shared_algorithm":'\
