@@ -156,6 +156,19 @@ static void test_hops(void)
             CU_ASSERT(hops_are_as_said(n, k));
 }
 
+/* Split-and-Merge without and with merge 0; of their loads the numbers hold. */
+static bool both_are_right(const struct nf_coll_args *args,
+                           struct nf_torus_load *bare, struct nf_torus_load *load)
+{
+    if (!is_right("alltoall.split_merge", args, bare))
+        return false;
+    nf_torus_load_fini(bare);
+    if (!is_right("alltoall.split_merge0", args, load))
+        return false;
+    nf_torus_load_fini(load);
+    return true;
+}
+
 static bool merges(uint32_t rows, uint32_t columns)
 {
     const struct nf_coll_sides shape = { 2, { rows, columns } };
@@ -165,13 +178,8 @@ static bool merges(uint32_t rows, uint32_t columns)
                       nf_coll_ceil_log2(columns);
     struct nf_torus_load bare, load;
 
-    if (!is_right("alltoall.split_merge", &args, &bare))
-        return false;
-    nf_torus_load_fini(&bare);
-    if (!is_right("alltoall.split_merge0", &args, &load))
-        return false;
-    nf_torus_load_fini(&load);
-    if (bare.rounds != rounds || load.rounds != rounds + 1 ||
+    if (!both_are_right(&args, &bare, &load) || bare.rounds != rounds ||
+        load.rounds != rounds + 1 ||
         bare.channel_messages != 1 || load.channel_messages != 1 ||
         bare.held != 4 * (uint64_t)(rows - 1) * (columns - 1))
         return false;
@@ -189,13 +197,8 @@ static bool merges_along(uint32_t rows, uint32_t columns)
     uint32_t rounds = (n - 1) / 2 + nf_coll_ceil_log2(n);
     struct nf_torus_load bare, load;
 
-    if (!is_right("alltoall.split_merge", &args, &bare))
-        return false;
-    nf_torus_load_fini(&bare);
-    if (!is_right("alltoall.split_merge0", &args, &load))
-        return false;
-    nf_torus_load_fini(&load);
-    return bare.rounds == rounds && load.rounds == rounds + (rows > 1) &&
+    return both_are_right(&args, &bare, &load) && bare.rounds == rounds &&
+           load.rounds == rounds + (rows > 1) &&
            bare.channel_messages == 1 && load.channel_messages == 1;
 }
 
