@@ -10,6 +10,7 @@
 #include "common/model/network.h"
 #include "common/tree/bcast_plan.h"
 #include "sim/hnow.h"
+#include "tests/unit/bent_curve.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,21 +20,10 @@ enum kind { EQUAL_LINKS, LINKS_DIFFER, BY_CURVES };
 
 /* ---- networks ---- */
 
-/* Bent by a quarter at each fragment, so that no line does. */
 static void draw_curve(struct nf_rng *rng, double fixed_us, double byte_us,
                        struct nf_curve *curve)
 {
-    static const double sizes[] = { 0, 64, 256, 1024, 4096, 16384, 65536 };
-    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
-    struct nf_curve_point points[SIZES];
-
-    fixed_us *= 0.25 + 1.5 * (double)nf_rng_below(rng, 1000) / 1000;
-    byte_us *= 0.25 + 1.5 * (double)nf_rng_below(rng, 1000) / 1000;
-    for (int i = 0; i < SIZES; i++)
-        points[i] = (struct nf_curve_point){
-            sizes[i], fixed_us * (i % 2 == 0 ? 1 : 1.25) + byte_us * sizes[i]
-        };
-    (void)nf_curve_fit(points, SIZES, curve, NULL);
+    (void)bent_curve(rng, fixed_us, byte_us, 1.25, curve);
 }
 
 /* As `nowfarm probe` writes them, of 100 Mbit/s and what is up to seven times

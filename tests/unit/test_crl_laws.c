@@ -12,6 +12,7 @@
 #include "common/tree/hnow_table.h"
 #include "common/tree/times.h"
 #include "sim/hnow.h"
+#include "tests/unit/bent_curve.h"
 #include "tests/unit/hnow_nets.h"
 #include "tests/unit/nf_unit.h"
 
@@ -75,21 +76,10 @@ static void plans_are_never_worse(void)
     }
 }
 
-/* Times by points that no line fits, as they are measured. */
 static void bend(struct nf_rng *rng, double fixed_us, double byte_us,
                  struct nf_curve *curve)
 {
-    static const double sizes[] = { 0, 64, 256, 1024, 4096, 16384, 65536 };
-    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
-    struct nf_curve_point points[SIZES];
-
-    fixed_us *= 0.25 + 1.5 * (double)nf_rng_below(rng, 1000) / 1000;
-    byte_us *= 0.25 + 1.5 * (double)nf_rng_below(rng, 1000) / 1000;
-    for (int i = 0; i < SIZES; i++)
-        points[i] = (struct nf_curve_point){
-            sizes[i], fixed_us * (i % 2 == 0 ? 1 : 1.3) + byte_us * sizes[i]
-        };
-    CU_ASSERT(nf_curve_fit(points, SIZES, curve, NULL) == NF_OK);
+    CU_ASSERT(bent_curve(rng, fixed_us, byte_us, 1.3, curve) == NF_OK);
     CU_ASSERT(curve->by_table);
 }
 
