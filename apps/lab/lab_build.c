@@ -36,6 +36,7 @@ static int read_size(const struct lab_request *r, struct lab_config *config_p,
         return status;
     memset(config_p, 0, sizeof(*config_p));
     config_p->nhosts = (unsigned)n + 1;
+    config_p->frames = r->frames;
     *rate_bps_p = 0;
     if (rate != NULL && nf_parse_rate_bps(rate, rate_bps_p) != NF_OK)
         return nf_usage_error("lab: rate %s: want 8kbit to 100gbit, as 100mbit",

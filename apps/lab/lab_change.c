@@ -133,13 +133,17 @@ static int end_change(const struct lab_request *r, struct change *c, int status)
     return status;
 }
 
-/* Run lab-net VERB with up to three words on @p where. */
+enum { NET_WORDS = 4 };
+
+/* Run lab-net VERB with up to NET_WORDS words, then NULL, on @p where. */
 static int run_net(const struct lab_request *r, const char *where,
-                   const char *verb, const char *const words[3])
+                   const char *verb, const char *const *words)
 {
     char path[PATH_MAX];
-    const char *argv[] = { path, verb, words[0], words[1], words[2], NULL };
+    const char *argv[NET_WORDS + 3] = { path, verb };
 
+    for (int i = 0; i < NET_WORDS && words[i] != NULL; i++)
+        argv[2 + i] = words[i];
     lab_net_path(r->program, path, sizeof(path));
     return lab_run(
         &(struct lab_command){ .lab = &r->lab, .where = where, .argv = argv });
@@ -150,7 +154,7 @@ int lab_verb_rate(const struct lab_request *r)
     struct change c;
     struct lab_host *host;
     uint64_t rate_bps = 0;
-    char port[12], rate[24], latency[24];
+    char frames[12], port[12], rate[24], latency[24];
     int status;
 
     if (strcmp(r->args[1], "none") != 0 &&
@@ -165,14 +169,15 @@ int lab_verb_rate(const struct lab_request *r)
     host->rate_bps = rate_bps;
     if (r->has_latency)
         host->latency_us = r->latency_us;
+    snprintf(frames, sizeof(frames), "%u", c.config.frames);
     snprintf(port, sizeof(port), "p%u", c.index);
     snprintf(rate, sizeof(rate), "%llu", (unsigned long long)rate_bps);
     snprintf(latency, sizeof(latency), "%lld", (long long)host->latency_us);
     status = run_net(r, r->args[0], "limit",
-                     (const char *const[]){ "eth0", rate, latency });
+                     (const char *const[]){ frames, "eth0", rate, latency, NULL });
     if (status == NF_EXIT_OK)
         status = run_net(r, "lab", "limit",
-                         (const char *const[]){ port, rate, NULL });
+                         (const char *const[]){ frames, port, rate, NULL });
     return end_change(r, &c, status);
 }
 

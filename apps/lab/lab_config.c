@@ -72,10 +72,11 @@ json_t *lab_config_to_json(const struct lab_config *config)
             return NULL;
         }
     return json_pack(
-        "{s:s, s:o, s:b, s:o}", "kind", config->hub ? "hub" : "switch",
+        "{s:s, s:o, s:i, s:b, s:o}", "kind", config->hub ? "hub" : "switch",
         "medium_bps",
         limit_to_json(config->hub,
                       json_integer((json_int_t)config->medium_bps)),
+        "frames", (int)config->frames,
         "private_tmp", (int)config->private_tmp, "hosts", hosts);
 }
 
@@ -120,16 +121,18 @@ static bool load(json_t *object, struct lab_config *config_p)
 {
     const char *kind;
     json_t *medium, *hosts;
-    int private_tmp;
+    int private_tmp, frames;
 
     memset(config_p, 0, sizeof(*config_p));
-    if (json_unpack(object, "{s:s, s:o, s:b, s:o}", "kind", &kind, "medium_bps",
-                    &medium, "private_tmp", &private_tmp, "hosts",
-                    &hosts) != 0 ||
+    if (json_unpack(object, "{s:s, s:o, s:i, s:b, s:o}", "kind", &kind,
+                    "medium_bps", &medium, "frames", &frames, "private_tmp",
+                    &private_tmp, "hosts", &hosts) != 0 ||
+        frames < 1 || frames > LAB_MAX_FRAMES ||
         json_array_size(hosts) < 1 || json_array_size(hosts) > LAB_MAX_HOSTS)
         return false;
     config_p->hub = strcmp(kind, "hub") == 0;
     config_p->medium_bps = (uint64_t)json_integer_value(medium);
+    config_p->frames = (unsigned)frames;
     config_p->private_tmp = private_tmp != 0;
     config_p->nhosts = (unsigned)json_array_size(hosts);
     for (unsigned i = 0; i < config_p->nhosts; i++)

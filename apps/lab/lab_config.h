@@ -7,7 +7,7 @@
 #include "apps/lab/lab_dir.h"
 
 /** ws0 and at most 200 more; the network is 10.77.0.0/24. */
-enum { LAB_MAX_HOSTS = 201, LAB_ADDRESS_BYTES = 16, LAB_HOST_BYTES = 12 };
+enum { LAB_MAX_HOSTS = 201, LAB_MAX_FRAMES = 16, LAB_ADDRESS_BYTES = 16, LAB_HOST_BYTES = 12 };
 
 struct lab_host {
     uint64_t rate_bps;  /**< of its link, each way; 0: no limit */
@@ -20,6 +20,8 @@ struct lab_config {
     bool hub;            /**< one shared half-duplex medium, not a switch */
     bool private_tmp;    /**< a /tmp for each host */
     uint64_t medium_bps; /**< rate of the hub's medium */
+    unsigned frames;     /**< that links let through at a time, if so many take
+                              longer than what is let through in any case */
     unsigned nhosts;
     struct lab_host hosts[LAB_MAX_HOSTS];
 };

@@ -200,28 +200,30 @@ static int run_net(const struct lab_plan *plan, const char *const *argv)
     return status == 0 ? 0 : -1;
 }
 
-/* lab-net build KIND MEDIUM_BPS ADDRESS/RATE_BPS/LATENCY_US/PID... */
+/* lab-net build FRAMES KIND MEDIUM_BPS ADDRESS/RATE_BPS/LATENCY_US/PID... */
 static enum nf_status connect_all(const struct lab_plan *plan,
                                   const pid_t *keepers, struct nf_error *err)
 {
     const struct lab_config *config = plan->config;
     static char words[LAB_MAX_HOSTS][96];
-    const char *argv[LAB_MAX_HOSTS + 5] = { 0 };
-    char path[PATH_MAX], medium[24], address[LAB_ADDRESS_BYTES];
+    const char *argv[LAB_MAX_HOSTS + 6] = { 0 };
+    char path[PATH_MAX], frames[12], medium[24], address[LAB_ADDRESS_BYTES];
 
     lab_net_path(plan->program, path, sizeof(path));
     snprintf(medium, sizeof(medium), "%llu",
              (unsigned long long)config->medium_bps);
+    snprintf(frames, sizeof(frames), "%u", config->frames);
     argv[0] = path;
     argv[1] = "build";
-    argv[2] = config->hub ? "hub" : "switch";
-    argv[3] = medium;
+    argv[2] = frames;
+    argv[3] = config->hub ? "hub" : "switch";
+    argv[4] = medium;
     for (unsigned i = 0; i < config->nhosts; i++) {
         lab_host_address(i, address);
         snprintf(words[i], sizeof(words[i]), "%s/%llu/%lld/%ld", address,
                  (unsigned long long)config->hosts[i].rate_bps,
                  (long long)config->hosts[i].latency_us, (long)keepers[i]);
-        argv[4 + i] = words[i];
+        argv[5 + i] = words[i];
     }
     if (run_net(plan, argv) == 0)
         return NF_OK;

@@ -13,6 +13,7 @@ struct lab_request {
     int nargs;
     bool json, all, private_tmp, has_latency;
     int64_t latency_us;
+    unsigned frames; /**< as in struct lab_config */
 };
 
 /** Each prints its results to standard output, or one line of error, and

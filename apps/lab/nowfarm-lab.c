@@ -47,9 +47,9 @@ enum { NVERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
 /* What popt fills in, and what it wants kept. */
 struct options {
-    char *name, *latency;
+    char *name, *latency, *frames;
     int json, all, private_tmp;
-    struct poptOption table[8];
+    struct poptOption table[9];
     poptContext contexts[2]; /* before and behind the verb: own its words */
 };
 
@@ -60,6 +60,8 @@ static void options_init(struct options *o_p)
           "which lab; default $NOWFARM_LAB, or lab", "NAME" },
         { "latency", '\0', POPT_ARG_STRING, &o_p->latency, 0,
           "up, hub, rate: one-way latency of a link (needs netem)", "TIME" },
+        { "frames", '\0', POPT_ARG_STRING, &o_p->frames, 0,
+          "up, hub: frames that a link lets through at a time; default 1", "N" },
         { "private-tmp", '\0', POPT_ARG_NONE, &o_p->private_tmp, 0,
           "up, hub: a /tmp for each workstation", NULL },
         { "all", '\0', POPT_ARG_NONE, &o_p->all, 0,
@@ -79,6 +81,7 @@ static void options_fini(struct options *o)
         poptFreeContext(o->contexts[i]);
     free(o->name);
     free(o->latency);
+    free(o->frames);
 }
 
 static void describe(char *text_p, size_t bytes)
@@ -122,6 +125,18 @@ static int count(const char *const *words)
     return n;
 }
 
+static int read_frames(const char *text, unsigned *frames_p)
+{
+    uint64_t frames = 1;
+    int status = NF_EXIT_OK;
+
+    if (text != NULL)
+        status =
+            nf_read_count("lab: --frames", text, 1, LAB_MAX_FRAMES, &frames);
+    *frames_p = (unsigned)frames;
+    return status;
+}
+
 /* Check the options, and fill in what the verbs want. */
 static int take_options(const struct options *o, struct lab_request *r_p)
 {
@@ -137,6 +152,8 @@ static int take_options(const struct options *o, struct lab_request *r_p)
         return nf_usage_error("--latency %s: want a time with its unit up to "
                               "10s, as 5ms",
                               o->latency);
+    if (read_frames(o->frames, &r_p->frames) != NF_EXIT_OK)
+        return NF_EXIT_USAGE;
     return lab_find(o->name, &r_p->lab, &err) == NF_OK ? NF_EXIT_OK
                                                        : nf_failure(&err);
 }

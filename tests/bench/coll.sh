@@ -5,7 +5,7 @@
 # samples are the slowest member's time of one call, and medians are compared.
 #
 #   coll.sh [-w WORLDS] [-o OPS] [-s SIZES] [-x SIDES] [-r ROUNDS] [-t MS]
-#           [-l SECONDS] [-d FILE] [-a REPEATS] [-u] [-e]
+#           [-l SECONDS] [-d FILE] [-a REPEATS] [-A SIZES] [-f FRAMES] [-u] [-e]
 #
 #   -w  HOSTS:RATE ...: a lab of so many hosts, its links as for `nowfarm lab
 #       up`, or `none`; local:MEMBERS is this machine without a lab
@@ -19,13 +19,19 @@
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
 #       beside the others, slowest last, and whether it is within 10 % of the
 #       best or not above the middle half of the best one's times
+#   -A  ... at these bytes of a block, between commas, by a table that is tuned at
+#       the sizes that `--tune` takes by itself; default: at those of -s, for which
+#       the table is tuned then
+#   -f  frames that a link lets through at a time (default: 3; see `nowfarm lab`):
+#       frame by frame, timers for 8 hosts of 100 Mbit/s are more than two processors
+#       can do, and the processors are measured and not the links
 #   -u  untuned: choose by the model alone, not by a table that
 #       `nowfarm coll-bench --tune` writes for this world first
 #   -e  exit with 1 if a goal was missed, auto's included
 #
 # Beside ours stands a chain of bare TCP from host to host, in segments of 2896,
-# 4096 and 16384 bytes, the fastest of them: what this machine's processors,
-# which are those of all hosts of the lab, leave to any pipeline.
+# 4096 and 16384 bytes, the fastest of them: what a plain chain takes on this
+# machine, whose processors are those of all hosts of the lab.
 # Needs root or user namespaces, as the lab does.  A side that is not installed
 # is left out, in one line.  Debian: openmpi-bin libopenmpi-dev, mpich
 # libmpich-dev.
@@ -35,13 +41,13 @@ need_pvm
 worlds="5:100mbit 8:100mbit 5:1gbit 5:none local:8"
 ops=bcast,reduce,allreduce,scan,gather,scatter,alltoall,barrier
 sizes=8,65536,1048576
-left_out='' budget_ms=300 limit_s=150 samples='' all_repeats='' untuned='' exacting=
+left_out='' budget_ms=300 limit_s=150 samples='' all_repeats='' auto_sizes='' untuned='' frames=3 exacting=
 wrong() {
     echo "coll.sh: $*" >&2
     exit 2
 }
 usage() { sed -n '2,/^\. /s/^# \{0,1\}//p' "$0"; }
-while getopts w:o:s:x:r:t:l:d:a:ueh option; do
+while getopts w:o:s:x:r:t:l:d:a:A:f:ueh option; do
     case $option in
     w) worlds=$OPTARG ;;
     o) ops=$OPTARG ;;
@@ -52,6 +58,8 @@ while getopts w:o:s:x:r:t:l:d:a:ueh option; do
     l) limit_s=$OPTARG ;;
     d) samples=$OPTARG ;;
     a) all_repeats=$OPTARG ;;
+    A) auto_sizes=$OPTARG ;;
+    f) frames=$OPTARG ;;
     u) untuned=yes ;;
     e) exacting=yes ;;
     h) usage; exit 0 ;;
@@ -60,7 +68,7 @@ while getopts w:o:s:x:r:t:l:d:a:ueh option; do
 done
 shift $((OPTIND - 1))
 [ $# = 0 ] || wrong "what is $1? See coll.sh -h"
-for number in "$repeats" "$budget_ms" "$limit_s" "${all_repeats:-1}"; do
+for number in "$repeats" "$budget_ms" "$limit_s" "${all_repeats:-1}" "$frames"; do
     [[ $number =~ ^[1-9][0-9]{0,5}$ ]] || wrong "$number is not a number from 1"
 done
 for op in ${ops//,/ }; do
@@ -69,7 +77,7 @@ for op in ${ops//,/ }; do
     *) wrong "no operation $op" ;;
     esac
 done
-for bytes in ${sizes//,/ }; do
+for bytes in ${sizes//,/ } ${auto_sizes//,/ }; do
     if ! [[ $bytes =~ ^[1-9][0-9]{0,7}$ ]] || [ $((bytes % 8)) != 0 ]; then
         wrong "a size is a multiple of 8 bytes, not $bytes"
     fi
@@ -95,7 +103,8 @@ world_up() {
     if [ "$rate" = none ]; then
         timeout -k 5 60 "$NF" lab up $((hosts - 1))
     else
-        timeout -k 5 60 "$NF" lab up $((hosts - 1)) "$rate"
+        timeout -k 5 60 "$NF" lab up $((hosts - 1)) "$rate" \
+            --frames="$frames"
     fi || exit 1
 }
 world_down() {
@@ -208,14 +217,15 @@ set_where() { # where our members are, as options
 }
 # The table of each world is its own, so what it was tuned for is what is timed.
 tune() {
-    local op where status
+    local op where status tuned=()
     set_where
     table=()
     [ -z "$untuned" ] || return
     rm -f "$here/table"
+    [ -n "$auto_sizes" ] || tuned=(--sizes "${sizes//,/B,}B")
     for op in ${ops//,/ }; do
         limit_s=$((4 * limit_s)) on_first "$NF" coll-bench "$op" --tune \
-            --sizes "${sizes//,/B,}B" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
+            "${tuned[@]}" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
         status=$?
         [ $status = 0 ] || [ $status = 2 ] ||
             echo "# $op was not tuned: $(head -n 1 "$work/err")"
@@ -423,12 +433,12 @@ all_lines() {
 }
 # every_algorithm: of all operations in this world, the lines to $here/auto too
 every_algorithm() {
-    local op where status
+    local op where status judged=${auto_sizes:-$sizes}
     set_where
     printf '\n# auto beside every algorithm, %s calls each\n' "$all_repeats"
     for op in ${ops//,/ }; do
         on_first "$NF" coll-bench "$op" --algorithm all --sizes \
-            "${sizes//,/B,}B" "${where[@]}" "${table[@]}" --repeat "$all_repeats" \
+            "${judged//,/B,}B" "${where[@]}" "${table[@]}" --repeat "$all_repeats" \
             --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
         status=$?
         [ $status = 2 ] && continue # not an operation of ours
@@ -479,7 +489,9 @@ for world in $worlds; do
     esac
     printf '\n# %s\n' \
         "$(if [ "$rate" = local ]; then echo "$hosts members on this machine"
-        else echo "$hosts hosts, rate of each link: $rate"; fi)"
+        elif [ "$rate" = none ]; then echo "$hosts hosts, links without a limit"
+        else echo "$hosts hosts, rate of each link: $rate, frames at a time: $frames"
+        fi)"
     world_up
     [ -z "$have_ours" ] || tune
     for _ in $(seq "$repeats"); do

@@ -3,8 +3,8 @@
  * everything.  It is the limit that framing leaves to any broadcast.
  *
  * With relays between them it is a broadcast down a chain, of bare TCP and
- * nothing else: what the hosts' processors leave to any pipeline.  A relay
- * passes on each SEGMENT bytes when it has them.
+ * nothing else.  A relay passes on each SEGMENT bytes when it has them, and is
+ * woken, as usual, for each frame.
  *
  *   tcp_limit receive PORT
  *   tcp_limit relay PORT NEXT_HOST NEXT_PORT SEGMENT

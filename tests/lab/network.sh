@@ -107,6 +107,30 @@ same "1 gbit: segments of a bucket" "$(gso_bytes)" "gso_max_size 15360"
 lab rate ws1 none
 same "no rate: segments as they come" "$(gso_bytes)" "gso_max_size 65536"
 
+# More frames at a time, also after a change of the rate; a fast link has as many
+# anyway.
+for wrong in 0 17 some; do
+    run lab up 1 --frames=$wrong
+    refused 2 "--frames=$wrong"
+done
+lab down
+lab up 2 100mbit --frames 3
+# tc counts in ticks: some bytes less than what was set
+has_bucket_of_three() {
+    lab exec ws1 tc qdisc show dev eth0 | grep -q 'burst 50[0-9][0-9]b'
+}
+same "three frames: segments of three" "$(gso_bytes)" "gso_max_size 4725"
+check "... and a bucket for them" has_bucket_of_three
+lab rate ws1 1gbit
+same "1 gbit: as without" "$(gso_bytes)" "gso_max_size 15360"
+lab rate ws1 20mbit
+check "20 mbit: three" has_bucket_of_three
+lab status --json > "$work/status"
+same "... told in JSON" "$("$jsonget" "$work/status" frames)" 3
+measure 4 85 $((20 * mbit)) ws0 ws1
+at_most "... a link of 20 mbit carries no more" "$best" $((20600000)) bit/s
+at_least "... and that" "$best" $((16 * mbit)) bit/s
+
 # latencies need netem
 if ! lab_can latency; then
     lab down

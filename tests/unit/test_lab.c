@@ -134,6 +134,7 @@ static void a_lab_reads_back_what_it_wrote(void)
     memset(&wrote, 0, sizeof(wrote));
     wrote.hub = true;
     wrote.medium_bps = 10000000;
+    wrote.frames = 3;
     wrote.nhosts = 3;
     wrote.hosts[1].rate_bps = UINT64_C(100000000000);
     wrote.hosts[1].latency_us = 5000;
