@@ -31,6 +31,30 @@ static unsigned insert(struct coll_candidate *list, unsigned count,
     return count + 1;
 }
 
+/* The twin of a candidate would be measured twice: of the two the one that the
+ * selection takes stays, else the cheaper one.
+ * @return the new count; *dropped_p: it is @p candidate that goes */
+static unsigned drop_twin(struct coll_candidate *list, unsigned count,
+                          const struct coll_candidate *candidate,
+                          const struct nf_coll_algorithm *best,
+                          bool *dropped_p)
+{
+    unsigned i = 0;
+
+    *dropped_p = false;
+    while (i < count &&
+           !nf_coll_are_twins(list[i].algorithm, candidate->algorithm))
+        i++;
+    if (i == count)
+        return count;
+    *dropped_p = list[i].algorithm == best ||
+                 (candidate->algorithm != best && is_before(&list[i], candidate));
+    if (*dropped_p)
+        return count;
+    memmove(&list[i], &list[i + 1], (count - i - 1) * sizeof(*list));
+    return count - 1;
+}
+
 /* How many of the list, in order, are worth trying. */
 static unsigned worth_trying(const struct coll_candidate *list, unsigned count)
 {
@@ -114,7 +138,8 @@ unsigned coll_candidates(const struct nf_coll_query *query,
 {
     uint32_t most =
         nf_coll_clamp_segments(query->elements, NF_COLL_SEGMENTS_MAX);
-    struct nf_coll_choice best;
+    struct nf_coll_choice best = { .algorithm = NULL };
+    bool knows = nf_coll_select_by_model(query, network, &best), is_dropped;
     unsigned count = 0;
 
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
@@ -126,12 +151,15 @@ unsigned coll_candidates(const struct nf_coll_query *query,
             nf_coll_best_segments(c.algorithm, network, query->ranks,
                                   (double)query->bytes, most, &c.predicted_us);
         set_radices(query, network, &c);
-        if (isfinite(c.predicted_us))
+        if (!isfinite(c.predicted_us))
+            continue;
+        count = drop_twin(list_p, count, &c, best.algorithm, &is_dropped);
+        if (!is_dropped)
             count = insert(list_p, count, &c);
     }
     count = worth_trying(list_p, count);
     /* of equals the selection has rules of its own */
-    if (nf_coll_select_by_model(query, network, &best))
+    if (knows)
         for (unsigned i = 1; i < count; i++)
             if (list_p[i].algorithm == best.algorithm) {
                 struct coll_candidate c = list_p[i];

@@ -204,6 +204,16 @@ sibling(const struct nf_coll_algorithm *algorithm, const char *ending)
     return NULL;
 }
 
+bool nf_coll_are_twins(const struct nf_coll_algorithm *a,
+                       const struct nf_coll_algorithm *b)
+{
+    bool is_chain = strstr(a->name, ".pipeline.") != NULL ||
+                    strstr(a->name, ".chain.") != NULL;
+
+    return is_chain && a != b &&
+           (sibling(a, ".hd") == b || sibling(a, ".fd") == b);
+}
+
 static bool has_formula(const struct nf_coll_algorithm *algorithm,
                         const struct nf_coll_price *price, uint32_t ranks)
 {

@@ -106,6 +106,11 @@ uint32_t nf_coll_usual_segments(const struct nf_coll_algorithm *algorithm,
 double nf_coll_real_segments(double alpha, double beta, double start_us,
                              double byte_us, double bytes);
 
+/** Are they the .hd and the .fd of one chain?  Each rank sends and takes the same
+ *  messages in the same order by both: only their formulas differ. */
+bool nf_coll_are_twins(const struct nf_coll_algorithm *a,
+                       const struct nf_coll_algorithm *b);
+
 /** The cheapest of nf_coll_table by the model; of equals the first by name.  An
  *  all-to-all: what nf_coll_choose_exchange() takes, as groups do.
  *  @return false if none serves or none has a finite cost */

@@ -1,8 +1,10 @@
 /* Which algorithms coll-bench --tune tries. */
 #include "config.h"
 #include <math.h>
+#include <stdio.h>
 #include "apps/collbench/team.h"
 #include "apps/nowfarm/coll_tune.h"
+#include "common/group/plan.h"
 #include "tests/unit/nf_unit.h"
 
 /* The report's IBM SP2. */
@@ -25,6 +27,15 @@ static unsigned place_of(const struct nf_coll_algorithm *algorithm,
     return count;
 }
 
+static bool has_twin_in(const struct coll_candidate *list, unsigned count,
+                        const struct nf_coll_algorithm *algorithm)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (nf_coll_are_twins(list[i].algorithm, algorithm))
+            return true;
+    return false;
+}
+
 /* The best ones, in order, and all that take less than @p close times as long as
  * the first. @return how many */
 static unsigned expect_best(const struct nf_coll_query *query, double close,
@@ -41,6 +52,7 @@ static unsigned expect_best(const struct nf_coll_query *query, double close,
     CU_ASSERT_PTR_EQUAL(list[0].algorithm, best.algorithm);
     CU_ASSERT_EQUAL(list[0].segments, best.segments);
     for (unsigned i = 1; i < count; i++) {
+        CU_ASSERT_FALSE(has_twin_in(list, count, list[i].algorithm));
         /* the model's choice of equals is the first */
         CU_ASSERT(list[i - 1].predicted_us <=
                   (1 + 1e-9) * list[i].predicted_us);
@@ -52,7 +64,8 @@ static unsigned expect_best(const struct nf_coll_query *query, double close,
         double cost_us;
 
         if (!nf_coll_serves(other, query) ||
-            place_of(other, list, count) < count)
+            place_of(other, list, count) < count ||
+            has_twin_in(list, count, other))
             continue;
         nf_coll_best_segments(other, &network, query->ranks,
                               (double)query->bytes, most, &cost_us);
@@ -144,9 +157,69 @@ static void where_hosts_are_shared_two_levels_are_tried(void)
                     COLL_BEST);
 }
 
+/* @return whether two plans send and take the same in the same order */
+static bool are_alike(const struct nf_plan *a, const struct nf_plan *b)
+{
+    bool alike = a->nsteps == b->nsteps;
+
+    for (uint32_t i = 0; i < a->nsteps && alike; i++) {
+        const struct nf_plan_step *s = &a->steps[i], *t = &b->steps[i];
+
+        alike = s->peer == t->peer && s->sends == t->sends &&
+                s->first_item == t->first_item && s->action == t->action &&
+                s->waits == t->waits && s->nspans == t->nspans;
+    }
+    return alike;
+}
+
+static bool twins_are_alike(const struct nf_coll_algorithm *a,
+                            const struct nf_coll_algorithm *b,
+                            const struct nf_coll_args *args)
+{
+    bool alike = true;
+
+    for (uint32_t rank = 0; rank < args->ranks && alike; rank++) {
+        struct nf_plan *p = NULL, *q = NULL;
+
+        alike = nf_plan_create(a, args, rank, &p, NULL) == NF_OK &&
+                nf_plan_create(b, args, rank, &q, NULL) == NF_OK &&
+                are_alike(p, q);
+        nf_plan_destroy(p);
+        nf_plan_destroy(q);
+    }
+    return alike;
+}
+
+/* So one of them is enough. */
+static void twins_are_the_same_messages(void)
+{
+    unsigned pairs = 0;
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++)
+        for (size_t j = i + 1; nf_coll_table[j] != NULL; j++) {
+            const struct nf_coll_algorithm *a = nf_coll_table[i];
+            const struct nf_coll_algorithm *b = nf_coll_table[j];
+
+            if (!nf_coll_are_twins(a, b))
+                continue;
+            pairs++;
+            for (uint32_t ranks = 2; ranks <= 9; ranks++)
+                for (uint32_t k = 1; k <= 5; k++)
+                    if (!twins_are_alike(a, b,
+                                         &(struct nf_coll_args){
+                                             .ranks = ranks, .segments = k })) {
+                        printf("%s: %u ranks, %u segments\n", a->name,
+                                     ranks, k);
+                        CU_FAIL("twins differ");
+                    }
+        }
+    CU_ASSERT_EQUAL(pairs, 4); /* bcast, reduce, scan, exscan */
+}
+
 int main(void)
 {
     CU_TestInfo tried[] = {
+        { "twins are the same messages", twins_are_the_same_messages },
         { "candidates are the best and the usual",
           candidates_are_the_best_and_the_usual },
         { "all that are close are tried", all_that_are_close_are_tried },
