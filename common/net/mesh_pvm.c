@@ -55,6 +55,12 @@ void nf_mesh_pvm_signal(struct mesh_pvm *p)
         p->signalled = true;
 }
 
+void nf_mesh_pvm_wake(struct mesh_pvm *p)
+{
+    if (p->watched && !p->awake)
+        nf_mesh_pvm_signal(p);
+}
+
 static size_t note_bytes(const struct mesh_note *note)
 {
     return note->head_bytes +
@@ -73,8 +79,7 @@ void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note)
         if (m->untaken_bytes > UNTAKEN_MOST_BYTES)
             nf_link_hold(&m->link, true);
     }
-    if (!p->awake)
-        nf_mesh_pvm_signal(p);
+    nf_mesh_pvm_wake(p);
 }
 
 bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p)
@@ -443,6 +448,7 @@ static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
     int turn_fd;
 
     p->drained = false;
+    p->watched = true;
     if (nf_mesh_pvm_has_news(p))
         nf_mesh_pvm_signal(p);
     /* who has left PVM must not be enrolled again by a look at it */
@@ -523,8 +529,7 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
             p->normal.tail = m->held.tail;
         p->normal.head = m->held.head;
         m->held.head = NULL;
-        if (!p->awake)
-            nf_mesh_pvm_signal(p);
+        nf_mesh_pvm_wake(p);
     }
     if (m->untaken_bytes > 0)
         return;

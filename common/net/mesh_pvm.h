@@ -77,6 +77,7 @@ struct mesh_pvm {
     bool shy;       /**< opened without a meeting */
     bool routes;    /**< wants direct routes */
     bool closed;    /**< waits for members that do not know yet */
+    bool watched;   /**< somebody sleeps on fd, now and then */
     bool signalled; /**< fd was written and not read */
     int fd;         /**< eventfd: has something for a sleeper */
     int *fds;
@@ -164,6 +165,9 @@ void nf_mesh_pvm_serve(struct mesh_pvm *p);
 bool nf_mesh_pvm_has_news(const struct mesh_pvm *p);
 /** Let who sleeps on the descriptors of @p wake up. */
 void nf_mesh_pvm_signal(struct mesh_pvm *p);
+/** The same, if anybody may: nobody who is in nf_mesh_next(), or who has never asked
+ *  for descriptors, as blocking calls never do. */
+void nf_mesh_pvm_wake(struct mesh_pvm *p);
 
 void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note);
 /** Has it events that wait to be taken? */

@@ -43,8 +43,8 @@ void nf_mesh_pvm_note_end(struct mesh_pvm *p, uint32_t member)
     p->nexited += !m->left;
     if (p->closed)
         nf_mesh_pvm_touch(p, member);
-    else if (!p->awake)
-        nf_mesh_pvm_signal(p); /* another user of PVM may have read this */
+    else
+        nf_mesh_pvm_wake(p); /* another user of PVM may have read this */
 }
 
 void nf_mesh_pvm_note_silence(struct mesh_pvm *p, uint32_t member)

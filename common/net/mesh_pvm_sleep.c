@@ -35,14 +35,8 @@ bool nf_mesh_pvm_sleep(int64_t timeout_us)
  * woken. */
 bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us)
 {
-    bool ready = false;
-
-    if (timeout_us != 0) {
+    if (timeout_us != 0)
         sched_yield();
-        ready = nf_mesh_pvm_sleep(0);
-    }
-    if (!ready)
-        ready = nf_mesh_pvm_sleep(timeout_us);
-    p->arriving = ready;
-    return ready;
+    p->arriving = nf_mesh_pvm_sleep(timeout_us);
+    return p->arriving;
 }

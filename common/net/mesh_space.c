@@ -229,8 +229,7 @@ static void on_room(int tid)
                 p->members[member].link.queued_bytes == 0)
                 continue;
             nf_mesh_pvm_touch(p, member);
-            if (!p->awake)
-                nf_mesh_pvm_signal(p);
+            nf_mesh_pvm_wake(p);
         }
 }
 
