@@ -56,9 +56,13 @@ static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
 void nf_group_outdate_plans(struct nf_group *group,
                             const struct nf_coll_tree *tree)
 {
-    for (uint32_t i = 0; i < NF_PLANS_KEPT; i++)
-        if (group->plans[i] != NULL && group->plans[i]->args.tree == tree)
-            group->plans[i]->outdated = true;
+    for (uint32_t i = 0; i < NF_PLANS_KEPT; i++) {
+        struct nf_plan *plan = group->plans[i];
+
+        if (plan != NULL && plan->args.tree != NULL &&
+            (tree == NULL || plan->args.tree == tree))
+            plan->outdated = true;
+    }
 }
 
 static enum nf_status take_plan(struct nf_group *group,

@@ -209,8 +209,9 @@ void nf_group_abandon(struct nf_group *group, uint32_t epoch,
 /** Forget @p request, which may be under way or not. */
 void nf_group_drop_request(struct nf_request *request);
 
-/** @p tree, which is told from others by where it is, is not what it was: new
- *  calls plan anew.  Those under way go on with the plans that they have. */
+/** @p tree, which is told from others by where it is, is not what it was (NULL:
+ *  nor is any other): new calls plan anew.  Those under way go on with the plans
+ *  that they have. */
 void nf_group_outdate_plans(struct nf_group *group,
                             const struct nf_coll_tree *tree);
 
@@ -289,7 +290,8 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   size_t bytes, struct nf_error *warning,
                                   struct nf_error *err);
 
-/** Choose broadcasts by this network, a model file as text, from now on.
+/** Choose broadcasts by this network, a model file as text, from now on; those
+ *  under way go on as they are.
  *  @param names  [ranks] of the members' hosts   @param file  for errors
  *  @retval NF_ERR_INVAL  it is no model, or there are too many members
  *  @retval NF_ERR_NOMEM */
