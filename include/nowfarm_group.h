@@ -211,7 +211,8 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
                              struct nf_group **group_p, struct nf_error *err);
 
 /** Groups for @p count threads of this process: groups_p[r] is for the thread
- *  that is to be rank r, which also closes it. */
+ *  that is to be rank r, which also closes it.
+ *  @param groups_p  [count], as it was if there is an error */
 enum nf_status nf_group_open_threads(uint32_t count,
                                      const struct nf_group_options *options,
                                      struct nf_group **groups_p,
@@ -249,6 +250,7 @@ int nf_group_is_lost(const struct nf_group *group, uint32_t rank);
  *  left out, and one that does not come within the time-out too (such a member
  *  finds itself left out, NF_ERR_DEAD).  Also right for a group in which nobody
  *  died.  The old group can then only be closed.
+ *  @param group_p  as it was if there is an error
  *  @retval NF_ERR_TIMEDOUT  no agreement within three time-outs
  *  @retval NF_ERR_DEAD  the others have left this member out
  *  @retval NF_ERR_UNREACHABLE  the transport itself broke: there is nobody to

@@ -154,36 +154,53 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
     return NF_OK;
 }
 
+/* Of all threads, or of none: then their meshes are closed too. */
+static enum nf_status open_over(struct nf_mesh **meshes, uint32_t count,
+                                const struct nf_group_options *options,
+                                struct nf_group **groups, struct nf_error *err)
+{
+    uint32_t made = 0;
+    enum nf_status status = NF_OK;
+
+    for (; made < count && status == NF_OK; made += status == NF_OK)
+        status = nf_group_create(meshes[made], 0, NULL, options, &groups[made],
+                                 err);
+    if (status == NF_OK)
+        status = nf_group_share_here(groups, count, options, err);
+    for (uint32_t i = 0; i < count && status != NF_OK; i++) {
+        if (i < made)
+            nf_group_close(groups[i]);
+        else
+            nf_mesh_close(meshes[i]);
+    }
+    return status;
+}
+
 enum nf_status nf_group_open_threads(uint32_t count,
                                      const struct nf_group_options *options,
                                      struct nf_group **groups_p,
                                      struct nf_error *err)
 {
     struct nf_mesh **meshes;
-    uint32_t made = 0;
+    struct nf_group **groups;
     enum nf_status status;
 
     if (count < 1 || count > NF_COLL_RANKS_MAX)
         return nf_fail(err, NF_ERR_INVAL, "%u members: want 1 to %d", count,
                        NF_COLL_RANKS_MAX);
     meshes = nf_calloc(count, sizeof(struct nf_mesh *));
-    if (meshes == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    status = nf_mesh_open_local(count, meshes, err);
+    groups = nf_calloc(count, sizeof(struct nf_group *));
+    if (meshes == NULL || groups == NULL)
+        status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    else
+        status = nf_mesh_open_local(count, meshes, err);
     if (status == NF_OK) {
-        for (; made < count && status == NF_OK; made += status == NF_OK)
-            status = nf_group_create(meshes[made], 0, NULL, options,
-                                     &groups_p[made], err);
+        status = open_over(meshes, count, options, groups, err);
         if (status == NF_OK)
-            status = nf_group_share_here(groups_p, count, options, err);
-        for (uint32_t i = 0; i < count && status != NF_OK; i++) {
-            if (i < made)
-                nf_group_close(groups_p[i]);
-            else
-                nf_mesh_close(meshes[i]);
-        }
+            memcpy(groups_p, groups, count * sizeof(struct nf_group *));
     }
     nf_free(meshes);
+    nf_free(groups);
     return status;
 }
 
