@@ -301,10 +301,6 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
                                     struct nf_error *err);
 
 /* share.c */
-/** @return a file of up to NF_MEASURED_BYTES_MAX, nf_free(); NULL: there is
- * none that is of use, err has its name and why */
-char *nf_group_read_text(const char *path, size_t *bytes_p,
-                         struct nf_error *err);
 /** Rank 0's table and network become everybody's, if all can go by them: the
  * end of opening a group.  Each member calls it, before any other call.
  *  @param options  of this member

@@ -26,6 +26,13 @@ enum nf_status nf_group_check_wish(const char *text, struct nf_error *err);
  *  100 Mbit/s network. */
 extern const struct nf_model nf_group_model;
 
+/** Read a table of rules or a model of a network; pipes will do.
+ *  @param err  may be NULL
+ *  @return a text of 1 to NF_MEASURED_BYTES_MAX bytes, nf_free(); NULL: there is
+ *  none, or a longer one, err has its name and why: NF_ERR_IO, NF_ERR_NOMEM */
+char *nf_group_read_text(const char *path, size_t *bytes_p,
+                         struct nf_error *err);
+
 /** What all members are to be told (nf_group_options.algorithms) so that they
  *  choose alike for a call of @p query, though only this one has the table.
  *  @param wish   NULL, or a list in the same form; it goes before, if it can
