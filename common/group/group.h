@@ -159,9 +159,13 @@ struct nf_group {
     enum nf_status broken; /**< the mesh is of no use any more: why */
     bool starting;         /**< inside nf_group_start */
     struct nf_error error;
-    bool *lost;       /**< [P] for whom it was given up */
-    bool *left;       /**< [P] */
-    int64_t *left_us; /**< [P] when */
+    uint32_t blamed; /**< the member that error is about, of several the first;
+                          NF_PLAN_NONE: about none */
+    bool *lost;      /**< [P] for whom it was given up */
+    const char **whys; /**< [P] what was found out of each that is lost, "is
+                            silent"; NULL: others have left it out */
+    bool *left;        /**< [P] */
+    int64_t *left_us;  /**< [P] when */
     uint32_t nleft;
     uint32_t moves; /**< how often something happened in calls that are over */
     uint32_t moves_seen; /**< nf_group_moves() at moved_us */

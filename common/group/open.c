@@ -29,6 +29,7 @@ static void destroy(struct nf_group *group)
     nf_free(group->told_words);
     nf_free(group->spare);
     nf_free(group->lost);
+    nf_free(group->whys);
     nf_free(group->left_us);
     nf_free(group->chase.seen);
     nf_free(group->early_bytes);
@@ -75,12 +76,14 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
     group->stop = options != NULL ? options->stop : NULL;
     group->has_odd_doubles = !nf_doubles_are_plain();
     group->memory_bytes = options != NULL ? options->memory_bytes : 0;
+    group->blamed = NF_PLAN_NONE;
     group->lost = nf_calloc(4, group->ranks);
+    group->whys = nf_calloc(group->ranks, sizeof(*group->whys));
     group->left_us = nf_calloc(group->ranks, 2 * sizeof(*group->left_us));
     group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
     group->early_bytes = nf_calloc(group->ranks, sizeof(*group->early_bytes));
     group->hosts = nf_calloc(group->ranks, sizeof(*group->hosts));
-    if (group->lost == NULL || group->left_us == NULL ||
+    if (group->lost == NULL || group->whys == NULL || group->left_us == NULL ||
         group->chase.seen == NULL || group->early_bytes == NULL ||
         group->hosts == NULL) {
         destroy(group);
@@ -225,6 +228,25 @@ int nf_group_is_lost(const struct nf_group *group, uint32_t rank)
      * another one is gone: slaves that bring shared data go by that. */
     return rank < group->ranks &&
            (group->lost[rank] || (group->left[rank] && !group->revoked));
+}
+
+const char *nf_group_why_lost(const struct nf_group *group, uint32_t rank)
+{
+    if (!nf_group_is_lost(group, rank))
+        return NULL;
+    if (group->lost[rank] && group->whys[rank] != NULL)
+        return group->whys[rank];
+    return group->left[rank] ? "has ended" : "is silent";
+}
+
+uint32_t nf_group_blamed(const struct nf_group *group)
+{
+    enum nf_status reason = group->error.status;
+
+    return (reason == NF_ERR_DEAD || reason == NF_ERR_TIMEDOUT) &&
+                   group->blamed < group->ranks && group->lost[group->blamed]
+               ? group->blamed
+               : UINT32_MAX;
 }
 
 size_t nf_group_fds(struct nf_group *group, const int **fds_p)

@@ -18,6 +18,15 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                const struct nf_group_clock *clock,
                                const struct nf_group_options *options,
                                struct nf_group **group_p, struct nf_error *err);
+/** For whom the group was given up: the member that nf_group_error() is about.
+ *  Of several that are lost it is the first that was found to be.
+ *  @return UINT32_MAX: the error says of no member that it is lost */
+uint32_t nf_group_blamed(const struct nf_group *group);
+/** What was found out of a member that is lost (nf_group_is_lost()).
+ *  @return what stands behind its name, "is silent" or "has ended"; NULL: it is
+ *  not lost */
+const char *nf_group_why_lost(const struct nf_group *group, uint32_t rank);
+
 /** Could NOWFARM_COLL be @p text, whatever the number of members?
  *  @retval NF_ERR_INVAL  no such algorithm, bad k */
 enum nf_status nf_group_check_wish(const char *text, struct nf_error *err);
