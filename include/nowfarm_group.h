@@ -484,7 +484,9 @@ enum nf_status nf_group_start(struct nf_group *group,
  *  a group that failed goes on calling it, or closes the group.  @retval NF_OK
  *  @retval NF_WAIT  a request is under way  @retval < 0 the group failed */
 enum nf_status nf_group_progress(struct nf_group *group);
-/** @retval NF_OK done  @retval NF_WAIT under way  @retval < 0 it failed */
+/** As nf_group_progress() it keeps the others from taking this member for silent,
+ *  also if the request was done before.
+ *  @retval NF_OK done  @retval NF_WAIT under way  @retval < 0 it failed */
 enum nf_status nf_request_test(struct nf_request *request);
 /** Wait until it is done, and free it. */
 enum nf_status nf_request_wait(struct nf_request *request);

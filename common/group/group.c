@@ -425,7 +425,7 @@ void nf_group_sleep(struct nf_group *group, int64_t timeout_us)
     (void)nf_mesh_wait(group->mesh, timeout_us);
 }
 
-enum nf_status nf_group_look_around(struct nf_group *group)
+enum nf_status nf_group_look_around(struct nf_group *group, bool starting)
 {
     enum nf_status status;
 
@@ -435,7 +435,7 @@ enum nf_status nf_group_look_around(struct nf_group *group)
      * has ended can take away what it said last */
     if (group->mesh != NULL)
         (void)nf_mesh_wait(group->mesh, 0);
-    group->starting = true;
+    group->starting = starting;
     status = nf_group_progress(group);
     group->starting = false;
     return status;

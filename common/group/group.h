@@ -196,10 +196,12 @@ bool nf_group_is_stopped(const struct nf_group *group);
 /** Sleep until something may have happened, @p timeout_us (< 0: for ever) has
  *  passed, or it is time to see whether the user has said stop. */
 void nf_group_sleep(struct nf_group *group, int64_t timeout_us);
-/** A call is to begin: hear of deaths and the like, unless that was done just
- *  now; who only sends, as the root of broadcasts, would never else.
+/** Hear of deaths, answer who asks and the like, unless that was done just now.
+ *  Who only sends, as the root of broadcasts, and whose calls are done as soon as
+ *  they have begun, would never else.
+ *  @param starting  a call is to begin
  *  @retval < 0  the group failed */
-enum nf_status nf_group_look_around(struct nf_group *group);
+enum nf_status nf_group_look_around(struct nf_group *group, bool starting);
 /** Counts what happens in calls, including bytes of messages that are not whole
  *  yet: as long as it changes, nobody that this member needs is silent. */
 uint32_t nf_group_moves(const struct nf_group *group);

@@ -156,8 +156,8 @@ enum nf_status nf_shrink_start(struct nf_group *group,
     int64_t now_us = nf_group_now_us(group);
     enum nf_status status;
 
-    group->chase.active = false;       /* nobody is to blame any more */
-    (void)nf_group_look_around(group); /* others may have decided */
+    group->chase.active = false; /* nobody is to blame any more */
+    (void)nf_group_look_around(group, true); /* others may have decided */
     (void)nf_group_revoke(group, NF_ERR_REVOKED, NULL, 0,
                           "the group is being made smaller");
     if (group->mesh == NULL)

@@ -120,8 +120,42 @@ static void play_late(void)
     nf_group_close(group);
 }
 
+/* Small reductions whose roots change: members that have no part in the next ones
+ * but to send run ahead of the one that is late, and wait for it in a later call. */
+enum { REDUCTIONS = 2000, LATE_EVERY = 400, TIMEOUT_US = 1500000 };
+
+static void play_roots(void)
+{
+    const struct nf_group_options options = { .timeout_us =
+                                                  slowed_us(TIMEOUT_US) };
+    struct nf_rng rng = { strtoull(getenv(seed_variable), NULL, 10) };
+    struct nf_group *group = NULL;
+    struct nf_error err = { NF_OK, "" };
+
+    CHECK(nf_group_open(tids, ntasks, 1, &options, &group, &err) == NF_OK);
+    for (unsigned i = 0; i < REDUCTIONS; i++) {
+        uint32_t root = (uint32_t)nf_rng_below(&rng, ntasks);
+        uint32_t late = (uint32_t)nf_rng_below(&rng, ntasks);
+        int64_t mine = (int64_t)i * (me + 1), sum = -1;
+        enum nf_status status;
+
+        if (me == late && i % LATE_EVERY == 0)
+            nf_sleep_until_us(nf_now_us() + TIMEOUT_US / 2);
+        status =
+            nf_reduce(group, &mine, &sum, 1, NF_ELEM_INT64, NF_SUM, root);
+        if (status != NF_OK)
+            fprintf(stderr, "task %u, reduction %u to %u: %s\n", me, i, root,
+                    nf_group_error(group)->text);
+        CHECK(status == NF_OK);
+        CHECK(me != root || sum == (int64_t)i * ntasks * (ntasks + 1) / 2);
+    }
+    CHECK(nf_barrier(group) == NF_OK);
+    nf_group_close(group);
+}
+
 static const struct scene scenes[] = {
     { "late", play_late },
+    { "roots", play_roots },
     { NULL, NULL },
 };
 
@@ -130,7 +164,8 @@ static const struct scene scenes[] = {
 static uint64_t seed;
 
 /* @param variable  set to @p value for the tasks; NULL: none is */
-static void run(uint32_t count, const char *variable, const char *value)
+static void run(const char *scene, uint32_t count, const char *variable,
+                const char *value)
 {
     struct own_task all[OWN_TASKS_MOST];
     char text[32];
@@ -139,7 +174,7 @@ static void run(uint32_t count, const char *variable, const char *value)
     setenv(seed_variable, text, 1);
     if (variable != NULL)
         setenv(variable, value, 1);
-    own_tasks_start(all, count, "late", STDERR_FILENO);
+    own_tasks_start(all, count, scene, STDERR_FILENO);
     for (uint32_t i = 0; i < count; i++)
         CU_ASSERT(own_task_end(&all[i], false));
     if (variable != NULL)
@@ -148,17 +183,22 @@ static void run(uint32_t count, const char *variable, const char *value)
 
 static void a_thousand_late_rounds_are_right(void)
 {
-    run(5, NULL, NULL);
+    run("late", 5, NULL, NULL);
 }
 
 static void a_thousand_late_rounds_are_right_in_xdr(void)
 {
-    run(4, "NOWFARM_ENCODING", "xdr");
+    run("late", 4, "NOWFARM_ENCODING", "xdr");
 }
 
 static void a_thousand_late_rounds_are_right_via_daemons(void)
 {
-    run(6, "NOWFARM_ROUTE", "daemon");
+    run("late", 6, "NOWFARM_ROUTE", "daemon");
+}
+
+static void reductions_with_changing_roots_wait_for_the_late(void)
+{
+    run("roots", 5, NULL, NULL);
 }
 
 static void choose_seed(void)
@@ -179,6 +219,8 @@ int main(int argc, char **argv)
         { "the same in XDR", a_thousand_late_rounds_are_right_in_xdr },
         { "the same by way of the pvmds",
           a_thousand_late_rounds_are_right_via_daemons },
+        { "reductions with changing roots wait for the late",
+          reductions_with_changing_roots_wait_for_the_late },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
