@@ -140,7 +140,7 @@ static enum nf_status set_both_counts(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
     struct nf_exec_layout *layout = &draft->exec.layout;
-    uint64_t sent, end;
+    uint64_t sent = 0, end = 0;
     enum nf_status status;
 
     if (call->counts == NULL || (!draft->in_place && call->send_counts == NULL))
