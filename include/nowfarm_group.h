@@ -211,7 +211,8 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
                              struct nf_group **group_p, struct nf_error *err);
 
 /** Groups for @p count threads of this process: groups_p[r] is for the thread
- *  that is to be rank r, which also closes it. */
+ *  that is to be rank r, which also closes it.
+ *  @param groups_p  [count], as it was if there is an error */
 enum nf_status nf_group_open_threads(uint32_t count,
                                      const struct nf_group_options *options,
                                      struct nf_group **groups_p,
@@ -249,6 +250,7 @@ int nf_group_is_lost(const struct nf_group *group, uint32_t rank);
  *  left out, and one that does not come within the time-out too (such a member
  *  finds itself left out, NF_ERR_DEAD).  Also right for a group in which nobody
  *  died.  The old group can then only be closed.
+ *  @param group_p  as it was if there is an error
  *  @retval NF_ERR_TIMEDOUT  no agreement within three time-outs
  *  @retval NF_ERR_DEAD  the others have left this member out
  *  @retval NF_ERR_UNREACHABLE  the transport itself broke: there is nobody to
@@ -482,7 +484,9 @@ enum nf_status nf_group_start(struct nf_group *group,
  *  a group that failed goes on calling it, or closes the group.  @retval NF_OK
  *  @retval NF_WAIT  a request is under way  @retval < 0 the group failed */
 enum nf_status nf_group_progress(struct nf_group *group);
-/** @retval NF_OK done  @retval NF_WAIT under way  @retval < 0 it failed */
+/** As nf_group_progress() it keeps the others from taking this member for silent,
+ *  also if the request was done before.
+ *  @retval NF_OK done  @retval NF_WAIT under way  @retval < 0 it failed */
 enum nf_status nf_request_test(struct nf_request *request);
 /** Wait until it is done, and free it. */
 enum nf_status nf_request_wait(struct nf_request *request);

@@ -1,8 +1,6 @@
 /* The table of nf_options.table_file: read once, and what it says of a call
  * told to all members of its group, which have no table. */
 #include "config.h"
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/alloc.h"
@@ -10,50 +8,29 @@
 #include "common/group/over_mesh.h"
 #include "master/engine_internal.h"
 
-enum { TABLE_BYTES_MAX = 16 << 20 };
-
-static char *read_file(const char *path, size_t *bytes_p)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = file != NULL ? nf_malloc(TABLE_BYTES_MAX) : NULL;
-    int saved;
-
-    if (text != NULL)
-        *bytes_p = fread(text, 1, TABLE_BYTES_MAX, file);
-    if (text != NULL && ferror(file)) {
-        nf_free(text);
-        text = NULL;
-    }
-    saved = errno;
-    if (file != NULL)
-        fclose(file);
-    errno = saved;
-    return text;
-}
-
 void nf_table_open(struct engine *e)
 {
     const char *path = e->options->table_file;
-    struct nf_error warning = { .status = NF_OK }, why = { .text = "" };
-    size_t bytes = 0;
+    struct nf_error warning = { .status = NF_OK }, why;
+    size_t bytes;
     char *text;
 
     nf_coll_rules_init(&e->rules);
     e->rules.model = nf_group_model;
     if (path == NULL)
         return;
-    text = read_file(path, &bytes);
-    if (text == NULL)
-        nf_fail(&why, NF_ERR_IO, "%s", strerror(errno));
-    else
+    text = nf_group_read_text(path, &bytes, &why);
+    if (text != NULL) {
         e->has_rules =
             nf_coll_rules_read(text, bytes, &e->rules, &warning, &why) == NF_OK;
-    nf_free(text);
+        if (!e->has_rules)
+            nf_fail_prefix(&why, "%s", path);
+        nf_free(text);
+    }
     if (!e->has_rules) {
         nf_coll_rules_fini(&e->rules);
         e->rules.model = nf_group_model;
-        nf_engine_notice(e, "%s: %s; going by the built-in model", path,
-                         why.text);
+        nf_engine_notice(e, "%s; going by the built-in model", why.text);
     } else if (warning.status != NF_OK)
         nf_engine_notice(e, "%s: %s", path, warning.text);
 }

@@ -220,13 +220,12 @@ static enum nf_status give_up(struct nf_slave *s, uint32_t culprit,
     return nf_comm_send(s, NF_MSG_GROUP_END, &s->comm.body, NULL);
 }
 
-/* For whom it was given up. */
+/* Whom the reason that is told with it is about. */
 static uint32_t find_culprit(const struct nf_group *group)
 {
-    for (uint32_t i = 0; i < nf_group_size(group); i++)
-        if (nf_group_is_lost(group, i))
-            return i;
-    return NF_GROUP_NOBODY;
+    uint32_t blamed = nf_group_blamed(group);
+
+    return blamed < nf_group_size(group) ? blamed : NF_GROUP_NOBODY;
 }
 
 static enum nf_status start_reduce(struct nf_slave *s, struct nf_call *call)

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "apps/collbench/team.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "apps/collbench/probe.h"
@@ -412,6 +413,32 @@ enum nf_status bench_direct(struct bench_team *team,
     return status == NF_OK ? carry_out(team, request, text, result_p) : status;
 }
 
+uint32_t bench_guilty_rank(const struct bench_team *team, const char **why_p)
+{
+    uint32_t rank =
+        team->guilty != NULL ? nf_group_blamed(team->guilty) : UINT32_MAX;
+
+    if (rank == UINT32_MAX)
+        return rank;
+    *why_p = nf_group_why_lost(team->guilty, rank);
+    return team->guilty != team->all ? rank_of(team, rank) : rank;
+}
+
+/* Who is not in the team, as rank 0 may be, waits in `all` for one that is: it is
+ * to hear who is to blame, and not only that this one goes. */
+static void pass_on(struct bench_team *team)
+{
+    const char *why = NULL;
+    uint32_t rank = bench_guilty_rank(team, &why);
+    char text[80];
+
+    if (rank == UINT32_MAX || team->guilty == team->all)
+        return;
+    snprintf(text, sizeof(text), "member %u %s", rank, why);
+    (void)nf_group_revoke(team->all, nf_group_error(team->guilty)->status,
+                          &rank, 1, text);
+}
+
 enum nf_status bench_serve(struct bench_team *team)
 {
     struct bench_request request = { .kind = BENCH_TEAM };
@@ -422,17 +449,8 @@ enum nf_status bench_serve(struct bench_team *team)
         if (status == NF_OK)
             status = carry_out(team, &request, NULL, NULL);
     }
+    pass_on(team);
     return status;
-}
-
-uint32_t bench_guilty_rank(const struct bench_team *team)
-{
-    if (team->guilty == NULL)
-        return UINT32_MAX;
-    for (uint32_t i = 0; i < nf_group_size(team->guilty); i++)
-        if (nf_group_is_lost(team->guilty, i))
-            return team->guilty != team->all ? rank_of(team, i) : i;
-    return UINT32_MAX;
 }
 
 enum nf_status bench_tell_routes(struct nf_group *all, uint64_t *routes_p)

@@ -135,8 +135,10 @@ static inline bool bench_by_daemon(const uint64_t *routes, uint32_t members,
  *  used   @retval NF_ERR_NOMEM */
 enum nf_status bench_tell_routes(struct nf_group *all, uint64_t *routes_p);
 
-/** Who is to blame for a failure?  @return its rank among all, or UINT32_MAX */
-uint32_t bench_guilty_rank(const struct bench_team *team);
+/** Who is to blame for a failure?
+ *  @param why_p  what was found out of that one, as nf_group_why_lost()
+ *  @return its rank among all, or UINT32_MAX: nobody is known to be */
+uint32_t bench_guilty_rank(const struct bench_team *team, const char **why_p);
 
 /* time.c */
 /** Of @p request, out of and into its words. */

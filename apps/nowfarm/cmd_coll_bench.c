@@ -1,6 +1,5 @@
 /* nowfarm coll-bench: collective operations, measured between slaves. */
 #include "config.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "apps/nowfarm/cli.h"
@@ -29,13 +28,11 @@ static enum nf_status check_network(const char *path, struct nf_error *err)
     struct nf_network network;
     struct nf_error why;
     size_t bytes = 0;
-    char *text = coll_read_file(path, &bytes);
-    enum nf_status status;
+    char *text = nf_group_read_text(path, &bytes, &why);
+    enum nf_status status =
+        text == NULL ? why.status
+                     : nf_network_parse(text, bytes, path, &network, &why);
 
-    if (text == NULL)
-        return nf_fail(err, errno == ENOMEM ? NF_ERR_NOMEM : NF_ERR_INVAL,
-                       "--network %s: %s", path, strerror(errno));
-    status = nf_network_parse(text, bytes, path, &network, &why);
     nf_free(text);
     if (status == NF_OK) {
         status = nf_network_check_date(&network, nf_date_now_s(), path, &why);

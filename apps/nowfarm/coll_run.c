@@ -1,7 +1,6 @@
 /* coll-bench: predictions, and measurements of what was asked for. */
 #include "config.h"
 #include "apps/nowfarm/coll_run.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +9,11 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/group/measured.h"
 #include "common/model/network_file.h"
 
 enum {
     LEAST_REPEATS = 5,
     WISHES_MAX = 64, /* of one call; the table has fewer of any operation */
-    TABLE_BYTES_MAX = NF_MEASURED_BYTES_MAX,
 };
 
 bool coll_is_wanted(const struct coll_options *o,
@@ -156,30 +153,6 @@ enum nf_status coll_predict_all(const struct coll_options *o,
 
 /* ---- tables ---- */
 
-char *coll_read_file(const char *path, size_t *bytes_p)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    size_t bytes = 0;
-    int failed = ENOMEM;
-
-    if (file == NULL)
-        return NULL;
-    text = nf_malloc(TABLE_BYTES_MAX);
-    if (text != NULL) {
-        bytes = fread(text, 1, TABLE_BYTES_MAX, file);
-        failed = ferror(file) ? errno : getc(file) != EOF ? EFBIG : 0;
-        if (failed != 0) {
-            nf_free(text);
-            text = NULL;
-        }
-    }
-    fclose(file);
-    errno = failed;
-    *bytes_p = bytes;
-    return text;
-}
-
 static void warn_if_elsewhere(const struct coll_world *world, const char *path,
                               const struct nf_coll_rules *rules)
 {
@@ -207,18 +180,18 @@ bool coll_use_table(const char *path, const char *instead,
     struct nf_coll_rules rules;
     struct nf_error warning, why = { NF_OK, "" };
     size_t bytes = 0;
-    char *text = coll_read_file(path, &bytes);
+    char *text = nf_group_read_text(path, &bytes, &why);
     bool useful = false;
 
     nf_coll_rules_init(&rules);
-    if (text == NULL)
-        nf_fail(&why, NF_ERR_IO, "%s", strerror(errno));
-    else
+    if (text != NULL) {
         useful =
             nf_coll_rules_read(text, bytes, &rules, &warning, &why) == NF_OK;
+        if (!useful)
+            nf_fail_prefix(&why, "%s", path);
+    }
     if (!useful)
-        fprintf(stderr, "nowfarm: %s: %s; going by %s\n", path, why.text,
-                instead);
+        fprintf(stderr, "nowfarm: %s; going by %s\n", why.text, instead);
     else if (warning.status != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s\n", path, warning.text);
     if (useful) {
@@ -264,10 +237,9 @@ static enum nf_status hand_out_network(const struct coll_options *o,
 
     if (o->network == NULL)
         return NF_OK;
-    text = coll_read_file(o->network, &bytes);
+    text = nf_group_read_text(o->network, &bytes, world->team.err);
     if (text == NULL)
-        return nf_fail(world->team.err, NF_ERR_IO, "%s: %s", o->network,
-                       strerror(errno));
+        return world->team.err->status;
     status =
         nf_network_parse(text, bytes, o->network, &network, world->team.err);
     if (status != NF_OK) {

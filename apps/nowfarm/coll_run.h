@@ -68,8 +68,4 @@ bool coll_is_wanted(const struct coll_options *options,
 bool coll_use_table(const char *path, const char *instead,
                     struct coll_world *world, struct nf_model *model_p,
                     enum nf_status *status_p);
-
-/** @param bytes_p  of the text  @return the file, to be nf_free()d; NULL with
- *  errno */
-char *coll_read_file(const char *path, size_t *bytes_p);
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "apps/nowfarm/coll_probe.h"
 #include "apps/nowfarm/coll_run.h"
 #include "apps/nowfarm/coll_tune.h"
@@ -195,10 +196,12 @@ static void keep_old(struct tuning *t, const char *path)
 {
     struct nf_error warning = { .status = NF_OK }, why;
     size_t bytes = 0;
-    char *text = coll_read_file(path, &bytes);
+    char *text = nf_group_read_text(path, &bytes, &why);
 
-    if (text != NULL &&
-        nf_coll_rules_read(text, bytes, &t->rules, &warning, &why) != NF_OK)
+    if (text == NULL && access(path, F_OK) == 0)
+        fprintf(stderr, "nowfarm: %s; written anew\n", why.text);
+    else if (text != NULL && nf_coll_rules_read(text, bytes, &t->rules,
+                                                &warning, &why) != NF_OK)
         fprintf(stderr, "nowfarm: %s: %s; written anew\n", path, why.text);
     nf_free(text);
     drop_strange(t, path);

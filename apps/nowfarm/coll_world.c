@@ -3,7 +3,6 @@
 #include "config.h"
 #include "apps/nowfarm/coll_world.h"
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -184,12 +183,10 @@ void coll_world_close(struct coll_world *world, bool orderly)
 void coll_world_name_guilty(const struct coll_world *world,
                             struct nf_error *err)
 {
-    uint32_t rank = bench_guilty_rank(&world->team);
-    char text[NF_ERROR_TEXT_BYTES];
+    const char *why = NULL;
+    uint32_t rank = bench_guilty_rank(&world->team, &why);
 
-    if (rank >= world->members || world->names == NULL)
-        return;
-    snprintf(text, sizeof(text), "%s", err->text);
-    nf_fail(err, err->status, "rank %u on %s: %s", rank, world->names[rank],
-            text);
+    if (rank < world->members && world->names != NULL)
+        nf_fail(err, err->status, "rank %u on %s: member %u %s", rank,
+                world->names[rank], rank, why);
 }

@@ -43,8 +43,8 @@ enum nf_status coll_world_open(const struct coll_world_config *config,
  *  started is halted. */
 void coll_world_close(struct coll_world *world, bool orderly);
 
-/** Put the name of the member that is to blame, if that is known, before the
- *  text of @p err. */
+/** If it is known who is to blame, have @p err say who that is, where, and what
+ *  was found out of it.  Its group may have counted it by another rank. */
 void coll_world_name_guilty(const struct coll_world *world,
                             struct nf_error *err);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/group/over_mesh.h"
 
 enum { ROUND_BYTES = 16 << 20, REASON_BYTES = 256 };
 /* Numbers between two looks at how far the round is. */
@@ -70,13 +71,13 @@ static const char *host_of(const struct member *m, uint32_t rank)
 /* The group itself has failed: who is to blame? */
 static enum nf_status broken(struct member *m, enum nf_status status)
 {
-    const struct nf_error *why = nf_group_error(m->group);
+    uint32_t rank = nf_group_blamed(m->group);
 
-    for (uint32_t i = 0; i < nf_group_size(m->group); i++)
-        if (nf_group_is_lost(m->group, i) && m->sink != NULL)
-            return nf_fail(m->err, status, "rank %u on %s is lost: %s", i,
-                           host_of(m, i), why->text);
-    return nf_fail(m->err, status, "%s", why->text);
+    if (rank < nf_group_size(m->group) && m->sink != NULL)
+        return nf_fail(m->err, status, "rank %u on %s is lost: member %u %s",
+                       rank, host_of(m, rank), rank,
+                       nf_group_why_lost(m->group, rank));
+    return nf_fail(m->err, status, "%s", nf_group_error(m->group)->text);
 }
 
 /* @param before  numbers of the ranks before this one */

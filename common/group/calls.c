@@ -140,7 +140,7 @@ static enum nf_status set_both_counts(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
     struct nf_exec_layout *layout = &draft->exec.layout;
-    uint64_t sent, end;
+    uint64_t sent = 0, end = 0;
     enum nf_status status;
 
     if (call->counts == NULL || (!draft->in_place && call->send_counts == NULL))
@@ -416,7 +416,7 @@ enum nf_status nf_group_start(struct nf_group *group,
     status = check(group, call);
     if (status != NF_OK)
         return status;
-    status = nf_group_look_around(group);
+    status = nf_group_look_around(group, true);
     if (status >= 0 && nf_group_ends(group, group->epoch))
         status = NF_ERR_REVOKED;
     if (status < 0)
@@ -436,10 +436,14 @@ enum nf_status nf_group_start(struct nf_group *group,
     return NF_OK;
 }
 
+/* Of one that is done, too: its user may have been away for long, and be so again
+ * before the next call. */
 enum nf_status nf_request_test(struct nf_request *request)
 {
     if (request->status == NF_WAIT)
         (void)nf_group_progress(request->group);
+    else
+        (void)nf_group_look_around(request->group, false);
     return request->status;
 }
 

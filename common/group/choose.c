@@ -502,12 +502,7 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
 
     if (status != NF_OK)
         return status;
-    /* plans that are kept may have trees of the old one */
-    for (uint32_t i = 0; i < NF_PLANS_KEPT; i++)
-        if (group->plan_users[i] == 0) {
-            nf_plan_destroy(group->plans[i]);
-            group->plans[i] = NULL;
-        }
+    nf_group_outdate_plans(group, NULL); /* some are of trees of the old one */
     nf_measured_destroy(group->measured);
     group->measured = measured;
     if (!group->has_rules)

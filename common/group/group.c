@@ -56,9 +56,13 @@ static uint32_t plan_slot(const struct nf_coll_choice *choice, uint32_t root)
 void nf_group_outdate_plans(struct nf_group *group,
                             const struct nf_coll_tree *tree)
 {
-    for (uint32_t i = 0; i < NF_PLANS_KEPT; i++)
-        if (group->plans[i] != NULL && group->plans[i]->args.tree == tree)
-            group->plans[i]->outdated = true;
+    for (uint32_t i = 0; i < NF_PLANS_KEPT; i++) {
+        struct nf_plan *plan = group->plans[i];
+
+        if (plan != NULL && plan->args.tree != NULL &&
+            (tree == NULL || plan->args.tree == tree))
+            plan->outdated = true;
+    }
 }
 
 static enum nf_status take_plan(struct nf_group *group,
@@ -421,7 +425,7 @@ void nf_group_sleep(struct nf_group *group, int64_t timeout_us)
     (void)nf_mesh_wait(group->mesh, timeout_us);
 }
 
-enum nf_status nf_group_look_around(struct nf_group *group)
+enum nf_status nf_group_look_around(struct nf_group *group, bool starting)
 {
     enum nf_status status;
 
@@ -431,7 +435,7 @@ enum nf_status nf_group_look_around(struct nf_group *group)
      * has ended can take away what it said last */
     if (group->mesh != NULL)
         (void)nf_mesh_wait(group->mesh, 0);
-    group->starting = true;
+    group->starting = starting;
     status = nf_group_progress(group);
     group->starting = false;
     return status;

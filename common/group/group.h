@@ -159,9 +159,13 @@ struct nf_group {
     enum nf_status broken; /**< the mesh is of no use any more: why */
     bool starting;         /**< inside nf_group_start */
     struct nf_error error;
-    bool *lost;       /**< [P] for whom it was given up */
-    bool *left;       /**< [P] */
-    int64_t *left_us; /**< [P] when */
+    uint32_t blamed; /**< the member that error is about, of several the first;
+                          NF_PLAN_NONE: about none */
+    bool *lost;      /**< [P] for whom it was given up */
+    const char **whys; /**< [P] what was found out of each that is lost, "is
+                            silent"; NULL: others have left it out */
+    bool *left;        /**< [P] */
+    int64_t *left_us;  /**< [P] when */
     uint32_t nleft;
     uint32_t moves; /**< how often something happened in calls that are over */
     uint32_t moves_seen; /**< nf_group_moves() at moved_us */
@@ -192,10 +196,12 @@ bool nf_group_is_stopped(const struct nf_group *group);
 /** Sleep until something may have happened, @p timeout_us (< 0: for ever) has
  *  passed, or it is time to see whether the user has said stop. */
 void nf_group_sleep(struct nf_group *group, int64_t timeout_us);
-/** A call is to begin: hear of deaths and the like, unless that was done just
- *  now; who only sends, as the root of broadcasts, would never else.
+/** Hear of deaths, answer who asks and the like, unless that was done just now.
+ *  Who only sends, as the root of broadcasts, and whose calls are done as soon as
+ *  they have begun, would never else.
+ *  @param starting  a call is to begin
  *  @retval < 0  the group failed */
-enum nf_status nf_group_look_around(struct nf_group *group);
+enum nf_status nf_group_look_around(struct nf_group *group, bool starting);
 /** Counts what happens in calls, including bytes of messages that are not whole
  *  yet: as long as it changes, nobody that this member needs is silent. */
 uint32_t nf_group_moves(const struct nf_group *group);
@@ -209,8 +215,9 @@ void nf_group_abandon(struct nf_group *group, uint32_t epoch,
 /** Forget @p request, which may be under way or not. */
 void nf_group_drop_request(struct nf_request *request);
 
-/** @p tree, which is told from others by where it is, is not what it was: new
- *  calls plan anew.  Those under way go on with the plans that they have. */
+/** @p tree, which is told from others by where it is, is not what it was (NULL:
+ *  nor is any other): new calls plan anew.  Those under way go on with the plans
+ *  that they have. */
 void nf_group_outdate_plans(struct nf_group *group,
                             const struct nf_coll_tree *tree);
 
@@ -289,7 +296,8 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   size_t bytes, struct nf_error *warning,
                                   struct nf_error *err);
 
-/** Choose broadcasts by this network, a model file as text, from now on.
+/** Choose broadcasts by this network, a model file as text, from now on; those
+ *  under way go on as they are.
  *  @param names  [ranks] of the members' hosts   @param file  for errors
  *  @retval NF_ERR_INVAL  it is no model, or there are too many members
  *  @retval NF_ERR_NOMEM */
@@ -299,10 +307,6 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
                                     struct nf_error *err);
 
 /* share.c */
-/** @return a file of up to NF_MEASURED_BYTES_MAX, nf_free(); NULL: there is
- * none that is of use, err has its name and why */
-char *nf_group_read_text(const char *path, size_t *bytes_p,
-                         struct nf_error *err);
 /** Rank 0's table and network become everybody's, if all can go by them: the
  * end of opening a group.  Each member calls it, before any other call.
  *  @param options  of this member

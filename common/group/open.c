@@ -29,6 +29,7 @@ static void destroy(struct nf_group *group)
     nf_free(group->told_words);
     nf_free(group->spare);
     nf_free(group->lost);
+    nf_free(group->whys);
     nf_free(group->left_us);
     nf_free(group->chase.seen);
     nf_free(group->early_bytes);
@@ -75,12 +76,14 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
     group->stop = options != NULL ? options->stop : NULL;
     group->has_odd_doubles = !nf_doubles_are_plain();
     group->memory_bytes = options != NULL ? options->memory_bytes : 0;
+    group->blamed = NF_PLAN_NONE;
     group->lost = nf_calloc(4, group->ranks);
+    group->whys = nf_calloc(group->ranks, sizeof(*group->whys));
     group->left_us = nf_calloc(group->ranks, 2 * sizeof(*group->left_us));
     group->chase.seen = nf_calloc(group->ranks, sizeof(*group->chase.seen));
     group->early_bytes = nf_calloc(group->ranks, sizeof(*group->early_bytes));
     group->hosts = nf_calloc(group->ranks, sizeof(*group->hosts));
-    if (group->lost == NULL || group->left_us == NULL ||
+    if (group->lost == NULL || group->whys == NULL || group->left_us == NULL ||
         group->chase.seen == NULL || group->early_bytes == NULL ||
         group->hosts == NULL) {
         destroy(group);
@@ -154,36 +157,53 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
     return NF_OK;
 }
 
+/* Of all threads, or of none: then their meshes are closed too. */
+static enum nf_status open_over(struct nf_mesh **meshes, uint32_t count,
+                                const struct nf_group_options *options,
+                                struct nf_group **groups, struct nf_error *err)
+{
+    uint32_t made = 0;
+    enum nf_status status = NF_OK;
+
+    for (; made < count && status == NF_OK; made += status == NF_OK)
+        status = nf_group_create(meshes[made], 0, NULL, options, &groups[made],
+                                 err);
+    if (status == NF_OK)
+        status = nf_group_share_here(groups, count, options, err);
+    for (uint32_t i = 0; i < count && status != NF_OK; i++) {
+        if (i < made)
+            nf_group_close(groups[i]);
+        else
+            nf_mesh_close(meshes[i]);
+    }
+    return status;
+}
+
 enum nf_status nf_group_open_threads(uint32_t count,
                                      const struct nf_group_options *options,
                                      struct nf_group **groups_p,
                                      struct nf_error *err)
 {
     struct nf_mesh **meshes;
-    uint32_t made = 0;
+    struct nf_group **groups;
     enum nf_status status;
 
     if (count < 1 || count > NF_COLL_RANKS_MAX)
         return nf_fail(err, NF_ERR_INVAL, "%u members: want 1 to %d", count,
                        NF_COLL_RANKS_MAX);
     meshes = nf_calloc(count, sizeof(struct nf_mesh *));
-    if (meshes == NULL)
-        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    status = nf_mesh_open_local(count, meshes, err);
+    groups = nf_calloc(count, sizeof(struct nf_group *));
+    if (meshes == NULL || groups == NULL)
+        status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    else
+        status = nf_mesh_open_local(count, meshes, err);
     if (status == NF_OK) {
-        for (; made < count && status == NF_OK; made += status == NF_OK)
-            status = nf_group_create(meshes[made], 0, NULL, options,
-                                     &groups_p[made], err);
+        status = open_over(meshes, count, options, groups, err);
         if (status == NF_OK)
-            status = nf_group_share_here(groups_p, count, options, err);
-        for (uint32_t i = 0; i < count && status != NF_OK; i++) {
-            if (i < made)
-                nf_group_close(groups_p[i]);
-            else
-                nf_mesh_close(meshes[i]);
-        }
+            memcpy(groups_p, groups, count * sizeof(struct nf_group *));
     }
     nf_free(meshes);
+    nf_free(groups);
     return status;
 }
 
@@ -208,6 +228,25 @@ int nf_group_is_lost(const struct nf_group *group, uint32_t rank)
      * another one is gone: slaves that bring shared data go by that. */
     return rank < group->ranks &&
            (group->lost[rank] || (group->left[rank] && !group->revoked));
+}
+
+const char *nf_group_why_lost(const struct nf_group *group, uint32_t rank)
+{
+    if (!nf_group_is_lost(group, rank))
+        return NULL;
+    if (group->lost[rank] && group->whys[rank] != NULL)
+        return group->whys[rank];
+    return group->left[rank] ? "has ended" : "is silent";
+}
+
+uint32_t nf_group_blamed(const struct nf_group *group)
+{
+    enum nf_status reason = group->error.status;
+
+    return (reason == NF_ERR_DEAD || reason == NF_ERR_TIMEDOUT) &&
+                   group->blamed < group->ranks && group->lost[group->blamed]
+               ? group->blamed
+               : UINT32_MAX;
 }
 
 size_t nf_group_fds(struct nf_group *group, const int **fds_p)

@@ -18,6 +18,15 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
                                const struct nf_group_clock *clock,
                                const struct nf_group_options *options,
                                struct nf_group **group_p, struct nf_error *err);
+/** For whom the group was given up: the member that nf_group_error() is about.
+ *  Of several that are lost it is the first that was found to be.
+ *  @return UINT32_MAX: the error says of no member that it is lost */
+uint32_t nf_group_blamed(const struct nf_group *group);
+/** What was found out of a member that is lost (nf_group_is_lost()).
+ *  @return what stands behind its name, "is silent" or "has ended"; NULL: it is
+ *  not lost */
+const char *nf_group_why_lost(const struct nf_group *group, uint32_t rank);
+
 /** Could NOWFARM_COLL be @p text, whatever the number of members?
  *  @retval NF_ERR_INVAL  no such algorithm, bad k */
 enum nf_status nf_group_check_wish(const char *text, struct nf_error *err);
@@ -25,6 +34,13 @@ enum nf_status nf_group_check_wish(const char *text, struct nf_error *err);
 /** The model that groups go by as long as nothing was measured: a switched
  *  100 Mbit/s network. */
 extern const struct nf_model nf_group_model;
+
+/** Read a table of rules or a model of a network; pipes will do.
+ *  @param err  may be NULL
+ *  @return a text of 1 to NF_MEASURED_BYTES_MAX bytes, nf_free(); NULL: there is
+ *  none, or a longer one, err has its name and why: NF_ERR_IO, NF_ERR_NOMEM */
+char *nf_group_read_text(const char *path, size_t *bytes_p,
+                         struct nf_error *err);
 
 /** What all members are to be told (nf_group_options.algorithms) so that they
  *  choose alike for a call of @p query, though only this one has the table.

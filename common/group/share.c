@@ -13,34 +13,52 @@
 #include "common/base/units.h"
 #include "common/group/group.h"
 
-enum { TABLE_BYTES_MAX = NF_MEASURED_BYTES_MAX };
+enum { TABLE_BYTES_MAX = NF_MEASURED_BYTES_MAX, FIRST_ROOM_BYTES = 1 << 16 };
 
-/* @return NULL: err says why */
+static void say_too_long(FILE *file, const char *path, struct nf_error *err)
+{
+    long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+
+    if (size > NF_MEASURED_BYTES_MAX)
+        nf_fail(err, NF_ERR_IO, "%s: %ld MiB, a group takes up to %d", path,
+                (size - 1) / (1 << 20) + 1, NF_MEASURED_BYTES_MAX >> 20);
+    else /* a pipe */
+        nf_fail(err, NF_ERR_IO, "%s: more than the %d MiB that a group takes",
+                path, NF_MEASURED_BYTES_MAX >> 20);
+}
+
+/* How long a pipe is nobody knows before.
+ * @return NULL: err says why */
 static char *read_open(FILE *file, const char *path, size_t *bytes_p,
                        struct nf_error *err)
 {
+    size_t room = 0, used = 0;
     char *text = NULL;
-    long size = -1;
 
-    errno = 0;
-    if (getc(file) != EOF && fseek(file, 0, SEEK_END) == 0)
-        size = ftell(file);
-    if (size > NF_MEASURED_BYTES_MAX) {
-        nf_fail(err, NF_ERR_IO, "%s: %ld MiB, a group takes up to %d", path,
-                (size - 1) / (1 << 20) + 1, NF_MEASURED_BYTES_MAX >> 20);
-        return NULL;
-    }
-    if (size > 0 && fseek(file, 0, SEEK_SET) == 0)
-        text = nf_malloc((size_t)size);
-    if (text != NULL && fread(text, 1, (size_t)size, file) == (size_t)size) {
-        *bytes_p = (size_t)size;
+    do {
+        char *more;
+
+        room = room == 0 ? FIRST_ROOM_BYTES : 2 * room;
+        more = nf_realloc(text, room);
+        if (more == NULL) {
+            nf_free(text);
+            nf_fail(err, NF_ERR_NOMEM, "%s: out of memory", path);
+            return NULL;
+        }
+        text = more;
+        used += fread(text + used, 1, room - used, file);
+    } while (used == room && used <= NF_MEASURED_BYTES_MAX);
+    if (ferror(file)) {
+        nf_fail(err, NF_ERR_IO, "%s: %s", path, strerror(errno));
+    } else if (used > NF_MEASURED_BYTES_MAX) {
+        say_too_long(file, path, err);
+    } else if (used == 0) {
+        nf_fail(err, NF_ERR_IO, "%s: empty", path);
+    } else {
+        *bytes_p = used;
         return text;
     }
     nf_free(text);
-    nf_fail(err, NF_ERR_IO, "%s: %s", path,
-            errno != 0 ? strerror(errno)
-            : size < 0 ? "empty"
-                       : "can't be read");
     return NULL;
 }
 

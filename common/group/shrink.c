@@ -156,8 +156,8 @@ enum nf_status nf_shrink_start(struct nf_group *group,
     int64_t now_us = nf_group_now_us(group);
     enum nf_status status;
 
-    group->chase.active = false;       /* nobody is to blame any more */
-    (void)nf_group_look_around(group); /* others may have decided */
+    group->chase.active = false; /* nobody is to blame any more */
+    (void)nf_group_look_around(group, true); /* others may have decided */
     (void)nf_group_revoke(group, NF_ERR_REVOKED, NULL, 0,
                           "the group is being made smaller");
     if (group->mesh == NULL)
@@ -337,6 +337,7 @@ static enum nf_status make_group(struct nf_shrink *shrink,
     const struct nf_group_options none = { .algorithms = "" };
     uint32_t *members = nf_calloc(group->ranks, sizeof(*members)), count = 0;
     uint64_t id = mix(group->id, UINT64_C(0x736872696e6b));
+    struct nf_group *made;
     struct nf_mesh *mesh;
     enum nf_status status;
 
@@ -352,19 +353,22 @@ static enum nf_status make_group(struct nf_shrink *shrink,
         nf_free(members);
         return status;
     }
-    status = nf_group_create(mesh, id, &group->clock, &none, group_p, err);
+    status = nf_group_create(mesh, id, &group->clock, &none, &made, err);
     if (status != NF_OK) {
         nf_free(members);
         nf_mesh_close(mesh);
         return status;
     }
-    status = copy_setup(group, *group_p, err);
+    status = copy_setup(group, made, err);
     if (status == NF_OK)
-        status = copy_network(group, members, *group_p, err);
+        status = copy_network(group, members, made, err);
     nf_free(members);
-    if (status != NF_OK)
-        nf_group_close(*group_p);
-    return status;
+    if (status != NF_OK) {
+        nf_group_close(made);
+        return status;
+    }
+    *group_p = made;
+    return NF_OK;
 }
 
 static enum nf_status left_out(struct nf_shrink *shrink, struct nf_error *err)

@@ -53,21 +53,45 @@ static bool takes_lives(enum nf_status reason)
     return reason == NF_ERR_DEAD || reason == NF_ERR_TIMEDOUT;
 }
 
+/* @param named  so many members were */
+static const char *said(enum nf_status reason, uint32_t named)
+{
+    switch ((int)reason) {
+    case NF_ERR_FAILED:
+        return named > 0 ? "could not pack or unpack elements"
+                         : nf_strerror(reason);
+    case NF_ERR_DEAD:
+        return named > 1 ? "have ended" : "has ended";
+    case NF_ERR_TIMEDOUT:
+        return named > 1 ? "are silent" : "is silent";
+    case NF_ERR_MISMATCH:
+        return "made a different call";
+    default:
+        return nf_strerror(reason);
+    }
+}
+
+/* What was found out first stays. */
 static void mark_lost(struct nf_group *group, enum nf_status reason,
                       const uint32_t *ranks, uint32_t nranks)
 {
-    for (uint32_t i = 0; i < nranks; i++)
-        if (ranks[i] < group->ranks && takes_lives(reason))
-            group->lost[ranks[i]] = true;
+    for (uint32_t i = 0; i < nranks && takes_lives(reason); i++) {
+        if (ranks[i] >= group->ranks || group->lost[ranks[i]])
+            continue;
+        group->lost[ranks[i]] = true;
+        group->whys[ranks[i]] = said(reason, 1);
+    }
 }
 
 /* From call @p epoch on.  Calls before it need none of what was lost, or find
- * that out by themselves. */
+ * that out by themselves.
+ * @param blamed  whom @p text is about; NF_PLAN_NONE: nobody */
 static void give_up(struct nf_group *group, uint32_t epoch,
-                    enum nf_status reason, const char *text)
+                    enum nf_status reason, uint32_t blamed, const char *text)
 {
     group->revoked = true;
     group->end_epoch = epoch;
+    group->blamed = blamed;
     (void)nf_fail(&group->error, reason, "%s", text);
     nf_group_abandon(group, epoch, reason);
     group->chase.active = false;
@@ -95,7 +119,7 @@ enum nf_status nf_group_revoke(struct nf_group *group, enum nf_status reason,
     drop_data(group, epoch);
     tell_all(group, reason, ranks, nranks);
     mark_lost(group, reason, ranks, nranks);
-    give_up(group, epoch, reason, text);
+    give_up(group, epoch, reason, nranks > 0 ? ranks[0] : NF_PLAN_NONE, text);
     return reason;
 }
 
@@ -107,24 +131,6 @@ enum nf_status nf_group_broke(struct nf_group *group, enum nf_status status)
                            status == NF_ERR_UNREACHABLE
                                ? "the transport broke"
                                : nf_strerror(status));
-}
-
-/* @param named  so many members were */
-static const char *said(enum nf_status reason, uint32_t named)
-{
-    switch ((int)reason) {
-    case NF_ERR_FAILED:
-        return named > 0 ? "could not pack or unpack elements"
-                         : nf_strerror(reason);
-    case NF_ERR_DEAD:
-        return named > 1 ? "have ended" : "has ended";
-    case NF_ERR_TIMEDOUT:
-        return named > 1 ? "are silent" : "is silent";
-    case NF_ERR_MISMATCH:
-        return "made a different call";
-    default:
-        return nf_strerror(reason);
-    }
 }
 
 static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
@@ -150,7 +156,8 @@ static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
              "%s%s, says member %" PRIu32, used > 0 ? " " : "",
              said(reason, control->nranks), from);
     drop_data(group, control->epoch);
-    give_up(group, control->epoch, reason, text);
+    give_up(group, control->epoch, reason,
+            control->nranks > 0 ? control->ranks[0] : NF_PLAN_NONE, text);
     return nf_group_ends(group, nf_group_first_epoch(group)) ? reason : NF_OK;
 }
 
@@ -177,9 +184,14 @@ static enum nf_status blame(struct nf_group *group, enum nf_status reason,
                             uint32_t member, const char *why)
 {
     char text[160];
+    bool known = group->lost[member];
+    enum nf_status status;
 
     snprintf(text, sizeof(text), "member %" PRIu32 " %s", member, why);
-    return nf_group_revoke(group, reason, &member, 1, text);
+    status = nf_group_revoke(group, reason, &member, 1, text);
+    if (!known && group->lost[member])
+        group->whys[member] = why;
+    return status;
 }
 
 /* What a member sent before it was lost may still be on its way; but data of

@@ -249,6 +249,36 @@ had_leases() {
         sort | uniq -c | awk -v n="$2" '$1 >= n' | wc -l)" -ge "$1" ]
 }
 
+# log_says PATTERN: of the job that was started
+log_says() { grep -q -- "$1" "$work/err"; }
+
+# slaves_told: the process ids of the slaves that the master has heard of; wants a
+# log of level info.  Much faster than slave_pids, which looks at all processes.
+slaves_told() { sed -n 's/.*info: slave .* is there, pid \([0-9]*\)$/\1/p' "$work/err"; }
+
+# in_job CONDITION ARGS...: start a job, and wait until CONDITION holds in it; slaves[]
+# are the process ids of its slaves then.  Where the job is over before that it is
+# run once more: its master waits 0.3 s for slaves that come late, and on a busy
+# machine one may come so late that there is nothing left for it to do.
+in_job() {
+    local condition=$1 try
+    shift
+    for try in 1 2 3 4 5; do
+        wait_until 10 no_slaves # they would be taken for ours
+        start "$@"
+        wait_until 40 eval "gone || { $condition; }"
+        if ! gone; then
+            mapfile -t slaves < <(slaves_told)
+            eval "$condition"
+            return
+        fi
+        await 1
+        [ "$rc" = 0 ] || return 1
+        echo "# try $try: the job was over before this: $condition"
+    done
+    return 1
+}
+
 # hellos FROM_MS TO_MS: how many lines of --chatty units arrived in that time.
 hellos() {
     awk -v a="$1" -v b="$2" \

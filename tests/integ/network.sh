@@ -106,7 +106,7 @@ done
     cat net.json
     head -c 17000000 /dev/zero | tr '\0' ' '
 } > long.json
-refuse "coll-bench: a long file" "--network long.json: File too large" \
+refuse "coll-bench: a long file" "--network long.json: 17 MiB, a group takes up to 16" \
     coll-bench bcast --slaves 3 --sizes 8B --network long.json
 refuse "tuning by a network" "not with --tune" \
     coll-bench bcast --network net.json --tune

@@ -5,18 +5,6 @@
 . "${0%/*}/lib.sh"
 need_pvm
 
-# begin ARGS: start, when no slave of the job before is left to be taken for ours.
-begin() {
-    wait_until 10 no_slaves
-    start "$@"
-}
-# list_slaves N: wait for N slaves; slaves[0..N) are their process ids.
-list_slaves() {
-    wait_until 10 some_slaves "$1" || return 1
-    mapfile -t slaves < <(slave_pids)
-}
-gathering() { grep -q "gather 1: from" "$work/err"; }
-
 for operator in sum min max histogram; do
     numbers=(synth --combine "$operator" --slaves 4 --slots 1 --verify --json)
     for gather in stream tree reduce; do
@@ -35,10 +23,9 @@ for operator in sum min max histogram; do
         cmp "$work/$operator.stream" "$work/$operator.local"
 
     export NOWFARM_LOG=debug
-    begin run "${numbers[@]}" --units 300 --cost 10ms --result 1000B \
+    check "$operator: four slaves have results" in_job "had_leases 4 10" \
+        run "${numbers[@]}" --units 300 --cost 10ms --result 1000B \
         --gather reduce --out "$work/$operator.killed"
-    check "$operator: four slaves are there" list_slaves 4
-    check "$operator: all of them have results" wait_until 20 had_leases 4 10
     kill -9 "${slaves[0]}"
     await 60
     job_verified "$operator, killed before the gather"
@@ -51,9 +38,9 @@ for operator in sum min max histogram; do
 
     # so many numbers that it takes a while
     export NOWFARM_LOG=info
-    begin run "${numbers[@]}" --units 16 --result 16MiB --gather reduce
-    check "$operator: four slaves are there" list_slaves 4
-    check "$operator: the gather begins" wait_until 30 gathering
+    check "$operator: a gather from four begins" \
+        in_job "log_says 'gather 1: from 4 slaves'" \
+        run "${numbers[@]}" --units 16 --result 16MiB --gather reduce
     kill -9 "${slaves[1]}"
     await 60
     job_verified "$operator, killed in mid-gather"

@@ -26,6 +26,10 @@ rules=("bcast any 3 max bcast.pipeline.fd 7" "bcast any 4 max bcast.pipeline.fd 
 table lan 00000000 "${rules[@]}"
 table odd 12345678 "${rules[@]}" "bcast any 4 8 bcast.later 1"
 sed 's/max/8/' lan > damaged
+{
+    cat lan
+    head -c 17000000 /dev/zero | tr '\0' '\n'
+} > long
 
 # ------------------------------------------------------------------- the farm
 for transport in pvm local; do
@@ -64,13 +68,26 @@ check "a table of elsewhere: is told" \
 check "a table of elsewhere: its rule of a later version too" \
     err_says 'odd: line 14: rule ignored: algorithm "bcast.later" is not known'
 same "a table of elsewhere: in two lines" "$(err_lines)" 2
-for kind in damaged missing; do
+# told KIND: why it is of no use
+told() {
+    case $1 in
+    damaged) echo "damaged: .*" ;;
+    missing) echo "missing: No such file or directory" ;;
+    long) echo "long: 17 MiB, a group takes up to 16" ;;
+    esac
+}
+for kind in damaged missing long; do
     run run synth --units 30 --result 3000B --slaves 3 --gather reduce \
         --table $kind --verify --json
     job_verified "$kind table"
     same "$kind table: one line" "$(err_lines)" 1
-    check "$kind table: is told" err_says "$kind: .*; going by the built-in model"
+    check "$kind table: is told" \
+        err_says "$(told $kind); going by the built-in model"
 done
+run run synth --units 30 --result 3000B --slaves 3 --gather reduce \
+    --table <(cat lan) --verify --json
+job_verified "a table out of a pipe"
+check "a table out of a pipe: is gone by" eval '! err_says "built-in model"'
 
 # --------------------------------------------------------------- along a tree
 export NOWFARM_COLL=gather.binomial
@@ -105,7 +122,7 @@ unset NOWFARM_LOG NOWFARM_COLL
 seq 1 20000 > numbers
 run prefix numbers --slaves 1 --every 100 --out want
 for transport in pvm local; do
-    for kind in lan odd damaged missing; do
+    for kind in lan odd damaged missing long; do
         run prefix numbers --slaves 3 --transport $transport --every 100 \
             --table $kind --out got --verify --json
         job_verified "prefix, $transport, $kind table"
@@ -132,6 +149,12 @@ check "and of operations that are not known" \
     grep -q '^rule later any 2 max later.best model$' kept
 check "but for what was tuned" test -z "$(grep barrier.later kept)"
 check "tuning again: is told" err_says 'kept: line .*: rule ignored.*; kept$'
+cp long kept
+run -t 120 coll-bench barrier --tune -o kept --transport local --slaves 2 \
+    --repeat 10
+same "tuning over a long file: exit status" "$rc" 0
+check "tuning over a long file: is told" \
+    err_says "kept: 17 MiB, a group takes up to 16; written anew"
 
 check "no slave is left" wait_until 10 no_slaves
 check "no pvmd is left" wait_until 10 no_pvmd

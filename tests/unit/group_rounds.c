@@ -61,18 +61,105 @@ bool round_define(struct nf_group *group)
            sum == ROUND_ADD;
 }
 
+/* Types of numbers, which fill as many bytes as a matrix: whole ones, some of
+ * which wrap around, and others, of which all sums are exact. */
+/* clang-format off */
+#define WHOLE(X)                                                               \
+    X(BYTE, uint8_t) X(INT8, int8_t) X(INT16, int16_t) X(INT32, int32_t)       \
+    X(INT64, int64_t) X(UINT8, uint8_t) X(UINT16, uint16_t)                    \
+    X(UINT32, uint32_t) X(UINT64, uint64_t)
+#define BROKEN(X)                                                              \
+    X(FLOAT32, float) X(FLOAT64, double) X(COMPLEX64, float)                   \
+    X(COMPLEX128, double)
+/* clang-format on */
+
+/* Small numbers, as tests say them, are of rounds of matrices and UINT32. */
+static int type_of(uint64_t number)
+{
+    static const int types[] = {
+        NF_ELEM_UINT32,    NF_ELEM_BYTE,    NF_ELEM_INT8,    NF_ELEM_INT16,
+        NF_ELEM_INT32,     NF_ELEM_INT64,   NF_ELEM_UINT8,   NF_ELEM_UINT16,
+        NF_ELEM_UINT64,    NF_ELEM_FLOAT32, NF_ELEM_FLOAT64, NF_ELEM_COMPLEX64,
+        NF_ELEM_COMPLEX128
+    };
+
+    return number % 2 == 0
+               ? (int)ROUND_MATRIX
+               : types[(number >> 32) % (sizeof(types) / sizeof(*types))];
+}
+
+/* Elements of a type in 16 bytes. */
+static size_t per_matrix(int type)
+{
+    return type == ROUND_MATRIX
+               ? 1
+               : sizeof(struct matrix) / nf_elem_bytes(NULL, type);
+}
+
 static struct matrix element(uint64_t number, uint32_t rank, size_t i)
 {
     struct nf_rng rng = { number * 1000003 + rank * 7919 + i };
     struct matrix m;
+    uint8_t *at = (uint8_t *)&m;
 
-    for (int j = 0; j < 4; j++)
-        m.a[j] = (uint32_t)nf_rng_below(&rng, PRIME);
+    switch (type_of(number)) {
+#define DRAW(name, ctype)                                                      \
+    case NF_ELEM_##name:                                                       \
+        for (size_t j = 0; j < sizeof(m); j += sizeof(ctype)) {                \
+            ctype x = (ctype)nf_rng_below(&rng, PRIME);                        \
+                                                                               \
+            memcpy(at + j, &x, sizeof(x));                                     \
+        }                                                                      \
+        break;
+        WHOLE(DRAW)
+        BROKEN(DRAW)
+#undef DRAW
+    default:
+        for (int j = 0; j < 4; j++)
+            m.a[j] = (uint32_t)nf_rng_below(&rng, PRIME);
+    }
     return m;
 }
 
-/* inout := lower (+) inout, one matrix or four numbers */
-static void combine(int op, const struct matrix *lower, struct matrix *inout)
+/* inout := lower (+) inout */
+static void combine_numbers(int type, int op, const struct matrix *lower,
+                            struct matrix *inout)
+{
+    const uint8_t *left = (const uint8_t *)lower;
+    uint8_t *right = (uint8_t *)inout;
+
+    switch (type) {
+#define COMBINE(name, ctype, more)                                             \
+    case NF_ELEM_##name:                                                       \
+        for (size_t j = 0; j < sizeof(*inout); j += sizeof(ctype)) {           \
+            ctype x, y;                                                        \
+                                                                               \
+            memcpy(&x, left + j, sizeof(x));                                   \
+            memcpy(&y, right + j, sizeof(y));                                  \
+            y = (ctype)(op == NF_MIN   ? (x < y ? x : y)                       \
+                        : op == NF_MAX ? (x > y ? x : y)                       \
+                                       : (ctype)(more));                       \
+            memcpy(right + j, &y, sizeof(y));                                  \
+        }                                                                      \
+        break;
+#define COMBINE_WHOLE(name, ctype)                                             \
+    COMBINE(name, ctype,                                                       \
+            op == NF_BXOR ? (uint64_t)x ^ (uint64_t)y                          \
+                          : (uint64_t)x + (uint64_t)y)
+#define COMBINE_BROKEN(name, ctype) COMBINE(name, ctype, x + y)
+        WHOLE(COMBINE_WHOLE)
+        BROKEN(COMBINE_BROKEN)
+#undef COMBINE
+#undef COMBINE_WHOLE
+#undef COMBINE_BROKEN
+    default:
+        break;
+    }
+}
+
+/* inout := lower (+) inout, one matrix or the numbers in its place */
+static void combine(int type, int op, const struct matrix *lower,
+                    struct matrix *inout)
 {
     if (op == ROUND_MULTIPLY) {
         multiply(lower, inout, 1, 0, NULL);
@@ -82,14 +169,7 @@ static void combine(int op, const struct matrix *lower, struct matrix *inout)
         add(lower, inout, 1, 0, NULL);
         return;
     }
-    for (int j = 0; j < 4; j++) {
-        uint32_t x = lower->a[j], y = inout->a[j];
-
-        inout->a[j] = op == NF_MIN    ? (x < y ? x : y)
-                      : op == NF_MAX  ? (x > y ? x : y)
-                      : op == NF_BXOR ? x ^ y
-                                      : x + y;
-    }
+    combine_numbers(type, op, lower, inout);
 }
 
 /* first (+) ... (+) first + count - 1 */
@@ -101,7 +181,7 @@ static struct matrix fold(const struct round *round, uint64_t number,
     for (uint32_t r = count - 1; r-- > 0;) {
         struct matrix lower = element(number, r, i);
 
-        combine(round->call.op, &lower, &result);
+        combine(round->call.type, round->call.op, &lower, &result);
     }
     return result;
 }
@@ -296,15 +376,18 @@ static void set_call(struct round *round, uint64_t number, size_t count)
     }
 }
 
-/* Those of matrices for even numbers, most of them the one that does not
- * commute. */
-static int operator_of(uint64_t number)
+/* Those of matrices, most of them the one that does not commute, and what the
+ * type can be combined by. */
+static int operator_of(uint64_t number, int type)
 {
     static const int of_numbers[] = { NF_SUM, NF_MIN, NF_MAX, NF_BXOR };
+    int op = of_numbers[number / 2 % 4];
 
-    if (number % 2 == 0)
+    if (type == ROUND_MATRIX)
         return number % 6 == 4 ? ROUND_ADD : ROUND_MULTIPLY;
-    return of_numbers[number / 2 % 4];
+    if (type == NF_ELEM_BYTE)
+        return NF_BXOR;
+    return nf_operator_fits(NULL, type, op) ? op : NF_SUM;
 }
 
 void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
@@ -312,7 +395,7 @@ void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
 {
     struct nf_call *call = &round->call;
     size_t send, recv;
-    bool uneven = number % 2 == 0;
+    int type = type_of(number);
 
     memset(round, 0, sizeof(*round));
     round->rank = rank;
@@ -320,8 +403,8 @@ void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
     round->number = number;
     call->kind = kind;
     call->root = (uint32_t)(number % ranks);
-    call->op = operator_of(number);
-    call->type = uneven ? ROUND_MATRIX : NF_ELEM_UINT32;
+    call->op = operator_of(number, type);
+    call->type = type;
     set_call(round, number, count);
     sizes(round, round->offsets[ranks - 1] + round->counts[ranks - 1], &send,
           &recv);
@@ -342,12 +425,10 @@ void round_make_kind(struct round *round, uint32_t rank, uint32_t ranks,
         memcpy(round->recv, round->send, send * 16);
     if (may_be_in_place(round) && number % 5 < 2)
         go_in_place(round, send);
-    if (!uneven) { /* four numbers for one matrix */
-        call->count *= 4;
-        for (uint32_t r = 0; r < ranks; r++) {
-            round->counts[r] *= 4;
-            round->offsets[r] *= 4;
-        }
+    call->count *= per_matrix(type);
+    for (uint32_t r = 0; r < ranks; r++) {
+        round->counts[r] *= per_matrix(type);
+        round->offsets[r] *= per_matrix(type);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/group/group.h"
 #include "tests/unit/nf_unit.h"
@@ -148,12 +149,40 @@ static void what_is_no_size_is_told(void)
     unsetenv("NOWFARM_COLL_MEMORY");
 }
 
+/* Nor is a group of some of them. */
+static void without_memory_no_group_is_given(void)
+{
+    struct nf_group *untouched[RANKS], *groups[RANKS];
+    struct nf_error err;
+    enum nf_status status = NF_ERR_NOMEM;
+    unsigned failures = 0;
+
+    for (int r = 0; r < RANKS; r++)
+        untouched[r] = (struct nf_group *)(void *)&untouched[r];
+    for (long successes = 0; status != NF_OK && successes < 2000; successes++) {
+        memcpy(groups, untouched, sizeof(groups));
+        nf_alloc_fail_after(successes);
+        status = nf_group_open_threads(RANKS, NULL, groups, &err);
+        nf_alloc_fail_after(-1);
+        if (status == NF_OK)
+            break;
+        failures++;
+        CU_ASSERT_EQUAL(status, NF_ERR_NOMEM);
+        CU_ASSERT_EQUAL(memcmp(groups, untouched, sizeof(groups)), 0);
+    }
+    CU_ASSERT_EQUAL_FATAL(status, NF_OK);
+    CU_ASSERT(failures > RANKS);
+    for (int r = 0; r < RANKS; r++)
+        nf_group_close(groups[r]);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "calls keep to the limit, or to the least", calls_keep_to_the_limit },
         { "the environment has a say", the_environment_has_a_say },
         { "what is no size is told", what_is_no_size_is_told },
+        { "without memory no group is given", without_memory_no_group_is_given },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

@@ -299,6 +299,68 @@ static void the_share_is_that_of_survivors(void)
     }
 }
 
+/* --------------------------------------------------------- there is no memory */
+
+/* Rank 0 gets no more memory than for so many allocations in each look.
+ * @param made_p  [2] what the two survivors were given
+ * @return what rank 0 was told */
+static enum nf_status shrink_with(struct group_sim *sim, long successes,
+                                  struct nf_group **made_p)
+{
+    struct nf_shrink *shrinks[2] = { NULL, NULL };
+    enum nf_status results[2] = { NF_WAIT, NF_WAIT };
+    struct nf_error err;
+
+    for (uint32_t r = 0; r < 2; r++)
+        CU_ASSERT_EQUAL(nf_shrink_start(sim->groups[r], &shrinks[r], &err),
+                        NF_OK);
+    for (int ms = 0; ms < 40 && results[0] == NF_WAIT; ms++) {
+        for (uint32_t r = 0; r < 2; r++) {
+            if (results[r] != NF_WAIT)
+                continue;
+            nf_alloc_fail_after(r == 0 ? successes : -1);
+            results[r] = nf_shrink_run(shrinks[r], &made_p[r], &err);
+            nf_alloc_fail_after(-1);
+        }
+        sim->world.now_us += MS;
+    }
+    for (uint32_t r = 0; r < 2; r++)
+        nf_shrink_destroy(shrinks[r]);
+    if (results[1] == NF_OK)
+        nf_group_close(made_p[1]);
+    return results[0];
+}
+
+static void without_memory_no_group_is_given(void)
+{
+    static char elsewhere;
+    struct nf_group *const untouched = (struct nf_group *)(void *)&elsewhere;
+    enum nf_status status = NF_ERR_NOMEM;
+    unsigned failures = 0;
+
+    for (long successes = 0; status != NF_OK && successes < 500; successes++) {
+        struct nf_group *made[2] = { untouched, untouched };
+        struct group_sim sim;
+
+        CU_ASSERT_FATAL(sim_open(&sim, 3, 1, &flat));
+        CU_ASSERT(set_rules(&sim, 0)); /* to be copied */
+        fake_kill(&sim.world, 2);
+        sim.world.now_us += MS;
+        status = shrink_with(&sim, successes, made);
+        if (status == NF_OK) {
+            CU_ASSERT(made[0] != untouched);
+            nf_group_close(made[0]);
+        } else {
+            failures++;
+            CU_ASSERT_EQUAL(status, NF_ERR_NOMEM);
+            CU_ASSERT_PTR_EQUAL(made[0], untouched);
+        }
+        sim_close(&sim);
+    }
+    CU_ASSERT_EQUAL(status, NF_OK);
+    CU_ASSERT(failures > 10);
+}
+
 /* ------------------------------------------------------ there is no transport */
 
 static void without_a_transport_there_is_no_group(void)
@@ -367,6 +429,7 @@ int main(void)
           earlier_calls_end_if_they_need_the_lost },
         { "the share of processors is that of survivors",
           the_share_is_that_of_survivors },
+        { "without memory no group is given", without_memory_no_group_is_given },
         { "without a transport there is no group",
           without_a_transport_there_is_no_group },
         { "a send that cannot go is no lack of memory",
