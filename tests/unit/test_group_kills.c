@@ -361,6 +361,22 @@ static uint32_t run_from(uint32_t first, uint32_t cases, const char *how,
     return first < cases ? first : cases;
 }
 
+/* Under valgrind: five tasks at a time, that of each operation which comes at
+ * the end of its list. */
+static void run_few(void)
+{
+    static struct own_task tasks[TASKS];
+    const struct nf_coll_algorithm *now, *next = algorithm_of(0);
+
+    for (uint32_t n = 0; (now = next) != NULL; n++) {
+        next = algorithm_of(n + 1);
+        if (next != NULL && next->op == now->op)
+            continue;
+        start_case(tasks, n, "kill");
+        CU_ASSERT(end_case(tasks, n, "kill"));
+    }
+}
+
 static void run(uint32_t cases, const char *how)
 {
     run_from(0, cases, how, INT64_MAX);
@@ -394,12 +410,16 @@ static void killed_members_are_left_behind(void)
     while (algorithm_of(cases) != NULL)
         cases++;
     CU_ASSERT(cases > NF_COLL_OPS);
-    run(cases, "kill");
+    if (getenv("NF_VALGRIND") != NULL)
+        run_few();
+    else
+        run(cases, "kill");
 }
 
 static void stopped_members_are_left_behind(void)
 {
-    run(STOPS, "stop");
+    if (getenv("NF_VALGRIND") == NULL) /* all others must answer in a second */
+        run(STOPS, "stop");
 }
 
 int main(int argc, char **argv)
