@@ -126,9 +126,9 @@ struct nf_group_options {
      *  it, but nf_group_open() waits 60 s for the others; more than a century
      *  is a century. */
     int64_t timeout_us;
-    /** != 0: choose algorithms by P and count only, not by measurements - no
-     *  table, model or network -, and only those that keep the operands in the
-     *  order of ranks; memory_bytes does not count then. */
+    /** != 0: choose algorithms by operation, P, root and count only, not by
+     *  measurements - no table, model or network -, and only those that keep
+     *  the operands in the order of ranks; memory_bytes does not count then. */
     int deterministic;
     /** Algorithms to use whatever the model says, for tests and benchmarks:
      *  names as `nowfarm plans` lists them, with k if they have segments,

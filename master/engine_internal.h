@@ -368,9 +368,9 @@ enum nf_status nf_gather_collect(struct engine *e);
 /** Read the table, if one is wanted; one that is of no use gives a notice. */
 void nf_table_open(struct engine *e);
 void nf_table_close(struct engine *e);
-/** Is it of these hosts, and of the routes of a group of that purpose?  Once for
- *  each purpose, a notice if it is not: what was said is not said again. */
-void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
+/** Is it of these hosts, and of the routes of the group @p m?  Once for each
+ *  purpose, a notice if it is not: what was said is not said again. */
+void nf_table_compare(struct engine *e, const struct nf_group_msg *m,
                       const struct nf_mesh *mesh);
 /** Which all-to-all the slaves of the exchange take, found again when there are
  *  others: what NOWFARM_COLL says, else the table, or the model.

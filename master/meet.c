@@ -60,8 +60,8 @@ static void tell(struct engine *e, const struct nf_mesh *mesh,
     if (m->purpose == NF_GROUP_SHARED && nf_network_tell(e, mesh, told)) {
         memcpy(m->algorithm, told->algorithm, sizeof(m->algorithm));
         m->tree = told->tree;
-    } else {
-        nf_table_compare(e, m->purpose, mesh);
+    } else if (m->purpose != NF_GROUP_GATHER || e->combine) {
+        nf_table_compare(e, m, mesh); /* of a gatherv it says nothing */
     }
 }
 

@@ -40,18 +40,20 @@ void nf_table_close(struct engine *e)
     nf_coll_rules_fini(&e->rules);
 }
 
-void nf_table_compare(struct engine *e, enum nf_group_purpose purpose,
+void nf_table_compare(struct engine *e, const struct nf_group_msg *m,
                       const struct nf_mesh *mesh)
 {
     struct nf_mesh_place place;
     struct nf_coll_place here;
     char text[NF_ERROR_TEXT_BYTES];
 
-    if (!e->has_rules || e->rules_compared[purpose] ||
+    if (!e->has_rules || e->rules_compared[m->purpose] ||
         !nf_mesh_place(mesh, &place))
         return;
-    e->rules_compared[purpose] = true;
+    e->rules_compared[m->purpose] = true;
     here = nf_coll_place_of(place.hosts_hash, place.direct, place.converts);
+    if (!nf_group_moves_much(m)) /* no route is worth asking for */
+        here.route = e->rules.model.route;
     if (!nf_coll_rules_differ(&e->rules, &here, text, sizeof(text)) ||
         strcmp(text, e->rules_differ) == 0)
         return;

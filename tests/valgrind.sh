@@ -125,7 +125,6 @@ unit_tests() {
         name=$(basename "$source" .c)
         case $name in
         test_group_big*) ;; # 8 GiB
-        test_group_kills) ;; # 30 tasks at a time, which must answer in time
         *) [ ! -x "$top_builddir/tests/unit/$name" ] ||
             echo "tests/unit/$name" ;;
         esac

@@ -48,7 +48,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
 const struct nf_coll_algorithm nf_coll_bcast_pipeline_hd = {
     .name = "bcast.pipeline.hd",
     .op = NF_COLL_BCAST,
-    .summary = "segments down a chain, half duplex",
+    .summary = "segments down a chain, half duplex; the messages of .fd",
     .source = "Kim, report 98-NF-03-04-A-01, 3.3",
     .cost = "HD (2k+P-3) T(m/k); P = 2: k T(m/k)",
     .items = NF_ITEMS_SEGMENTS,
@@ -61,7 +61,7 @@ const struct nf_coll_algorithm nf_coll_bcast_pipeline_hd = {
 const struct nf_coll_algorithm nf_coll_bcast_pipeline_fd = {
     .name = "bcast.pipeline.fd",
     .op = NF_COLL_BCAST,
-    .summary = "segments down a chain, full duplex",
+    .summary = "segments down a chain, full duplex; the messages of .hd",
     .source = "Kim, report 98-NF-03-04-A-01, 3.3",
     .cost = "FD (k+P-2) T(m/k)",
     .items = NF_ITEMS_SEGMENTS,

@@ -4,8 +4,8 @@
  *     binomial tree
  *
  * Pays where hosts have several ranks each and links between them are slower
- * than within.  Which, no model says: it is asked for by name or by a table.
- */
+ * than within.  Which, a measured network says (bcast_plan.h); no formula does:
+ * elsewhere it is asked for by name or by a table. */
 #include "config.h"
 #include "common/coll/kept.h"
 #include "common/coll/two_level.h"

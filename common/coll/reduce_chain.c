@@ -52,7 +52,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
 const struct nf_coll_algorithm nf_coll_reduce_chain_hd = {
     .name = "reduce.chain.hd",
     .op = NF_COLL_REDUCE,
-    .summary = "segments up a chain, half duplex",
+    .summary = "segments up a chain, half duplex; the messages of .fd",
     .source = "Open MPI and MPICH have it; the broadcast of Kim, report "
               "98-NF-03-04-A-01, 3.3, backwards",
     .cost = "HD (2k+P-3) T(m/k) + (k+P-2) C(m/k); P = 2: k (T(m/k) + C(m/k))",
@@ -67,7 +67,7 @@ const struct nf_coll_algorithm nf_coll_reduce_chain_hd = {
 const struct nf_coll_algorithm nf_coll_reduce_chain_fd = {
     .name = "reduce.chain.fd",
     .op = NF_COLL_REDUCE,
-    .summary = "segments up a chain, full duplex",
+    .summary = "segments up a chain, full duplex; the messages of .hd",
     .source = "Open MPI and MPICH have it; the broadcast of Kim, report "
               "98-NF-03-04-A-01, 3.3, backwards",
     .cost = "FD (k+P-2) (T(m/k) + C(m/k))",

@@ -37,14 +37,16 @@ static double cost_us(const struct nf_coll_algorithm *self,
 }
 
 NF_SCAN_ENTRIES(brent_kung_seg_hd, "brent_kung_seg.hd",
-                .summary = "Brent-Kung for segment after segment, half duplex",
+                .summary = "Brent-Kung for segment after segment, half duplex; "
+                           "the messages of .fd",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5 and 4.4",
                 .cost = "HD, P = 2^n: k (2n-1)(T(m/k) + C(m/k))",
                 .items = NF_ITEMS_SEGMENTS, .ports = NF_PORTS_HALF,
                 .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us,
                 .kept = &nf_kept_brent_kung);
 NF_SCAN_ENTRIES(brent_kung_seg_fd, "brent_kung_seg.fd",
-                .summary = "Brent-Kung for segment after segment, full duplex",
+                .summary = "Brent-Kung for segment after segment, full duplex; "
+                           "the messages of .hd",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5 and 4.4",
                 .cost = "no formula", .items = NF_ITEMS_SEGMENTS,
                 .ports = NF_PORTS_FULL, .order = NF_ORDER_RANKS, .make = make,

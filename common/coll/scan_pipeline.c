@@ -63,7 +63,7 @@ static double cost_fd_us(const struct nf_coll_algorithm *self,
 
 NF_SCAN_ENTRIES(pipeline_hd, "pipeline.hd",
                 .summary = "segments follow one another along the ranks, half "
-                           "duplex",
+                           "duplex; the messages of .fd",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5, corrected",
                 .cost = "HD (2k+P-3) T(m/k) + (k+P-2) C(m/k), "
                         "P = 2: k (T(m/k) + C(m/k))",
@@ -72,7 +72,8 @@ NF_SCAN_ENTRIES(pipeline_hd, "pipeline.hd",
                 .kept = &nf_kept_vector);
 NF_SCAN_ENTRIES(pipeline_fd, "pipeline.fd",
                 .summary = "segments follow one another along the ranks, full "
-                           "duplex, combining overlapped",
+                           "duplex; the messages of .hd, and the overlapped "
+                           "pipeline, as combining overlaps in any",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5, with overlap",
                 .cost = "FD (k-1) max(T(m/k), C(m/k)) + (P-1)(T(m/k) + "
                         "C(m/k)), HD with 2T(m/k) in max unless P = 2",

@@ -51,7 +51,8 @@ static double cost_us(const struct nf_coll_algorithm *self,
 }
 
 NF_SCAN_ENTRIES(rootp_seg_chain_hd, "rootp_seg_chain.hd",
-                .summary = "rootp_chain for segment after segment, half duplex",
+                .summary = "rootp_chain for segment after segment, half duplex; "
+                           "the messages of .fd",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5, reconstructed",
                 .cost = "steps (T(m/k) + C(m/k)) + (k-1)(L T(m/k) + 2 C(m/k)), "
                         "P >= 6: L = 4 HD, 2 FD",
@@ -59,7 +60,8 @@ NF_SCAN_ENTRIES(rootp_seg_chain_hd, "rootp_seg_chain.hd",
                 .order = NF_ORDER_RANKS, .make = make, .cost_us = cost_us,
                 .kept = &nf_kept_rootp_chain);
 NF_SCAN_ENTRIES(rootp_seg_chain_fd, "rootp_seg_chain.fd",
-                .summary = "rootp_chain for segment after segment, full duplex",
+                .summary = "rootp_chain for segment after segment, full duplex; "
+                           "the messages of .hd",
                 .source = "Kim, report 98-NF-03-04-A-01, 3.5, reconstructed",
                 .cost = "steps (T(m/k) + C(m/k)) + (k-1)(L T(m/k) + 2 C(m/k)), "
                         "P >= 6: L = 4 HD, 2 FD",

@@ -8,13 +8,14 @@
 
 /* Who opens a route waits for the other one, and if that stops just then, its
  * master takes both for silent.  So routes between slaves are for what is
- * large: shared data, and what they exchange between phases; results go to the
- * master on the route that there is, and between slaves by the pvmds. */
+ * large: shared data, what they exchange between phases, and large results that
+ * they combine; other results go to the master on the route that there is, and
+ * between slaves by the pvmds. */
 enum { ROUTES_MOST = 64 };
 
 static bool wants_routes(const struct nf_group_msg *msg)
 {
-    return msg->purpose != NF_GROUP_GATHER && msg->count <= ROUTES_MOST;
+    return nf_group_moves_much(msg) && msg->count <= ROUTES_MOST;
 }
 
 static uint64_t draw(const struct net_pvm *n, uint64_t id)

@@ -4,21 +4,41 @@
 #include "common/tree/pricer.h"
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/model/network.h"
 #include "common/tree/hub.h"
+
+enum { TIMES = 4 }; /* of a rank, in one block */
+
+/* The first of those that share a host stands for it.  O(hosts^2) if some do */
+static void find_homes(const struct nf_hetero *hetero, uint32_t *home_p)
+{
+    bool shared = hetero->measured != NULL && hetero->measured->place != NULL;
+
+    for (uint32_t i = 0; i < hetero->hosts; i++) {
+        uint32_t first = shared ? 0 : i;
+
+        while (!nf_network_are_together(hetero->measured, first, i))
+            first++;
+        home_p[i] = first;
+    }
+}
 
 enum nf_status nf_pricer_init(struct nf_pricer *pricer_p,
                               const struct nf_hetero *hetero)
 {
     memset(pricer_p, 0, sizeof(*pricer_p));
     pricer_p->hetero = hetero;
-    pricer_p->hands_us = nf_calloc(hetero->hosts, 3 * sizeof(double));
-    pricer_p->last = nf_calloc(hetero->hosts, sizeof(*pricer_p->last));
+    pricer_p->hands_us = nf_calloc(hetero->hosts, TIMES * sizeof(double));
+    pricer_p->last = nf_calloc(hetero->hosts, 2 * sizeof(*pricer_p->last));
     if (pricer_p->hands_us == NULL || pricer_p->last == NULL) {
         nf_pricer_fini(pricer_p);
         return NF_ERR_NOMEM;
     }
     pricer_p->port_us = pricer_p->hands_us + hetero->hosts;
-    pricer_p->link_us = pricer_p->port_us + hetero->hosts;
+    pricer_p->way_us = pricer_p->port_us + hetero->hosts;
+    pricer_p->link_us = pricer_p->way_us + hetero->hosts;
+    pricer_p->home = pricer_p->last + hetero->hosts;
+    find_homes(hetero, pricer_p->home);
     return NF_OK;
 }
 
@@ -122,13 +142,19 @@ static bool send_round(struct nf_pricer *pricer, const struct load *load,
         const struct nf_hops *hops = hops_of(pricer, bytes_of(load, m));
         double *hands_us = &pricer->hands_us[m->src];
         double *port_us = &pricer->port_us[m->src];
-        double begin_us;
+        double *way_us = &pricer->way_us[pricer->home[m->src]];
+        double begin_us, holds_us;
 
         if (hops == NULL)
             return false;
+        holds_us = nf_hops_port(hops, m->src, m->dst);
         *hands_us += hops->send[m->src];
         begin_us = *hands_us > *port_us ? *hands_us : *port_us;
-        *port_us = begin_us + nf_hops_port(hops, m->src, m->dst);
+        if (holds_us > 0 && *way_us > begin_us)
+            begin_us = *way_us; /* others of this host have it */
+        *port_us = begin_us + holds_us;
+        if (holds_us > 0)
+            *way_us = *port_us;
         there_us_p[i - from] = begin_us + nf_hops_wire(hops, m->src, m->dst);
     }
     return true;
@@ -140,11 +166,12 @@ static double in_turn(struct nf_pricer *pricer, unsigned at,
                       const struct nf_coll_message *m, double there_us)
 {
     const struct nf_hops *hops = &pricer->kept[at].hops;
-    double *link_us = &pricer->link_us[m->dst];
+    uint32_t from = pricer->home[m->src], to = pricer->home[m->dst];
+    double *link_us = &pricer->link_us[to];
 
     if (!(nf_hops_port(hops, m->src, m->dst) > 0))
         return there_us; /* of its own host */
-    if (*link_us > 0 && pricer->last[m->dst] != m->src) {
+    if (*link_us > 0 && pricer->last[to] != from) {
         double free_us = *link_us + pricer->kept[at].in_us[m->dst];
 
         if (free_us > there_us)
@@ -152,7 +179,7 @@ static double in_turn(struct nf_pricer *pricer, unsigned at,
     }
     if (there_us > *link_us)
         *link_us = there_us;
-    pricer->last[m->dst] = m->src;
+    pricer->last[to] = from;
     return there_us;
 }
 
@@ -218,7 +245,7 @@ enum nf_status nf_pricer_time(struct nf_pricer *pricer,
         return time_on_medium(pricer, &load, time_us_p);
     there_us = nf_calloc(schedule->count + 1, sizeof(*there_us));
     ok = there_us != NULL;
-    memset(pricer->hands_us, 0, 3 * pricer->hetero->hosts * sizeof(double));
+    memset(pricer->hands_us, 0, TIMES * pricer->hetero->hosts * sizeof(double));
     for (size_t from = 0, to; ok && from < schedule->count; from = to) {
         to = from;
         while (to < schedule->count &&

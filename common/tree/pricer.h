@@ -14,6 +14,10 @@
  *  the other; that takes each as long as the quickest port that leads there.  Else
  *  a host behind a thin link would have all pieces of a message at once.
  *
+ *  Ranks that share a host have one way out and one link, too: what each of them
+ *  sends to other hosts, or gets, waits for what the others do.  What they send to
+ *  each other does not.
+ *
  *  On a shared medium a message waits there for all others, too, in the order
  *  in which ports offer them: hub.h.
  *
@@ -34,8 +38,10 @@ struct nf_pricer {
     } kept[NF_PRICER_SIZES];
     unsigned count, next;
     double *hands_us, *port_us; /**< [hosts] when they are free */
-    double *link_us; /**< [hosts] when what came over the link was there */
-    uint32_t *last;  /**< [hosts] of whom */
+    double *way_us;  /**< [hosts] of a home: when the way out is */
+    double *link_us; /**< of a home: when what came over the link was there */
+    uint32_t *last;  /**< of which home */
+    uint32_t *home;  /**< [hosts] the first of those on the same host */
 };
 
 /** @param hetero  borrowed   @param pricer_p  nf_pricer_fini() it

@@ -180,7 +180,8 @@ struct nf_group_msg {
     enum nf_group_purpose purpose;
     uint64_t id;             /**< no two groups of a job have the same */
     uint64_t round;          /**< GATHER: of it */
-    uint64_t bytes;          /**< SHARED: of the data */
+    uint64_t bytes;          /**< SHARED: of the data; GATHER: of the vector of
+                                  each, if they are combined, else 0 */
     int64_t timeout_us;      /**< silence that ends it */
     uint64_t cookie;
     uint32_t context;
@@ -193,6 +194,10 @@ struct nf_group_msg {
                                   nf_group_tree_words(count) u32 little endian;
                                   borrowed */
 };
+
+/** Does so much move between slaves that it is worth opening routes of their own
+ *  for it?  Results that are not combined go to the master. */
+bool nf_group_moves_much(const struct nf_group_msg *m);
 
 /** Of each rank how many children it has, and the children. */
 static inline size_t nf_group_tree_words(uint32_t count)

@@ -185,6 +185,18 @@ at_least "reduce, killed in mid-gather: tries" "$(json gather.tries)" 2
 at_least "reduce, killed in mid-gather: done again" \
     "$(json gather.recomputed)" 1
 
+# by routes that slaves have opened to each other
+check "a gather from four begins" in_job "gathering 1 4" run synth --units 16 \
+    --result 16MiB --slaves 4 --slots 1 --gather reduce --verify --json \
+    --heartbeat-timeout 1s
+stopped=${slaves[2]}
+kill -STOP "$stopped"
+await 60
+kill -9 "$stopped" 2> /dev/null
+job_verified "reduce, stopped in mid-gather"
+at_least "reduce, stopped in mid-gather: lost slaves" "$(json lost_slaves)" 1
+at_least "reduce, stopped in mid-gather: tries" "$(json gather.tries)" 2
+
 check "a gather from four begins" in_job "gathering 1 4" run "${big[@]}" \
     --out "$work/cancelled"
 rm -f "$work/cancelled" # of a job that was over before

@@ -38,12 +38,33 @@ for transport in pvm local; do
     job_verified "reduce by a table, $transport"
     same "reduce by a table, $transport: its algorithm" \
         "$(json gather.algorithm)" reduce.chain.fd
+    same "reduce by a table, $transport: no line" "$(err_lines)" 0
     run run synth --units 300 --result 3000B --slaves 3 --gather reduce \
         --transport $transport --verify --json
     job_verified "reduce without, $transport"
     check "reduce without, $transport: another one" \
         test "$(json gather.algorithm)" != reduce.chain.fd
 done
+# what is large goes between slaves by the route that the table is of, and only
+# where there is none a line says so; for what is small no route is opened
+large=(synth --units 12 --result 1MiB --slaves 3 --slots 1 --table lan --verify
+    --json)
+run run "${large[@]}" --gather reduce
+job_verified "large reduce by a table"
+same "large reduce by a table: its algorithm" "$(json gather.algorithm)" \
+    reduce.chain.fd
+same "large reduce by a table: no line" "$(err_lines)" 0
+NOWFARM_ROUTE=daemon run run "${large[@]}" --gather reduce
+job_verified "large reduce by the pvmds"
+check "large reduce by the pvmds: another route than the table's" \
+    err_says 'lan: tuned for messages by the direct route: not the best here'
+NOWFARM_ROUTE=daemon run run "${large[@]}" --gather reduce --result 3000B
+job_verified "small reduce by the pvmds"
+same "small reduce by the pvmds: no line" "$(err_lines)" 0
+run run "${large[@]}" --gather tree
+job_verified "a gather, of which tables say nothing"
+same "a gather, of which tables say nothing: no line" "$(err_lines)" 0
+
 export NOWFARM_LOG=info
 run run matmul --n 320 --slaves 3 --table lan --verify --json
 job_verified "shared data by a table"

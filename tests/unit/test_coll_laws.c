@@ -2,6 +2,7 @@
  * must hold for all operations, P, sizes, ports and prices. */
 #include "config.h"
 #include <math.h>
+#include <string.h>
 #include "common/coll/prune.h"
 #include "common/coll/select.h"
 #include "tests/unit/nf_unit.h"
@@ -408,6 +409,81 @@ static void test_share_chooses(void)
     CU_ASSERT(rounds > 14);
 }
 
+/* Of what @p rank does with @p item the next one from *i_p on, in the order of
+ * rounds. */
+static const struct nf_coll_message *next_of(const struct nf_schedule *schedule,
+                                             uint32_t rank, uint32_t item,
+                                             size_t *i_p)
+{
+    while (*i_p < schedule->count) {
+        const struct nf_coll_message *m = &schedule->messages[(*i_p)++];
+
+        CU_ASSERT_EQUAL(m->nspans, 1);
+        if ((m->src == rank || m->dst == rank) &&
+            schedule->spans[m->first_span].first == item)
+            return m;
+    }
+    return NULL;
+}
+
+static bool are_same(const struct nf_coll_algorithm *half,
+                     const struct nf_coll_algorithm *full,
+                     const struct nf_coll_args *args)
+{
+    struct nf_schedule a, b;
+    bool same = nf_coll_make(half, args, NF_ALL_RANKS, &a, NULL) == NF_OK &&
+                nf_coll_make(full, args, NF_ALL_RANKS, &b, NULL) == NF_OK &&
+                a.count == b.count;
+
+    for (uint32_t rank = 0; rank < args->ranks; rank++)
+        for (uint32_t item = 0; item < args->segments && same; item++) {
+            size_t i = 0, j = 0;
+            const struct nf_coll_message *of_a, *of_b;
+
+            do {
+                of_a = next_of(&a, rank, item, &i);
+                of_b = next_of(&b, rank, item, &j);
+                same = (of_a == NULL) == (of_b == NULL) &&
+                       (of_a == NULL ||
+                        (of_a->src == of_b->src && of_a->dst == of_b->dst &&
+                         of_a->action == of_b->action));
+            } while (same && of_a != NULL);
+        }
+    nf_schedule_fini(&a);
+    nf_schedule_fini(&b);
+    return same;
+}
+
+/* As their descriptions say.  Ranks that are not in step, for whom segments are
+ * independent of each other, do the same by both. */
+static void test_siblings(void)
+{
+    unsigned pairs = 0;
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        const struct nf_coll_algorithm *half = nf_coll_table[i], *full;
+        size_t length = strlen(half->name);
+        char name[64];
+
+        if (strcmp(half->name + length - 3, ".hd") != 0)
+            continue;
+        memcpy(name, half->name, length + 1);
+        memcpy(name + length - 3, ".fd", 3);
+        full = nf_coll_find(name);
+        if (full == NULL)
+            continue; /* bcast.twopath */
+        pairs++;
+        CU_ASSERT_PTR_NOT_NULL(strstr(half->summary, "the messages of .fd"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(full->summary, "the messages of .hd"));
+        for (uint32_t ranks = 2; ranks <= 12; ranks++)
+            for (uint32_t k = 1; k <= 9; k += 4)
+                CU_ASSERT(are_same(
+                    half, full,
+                    &(struct nf_coll_args){ .ranks = ranks, .segments = k }));
+    }
+    CU_ASSERT_EQUAL(pairs, 8);
+}
+
 int main(void)
 {
     CU_TestInfo laws[] = {
@@ -420,6 +496,7 @@ int main(void)
         { "segments follow one another through relays", test_relays },
         { "no price is below what shared processors take", test_share },
         { "shared processors choose few messages", test_share_chooses },
+        { "half and full duplex are the same messages", test_siblings },
         { "which calls an algorithm serves", test_serves },
         { "vectors with fewer elements than blocks", test_short },
         CU_TEST_INFO_NULL,

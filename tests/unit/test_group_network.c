@@ -71,6 +71,23 @@ static bool same_tree(const struct nf_coll_tree *a,
            memcmp(a->child, b->child, (a->ranks - 1) * sizeof(uint32_t)) == 0;
 }
 
+/* @return what all members choose */
+static struct nf_coll_choice bcast_of(struct group_sim *sim, uint64_t bytes,
+                                      uint32_t root)
+{
+    struct nf_coll_choice first = ask(sim->groups[0], bytes, root);
+
+    for (uint32_t r = 1; r < RANKS; r++) {
+        struct nf_coll_choice other = ask(sim->groups[r], bytes, root);
+
+        CU_ASSERT(other.algorithm == first.algorithm);
+        CU_ASSERT(other.segments == first.segments);
+        CU_ASSERT(other.cost_us == first.cost_us);
+        CU_ASSERT(same_tree(other.tree, first.tree));
+    }
+    return first;
+}
+
 static void all_members_plan_alike(void)
 {
     static const uint64_t sizes[] = { 1, 100, 5000, 100000, 1 << 20 };
@@ -80,20 +97,11 @@ static void all_members_plan_alike(void)
     open_measured(&sim, RANKS, 4, "");
     for (uint32_t root = 0; root < RANKS; root++)
         for (int i = 0; i < 5; i++) {
-            struct nf_coll_choice first = ask(sim.groups[0], sizes[i], root);
+            struct nf_coll_choice choice = bcast_of(&sim, sizes[i], root);
 
-            trees += first.algorithm == &nf_coll_bcast_tree;
-            CU_ASSERT(first.algorithm != &nf_coll_bcast_tree ||
-                      first.tree->root == root);
-            for (uint32_t r = 1; r < RANKS; r++) {
-                struct nf_coll_choice other =
-                    ask(sim.groups[r], sizes[i], root);
-
-                CU_ASSERT(other.algorithm == first.algorithm);
-                CU_ASSERT(other.segments == first.segments);
-                CU_ASSERT(other.cost_us == first.cost_us);
-                CU_ASSERT(same_tree(other.tree, first.tree));
-            }
+            trees += choice.algorithm == &nf_coll_bcast_tree;
+            CU_ASSERT(choice.algorithm != &nf_coll_bcast_tree ||
+                      choice.tree->root == root);
         }
     CU_ASSERT(trees > 5 * RANKS * 3 / 4);
     sim_close(&sim);
@@ -146,6 +154,43 @@ static void broadcasts_go_down_the_tree(void)
     open_measured(&sim, 3, 4, ""); /* some share a host */
     for (int i = 0; i < 5; i++)
         CU_ASSERT_STRING_NOT_EQUAL(broadcast(&sim, 1, counts[i]), "");
+    sim_close(&sim);
+}
+
+/* How many times each segment crosses between hosts. */
+static double crossings(const struct nf_coll_choice *choice,
+                        const uint32_t *hosts, uint32_t root)
+{
+    struct nf_coll_args args = { .ranks = RANKS, .root = root, .hosts = hosts };
+    struct nf_schedule schedule;
+    uint64_t items = 0;
+
+    args.segments = choice->segments;
+    args.tree = choice->tree;
+    CU_ASSERT(nf_coll_make(choice->algorithm, &args, NF_ALL_RANKS, &schedule,
+                           NULL) == NF_OK);
+    for (size_t i = 0; i < schedule.count; i++)
+        if (hosts[schedule.messages[i].src] != hosts[schedule.messages[i].dst])
+            items += nf_schedule_items_of(&schedule, &schedule.messages[i]);
+    nf_schedule_fini(&schedule);
+    return (double)items / nf_coll_item_count(choice->algorithm, &args);
+}
+
+/* Members of a host have it of each other, whichever algorithm that is. */
+static void broadcasts_cross_to_a_host_once(void)
+{
+    struct group_sim sim;
+    unsigned two_levels = 0;
+
+    open_measured(&sim, 2, 1, "");
+    for (uint32_t root = 0; root < RANKS; root++) {
+        struct nf_coll_choice choice = bcast_of(&sim, 4 << 20, root);
+
+        CU_ASSERT_DOUBLE_EQUAL(crossings(&choice, sim.groups[0]->hosts, root),
+                               1, 1e-12);
+        two_levels += choice.algorithm == &nf_coll_bcast_two_level;
+    }
+    CU_ASSERT(two_levels > 0);
     sim_close(&sim);
 }
 
@@ -538,6 +583,7 @@ int main(void)
         { "other networks have other algorithms",
           other_networks_have_other_algorithms },
         { "a table has its own model", a_table_has_its_own_model },
+        { "broadcasts cross to a host once", broadcasts_cross_to_a_host_once },
         { "unknown hosts are leaves", unknown_hosts_are_leaves },
         { "a bad model changes nothing", a_bad_model_changes_nothing },
         { "members with other networks are told",

@@ -545,6 +545,22 @@ static void test_out_of_memory_is_said(void)
     nf_body_fini(&body);
 }
 
+static void test_routes_are_for_what_is_large(void)
+{
+    struct nf_group_msg m = { .purpose = NF_GROUP_GATHER };
+
+    CU_ASSERT(!nf_group_moves_much(&m)); /* nothing is combined */
+    m.bytes = (256 << 10) - 1;
+    CU_ASSERT(!nf_group_moves_much(&m));
+    m.bytes++;
+    CU_ASSERT(nf_group_moves_much(&m));
+    m.bytes = 0;
+    m.purpose = NF_GROUP_SHARED;
+    CU_ASSERT(nf_group_moves_much(&m));
+    m.purpose = NF_GROUP_EXCHANGE;
+    CU_ASSERT(nf_group_moves_much(&m));
+}
+
 static CU_TestInfo tests[] = {
     { "every message survives a round trip", test_round_trips },
     { "messages about groups come back as they were", test_groups_round_trip },
@@ -552,6 +568,7 @@ static CU_TestInfo tests[] = {
       test_exchanges_round_trip },
     { "nonsense about groups is refused",
       test_nonsense_about_groups_is_refused },
+    { "routes are for what is large", test_routes_are_for_what_is_large },
     { "sizes travel as one number or as a table", test_layouts },
     { "sizes like the mark of a table stay a table",
       test_sizes_like_the_mark_of_a_table_stay_a_table },
