@@ -17,7 +17,7 @@
 #include "common/group/types.h"
 #include "slave/internal.h"
 
-/* The longest sleep if the port does not tell of the group's messages. */
+/* The longest sleep if the port does not tell of all of the group's messages. */
 enum { DEAF_SLEEP_US = 1000 };
 /* How long preparing what we give may keep the communicator at a time. */
 enum { SLICE_US = 10000 };

@@ -288,6 +288,12 @@ enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
 enum nf_status nf_mesh_open_local(uint32_t count, struct nf_mesh **meshes_p,
                                   struct nf_error *err);
 
+/** Of such a mesh: its thread sleeps on something of its own, by which @p wake wakes it
+ *  when there is something for nf_mesh_next() after that has said NF_WAIT.
+ *  @param wake  called by other threads until the mesh is closed; it must not use any
+ *               mesh */
+void nf_mesh_wake_by(struct nf_mesh *mesh, void (*wake)(void *arg), void *arg);
+
 /* For those who write a mesh. */
 
 /** Is this something that @p mesh may be asked to send? */
