@@ -7,7 +7,8 @@
  *  the order in which they were sent, whole; a stopped member holds up nobody
  *  but those that wait for it.  One thread at a time uses a mesh.
  *
- *  A payload goes by reference as far as it can.  Bytes that are only lent to a
+ *  A payload goes by reference as far as it can; a chain (blob.h) only where
+ *  nf_mesh_takes_chains().  Bytes that are only lent to a
  *  blob (nf_blob_wrap without release) may be overwritten as soon as
  *  nf_mesh_backlog_bytes() is 0; bytes that a blob owns only when nobody else
  *  has a reference, since the receiver may be another thread.
@@ -58,6 +59,7 @@ struct nf_mesh_event {
 
 struct nf_mesh_ops {
     const char *name;
+    bool takes_chains;
     enum nf_status (*send)(struct nf_mesh *mesh, uint32_t member,
                            const struct nf_mesh_message *message);
     enum nf_status (*next)(struct nf_mesh *mesh, struct nf_mesh_event *event_p);
@@ -151,6 +153,13 @@ static inline size_t nf_mesh_backlog_bytes(const struct nf_mesh *mesh,
 static inline uint64_t nf_mesh_moved_bytes(const struct nf_mesh *mesh)
 {
     return mesh->ops->moved_bytes != NULL ? mesh->ops->moved_bytes(mesh) : 0;
+}
+
+/** May a payload be a chain?  Then all members are in this process, and what they
+ *  send each other is nowhere copied. */
+static inline bool nf_mesh_takes_chains(const struct nf_mesh *mesh)
+{
+    return mesh->ops->takes_chains;
 }
 
 /** Forget what is queued for everybody, urgent or not, but a message of which a

@@ -409,6 +409,7 @@ void nf_mesh_wake_by(struct nf_mesh *mesh, void (*wake)(void *arg), void *arg)
 
 static const struct nf_mesh_ops local_ops = {
     .name = "local",
+    .takes_chains = true,
     .send = local_send,
     .next = local_next,
     .wait = local_wait,
