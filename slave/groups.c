@@ -95,10 +95,23 @@ enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
         return status;
     if (phase == 0 && answer->payload != NULL)
         nf_room_warm(&stock->room, answer->payload->bytes,
-                     stock->phases - 1);
+                     stock->phases - 1, !s->config->in_process);
     nf_blob_unref(answer->payload);
     answer->payload = NULL;
     return NF_OK;
+}
+
+/* In most jobs a result is as large as its input. */
+static void give_room(struct nf_slave *s, struct nf_slave_lease *lease)
+{
+    struct nf_area block;
+
+    nf_buf_fini(&lease->room);
+    if (lease->input == NULL)
+        return;
+    block = nf_room_take(&s->groups.stock.room, lease->input->bytes);
+    lease->room.data = block.data;
+    lease->room.capacity = block.bytes;
 }
 
 enum nf_status nf_groups_find_input(struct nf_slave *s,
@@ -123,6 +136,7 @@ enum nf_status nf_groups_find_input(struct nf_slave *s,
     nf_blob_unref(lease->in_sizes);
     lease->in_sizes = nf_blob_ref(input->sizes);
     lease->in_round = input->round;
+    give_room(s, lease);
     return NF_OK;
 }
 

@@ -40,6 +40,7 @@ static const struct nf_app fft_kernel = {
     .result_type = NF_FLOAT64,
     .shared_type = NF_INT64,
     .phases = NF_FFT_PHASES,
+    .takes_pieces = 1,
 };
 
 static enum nf_status fft_create(void **state_p, struct nf_error *err)

@@ -69,10 +69,10 @@ bool nf_fft_are_pieces(const struct nf_fft_band *b, const uint64_t *at);
 void nf_fft_cut(const struct nf_fft_band *b, const struct nf_fft_some *s,
                 const double *from, double *to);
 /** Make some of the lines, of all pieces.
- *  @param from  [lines * length] the pieces, one behind the other
- *  @param to    the first of these lines */
+ *  @param pieces  [units] where they are
+ *  @param to      the first of these lines */
 void nf_fft_join(const struct nf_fft_band *b, const struct nf_fft_some *s,
-                 const double *from, double *to);
+                 const void *const *pieces, double *to);
 
 /* roots.c */
 

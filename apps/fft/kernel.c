@@ -91,7 +91,7 @@ static void join(const struct nf_work *work, const struct nf_fft_band *b,
     for (uint64_t first = 0; first < b->lines; first += TOGETHER) {
         struct nf_fft_some some = some_of(b, first, b->length);
 
-        nf_fft_join(b, &some, work->input, to + 2 * first * b->length);
+        nf_fft_join(b, &some, work->in_pieces, to + 2 * first * b->length);
     }
 }
 
@@ -114,7 +114,7 @@ static bool transform(const struct nf_work *work, const struct nf_fft_shape *s,
     for (uint64_t first = 0; done && first < b->lines; first += TOGETHER) {
         struct nf_fft_some some = some_of(b, first, stride);
 
-        nf_fft_join(b, &some, work->input, lines);
+        nf_fft_join(b, &some, work->in_pieces, lines);
         done =
             nf_fft_lines(lines, some.count, b->length, stride, s->inverse);
         for (uint64_t l = 0; done && roots != NULL && l < some.count; l++)

@@ -75,12 +75,13 @@ void nf_fft_cut(const struct nf_fft_band *b, const struct nf_fft_some *s,
 }
 
 void nf_fft_join(const struct nf_fft_band *b, const struct nf_fft_some *s,
-                 const double *from, double *to)
+                 const void *const *pieces, double *to)
 {
     for (uint64_t u = 0; u < b->units; u++) {
         uint64_t begin = nf_band_begin(b->length, b->units, u);
         uint64_t width = nf_band_begin(b->length, b->units, u + 1) - begin;
-        const double *piece = from + 2 * (begin * b->lines + s->first * width);
+        const double *piece =
+            (const double *)pieces[u] + 2 * s->first * width;
 
         for (uint64_t l = 0; l < s->count && width > 0; l++)
             memcpy(to + 2 * (l * s->stride + begin), piece + 2 * l * width,

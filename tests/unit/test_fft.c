@@ -69,10 +69,11 @@ struct world {
 
 static int compute(struct world *w, uint32_t phase, uint64_t unit)
 {
+    const void *pieces[UNITS];
     struct nf_work work = {
         .first = unit,
         .count = 1,
-        .input = w->input[unit].data,
+        .input = phase > 0 ? NULL : w->input[unit].data,
         .input_bytes = w->input[unit].bytes,
         .shared = w->shared,
         .shared_bytes = sizeof(w->shared),
@@ -82,9 +83,14 @@ static int compute(struct world *w, uint32_t phase, uint64_t unit)
         .phase = phase,
         .units = w->shape.units,
         .in_at = phase > 0 ? w->in_at[unit] : NULL,
+        .in_pieces = phase > 0 ? pieces : NULL,
         .out_bytes = phase + 1 < NF_FFT_PHASES ? w->out[unit] : NULL,
     };
 
+    for (uint64_t u = 0; phase > 0 && u < w->shape.units; u++)
+        pieces[u] = w->input[unit].data == NULL
+                        ? (const uint8_t *)""
+                        : w->input[unit].data + w->in_at[unit][u];
     return nf_fft_compute(&work);
 }
 

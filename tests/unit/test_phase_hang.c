@@ -32,7 +32,7 @@ void *nf_area_make(struct nf_area *area, size_t bytes)
     return make_area(area, bytes);
 }
 
-enum { UNITS = 12, PHASES = 3, SLAVES = 3, ASKED = 2 * SLAVES };
+enum { UNITS = 12, PHASES = 3, SLAVES = 3, ASKED = SLAVES };
 
 static int64_t value(uint32_t phase, uint64_t from, uint64_t to)
 {
@@ -139,7 +139,7 @@ static void job_with_one_that_hangs(uint32_t at)
     }
 }
 
-/* By itself this is a job like others, in which each slave asks twice an exchange. */
+/* By itself this is a job like others, in which each slave asks once an exchange. */
 static void nobody_hangs(void)
 {
     job_with_one_that_hangs(0);
