@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
+#include "common/base/blob.h"
 
 enum { ONCE_BYTES = 16 << 20, WARM_BYTES = 256 << 20, LEAST_BYTES = 64 << 10 };
 
@@ -88,7 +89,7 @@ static void warm_block(struct nf_room *room, size_t bytes)
         room->blocks = blocks;
         room->capacity = capacity;
     }
-    block = nf_malloc(bytes);
+    block = nf_blob_alloc(bytes);
     if (block == NULL)
         return;
     touch(block, 0, bytes);

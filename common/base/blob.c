@@ -8,18 +8,30 @@
 
 /* From this size on, pages of their own, and huge ones if the system has them:
  * clearing and mapping small ones would take longer than filling them. */
-enum { HUGE_BYTES = 32 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+enum { HUGE_BYTES = 4 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+
+void *nf_blob_alloc(size_t bytes)
+{
+    void *data;
+
+    if (bytes < HUGE_BYTES)
+        return nf_malloc(bytes);
+    data = nf_aligned_alloc(HUGE_PAGE_BYTES, bytes);
+#ifdef MADV_HUGEPAGE
+    if (data != NULL)
+        (void)madvise(data, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES,
+                      MADV_HUGEPAGE);
+#endif
+    return data;
+}
 
 static struct nf_blob *create_huge(size_t bytes, enum nf_type type)
 {
-    void *data = nf_aligned_alloc(HUGE_PAGE_BYTES, bytes);
+    void *data = nf_blob_alloc(bytes);
     struct nf_blob *blob;
 
     if (data == NULL)
         return NULL;
-#ifdef MADV_HUGEPAGE
-    (void)madvise(data, bytes, MADV_HUGEPAGE);
-#endif
     blob = nf_blob_wrap(data, bytes, type, nf_free);
     if (blob == NULL)
         nf_free(data);
@@ -222,7 +234,7 @@ static enum nf_status grow(struct nf_buf *buf, size_t more)
     if (buf->capacity > 0) {
         data = nf_realloc(buf->data, capacity);
     } else {
-        data = nf_malloc(capacity);
+        data = nf_blob_alloc(capacity);
         if (data != NULL && buf->bytes > 0)
             memcpy(data, buf->data, buf->bytes);
     }

@@ -30,6 +30,9 @@ struct nf_blob_part {
                                 is only lent */
 };
 
+/** Memory for many bytes, uninitialised: large pages for large ones.  To be
+ * nf_free()d; NULL if out of memory. */
+void *nf_blob_alloc(size_t bytes);
 /** A blob of @p bytes uninitialised bytes, count 1; NULL if out of memory. */
 struct nf_blob *nf_blob_create(size_t bytes, enum nf_type type);
 /** A blob over @p data, count 1.  @p release (may be NULL: borrowed) is called

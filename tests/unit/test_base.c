@@ -327,6 +327,23 @@ static void neighbouring_pieces_are_borrowed_as_one(void)
     CU_ASSERT_STRING_EQUAL(text, "abcdefgh");
 }
 
+static void large_data_begin_with_a_large_page(void)
+{
+    static const size_t sizes[] = { 1, (4 << 20) - 1, 4 << 20, (7 << 20) + 3 };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        uint8_t *data = nf_blob_alloc(sizes[i]);
+        struct nf_blob *blob = nf_blob_create(sizes[i], NF_BYTES);
+
+        CU_ASSERT_FATAL(data != NULL && blob != NULL);
+        memset(data, 7, sizes[i]);
+        memset(blob->data, 7, sizes[i]);
+        CU_ASSERT(sizes[i] < 4 << 20 || (uintptr_t)data % (2 << 20) == 0);
+        nf_blob_unref(blob);
+        nf_free(data);
+    }
+}
+
 /* What follows its neighbour is one part with it; all is where it was. */
 static void a_chain_has_parts_of_others(void)
 {
@@ -546,6 +563,8 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
     CU_TestInfo memory[] = {
+        { "large data begin with a large page",
+          large_data_begin_with_a_large_page },
         { "a chain has parts of others", a_chain_has_parts_of_others },
         { "a wrapped blob is released with its last reference",
           a_wrapped_blob_is_released_with_its_last_reference },
