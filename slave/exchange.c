@@ -293,10 +293,13 @@ static void note_for_master(struct nf_exchange *x)
 }
 
 /* Where what goes is to be. */
-static bool make_out(struct nf_exchange *x)
+static bool make_out(struct nf_exchange *x, const struct nf_group *group)
 {
-    size_t bytes = find_starts(x, x->out_bytes);
+    size_t bytes = find_starts(x, x->out_bytes), parts = 0;
 
+    for (uint32_t r = 0; r < x->count; r++)
+        parts += r == x->rank ? 0 : x->out_parts[r];
+    x->chained = group != NULL && nf_group_likes_chains(group, bytes, parts);
     x->out = nf_area_make(&x->stock->room.out, x->chained ? 0 : bytes);
     for (uint32_t r = 0; x->chained && r < x->count; r++) {
         if (x->out_bytes[r] == 0)
@@ -325,8 +328,7 @@ static enum nf_status begin_packing(struct nf_exchange *x,
     /* what stays here goes from results to inputs at once */
     x->send_counts[x->rank] = x->counts[x->rank] = 0;
     x->out_bytes[x->rank] = x->in_bytes[x->rank] = 0;
-    x->chained = group != NULL && nf_group_takes_chains(group);
-    if (!make_out(x))
+    if (!make_out(x, group))
         return NF_ERR_NOMEM;
     x->stage = NF_EXCHANGE_PACK;
     x->at_unit = 0;

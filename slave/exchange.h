@@ -10,13 +10,14 @@
  *  of us meanwhile.
  *
  *  What comes is not copied: inputs are chains of pieces (blob.h) that lie in the messages
- *  that brought them, or in our own results.  In a process that all slaves share messages
- *  are chains, too, and inputs made of the others' results where these are; else what we
- *  give to others is packed before.  Small pieces are copied into inputs.
+ *  that brought them, or in our own results.  Messages are chains, too, of parts of our
+ *  results, unless these are many: then they are packed before.  Between threads chains
+ *  arrive as such, and inputs are made of the others' results.  Small pieces are copied
+ *  into inputs.
  *
- *  Memory: what comes from others, until its units are computed, and what we give to them,
- *  unless all are in this process; 24 bytes a piece; tables of pieces; 20 bytes a unit, and
- *  some hundred for each of ours and each slave. */
+ *  Memory: what comes from others, until its units are computed; what we give to them, if
+ *  it is packed; 24 bytes a piece; tables of pieces; 20 bytes a unit, and some hundred for
+ *  each of ours and each slave. */
 #include "common/coll/exchange_bounds.h"
 #include "common/group/exec.h"
 #include "common/wire/wire.h"

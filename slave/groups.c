@@ -95,7 +95,7 @@ enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
         return status;
     if (phase == 0 && answer->payload != NULL)
         nf_room_warm(&stock->room, answer->payload->bytes,
-                     stock->phases - 1, !s->config->in_process);
+                     stock->phases - 1);
     nf_blob_unref(answer->payload);
     answer->payload = NULL;
     return NF_OK;

@@ -67,14 +67,6 @@ void *nf_area_make(struct nf_area *area, size_t bytes)
     return area_grow(area, bytes == 0 ? 1 : bytes) ? area->data : NULL;
 }
 
-static void warm_area(struct nf_area *area, size_t more)
-{
-    size_t before = area->bytes;
-
-    if (area_grow(area, before + more))
-        touch(area->data, before, area->bytes);
-}
-
 static void warm_block(struct nf_room *room, size_t bytes)
 {
     void *block;
@@ -96,17 +88,14 @@ static void warm_block(struct nf_room *room, size_t bytes)
     room->blocks[room->count++] = (struct nf_area){ block, bytes };
 }
 
-void nf_room_warm(struct nf_room *room, size_t bytes, uint32_t exchanges,
-                  bool packs)
+void nf_room_warm(struct nf_room *room, size_t bytes, uint32_t exchanges)
 {
-    size_t all_bytes = bytes * ((size_t)exchanges + packs);
+    size_t all_bytes = bytes * exchanges;
 
     if (room->closed || bytes < LEAST_BYTES || bytes > ONCE_BYTES ||
         all_bytes > ONCE_BYTES || room->warm_bytes > WARM_BYTES - all_bytes)
         return;
     room->warm_bytes += all_bytes;
-    if (packs)
-        warm_area(&room->out, bytes / 2);
     for (uint32_t i = 0; i < exchanges; i++)
         warm_block(room, bytes);
 }

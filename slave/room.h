@@ -5,7 +5,7 @@
  * it, and on virtual machines, whose free memory is not their own, several
  * times as long.  So a slave gets it while the first phase is computed, when
  * inputs are on their way anyway: for the results of each later phase, which are
- * kept to the end, and for what exchanges pack, which one leaves to the next.
+ * kept to the end.  What one exchange packs in it keeps for the next one.
  *
  *  It is no more than what a job takes whose results are as large in all phases. */
 #include <stdbool.h>
@@ -24,17 +24,15 @@ struct nf_room {
     struct nf_area *blocks; /**< [count] of nf_malloc(), for results */
     size_t count, capacity;
     size_t warm_bytes; /**< of all */
-    bool closed;       /**< an exchange has begun: what it uses may not move */
+    bool closed;       /**< an exchange has begun */
 };
 
 /** A result of the first phase is there, of so many bytes: get as much for a
- * result of each later phase, and half of it for what goes, if that is packed;
- * 16 MiB at a time and 256 MiB in all at most.  Want of memory is no error.  Does
- * nothing once the room is closed: results may also come, of units that are computed
- * again, while an exchange is under way.
+ * result of each later phase; 16 MiB at a time and 256 MiB in all at most.  Want of
+ * memory is no error.  Does nothing once the room is closed: results may also come, of
+ * units that are computed again, while an exchange is under way.
  *  @param exchanges  of the job */
-void nf_room_warm(struct nf_room *room, size_t bytes, uint32_t exchanges,
-                  bool packs);
+void nf_room_warm(struct nf_room *room, size_t bytes, uint32_t exchanges);
 /** A block of @p bytes or more, for a result; without data: there is none.  The
  * caller frees it, by nf_free(). */
 struct nf_area nf_room_take(struct nf_room *room, size_t bytes);

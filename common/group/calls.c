@@ -461,13 +461,16 @@ enum nf_status nf_group_start_blocks(struct nf_group *group,
                                      struct nf_request **request_p)
 {
     assert(call->kind == NF_CALL_ALLTOALL && call->varies);
-    assert(blocks->chains == NULL || nf_group_takes_chains(group));
+    assert(blocks->chains == NULL || group->mesh == NULL ||
+           nf_mesh_takes_chains(group->mesh));
     return start(group, call, blocks, request_p);
 }
 
-bool nf_group_takes_chains(const struct nf_group *group)
+bool nf_group_likes_chains(const struct nf_group *group, size_t bytes,
+                           size_t parts)
 {
-    return group->mesh != NULL && nf_mesh_takes_chains(group->mesh);
+    return group->mesh != NULL &&
+           nf_mesh_likes_chain(group->mesh, bytes, parts);
 }
 
 enum nf_status nf_request_test(struct nf_request *request)

@@ -184,8 +184,10 @@ struct nf_blocks {
     struct nf_exec_block *come;    /**< [P] set when the request is done: what
                                         came of each, with a reference */
 };
-/** May there be chains? */
-bool nf_group_takes_chains(const struct nf_group *group);
+/** May there be chains, and are they better than one piece, for so many bytes in so
+ * many parts? */
+bool nf_group_likes_chains(const struct nf_group *group, size_t bytes,
+                           size_t parts);
 /** As nf_group_start().  call->recv is not used: what comes is not copied, but handed
  *  out as it came, in messages.
  *  @param blocks  `chains` is borrowed for this call, `come` until it is done */

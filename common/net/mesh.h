@@ -60,6 +60,7 @@ struct nf_mesh_event {
 struct nf_mesh_ops {
     const char *name;
     bool takes_chains;
+    size_t chain_part_bytes; /* parts below that, on average, are better packed */
     enum nf_status (*send)(struct nf_mesh *mesh, uint32_t member,
                            const struct nf_mesh_message *message);
     enum nf_status (*next)(struct nf_mesh *mesh, struct nf_mesh_event *event_p);
@@ -155,11 +156,19 @@ static inline uint64_t nf_mesh_moved_bytes(const struct nf_mesh *mesh)
     return mesh->ops->moved_bytes != NULL ? mesh->ops->moved_bytes(mesh) : 0;
 }
 
-/** May a payload be a chain?  Then all members are in this process, and what they
- *  send each other is nowhere copied. */
+/** May a payload be a chain?  Between threads it arrives as one; else in one piece,
+ *  and each part has frames of its own. */
 static inline bool nf_mesh_takes_chains(const struct nf_mesh *mesh)
 {
     return mesh->ops->takes_chains;
+}
+
+/** Is a chain of so many bytes, in so many parts, better than to pack it? */
+static inline bool nf_mesh_likes_chain(const struct nf_mesh *mesh, size_t bytes,
+                                       size_t parts)
+{
+    return mesh->ops->takes_chains &&
+           (parts == 0 || bytes / parts >= mesh->ops->chain_part_bytes);
 }
 
 /** Forget what is queued for everybody, urgent or not, but a message of which a

@@ -94,7 +94,7 @@ static void sim_open(struct sim *sim, uint32_t ranks, const char *algorithm)
         CU_ASSERT_EQUAL_FATAL(nf_group_create(meshes[r], 1, NULL, &options,
                                               &sim->members[r].group, &err),
                               NF_OK);
-        CU_ASSERT(nf_group_takes_chains(sim->members[r].group));
+        CU_ASSERT(nf_group_likes_chains(sim->members[r].group, 100, 100));
         make_data(sim, r);
     }
 }
@@ -262,8 +262,8 @@ static void who_leaves_keeps_nothing(void)
         }
 }
 
-/* A mesh between processes has no use for pointers. */
-static void chains_are_for_one_process(void)
+/* A mesh may take none, or want them to be of large parts. */
+static void chains_are_for_who_takes_them(void)
 {
     struct nf_mesh_ops ops = { .name = "other" };
     struct nf_mesh mesh = { .ops = &ops, .rank = 0, .ranks = 2 };
@@ -273,8 +273,14 @@ static void chains_are_for_one_process(void)
                                              .payload = chain };
 
     CU_ASSERT(!nf_mesh_may_send(&mesh, 1, &message));
+    CU_ASSERT(!nf_mesh_likes_chain(&mesh, 1000, 1));
     ops.takes_chains = true;
     CU_ASSERT(nf_mesh_may_send(&mesh, 1, &message));
+    CU_ASSERT(nf_mesh_likes_chain(&mesh, 1, 1));
+    ops.chain_part_bytes = 100;
+    CU_ASSERT(nf_mesh_likes_chain(&mesh, 1000, 10));
+    CU_ASSERT(!nf_mesh_likes_chain(&mesh, 1000, 11));
+    CU_ASSERT(nf_mesh_likes_chain(&mesh, 0, 0));
     nf_blob_unref(chain);
 }
 
@@ -284,7 +290,7 @@ int main(void)
         { "every algorithm brings blocks", every_algorithm_brings_blocks },
         { "nothing is copied", nothing_is_copied },
         { "who leaves keeps nothing", who_leaves_keeps_nothing },
-        { "chains are for one process", chains_are_for_one_process },
+        { "chains are for who takes them", chains_are_for_who_takes_them },
         CU_TEST_INFO_NULL,
     };
     static CU_SuiteInfo suites[] = {
