@@ -12,6 +12,7 @@ struct stage {
     uint64_t units;
     struct nf_buf shared, *input, *result; /* [units] */
     uint64_t *out, *in_at;                 /* [units][units], [units][units + 1] */
+    const void **in_pieces;                /* [units] of the one that is computed */
     int64_t took_us;
     pthread_t thread;
     bool done;
@@ -30,6 +31,7 @@ static void stage_fini(struct stage *s)
     nf_free(s->result);
     nf_free(s->out);
     nf_free(s->in_at);
+    nf_free(s->in_pieces);
 }
 
 static bool stage_init(struct stage *s, const struct nf_app *app)
@@ -42,8 +44,9 @@ static bool stage_init(struct stage *s, const struct nf_app *app)
     s->result = nf_calloc(n, sizeof(*s->result));
     s->out = nf_calloc(n * n, sizeof(*s->out));
     s->in_at = nf_calloc(n * (n + 1), sizeof(*s->in_at));
+    s->in_pieces = nf_calloc(n, sizeof(*s->in_pieces));
     if (s->input == NULL || s->result == NULL || s->out == NULL ||
-        s->in_at == NULL)
+        s->in_at == NULL || s->in_pieces == NULL)
         return false;
     for (size_t u = 0; u < n; u++) {
         nf_buf_init(&s->input[u]);
@@ -53,6 +56,20 @@ static bool stage_init(struct stage *s, const struct nf_app *app)
         if (app->split(app->user, u, &s->input[u]) != NF_OK)
             return false;
     return app->share == NULL || app->share(app->user, &s->shared) == NF_OK;
+}
+
+/* They lie together here.  @return what goes with that, as slaves have it */
+static const void *find_input(struct stage *s, uint32_t phase, uint64_t unit)
+{
+    const uint8_t *input = s->input[unit].data;
+
+    if (phase == 0)
+        return input;
+    for (uint64_t u = 0; u < s->units; u++)
+        s->in_pieces[u] = input == NULL
+                              ? (const uint8_t *)""
+                              : input + s->in_at[unit * (s->units + 1) + u];
+    return s->app->takes_pieces != 0 ? NULL : input;
 }
 
 static bool compute(struct stage *s, uint32_t phase)
@@ -65,7 +82,7 @@ static bool compute(struct stage *s, uint32_t phase)
         const struct nf_work work = {
             .first = u,
             .count = 1,
-            .input = s->input[u].data,
+            .input = find_input(s, phase, u),
             .input_bytes = s->input[u].bytes,
             .shared = s->shared.data,
             .shared_bytes = s->shared.bytes,
@@ -75,6 +92,7 @@ static bool compute(struct stage *s, uint32_t phase)
             .phase = phase,
             .units = s->units,
             .in_at = phase > 0 ? s->in_at + u * (s->units + 1) : NULL,
+            .in_pieces = phase > 0 ? s->in_pieces : NULL,
             .out_bytes = last ? NULL : s->out + u * s->units,
         };
 

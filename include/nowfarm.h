@@ -127,6 +127,10 @@ struct nf_work {
     const uint64_t *in_at; /**< [units + 1] phases after the first: where in the
                                 input the piece that each unit made for this one
                                 begins; in_at[units] is input_bytes.  Else NULL */
+    const void *const *in_pieces; /**< [units] phases after the first: where the
+                                piece lies that each unit made for this one, of
+                                in_at[u + 1] - in_at[u] bytes; see
+                                nf_app.takes_pieces.  Else NULL */
     uint64_t *out_bytes;   /**< [units] phases before the last: set it to the
                                 bytes of the result that are the piece for each
                                 unit of the next phase, in their order; all 0
@@ -195,6 +199,10 @@ struct nf_app {
      *  that fails in a later phase is tried on another slave the last time, if there
      *  is one; one that is given up before the last phase ends the job. */
     uint32_t phases;
+    /** != 0: in later phases compute() takes each piece from where it lies,
+     *  work->in_pieces[u], and work->input is NULL.  0: nowfarm puts them together
+     *  before the call, which takes as long as copying them. */
+    int takes_pieces;
 };
 
 /** How far a job is; see nf_options.progress. */

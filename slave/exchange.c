@@ -9,23 +9,38 @@
 
 /* The most bytes of a number in a table. */
 enum { NUMBER_MOST = 10 };
+/* Inputs whose pieces are smaller than that, taken together, are copied: what tells where
+ * a piece is takes 24 bytes, and whoever reads it has to go there. */
+enum { SMALL_BYTES = 512 };
 
 /* ------------------------------------------------------------------ tables */
 
 /* @param bytes  of the largest block: the same number at all */
-static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
-                            uint64_t bytes, const void *send, void *recv,
-                            int type, struct nf_request **request_p)
+static enum nf_status force(const struct nf_exchange *x, struct nf_group *group,
+                            uint64_t bytes)
 {
-    enum nf_status status = nf_group_force(
-        group, nf_exchange_bounds_pick(&x->bounds, bytes), NULL);
-    struct nf_call call = { .kind = NF_CALL_ALLTOALL,
-                            .send = send,
-                            .send_counts = x->send_counts,
-                            .recv = recv,
-                            .counts = x->counts,
-                            .varies = 1,
-                            .type = type };
+    return nf_group_force(group, nf_exchange_bounds_pick(&x->bounds, bytes),
+                          NULL);
+}
+
+static struct nf_call make_call(const struct nf_exchange *x, const void *send,
+                                void *recv, int type)
+{
+    return (struct nf_call){ .kind = NF_CALL_ALLTOALL,
+                             .send = send,
+                             .send_counts = x->send_counts,
+                             .recv = recv,
+                             .counts = x->counts,
+                             .varies = 1,
+                             .type = type };
+}
+
+static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
+                            const void *send, void *recv, int type,
+                            struct nf_request **request_p)
+{
+    struct nf_call call = make_call(x, send, recv, type);
+    enum nf_status status = force(x, group, NF_EXCHANGE_LENGTH_BYTES);
 
     if (status == NF_OK)
         status = nf_group_start(group, &call, request_p);
@@ -104,6 +119,8 @@ static bool list_result(struct nf_exchange *x)
 
     if (x->at_unit >= units)
         return false;
+    for (uint32_t r = 0; r < x->count; r++)
+        x->at_byte[r] = SIZE_MAX;
     w = walk_over(x, &x->results[x->at_unit]);
     while (next_piece(&w, &unit, &at)) {
         uint32_t r = x->homes.rank[unit];
@@ -115,6 +132,8 @@ static bool list_result(struct nf_exchange *x)
                          x->place[unit],
                      w.bytes);
         x->out_bytes[r] += (size_t)w.bytes;
+        x->out_parts[r] += x->at_byte[r] != at;
+        x->at_byte[r] = (size_t)(at + w.bytes);
     }
     return ++x->at_unit < units;
 }
@@ -167,8 +186,8 @@ static enum nf_status exchange_lengths(struct nf_exchange *x,
         x->in_lengths[0] = x->out_lengths[0];
         return NF_OK;
     }
-    return start(x, group, NF_EXCHANGE_LENGTH_BYTES, x->out_lengths,
-                 x->in_lengths, NF_ELEM_UINT64, request_p);
+    return start(x, group, x->out_lengths, x->in_lengths, NF_ELEM_UINT64,
+                 request_p);
 }
 
 /* By what lengths went by, as all have to go by the same: how large the largest table is
@@ -198,8 +217,8 @@ static enum nf_status exchange_tables(struct nf_exchange *x,
     x->in_table = nf_malloc(sum + 1);
     if (x->in_table == NULL)
         return NF_ERR_NOMEM;
-    return start(x, group, NF_EXCHANGE_LENGTH_BYTES, x->out_table, x->in_table,
-                 nf_elem_of(NF_BYTES), request_p);
+    return start(x, group, x->out_table, x->in_table, nf_elem_of(NF_BYTES),
+                 request_p);
 }
 
 /* From the first unit on, what came is to be read. */
@@ -237,6 +256,7 @@ static bool measure_run(struct nf_exchange *x, uint64_t bytes, uint32_t first,
     for (uint32_t k = first; k < first + count; k++) {
         nf_sizes_put(&x->inputs[k].sizes, x->at_unit, bytes);
         x->inputs[k].bytes += (size_t)bytes;
+        x->inputs[k].count++;
     }
     x->in_bytes[r] += (size_t)(bytes * count);
     return true;
@@ -272,11 +292,30 @@ static void note_for_master(struct nf_exchange *x)
     }
 }
 
+/* Where what goes is to be. */
+static bool make_out(struct nf_exchange *x, const struct nf_group *group)
+{
+    size_t bytes = find_starts(x, x->out_bytes), parts = 0;
+
+    for (uint32_t r = 0; r < x->count; r++)
+        parts += r == x->rank ? 0 : x->out_parts[r];
+    x->chained = group != NULL && nf_group_likes_chains(group, bytes, parts);
+    x->out = nf_area_make(&x->stock->room.out, x->chained ? 0 : bytes);
+    for (uint32_t r = 0; x->chained && r < x->count; r++) {
+        if (x->out_bytes[r] == 0)
+            continue;
+        x->chains[r] = nf_blob_chain(x->out_parts[r], x->type);
+        if (x->chains[r] == NULL)
+            return false;
+    }
+    return x->out != NULL;
+}
+
 static enum nf_status begin_packing(struct nf_exchange *x,
                                     struct nf_group *group,
                                     struct nf_request **request_p)
 {
-    size_t elem = nf_type_bytes(x->type), in, out;
+    size_t elem = nf_type_bytes(x->type);
 
     for (uint32_t r = 0; r < x->count; r++) {
         x->nonsense = x->nonsense || !nf_sizes_at_end(&x->readers[r]);
@@ -289,11 +328,7 @@ static enum nf_status begin_packing(struct nf_exchange *x,
     /* what stays here goes from results to inputs at once */
     x->send_counts[x->rank] = x->counts[x->rank] = 0;
     x->out_bytes[x->rank] = x->in_bytes[x->rank] = 0;
-    in = find_starts(x, x->in_bytes);
-    out = find_starts(x, x->out_bytes);
-    x->out = nf_area_make(&x->stock->room.out, out);
-    x->in = nf_area_make(&x->stock->room.in, in);
-    if (x->out == NULL || x->in == NULL)
+    if (!make_out(x, group))
         return NF_ERR_NOMEM;
     x->stage = NF_EXCHANGE_PACK;
     x->at_unit = 0;
@@ -301,6 +336,13 @@ static enum nf_status begin_packing(struct nf_exchange *x,
 }
 
 /* ------------------------------------------------------------------ pieces */
+
+static struct nf_blob_part part_of(const struct nf_pieces *result, uint64_t at,
+                                   uint64_t bytes)
+{
+    return (struct nf_blob_part){ (const uint8_t *)result->data->data + at,
+                                  (size_t)bytes, result->data };
+}
 
 /* Our next result. */
 static bool pack_result(struct nf_exchange *x)
@@ -315,12 +357,16 @@ static bool pack_result(struct nf_exchange *x)
     w = walk_over(x, result);
     while (next_piece(&w, &unit, &at)) {
         uint32_t r = x->homes.rank[unit];
+        const struct nf_blob_part part = part_of(result, at, w.bytes);
 
         if (r >= x->count || r == x->rank)
             continue;
-        memcpy(x->out + x->at_byte[r], (const uint8_t *)result->data->data + at,
-               (size_t)w.bytes);
-        x->at_byte[r] += (size_t)w.bytes;
+        if (x->chained) {
+            nf_blob_add(x->chains[r], &part);
+            continue;
+        }
+        memcpy(x->out + x->at_byte[r], part.data, part.bytes);
+        x->at_byte[r] += part.bytes;
     }
     return ++x->at_unit < units;
 }
@@ -328,42 +374,59 @@ static bool pack_result(struct nf_exchange *x)
 static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
                                   struct nf_request **request_p)
 {
+    struct nf_call call = make_call(x, x->out, NULL, nf_elem_of(x->type));
+    const struct nf_blocks blocks = { .chains = x->chained ? x->chains : NULL,
+                                      .come = x->blocks };
+    enum nf_status status = NF_OK;
+
     begin_call(x, NF_EXCHANGE_MOVE);
-    if (group == NULL)
-        return NF_OK;
-    return start(x, group, x->largest_bytes[1], x->out, x->in,
-                 nf_elem_of(x->type), request_p);
+    if (group != NULL)
+        status = force(x, group, x->largest_bytes[1]);
+    if (group != NULL && status == NF_OK)
+        status = nf_group_start_blocks(group, &call, &blocks, request_p);
+    return status < 0 ? status : NF_OK;
+}
+
+static bool make_input(const struct nf_exchange *x,
+                       struct nf_exchange_input *input)
+{
+    input->pieces.round = x->told.round;
+    input->pieces.sizes = nf_sizes_take(&input->sizes);
+    nf_sizes_fini(&input->sizes);
+    if (input->bytes == 0)
+        return input->pieces.sizes != NULL;
+    input->pieces.data = input->bytes / input->count < SMALL_BYTES
+                             ? nf_blob_create(input->bytes, x->type)
+                             : nf_blob_chain(input->count, x->type);
+    return input->pieces.sizes != NULL && input->pieces.data != NULL;
 }
 
 static enum nf_status begin_joining(struct nf_exchange *x)
 {
     end_call(x);
-    nf_room_spend(&x->stock->room);
-    for (uint32_t i = 0; i < nf_exchange_length(&x->homes, x->rank); i++) {
-        struct nf_exchange_input *input = &x->inputs[i];
-
-        input->pieces.round = x->told.round;
-        input->pieces.sizes = nf_sizes_take(&input->sizes);
-        nf_sizes_fini(&input->sizes);
-        if (input->bytes > 0)
-            input->pieces.data = nf_blob_create(input->bytes, x->type);
-        if (input->pieces.sizes == NULL ||
-            (input->bytes > 0 && input->pieces.data == NULL))
+    nf_exchange_drop_chains(x);
+    for (uint32_t i = 0; i < nf_exchange_length(&x->homes, x->rank); i++)
+        if (!make_input(x, &x->inputs[i]))
             return NF_ERR_NOMEM;
-    }
-    find_starts(x, x->in_bytes);
+    for (uint32_t r = 0; r < x->count; r++)
+        x->at_piece[r] = nf_blob_read(x->blocks[r].owner, x->blocks[r].data);
     begin_reading(x);
     x->own_unit = 0;
     x->stage = NF_EXCHANGE_UNPACK;
     return NF_OK;
 }
 
-static void fill(struct nf_exchange_input *input, const uint8_t *from,
-                 uint64_t bytes)
+static void fill(struct nf_exchange_input *input,
+                 const struct nf_blob_part *part)
 {
-    memcpy((uint8_t *)input->pieces.data->data + input->filled, from,
-           (size_t)bytes);
-    input->filled += (size_t)bytes;
+    struct nf_blob *data = input->pieces.data;
+
+    if (nf_blob_is_chain(data)) {
+        nf_blob_add(data, part);
+        return;
+    }
+    memcpy((uint8_t *)data->data + input->filled, part->data, part->bytes);
+    input->filled += part->bytes;
 }
 
 /* What our next unit has for ours. */
@@ -373,10 +436,12 @@ static void join_own(struct nf_exchange *x)
     struct walk w = walk_over(x, result);
     uint64_t unit, at;
 
-    while (next_piece(&w, &unit, &at))
+    while (next_piece(&w, &unit, &at)) {
+        const struct nf_blob_part part = part_of(result, at, w.bytes);
+
         if (x->homes.rank[unit] == x->rank)
-            fill(&x->inputs[x->place[unit]],
-                 (const uint8_t *)result->data->data + at, w.bytes);
+            fill(&x->inputs[x->place[unit]], &part);
+    }
 }
 
 /* What the next unit has for ours: inputs are filled in the order of units. */
@@ -394,10 +459,15 @@ static bool join_unit(struct nf_exchange *x)
             (uint32_t)nf_sizes_next(&x->readers[r], mine - k, &bytes);
 
         for (uint32_t end = k + run; k < end; k++) {
+            struct nf_blob_part part;
+
             if (bytes == 0)
                 continue;
-            fill(&x->inputs[k], x->in + x->at_byte[r], bytes);
-            x->at_byte[r] += (size_t)bytes;
+            x->nonsense =
+                !nf_blob_next(&x->at_piece[r], (size_t)bytes, &part);
+            if (x->nonsense)
+                return false; /* a chain that is not of such pieces */
+            fill(&x->inputs[k], &part);
         }
     }
     return ++x->at_unit < x->stock->units;
@@ -506,7 +576,7 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
     case NF_EXCHANGE_UNPACK:
         status = work(x, join_unit, slice_us);
         if (status == NF_OK)
-            return store_inputs(x);
+            return x->nonsense ? NF_ERR_PROTOCOL : store_inputs(x);
         break;
     }
     return status == NF_OK ? NF_WAIT : status;

@@ -9,10 +9,17 @@
  *  pieces are packed.  What may take long is done in slices, as the master must hear
  *  of us meanwhile.
  *
- *  Memory: what we give to others and what comes from them, each once more than in
- *  results and inputs; their tables; 20 bytes a unit, and some hundred for each of ours and
- *  each slave. */
+ *  What comes is not copied: inputs are chains of pieces (blob.h) that lie in the messages
+ *  that brought them, or in our own results.  Messages are chains, too, of parts of our
+ *  results, unless these are many: then they are packed before.  Between threads chains
+ *  arrive as such, and inputs are made of the others' results.  Small pieces are copied
+ *  into inputs.
+ *
+ *  Memory: what comes from others, until its units are computed; what we give to them, if
+ *  it is packed; 24 bytes a piece; tables of pieces; 20 bytes a unit, and some hundred for
+ *  each of ours and each slave. */
 #include "common/coll/exchange_bounds.h"
+#include "common/group/exec.h"
 #include "common/wire/wire.h"
 #include "nowfarm_group.h"
 #include "slave/pieces.h"
@@ -69,14 +76,21 @@ struct nf_exchange {
     uint64_t *out_lengths, *in_lengths;  /* [count] bytes of tables */
     uint8_t *out_table, *in_table;       /* by rank */
     struct nf_sizes_reader *readers;     /* [count] of those that came */
-    uint8_t *out, *in;                   /* the pieces, in the stock's room: by rank, by
-                                            the holder's units, by the home's */
-    size_t *out_bytes, *in_bytes;        /* [count] */
-    size_t *at_byte;                     /* [count] next in out or in */
+    /* The pieces that go, by the holder's units, by the home's: one rank's behind the
+       other's in the stock's room, or in a chain for each rank */
+    bool chained;
+    uint8_t *out;
+    struct nf_blob **chains;         /* [count] NULL: no bytes */
+    struct nf_exec_block *blocks;    /* [count] those that came, in the same order */
+    struct nf_blob_reader *at_piece; /* [count] next in them */
+    size_t *out_bytes, *in_bytes;    /* [count] */
+    size_t *out_parts;               /* [count] runs of neighbours in our results */
+    size_t *at_byte;                 /* [count] next in out; or behind the last piece */
     struct nf_exchange_input {
         struct nf_pieces pieces;
         struct nf_sizes sizes;
         size_t bytes, filled;
+        size_t count; /* of pieces with bytes */
     } *inputs;        /* [units for us] that are being made */
     uint64_t at_unit; /* next to be listed, measured, packed, unpacked */
     uint32_t own_unit; /* next of those that we hold, to be unpacked */
@@ -108,4 +122,9 @@ enum nf_status nf_exchange_turn(struct nf_exchange *x, struct nf_group *group,
 bool nf_exchange_is_busy(const struct nf_exchange *x);
 /** Forget it. */
 void nf_exchange_clear(struct nf_exchange *x);
+
+/* Inside. */
+
+/** They are with those who get them. */
+void nf_exchange_drop_chains(struct nf_exchange *x);
 #endif

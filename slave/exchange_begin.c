@@ -33,6 +33,25 @@ static void clear_tables(struct nf_exchange *x)
     nf_free(x->readers);
 }
 
+void nf_exchange_drop_chains(struct nf_exchange *x)
+{
+    for (uint32_t r = 0; x->chains && r < x->count; r++) {
+        nf_blob_unref(x->chains[r]);
+        x->chains[r] = NULL;
+    }
+}
+
+static void clear_pieces(struct nf_exchange *x)
+{
+    nf_exchange_drop_chains(x);
+    nf_free(x->chains);
+    for (uint32_t r = 0; x->blocks && r < x->count; r++)
+        nf_blob_unref(x->blocks[r].owner);
+    nf_free(x->blocks);
+    nf_free(x->at_piece);
+    nf_free(x->out_parts);
+}
+
 void nf_exchange_clear(struct nf_exchange *x)
 {
     for (uint32_t i = 0;
@@ -41,6 +60,7 @@ void nf_exchange_clear(struct nf_exchange *x)
     nf_free(x->results);
     clear_inputs(x);
     clear_tables(x);
+    clear_pieces(x);
     lists_fini(&x->holders);
     lists_fini(&x->homes);
     nf_free(x->place);
@@ -101,13 +121,18 @@ static bool make_room(struct nf_exchange *x)
     x->out_bytes = nf_calloc(n, sizeof(*x->out_bytes));
     x->in_bytes = nf_calloc(n, sizeof(*x->in_bytes));
     x->at_byte = nf_calloc(n, sizeof(*x->at_byte));
+    x->out_parts = nf_calloc(n, sizeof(*x->out_parts));
+    x->chains = nf_calloc(n, sizeof(*x->chains));
+    x->blocks = nf_calloc(n, sizeof(*x->blocks));
+    x->at_piece = nf_calloc(n, sizeof(*x->at_piece));
     x->inputs = nf_calloc((size_t)nf_exchange_length(&x->homes, x->rank) + 1,
                           sizeof(*x->inputs));
     x->results = nf_calloc((size_t)nf_exchange_length(&x->holders, x->rank) + 1,
                            sizeof(*x->results));
     return x->send_counts && x->counts && x->out_sizes && x->out_lengths &&
            x->in_lengths && x->readers && x->out_bytes && x->in_bytes &&
-           x->at_byte && x->inputs && x->results;
+           x->at_byte && x->out_parts && x->chains && x->blocks &&
+           x->at_piece && x->inputs && x->results;
 }
 
 /* Take references to what we give.  @return false: one of them is not here */

@@ -17,7 +17,7 @@
 #include "common/group/types.h"
 #include "slave/internal.h"
 
-/* The longest sleep if the port does not tell of the group's messages. */
+/* The longest sleep if the port does not tell of all of the group's messages. */
 enum { DEAF_SLEEP_US = 1000 };
 /* How long preparing what we give may keep the communicator at a time. */
 enum { SLICE_US = 10000 };
@@ -101,6 +101,19 @@ enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
     return NF_OK;
 }
 
+/* In most jobs a result is as large as its input. */
+static void give_room(struct nf_slave *s, struct nf_slave_lease *lease)
+{
+    struct nf_area block;
+
+    nf_buf_fini(&lease->room);
+    if (lease->input == NULL)
+        return;
+    block = nf_room_take(&s->groups.stock.room, lease->input->bytes);
+    lease->room.data = block.data;
+    lease->room.capacity = block.bytes;
+}
+
 enum nf_status nf_groups_find_input(struct nf_slave *s,
                                     struct nf_slave_lease *lease)
 {
@@ -123,6 +136,7 @@ enum nf_status nf_groups_find_input(struct nf_slave *s,
     nf_blob_unref(lease->in_sizes);
     lease->in_sizes = nf_blob_ref(input->sizes);
     lease->in_round = input->round;
+    give_room(s, lease);
     return NF_OK;
 }
 

@@ -40,7 +40,9 @@ void nf_kernel_state_fini(struct nf_kernel_state *state)
     nf_free(state->sizes_bytes);
     nf_free(state->out_bytes);
     nf_free(state->in_at);
+    nf_free(state->in_pieces);
     state->sizes_bytes = state->out_bytes = state->in_at = NULL;
+    state->in_pieces = NULL;
     state->sizes_capacity = 0;
 }
 
@@ -67,6 +69,19 @@ static size_t input_bytes(const struct run *run, uint64_t unit, uint64_t count)
     for (uint64_t i = 0; i < count; i++)
         bytes += (size_t)nf_layout_unit_bytes(&m->layout, unit - m->first + i);
     return bytes;
+}
+
+static bool takes_pieces(const struct run *run)
+{
+    return run->phase > 0 && run->kernel->app->takes_pieces != 0;
+}
+
+/* The next one follows in the same input, unless that is in pieces: then it was
+ * this unit's. */
+static void skip_input(struct run *run, uint64_t unit, uint64_t count)
+{
+    if (run->phase == 0)
+        run->input += input_bytes(run, unit, count);
 }
 
 /* Results that are kept until the job ends take no more than they need. */
@@ -272,7 +287,7 @@ static int call(struct run *run, uint64_t unit, uint64_t count, char *error_p,
     struct nf_work work = {
         .first = unit,
         .count = count,
-        .input = run->input,
+        .input = takes_pieces(run) ? NULL : run->input,
         .input_bytes = input_bytes(run, unit, count),
         .shared = kernel->shared == NULL ? NULL : kernel->shared->data,
         .shared_bytes = kernel->shared == NULL ? 0 : kernel->shared->bytes,
@@ -283,6 +298,7 @@ static int call(struct run *run, uint64_t unit, uint64_t count, char *error_p,
         .phase = run->phase,
         .units = kernel->units,
         .in_at = run->lease->in_sizes == NULL ? NULL : state->in_at,
+        .in_pieces = run->lease->in_sizes == NULL ? NULL : state->in_pieces,
         .out_bytes = run->cuts ? state->out_bytes : NULL,
     };
     int64_t start_us = run->now_us;
@@ -364,7 +380,7 @@ static void run_cut(struct run *run, uint64_t unit)
         result->bytes = before;
         fail_call(run, unit, code, error);
     }
-    run->input += input_bytes(run, unit, 1);
+    skip_input(run, unit, 1);
 }
 
 /* Compute [unit, unit + count) in one call if that succeeds. */
@@ -378,7 +394,7 @@ static void run_call(struct run *run, uint64_t unit, uint64_t count)
     appended = result->bytes - before;
     if (code == 0 && appended % count == 0) {
         add_results(run, count, appended / count);
-        run->input += input_bytes(run, unit, count);
+        skip_input(run, unit, count);
         return;
     }
     result->bytes = before;
@@ -393,9 +409,48 @@ static void run_call(struct run *run, uint64_t unit, uint64_t count)
                  (unsigned long long)count);
         code = NF_ERR_INVAL;
     }
-    run->input += input_bytes(run, unit, count);
+    skip_input(run, unit, count);
     for (uint64_t i = 0; i < count; i++)
         fail_call(run, unit + i, code, error);
+}
+
+/* One piece of what lies in many, for who wants that. */
+static bool join_input(const struct run *run)
+{
+    struct nf_blob *input = run->lease->input, *joined;
+
+    if (input == NULL || !nf_blob_is_chain(input) || takes_pieces(run))
+        return true;
+    joined = nf_blob_create(input->bytes, input->type);
+    if (joined == NULL)
+        return false;
+    nf_blob_copy_out(input, joined->data);
+    nf_blob_unref(input);
+    run->lease->input = joined;
+    return true;
+}
+
+/* Where all pieces of the input are. */
+static void find_pieces(const struct run *run)
+{
+    struct nf_kernel_state *state = run->state;
+    struct nf_blob *input = run->lease->input;
+    uint64_t units = run->kernel->units;
+    struct nf_blob_reader reader =
+        nf_blob_read(input, input == NULL ? NULL : input->data);
+    bool good = nf_sizes_begins(run->lease->in_sizes, units, state->in_at);
+
+    for (uint64_t u = 0; u < units && good; u++) {
+        size_t bytes = (size_t)(state->in_at[u + 1] - state->in_at[u]);
+        struct nf_blob_part part = { NULL, 0, NULL };
+
+        state->in_pieces[u] = "";
+        if (bytes == 0)
+            continue;
+        good = nf_blob_next(&reader, bytes, &part);
+        state->in_pieces[u] = part.data;
+    }
+    assert(good); /* we made it */
 }
 
 /* Room for what says where pieces are, for as long as the slot lives. */
@@ -414,13 +469,26 @@ static bool make_tables(const struct run *run)
         return true;
     if (state->in_at == NULL)
         state->in_at = nf_malloc((units + 1) * sizeof(*state->in_at));
-    if (state->in_at != NULL) {
-        bool good = nf_sizes_begins(in_sizes, units, state->in_at);
+    if (state->in_pieces == NULL)
+        state->in_pieces = nf_malloc(units * sizeof(*state->in_pieces));
+    if (state->in_at == NULL || state->in_pieces == NULL ||
+        !join_input(run))
+        return false;
+    find_pieces(run);
+    return true;
+}
 
-        assert(good); /* we made it */
-        (void)good;
-    }
-    return state->in_at != NULL;
+/* Memory that is there already, unless there is some of the last result. */
+static void use_room(const struct run *run)
+{
+    struct nf_buf *result = &run->state->result, *room = &run->lease->room;
+
+    nf_buf_reset(result);
+    if (room->capacity <= result->capacity)
+        return;
+    nf_buf_fini(result);
+    *result = *room;
+    nf_buf_init(room);
 }
 
 static int64_t positive(int64_t time_us)
@@ -448,15 +516,15 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
         .now_us = start_us,
         .wait_us = positive(start_us - lease->arrival_us),
         .idle_us = positive(lease->arrival_us - state->end_us),
-        .input =
-            lease->input == NULL ? (const uint8_t *)"" : lease->input->data,
         .part_first = unit,
         .start_us = start_us,
         .phase = phase,
         .cuts = phase + 1 < kernel->phases,
     };
-    nf_buf_reset(&state->result);
+    use_room(&run);
     lease->nomem = lease->nomem || !make_tables(&run);
+    run.input =
+        lease->input == NULL ? (const uint8_t *)"" : lease->input->data;
     /* once the slave ends, what the kernel needs may be gone */
     while (left > 0 && !lease->nomem && !atomic_load(kernel->ending)) {
         uint64_t count = left < batch ? left : batch;

@@ -28,6 +28,7 @@ struct nf_kernel_state {
     uint64_t sizes_capacity;
     uint64_t *out_bytes; /**< [units] pieces of a result; NULL: not needed yet */
     uint64_t *in_at;     /**< [units + 1] likewise, of an input */
+    const void **in_pieces; /**< [units] likewise: where they are */
     /** The call being made: its start, its first unit, its units.  The start
      *  is written last, and not at all unless `watched`. */
     bool watched;

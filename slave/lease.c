@@ -11,6 +11,7 @@
 static void lease_free(struct nf_slave_lease *lease)
 {
     nf_body_fini(&lease->first.body);
+    nf_buf_fini(&lease->room);
     nf_free(lease->table);
     nf_free(lease);
 }
@@ -21,6 +22,7 @@ void nf_lease_release(struct nf_lease_pool *pool, struct nf_slave_lease *lease)
 
     nf_blob_unref(lease->input);
     nf_blob_unref(lease->in_sizes);
+    nf_buf_fini(&lease->room);
     nf_blob_unref(lease->first.payload);
     nf_blob_unref(lease->first.sizes);
     while (lease->nanswers > 1 && answer != NULL) {

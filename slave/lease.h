@@ -25,6 +25,8 @@ struct nf_slave_lease {
     struct nf_blob *in_sizes; /**< phases after the first: of the pieces of the
                                    input; or NULL, as input */
     uint64_t in_round;        /**< ... and the exchange that brought them */
+    struct nf_buf room;       /**< likewise: memory for the result, if there was
+                                   some */
     int64_t arrival_us;    /**< -1: not stamped yet */
 
     int64_t compute_us;      /**< in the kernel */

@@ -1,5 +1,5 @@
-/* Memory for exchanges: mapped, so that it can grow without being copied, and
- * is not between blocks that come and go. */
+/* Memory for later phases.  What goes is mapped, so that it can grow without being
+ * copied, and is not between blocks that come and go. */
 #include "config.h"
 #include "slave/room.h"
 #include <stdbool.h>
@@ -67,60 +67,57 @@ void *nf_area_make(struct nf_area *area, size_t bytes)
     return area_grow(area, bytes == 0 ? 1 : bytes) ? area->data : NULL;
 }
 
-static void warm_area(struct nf_area *area, size_t more)
-{
-    size_t before = area->bytes;
-
-    if (area_grow(area, before + more))
-        touch(area->data, before, area->bytes);
-}
-
-static void warm_input(struct nf_room *room, size_t bytes)
+static void warm_block(struct nf_room *room, size_t bytes)
 {
     void *block;
 
     if (room->count == room->capacity) {
         size_t capacity = 2 * room->capacity + 8;
-        void **inputs =
-            nf_realloc(room->inputs, capacity * sizeof(*room->inputs));
+        struct nf_area *blocks =
+            nf_realloc(room->blocks, capacity * sizeof(*room->blocks));
 
-        if (inputs == NULL)
+        if (blocks == NULL)
             return;
-        room->inputs = inputs;
+        room->blocks = blocks;
         room->capacity = capacity;
     }
-    block = nf_malloc(sizeof(struct nf_blob) + bytes);
+    block = nf_blob_alloc(bytes);
     if (block == NULL)
         return;
-    touch(block, 0, sizeof(struct nf_blob) + bytes);
-    room->inputs[room->count++] = block;
+    touch(block, 0, bytes);
+    room->blocks[room->count++] = (struct nf_area){ block, bytes };
 }
 
 void nf_room_warm(struct nf_room *room, size_t bytes, uint32_t exchanges)
 {
-    size_t all_bytes = bytes * ((size_t)exchanges + 1);
+    size_t all_bytes = bytes * exchanges;
 
     if (room->closed || bytes < LEAST_BYTES || bytes > ONCE_BYTES ||
         all_bytes > ONCE_BYTES || room->warm_bytes > WARM_BYTES - all_bytes)
         return;
     room->warm_bytes += all_bytes;
-    warm_area(&room->out, bytes / 2);
-    warm_area(&room->in, bytes / 2);
     for (uint32_t i = 0; i < exchanges; i++)
-        warm_input(room, bytes);
+        warm_block(room, bytes);
 }
 
-void nf_room_spend(struct nf_room *room)
+struct nf_area nf_room_take(struct nf_room *room, size_t bytes)
 {
-    while (room->count > 0)
-        nf_free(room->inputs[--room->count]);
+    for (size_t i = room->count; i-- > 0;) {
+        struct nf_area block = room->blocks[i];
+
+        if (block.bytes < bytes)
+            continue;
+        room->blocks[i] = room->blocks[--room->count];
+        return block;
+    }
+    return (struct nf_area){ NULL, 0 };
 }
 
 void nf_room_fini(struct nf_room *room)
 {
-    nf_room_spend(room);
-    nf_free(room->inputs);
+    for (size_t i = 0; i < room->count; i++)
+        nf_free(room->blocks[i].data);
+    nf_free(room->blocks);
     area_fini(&room->out);
-    area_fini(&room->in);
-    *room = (struct nf_room){ .inputs = NULL };
+    *room = (struct nf_room){ .blocks = NULL };
 }

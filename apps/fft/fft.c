@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "apps/app.h"
-#include "apps/bands.h"
 #include "apps/matmul/matrix.h"
 #include "apps/output.h"
 #include "apps/setting.h"
@@ -30,6 +29,9 @@ static const struct nf_app_option fft_options[] = {
     { "seed", "S", "seed of these (default 1)" },
     { "inverse", NULL, "the inverse transform, divided by N" },
     { "units", "U", "bands that lines are cut into; default 32" },
+    { "layout", "ORDER",
+      "what slaves have: blocks of numbers in order (rows, the default), or "
+      "every so many-th (columns): fewer exchanges" },
     { NULL, NULL, NULL },
 };
 
@@ -40,6 +42,7 @@ static const struct nf_app fft_kernel = {
     .result_type = NF_FLOAT64,
     .shared_type = NF_INT64,
     .phases = NF_FFT_PHASES,
+    .takes_pieces = 1,
 };
 
 static enum nf_status fft_create(void **state_p, struct nf_error *err)
@@ -69,6 +72,16 @@ static void fft_destroy(void *state)
     nf_free(f);
 }
 
+static enum nf_status set_layout(struct fft *f, const char *value,
+                                 struct nf_error *err)
+{
+    f->shape.columns = strcmp(value, "columns") == 0;
+    if (f->shape.columns || strcmp(value, "rows") == 0)
+        return NF_OK;
+    return nf_fail(err, NF_ERR_INVAL,
+                   "--layout %s: want \"rows\" or \"columns\"", value);
+}
+
 static enum nf_status fft_set(void *state, const char *option,
                               const char *value, struct nf_error *err)
 {
@@ -88,6 +101,8 @@ static enum nf_status fft_set(void *state, const char *option,
     if (strcmp(option, "units") == 0)
         return nf_setting_count(option, value, 1, UNITS_MOST, &f->shape.units,
                                 err);
+    if (strcmp(option, "layout") == 0)
+        return set_layout(f, value, err);
     if (strcmp(option, "inverse") == 0) {
         f->shape.inverse = true;
         return NF_OK;
@@ -96,7 +111,7 @@ static enum nf_status fft_set(void *state, const char *option,
 }
 
 /* Do they fit into memory three times: as they are, transformed, and, when that
- * is verified or they were in a file of columns, once more? */
+ * is verified, or they were in a file of columns, or slaves get them so, once more? */
 static enum nf_status check_memory(const struct fft *f, uint64_t count,
                                    struct nf_error *err)
 {
@@ -196,49 +211,48 @@ static enum nf_status check_request(const struct fft *f, struct nf_error *err)
 
 /* ----------------------------------------------------------------- the job */
 
-/* Where the lines of a unit are in the first phase's input, or the last one's
- * result: one behind the other. */
-static void find_lines(const struct nf_fft_shape *s, uint32_t phase,
-                       uint64_t unit, uint64_t *begin_p, uint64_t *count_p)
-{
-    uint64_t lines = nf_fft_lines_in(s, phase);
-    uint64_t length = nf_fft_length_in(s, phase);
-
-    *begin_p = nf_band_begin(lines, s->units, unit) * length;
-    *count_p = nf_band_begin(lines, s->units, unit + 1) * length - *begin_p;
-}
-
 static enum nf_status fft_split(void *user, uint64_t unit, struct nf_buf *input)
 {
     const struct fft *f = user;
-    uint64_t begin, count;
+    struct nf_fft_band b = nf_fft_band_of(&f->shape, 0, unit);
+    size_t bytes = (size_t)(b.lines * b.length) * NF_FFT_COMPLEX_BYTES;
+    double *to;
 
-    find_lines(&f->shape, 0, unit, &begin, &count);
-    if (count == 0)
+    if (bytes == 0)
         return NF_OK;
-    return nf_buf_borrow(input, f->x.data + 2 * begin,
-                         (size_t)count * NF_FFT_COMPLEX_BYTES);
+    if (!f->shape.columns)
+        return nf_buf_borrow(input, f->x.data + 2 * b.first * b.length, bytes);
+    to = nf_buf_reserve(input, bytes);
+    if (to == NULL)
+        return NF_ERR_NOMEM;
+    nf_fft_take_columns(&b, f->x.data, nf_fft_lines_in(&f->shape, 0), to);
+    return NF_OK;
 }
 
 static enum nf_status fft_collect(void *user, uint64_t unit, const void *result,
                                   size_t bytes)
 {
     struct fft *f = user;
-    uint64_t begin, count;
+    uint32_t last = nf_fft_phases(&f->shape) - 1;
+    struct nf_fft_band b = nf_fft_band_of(&f->shape, last, unit);
 
-    find_lines(&f->shape, NF_FFT_PHASES - 1, unit, &begin, &count);
-    if (bytes != (size_t)count * NF_FFT_COMPLEX_BYTES)
+    if (bytes != (size_t)(b.lines * b.length) * NF_FFT_COMPLEX_BYTES)
         return NF_ERR_PROTOCOL;
-    if (bytes > 0)
-        memcpy(f->y.data + 2 * begin, result, bytes);
+    if (f->shape.columns)
+        nf_fft_put_columns(&b, result, nf_fft_lines_in(&f->shape, last),
+                           f->y.data);
+    else if (bytes > 0)
+        memcpy(f->y.data + 2 * b.first * b.length, result, bytes);
     return NF_OK;
 }
 
 static enum nf_status fft_share(void *user, struct nf_buf *shared)
 {
     const struct nf_fft_shape *s = &((struct fft *)user)->shape;
-    const int64_t number[4] = { (int64_t)s->rows, (int64_t)s->cols,
-                                (int64_t)s->units, s->inverse };
+    const int64_t number[NF_FFT_SHAPE_NUMBERS] = { (int64_t)s->rows,
+                                                   (int64_t)s->cols,
+                                                   (int64_t)s->units,
+                                                   s->inverse, s->columns };
 
     return nf_buf_append(shared, number, sizeof(number));
 }
@@ -275,6 +289,7 @@ static enum nf_status fft_open(void *state,
     f->shape.cols = f->x.cols / f->shape.rows;
     *app_p = fft_kernel;
     app_p->units = f->shape.units;
+    app_p->phases = nf_fft_phases(&f->shape);
     app_p->user = f;
     app_p->split = fft_split;
     app_p->collect = fft_collect;
@@ -321,13 +336,13 @@ static enum nf_status fft_save(void *state, struct nf_error *err)
 }
 
 /* 5 N log2 N of the transforms, as FFTs are counted, and as many as about ten a number
- * for each of three transpositions and for the roots. */
+ * for each transposition by the slaves and for the roots. */
 static double fft_operations(void *state)
 {
     const struct fft *f = state;
     double count = (double)f->x.cols;
 
-    return count * (5 * log2(count) + 40);
+    return count * (5 * log2(count) + 10 * nf_fft_phases(&f->shape));
 }
 
 static const char *const fft_small[] = { "count", "262144", "units", "8", NULL };

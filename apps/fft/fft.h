@@ -19,20 +19,42 @@
  *    2      k1, R of them  C               transform
  *    3      k2, C of them  R               nothing: they are a part of X as it is
  *
+ *  Phases 0 and 3 are only there so that slaves have x and X in their order.  In the
+ *  layout of columns the first and the last transposition are the master's, who cuts
+ *  x up and puts X together anyway: the job has phases 1 and 2 only, as its first and
+ *  second one, and slaves have lines j2 of x, that are columns, and lines k1 of X.
+ *
  *  Source: D. H. Bailey, FFTs in external or hierarchical memory, J.
  *  Supercomputing 4 (1990), 23-35. */
 #include <stdbool.h>
 #include "apps/app.h"
 #include "nowfarm.h"
 
-enum { NF_FFT_PHASES = 4, NF_FFT_COMPLEX_BYTES = 2 * sizeof(double) };
+enum {
+    NF_FFT_PHASES = 4, /**< at most */
+    NF_FFT_COMPLEX_BYTES = 2 * sizeof(double),
+    NF_FFT_SHAPE_NUMBERS = 5,
+    /** Lines that go through all steps together: eight of 2^11 numbers fit into
+     *  the second cache. */
+    NF_FFT_TOGETHER = 8,
+};
 
-/** Of a job; shared with the slaves as four int64_t. */
+/** Of a job; shared with the slaves as five int64_t. */
 struct nf_fft_shape {
     uint64_t rows, cols; /**< R, C */
     uint64_t units;
     bool inverse; /**< w_n = exp(+2 pi i / n), and X is divided by N */
+    bool columns; /**< two phases */
 };
+/** What is done in a phase of a job: the phase of the table above. */
+static inline uint32_t nf_fft_step(const struct nf_fft_shape *s, uint32_t phase)
+{
+    return phase + s->columns;
+}
+static inline uint32_t nf_fft_phases(const struct nf_fft_shape *s)
+{
+    return s->columns ? 2 : NF_FFT_PHASES;
+}
 
 /** The application. */
 extern const struct nf_app_kind nf_app_fft;
@@ -47,9 +69,21 @@ uint64_t nf_fft_lines_in(const struct nf_fft_shape *s, uint32_t phase);
 uint64_t nf_fft_length_in(const struct nf_fft_shape *s, uint32_t phase);
 /** A unit's lines in a phase. */
 struct nf_fft_band {
+    uint64_t first;         /**< of all lines */
     uint64_t lines, length; /**< so many, of so many numbers each */
     uint64_t units;         /**< that each line is cut for, or is made of */
 };
+struct nf_fft_band nf_fft_band_of(const struct nf_fft_shape *s, uint32_t phase,
+                                  uint64_t unit);
+/** Lines out of numbers in their order, of which each line has every stride-th.
+ *  @param from    all numbers
+ *  @param stride  lines of all units
+ *  @param to      [lines * length] one line behind the other */
+void nf_fft_take_columns(const struct nf_fft_band *b, const double *from,
+                         uint64_t stride, double *to);
+/** ... and back, from lines to their places among all numbers. */
+void nf_fft_put_columns(const struct nf_fft_band *b, const double *from,
+                        uint64_t stride, double *to);
 /** Lines of a band that are at hand together: few, so that they stay in a cache
  *  from one step to the next. */
 struct nf_fft_some {
@@ -69,10 +103,10 @@ bool nf_fft_are_pieces(const struct nf_fft_band *b, const uint64_t *at);
 void nf_fft_cut(const struct nf_fft_band *b, const struct nf_fft_some *s,
                 const double *from, double *to);
 /** Make some of the lines, of all pieces.
- *  @param from  [lines * length] the pieces, one behind the other
- *  @param to    the first of these lines */
+ *  @param pieces  [units] where they are
+ *  @param to      the first of these lines */
 void nf_fft_join(const struct nf_fft_band *b, const struct nf_fft_some *s,
-                 const double *from, double *to);
+                 const void *const *pieces, double *to);
 
 /* roots.c */
 
@@ -101,7 +135,7 @@ int nf_fft_compute(const struct nf_work *work);
 
 /* verify.c */
 
-/** Is y the transform of x?  Compared with nf_fft_lines() of the whole, and, as
+/** Is y the transform of x?  Compared with nf_fft_line() of the whole, and, as
  *  both may have the same bug, with its definition at some places and by
  *  Parseval's theorem.
  *  @param note_p  one line on what was compared
@@ -112,11 +146,9 @@ enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
 
 /* fftw.c; tests have another one */
 
-/** Transform each of @p lines lines of @p length numbers, in place; an inverse
- *  is not divided by anything.  Any number of threads may call it.  Plans are made
- *  once in a process, and stay.
- *  @param stride  numbers from one line to the next
+/** Transform a line of @p length numbers; an inverse is not divided by anything.
+ *  Any number of threads may call it.  Plans are made once in a process, and stay.
+ *  @param to  [length] not @p from
  *  @return false: out of memory */
-bool nf_fft_lines(double *data, uint64_t lines, uint64_t length,
-                  uint64_t stride, bool inverse);
+bool nf_fft_line(const double *from, uint64_t length, bool inverse, double *to);
 #endif

@@ -5,11 +5,12 @@
 #include "apps/fft/fft.h"
 #include "common/base/alloc.h"
 
-/* A plan serves all data of one shape and alignment. */
+/* A plan serves all lines of one length and alignment.  From one place to another: in
+ * place FFTW copies each line to and fro, which takes as long as transforming it. */
 struct shape {
-    uint64_t lines, length, stride;
+    uint64_t length;
     bool inverse;
-    int alignment;
+    int from_alignment, to_alignment;
 };
 struct kept {
     struct shape shape;
@@ -24,26 +25,25 @@ static struct kept *plans;
 
 static bool same(const struct shape *a, const struct shape *b)
 {
-    return a->lines == b->lines && a->length == b->length &&
-           a->stride == b->stride && a->inverse == b->inverse &&
-           a->alignment == b->alignment;
+    return a->length == b->length && a->inverse == b->inverse &&
+           a->from_alignment == b->from_alignment &&
+           a->to_alignment == b->to_alignment;
 }
 
 /* Estimated plans: measuring one takes longer than what units save by it, and
  * makes the last bits depend on how busy a host was.  It does not touch the data.
  * @return NULL: out of memory */
-static struct kept *make(const struct shape *s, fftw_complex *data)
+static struct kept *make(const struct shape *s, fftw_complex *from,
+                         fftw_complex *to)
 {
-    const int n = (int)s->length, apart = s->lines > 1 ? (int)s->stride : 0;
     struct kept *k = nf_calloc(1, sizeof(*k));
 
     if (k == NULL)
         return NULL;
     k->shape = *s;
-    k->plan = fftw_plan_many_dft(1, &n, (int)s->lines, data, NULL, 1, apart,
-                                 data, NULL, 1, apart,
-                                 s->inverse ? FFTW_BACKWARD : FFTW_FORWARD,
-                                 FFTW_ESTIMATE);
+    k->plan = fftw_plan_dft_1d((int)s->length, from, to,
+                               s->inverse ? FFTW_BACKWARD : FFTW_FORWARD,
+                               FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
     if (k->plan == NULL) {
         nf_free(k);
         return NULL;
@@ -53,12 +53,11 @@ static struct kept *make(const struct shape *s, fftw_complex *data)
     return k;
 }
 
-bool nf_fft_lines(double *data, uint64_t lines, uint64_t length,
-                  uint64_t stride, bool inverse)
+bool nf_fft_line(const double *from, uint64_t length, bool inverse, double *to)
 {
-    const struct shape shape = { lines, length, stride, inverse,
-                                 fftw_alignment_of(data) };
-    fftw_complex *numbers = (fftw_complex *)data;
+    double *in = (double *)(uintptr_t)from; /* it is not written */
+    const struct shape shape = { length, inverse, fftw_alignment_of(in),
+                                 fftw_alignment_of(to) };
     struct kept *k;
 
     pthread_mutex_lock(&planner);
@@ -66,10 +65,10 @@ bool nf_fft_lines(double *data, uint64_t lines, uint64_t length,
     while (k != NULL && !same(&k->shape, &shape))
         k = k->next;
     if (k == NULL)
-        k = make(&shape, numbers);
+        k = make(&shape, (fftw_complex *)in, (fftw_complex *)to);
     pthread_mutex_unlock(&planner);
     if (k == NULL)
         return false;
-    fftw_execute_dft(k->plan, numbers, numbers);
+    fftw_execute_dft(k->plan, (fftw_complex *)in, (fftw_complex *)to);
     return true;
 }

@@ -3,7 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include "apps/fft/fft.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -83,8 +82,7 @@ static enum nf_status error_to_whole(const double *x, const double *y,
 
     if (whole == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "fft: no memory to verify");
-    memcpy(whole, x, bytes);
-    if (!nf_fft_lines(whole, 1, count, count, inverse)) {
+    if (!nf_fft_line(x, count, inverse, whole)) {
         nf_free(whole);
         return nf_fail(err, NF_ERR_NOMEM, "fft: no memory to verify");
     }

@@ -47,19 +47,30 @@ static bool read_plan(const struct nf_work *work, struct nf_sort_plan *plan)
                NF_SORT_PLAN_NUMBERS + NF_SORT_SPLITTER_NUMBERS * splitters;
 }
 
-/* Keys of the input and as many more.  NULL: out of memory */
+static void put_keys(const double *from, uint64_t count, uint64_t *keys)
+{
+    for (uint64_t i = 0; i < count; i++)
+        keys[i] = nf_sort_key(from[i]);
+}
+
+/* Keys of the input, room for `room` in all, and as much again.  NULL: out of
+ * memory */
 static uint64_t *read_keys(const struct nf_work *work, uint64_t count,
                            uint64_t room)
 {
-    const double *from = work->input;
+    const uint64_t *at = work->in_at;
     uint64_t *keys = NULL;
 
     /* not cleared: all that is read has been written */
     if (room < SIZE_MAX / sizeof(*keys) / 4)
         keys = nf_malloc(((size_t)room * 2 + 1) * sizeof(*keys));
-
-    for (uint64_t i = 0; keys != NULL && i < count; i++)
-        keys[i] = nf_sort_key(from[i]);
+    if (keys == NULL)
+        return NULL;
+    if (at == NULL)
+        put_keys(work->input, count, keys);
+    for (uint64_t u = 0; at != NULL && u < work->units; u++)
+        put_keys(work->in_pieces[u], (at[u + 1] - at[u]) / sizeof(double),
+                 keys + at[u] / sizeof(double));
     return keys;
 }
 

@@ -94,8 +94,7 @@ static int join(const struct nf_work *work, const struct nf_transpose_shape *s)
     for (uint64_t u = 0; u < s->bands; u++) {
         uint64_t begin = nf_band_begin(s->cols, s->bands, u);
         uint64_t count = nf_band_begin(s->cols, s->bands, u + 1) - begin;
-        const double *from =
-            (const double *)work->input + work->in_at[u] / sizeof(double);
+        const double *from = work->in_pieces[u];
 
         if (work->in_at[u + 1] - work->in_at[u] !=
             rows * count * sizeof(double))

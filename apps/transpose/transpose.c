@@ -41,6 +41,7 @@ static const struct nf_app transpose_kernel = {
     .result_type = NF_FLOAT64,
     .shared_type = NF_INT64,
     .phases = 2,
+    .takes_pieces = 1,
 };
 
 static enum nf_status transpose_create(void **state_p, struct nf_error *err)

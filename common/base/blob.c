@@ -1,24 +1,37 @@
 /* Reference-counted payloads and the buffer that applications append to. */
 #include "config.h"
 #include "common/base/blob.h"
+#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "common/base/alloc.h"
 
 /* From this size on, pages of their own, and huge ones if the system has them:
  * clearing and mapping small ones would take longer than filling them. */
-enum { HUGE_BYTES = 32 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+enum { HUGE_BYTES = 4 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+
+void *nf_blob_alloc(size_t bytes)
+{
+    void *data;
+
+    if (bytes < HUGE_BYTES)
+        return nf_malloc(bytes);
+    data = nf_aligned_alloc(HUGE_PAGE_BYTES, bytes);
+#ifdef MADV_HUGEPAGE
+    if (data != NULL)
+        (void)madvise(data, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES,
+                      MADV_HUGEPAGE);
+#endif
+    return data;
+}
 
 static struct nf_blob *create_huge(size_t bytes, enum nf_type type)
 {
-    void *data = nf_aligned_alloc(HUGE_PAGE_BYTES, bytes);
+    void *data = nf_blob_alloc(bytes);
     struct nf_blob *blob;
 
     if (data == NULL)
         return NULL;
-#ifdef MADV_HUGEPAGE
-    (void)madvise(data, bytes, MADV_HUGEPAGE);
-#endif
     blob = nf_blob_wrap(data, bytes, type, nf_free);
     if (blob == NULL)
         nf_free(data);
@@ -41,6 +54,7 @@ struct nf_blob *nf_blob_create(size_t bytes, enum nf_type type)
     blob->bytes = bytes;
     blob->data = blob + 1;
     blob->release = NULL;
+    blob->parts = NULL;
     return blob;
 }
 
@@ -56,12 +70,14 @@ struct nf_blob *nf_blob_wrap(void *data, size_t bytes, enum nf_type type,
     blob->bytes = bytes;
     blob->data = data;
     blob->release = release;
+    blob->parts = NULL;
     return blob;
 }
 
 bool nf_blob_is_borrowed(const struct nf_blob *blob)
 {
-    return blob->release == NULL && blob->data != (const void *)(blob + 1);
+    return blob->release == NULL && blob->data != (const void *)(blob + 1) &&
+           !nf_blob_is_chain(blob);
 }
 
 struct nf_blob *nf_blob_ref(struct nf_blob *blob)
@@ -78,7 +94,104 @@ void nf_blob_unref(struct nf_blob *blob)
         return;
     if (blob->release != NULL)
         blob->release(blob->data);
+    for (size_t i = 0; nf_blob_is_chain(blob) && i < blob->nparts; i++)
+        nf_blob_unref(blob->parts[i].owner);
     nf_free(blob);
+}
+
+_Static_assert(sizeof(void *) != 8 || sizeof(struct nf_blob) % 16 == 0,
+               "the data of a blob are not aligned");
+
+/* ------------------------------------------------------------------- chains */
+
+struct nf_blob *nf_blob_chain(size_t most_parts, enum nf_type type)
+{
+    struct nf_blob *blob;
+
+    if (most_parts > UINT32_MAX ||
+        most_parts > (SIZE_MAX - sizeof(*blob)) / sizeof(*blob->parts))
+        return NULL;
+    blob = nf_malloc(sizeof(*blob) + most_parts * sizeof(*blob->parts));
+    if (blob == NULL)
+        return NULL;
+    atomic_init(&blob->refs, 1);
+    blob->type = type;
+    blob->bytes = 0;
+    blob->data = NULL;
+    blob->release = NULL;
+    blob->parts = (struct nf_blob_part *)(void *)(blob + 1);
+    blob->nparts = 0;
+    blob->most_parts = (uint32_t)most_parts;
+    return blob;
+}
+
+void nf_blob_add(struct nf_blob *chain, const struct nf_blob_part *part)
+{
+    struct nf_blob_part *last =
+        chain->nparts > 0 ? &chain->parts[chain->nparts - 1] : NULL;
+
+    if (part->bytes == 0)
+        return;
+    chain->bytes += part->bytes;
+    if (last != NULL && last->owner == part->owner &&
+        last->data + last->bytes == part->data) {
+        last->bytes += part->bytes;
+        return;
+    }
+    assert(chain->nparts < chain->most_parts);
+    chain->parts[chain->nparts] = *part;
+    nf_blob_ref(chain->parts[chain->nparts++].owner);
+}
+
+void nf_blob_copy_out(const struct nf_blob *blob, void *to)
+{
+    uint8_t *at = to;
+
+    if (!nf_blob_is_chain(blob)) {
+        if (blob->bytes > 0)
+            memcpy(to, blob->data, blob->bytes);
+        return;
+    }
+    for (size_t i = 0; i < blob->nparts; i++) {
+        memcpy(at, blob->parts[i].data, blob->parts[i].bytes);
+        at += blob->parts[i].bytes;
+    }
+}
+
+struct nf_blob_reader nf_blob_read(struct nf_blob *owner, const uint8_t *data)
+{
+    struct nf_blob_reader reader = { .owner = owner };
+
+    if (owner != NULL && !nf_blob_is_chain(owner))
+        reader.data = data;
+    return reader;
+}
+
+bool nf_blob_next(struct nf_blob_reader *reader, size_t bytes,
+                  struct nf_blob_part *part_p)
+{
+    struct nf_blob *owner = reader->owner;
+
+    if (owner == NULL)
+        return false;
+    if (nf_blob_is_chain(owner)) {
+        const struct nf_blob_part *part;
+
+        if (reader->left == 0) {
+            if (reader->part == owner->nparts)
+                return false;
+            part = &owner->parts[reader->part++];
+            reader->data = part->data;
+            reader->left = part->bytes;
+        }
+        if (bytes > reader->left)
+            return false;
+        reader->left -= bytes;
+        owner = owner->parts[reader->part - 1].owner;
+    }
+    *part_p = (struct nf_blob_part){ reader->data, bytes, owner };
+    reader->data += bytes;
+    return true;
 }
 
 void nf_buf_init(struct nf_buf *buf)
@@ -114,12 +227,14 @@ static enum nf_status grow(struct nf_buf *buf, size_t more)
     capacity = buf->capacity < 256 ? 256 : buf->capacity;
     while (capacity < need)
         capacity *= 2;
-    if (buf->bytes == 0)
+    if (buf->bytes == 0) {
         capacity = need; /* one reserve is the common case: fit it exactly */
+        nf_buf_fini(buf); /* and nothing is in it that is to be moved */
+    }
     if (buf->capacity > 0) {
         data = nf_realloc(buf->data, capacity);
     } else {
-        data = nf_malloc(capacity);
+        data = nf_blob_alloc(capacity);
         if (data != NULL && buf->bytes > 0)
             memcpy(data, buf->data, buf->bytes);
     }

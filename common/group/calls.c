@@ -3,12 +3,14 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/group/group.h"
+#include <assert.h>
 #include <string.h>
 
 /* One call being prepared. */
 struct draft {
     struct nf_group *group;
     const struct nf_call *call;
+    const struct nf_blocks *blocks; /* or NULL: as the user has it */
     struct nf_request *request;
     struct nf_exec_call exec;
     struct nf_choice_query query;
@@ -240,6 +242,12 @@ static enum nf_status set_block_buffers(struct draft *draft)
     bool gathers =
         call->kind != NF_CALL_SCATTER && call->kind != NF_CALL_REDUCE_SCATTER;
 
+    if (draft->blocks != NULL) {
+        exec->src = draft->blocks->chains == NULL ? call->send : NULL;
+        exec->chains = draft->blocks->chains;
+        exec->blocks = draft->blocks->come;
+        return NF_OK;
+    }
     if (call->kind == NF_CALL_ALLTOALL) {
         exec->src = call->send;
         exec->home = call->recv;
@@ -319,6 +327,10 @@ static enum nf_status check_buffers(const struct draft *draft)
     bool send, recv;
 
     find_uses(draft, &send, &recv);
+    if (draft->blocks != NULL) {
+        send = send && draft->blocks->chains == NULL;
+        recv = false;
+    }
     if ((send && call->send == NULL) || (recv && call->recv == NULL))
         return bad(draft->group, "a buffer is missing");
     if (recv && call->recv == NF_IN_PLACE && call->kind != NF_CALL_SCATTER)
@@ -404,11 +416,11 @@ static enum nf_status launch(struct draft *draft)
                            draft->query.coll.root);
 }
 
-enum nf_status nf_group_start(struct nf_group *group,
-                              const struct nf_call *call,
-                              struct nf_request **request_p)
+static enum nf_status start(struct nf_group *group, const struct nf_call *call,
+                            const struct nf_blocks *blocks,
+                            struct nf_request **request_p)
 {
-    struct draft draft = { .group = group, .call = call };
+    struct draft draft = { .group = group, .call = call, .blocks = blocks };
     enum nf_status status;
 
     if (nf_group_ends(group, group->epoch))
@@ -434,6 +446,31 @@ enum nf_status nf_group_start(struct nf_group *group,
     }
     *request_p = draft.request;
     return NF_OK;
+}
+
+enum nf_status nf_group_start(struct nf_group *group,
+                              const struct nf_call *call,
+                              struct nf_request **request_p)
+{
+    return start(group, call, NULL, request_p);
+}
+
+enum nf_status nf_group_start_blocks(struct nf_group *group,
+                                     const struct nf_call *call,
+                                     const struct nf_blocks *blocks,
+                                     struct nf_request **request_p)
+{
+    assert(call->kind == NF_CALL_ALLTOALL && call->varies);
+    assert(blocks->chains == NULL || group->mesh == NULL ||
+           nf_mesh_takes_chains(group->mesh));
+    return start(group, call, blocks, request_p);
+}
+
+bool nf_group_likes_chains(const struct nf_group *group, size_t bytes,
+                           size_t parts)
+{
+    return group->mesh != NULL &&
+           nf_mesh_likes_chain(group->mesh, bytes, parts);
 }
 
 /* Of one that is done, too: its user may have been away for long, and be so again

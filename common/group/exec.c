@@ -270,11 +270,25 @@ static enum nf_status run_receive(struct nf_exec *exec, uint32_t self)
 
 /* ------------------------------------------------------------------ public */
 
+static void set_up_chains(struct nf_exec *exec)
+{
+    uint32_t ranks = exec->plan->args.ranks, rank = exec->plan->rank;
+
+    for (uint32_t to = 0; to < ranks; to++) {
+        struct nf_exec_item *item = &exec->items[rank * ranks + to];
+
+        item->owner = nf_blob_ref(exec->call.chains[to]);
+        item->came = NF_PLAN_NONE;
+    }
+}
+
 static void set_up_items(struct nf_exec *exec)
 {
     const struct nf_exec_call *call = &exec->call;
     const uint8_t *src = call->src;
 
+    if (call->chains != NULL)
+        set_up_chains(exec);
     if (src == NULL)
         return;
     for (uint32_t i = 0; i < exec->plan->items; i++) {
@@ -423,6 +437,21 @@ static void bring_home(struct nf_exec *exec)
     }
 }
 
+/* Hand blocks out with what they are in. */
+static void give_blocks(struct nf_exec *exec)
+{
+    uint32_t ranks = exec->plan->args.ranks, rank = exec->plan->rank;
+
+    for (uint32_t from = 0; from < ranks; from++) {
+        struct nf_exec_item *item = &exec->items[from * ranks + rank];
+
+        exec->call.blocks[from] =
+            (struct nf_exec_block){ item->owner, item->value };
+        item->owner = NULL;
+        item->value = NULL;
+    }
+}
+
 bool nf_exec_is_ready(const struct nf_exec *exec)
 {
     return exec->queue_head < exec->queue_tail;
@@ -446,7 +475,10 @@ enum nf_status nf_exec_run(struct nf_exec *exec)
         return status;
     if (exec->ndone < exec->plan->nsteps || !is_drained(exec))
         return NF_WAIT;
-    bring_home(exec);
+    if (exec->call.blocks != NULL)
+        give_blocks(exec);
+    else
+        bring_home(exec);
     exec->done = true;
     return NF_OK;
 }

@@ -22,7 +22,9 @@
  *  copy more of each block.  To it come messages that the mesh has not passed on yet and those
  *  whose turn has not come: one each way as long as members keep step, with a
  *  neighbour that stands still up to V blocks; and 40 bytes for each of the P^2
- *  pairs, 48 if sizes are told.
+ *  pairs, 48 if sizes are told.  Who wants blocks as they came (`blocks`) has no
+ *  home for them: they rest in their messages until the call ends, and are then
+ *  handed out with these.
  *
  *  A root whose algorithm has a window takes up its steps in order, so many at
  *  once; who is to send it a large block that it has not taken up is to be held
@@ -48,6 +50,13 @@ struct nf_exec_layout {
                       member's */
 };
 
+/** A block as it came. */
+struct nf_exec_block {
+    struct nf_blob *owner; /**< one reference; NULL: no bytes */
+    const uint8_t *data;   /**< where in owner it begins, if that is no chain;
+                                a chain is the whole block */
+};
+
 struct nf_exec_call {
     const struct nf_user_codes *codes;
     int type, op; /**< op < 0: nothing is combined */
@@ -58,6 +67,11 @@ struct nf_exec_call {
     bool src_own;    /**< src holds this rank's item only */
     bool home_own;   /**< likewise */
     bool home_late;  /**< home overlaps src elsewhere: write it at the end */
+    struct nf_blob *const *chains; /**< pairs: [P] what goes to each, instead of
+                                        src; or NULL.  Borrowed until it begins */
+    struct nf_exec_block *blocks;  /**< pairs: [P] set to what has come of each
+                                        when all is done, instead of home; or
+                                        NULL */
 };
 
 struct nf_exec_item {
@@ -68,7 +82,8 @@ struct nf_exec_item {
     bool lent;      /**< a queue may hold a pointer to the message with value */
     bool home_lent; /**< a queue may hold a pointer to home */
     bool has_before;
-    uint32_t came; /**< pairs with an owner: the step that received it */
+    uint32_t came; /**< pairs with an owner: the step that received it;
+                        NF_PLAN_NONE: it is what this member sends */
 };
 
 struct nf_exec {

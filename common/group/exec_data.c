@@ -144,6 +144,21 @@ struct region {
     bool whole;
 };
 
+static bool is_chain(const struct nf_blob *owner)
+{
+    return owner != NULL && nf_blob_is_chain(owner);
+}
+
+/* A chain is one item; other values lie in one piece. */
+static void copy_value(const struct nf_exec_item *item, size_t bytes,
+                       uint8_t *to)
+{
+    if (is_chain(item->owner))
+        nf_blob_copy_out(item->owner, to);
+    else
+        memcpy(to, item->value, bytes);
+}
+
 static struct region find_region(const struct nf_exec *exec, uint32_t self)
 {
     struct region region = { .whole = true };
@@ -162,9 +177,10 @@ static struct region find_region(const struct nf_exec *exec, uint32_t self)
         if (region.bytes == 0) {
             region.data = value;
             region.owner = owner;
-        }
-        if (owner != region.owner || value != region.data + region.bytes)
+        } else if (owner != region.owner || is_chain(owner) ||
+                   value != region.data + region.bytes) {
             region.whole = false;
+        }
         region.bytes += bytes;
     }
     return region;
@@ -186,8 +202,10 @@ static struct nf_blob *pack(const struct nf_exec *exec, uint32_t self,
         const struct nf_exec_item *item = &exec->items[i];
         size_t item_size = nf_exec_item_bytes(exec, i);
 
-        if (item_size > 0)
-            memcpy(to, from_car ? item->car : item->value, item_size);
+        if (item_size > 0 && from_car)
+            memcpy(to, item->car, item_size);
+        else if (item_size > 0)
+            copy_value(item, item_size, to);
         to += item_size;
     }
     return blob;
@@ -273,7 +291,7 @@ static void copy_out(struct nf_exec *exec, uint32_t self)
 
         if (item->owner == NULL || item->came != self)
             continue;
-        memcpy(to, item->value, bytes);
+        copy_value(item, bytes, to);
         nf_blob_unref(item->owner);
         item->owner = nf_blob_ref(blob);
         item->value = to;
@@ -306,14 +324,17 @@ void nf_exec_keep_pairs(struct nf_exec *exec, uint32_t self)
         uint8_t *home = nf_exec_home_of(exec, i);
 
         item->value = home != NULL ? home : from;
-        if (home != NULL && bytes > 0) {
+        if (home != NULL && bytes > 0 && from == NULL) {
+            nf_blob_copy_out(blob, home);
+        } else if (home != NULL && bytes > 0) {
             memcpy(home, from, bytes);
         } else if (bytes > 0) {
             item->owner = nf_blob_ref(blob);
             item->came = self;
             exec->resting[self] += bytes;
         }
-        from += bytes;
+        if (from != NULL) /* a chain has one block, and no other has bytes */
+            from += bytes;
     }
     nf_blob_unref(blob);
     exec->arrived[self] = NULL;
@@ -328,7 +349,7 @@ void nf_exec_drop_pairs(struct nf_exec *exec, uint32_t self)
     while (nf_exec_walk_next(&walk, &i)) {
         struct nf_exec_item *item = &exec->items[i];
 
-        if (item->owner != NULL)
+        if (item->owner != NULL && item->came != NF_PLAN_NONE)
             exec->resting[item->came] -= nf_exec_item_bytes(exec, i);
         else
             item->came = NF_PLAN_NONE;

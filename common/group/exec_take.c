@@ -57,6 +57,17 @@ static const char *other_length(const struct nf_exec *exec)
     return exec->call.layout.varies ? "count" : "size of the type";
 }
 
+/* Has just one item bytes? */
+static bool is_of_one(const struct nf_exec *exec, uint32_t self)
+{
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
+    uint32_t count = 0, i;
+
+    while (nf_exec_walk_next(&walk, &i))
+        count += nf_exec_item_bytes(exec, i) > 0;
+    return count == 1;
+}
+
 /* @return whether the payload is as long as that of step @p self must be */
 static bool is_whole(const struct nf_exec *exec, uint32_t self,
                      const struct nf_head *head, const struct nf_blob *payload)
@@ -64,6 +75,9 @@ static bool is_whole(const struct nf_exec *exec, uint32_t self,
     uint64_t bytes = payload != NULL ? payload->bytes : 0;
     uint64_t want = nf_exec_step_bytes(exec, &exec->plan->steps[self]);
 
+    if (payload != NULL && nf_blob_is_chain(payload) &&
+        (!exec->call.layout.pairs || !is_of_one(exec, self)))
+        return false;
     if ((head->segment & NF_HEAD_PACKED) != 0)
         want = want / exec->elem_bytes * exec->packing->packed_bytes;
     return bytes == want && (head->brief || bytes == head->bytes) &&

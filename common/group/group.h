@@ -178,6 +178,28 @@ struct nf_group {
 
 int64_t nf_group_now_us(const struct nf_group *group);
 
+/* calls.c */
+/** What an all-to-all of different sizes has, and is to have, in the place of the
+ *  user's buffers. */
+struct nf_blocks {
+    struct nf_blob *const *chains; /**< [P] what goes to each, as long as its
+                                        count says; NULL for no bytes, and all for
+                                        this member itself.  Or NULL: call->send */
+    struct nf_exec_block *come;    /**< [P] set when the request is done: what
+                                        came of each, with a reference */
+};
+/** May there be chains, and are they better than one piece, for so many bytes in so
+ * many parts? */
+bool nf_group_likes_chains(const struct nf_group *group, size_t bytes,
+                           size_t parts);
+/** As nf_group_start().  call->recv is not used: what comes is not copied, but handed
+ *  out as it came, in messages.
+ *  @param blocks  `chains` is borrowed for this call, `come` until it is done */
+enum nf_status nf_group_start_blocks(struct nf_group *group,
+                                     const struct nf_call *call,
+                                     const struct nf_blocks *blocks,
+                                     struct nf_request **request_p);
+
 /* group.c, for calls.c */
 /** Begin a call whose data and algorithm are known.
  *  @param request  of nf_group_new_request()

@@ -10,7 +10,9 @@ bool nf_mesh_may_send(const struct nf_mesh *mesh, uint32_t member,
     return member < mesh->ranks && member != mesh->rank &&
            message->head_bytes >= 1 &&
            message->head_bytes <= NF_MESH_HEAD_BYTES &&
-           !(message->urgent && message->payload != NULL);
+           !(message->urgent && message->payload != NULL) &&
+           (message->payload == NULL || nf_mesh_takes_chains(mesh) ||
+            !nf_blob_is_chain(message->payload));
 }
 
 enum nf_status nf_mesh_check_subset(const struct nf_mesh *mesh,

@@ -7,7 +7,8 @@
  *  the order in which they were sent, whole; a stopped member holds up nobody
  *  but those that wait for it.  One thread at a time uses a mesh.
  *
- *  A payload goes by reference as far as it can.  Bytes that are only lent to a
+ *  A payload goes by reference as far as it can; a chain (blob.h) only where
+ *  nf_mesh_takes_chains().  Bytes that are only lent to a
  *  blob (nf_blob_wrap without release) may be overwritten as soon as
  *  nf_mesh_backlog_bytes() is 0; bytes that a blob owns only when nobody else
  *  has a reference, since the receiver may be another thread.
@@ -58,6 +59,8 @@ struct nf_mesh_event {
 
 struct nf_mesh_ops {
     const char *name;
+    bool takes_chains;
+    size_t chain_part_bytes; /* parts below that, on average, are better packed */
     enum nf_status (*send)(struct nf_mesh *mesh, uint32_t member,
                            const struct nf_mesh_message *message);
     enum nf_status (*next)(struct nf_mesh *mesh, struct nf_mesh_event *event_p);
@@ -151,6 +154,21 @@ static inline size_t nf_mesh_backlog_bytes(const struct nf_mesh *mesh,
 static inline uint64_t nf_mesh_moved_bytes(const struct nf_mesh *mesh)
 {
     return mesh->ops->moved_bytes != NULL ? mesh->ops->moved_bytes(mesh) : 0;
+}
+
+/** May a payload be a chain?  Between threads it arrives as one; else in one piece,
+ *  and each part has frames of its own. */
+static inline bool nf_mesh_takes_chains(const struct nf_mesh *mesh)
+{
+    return mesh->ops->takes_chains;
+}
+
+/** Is a chain of so many bytes, in so many parts, better than to pack it? */
+static inline bool nf_mesh_likes_chain(const struct nf_mesh *mesh, size_t bytes,
+                                       size_t parts)
+{
+    return mesh->ops->takes_chains &&
+           (parts == 0 || bytes / parts >= mesh->ops->chain_part_bytes);
 }
 
 /** Forget what is queued for everybody, urgent or not, but a message of which a
@@ -287,6 +305,12 @@ enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
  *  thread that closes its mesh has left */
 enum nf_status nf_mesh_open_local(uint32_t count, struct nf_mesh **meshes_p,
                                   struct nf_error *err);
+
+/** Of such a mesh: its thread sleeps on something of its own, by which @p wake wakes it
+ *  when there is something for nf_mesh_next() after that has said NF_WAIT.
+ *  @param wake  called by other threads until the mesh is closed; it must not use any
+ *               mesh */
+void nf_mesh_wake_by(struct nf_mesh *mesh, void (*wake)(void *arg), void *arg);
 
 /* For those who write a mesh. */
 

@@ -54,6 +54,10 @@ static void wake_locked(struct inbox *inbox)
     if (!inbox->sleeping)
         return;
     inbox->sleeping = false;
+    if (inbox->wake != NULL) {
+        inbox->wake(inbox->wake_arg);
+        return;
+    }
     inbox->signalled = true;
     while (write(inbox->fd, &one, sizeof(one)) < 0 && errno == EINTR)
         continue;
@@ -147,10 +151,19 @@ void nf_inbox_wake(struct inbox *inbox)
     pthread_mutex_unlock(&inbox->lock);
 }
 
+void nf_inbox_set_wake(struct inbox *inbox, void (*wake)(void *arg), void *arg)
+{
+    pthread_mutex_lock(&inbox->lock);
+    inbox->wake = wake;
+    inbox->wake_arg = arg;
+    pthread_mutex_unlock(&inbox->lock);
+}
+
 void nf_inbox_close(struct inbox *inbox)
 {
     pthread_mutex_lock(&inbox->lock);
     inbox->closed = true;
+    inbox->wake = NULL;
     free_notes(&inbox->urgent);
     free_notes(&inbox->normal);
     for (uint32_t i = 0; i < inbox->ranks; i++) {

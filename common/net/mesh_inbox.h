@@ -39,6 +39,8 @@ struct inbox {
     atomic_size_t fetched_bytes; /**< of the owner's messages to others, that
                                       were beyond a window when taken */
     int fd;                      /**< eventfd */
+    void (*wake)(void *arg);     /**< wakes the reader, or NULL: fd does */
+    void *wake_arg;
     uint32_t ranks;
     struct inbox_sender *senders; /**< [ranks] */
 };
@@ -60,6 +62,10 @@ void nf_inbox_pause(struct inbox *inbox, uint32_t sender, bool paused);
 bool nf_inbox_may_sleep(struct inbox *inbox);
 /** Wake the reader if it sleeps. */
 void nf_inbox_wake(struct inbox *inbox);
+/** The reader sleeps on something else than the descriptor.
+ *  @param wake  called by any thread, with the inbox's lock held, until it is
+ *               closed; not again before the reader has found nothing to take */
+void nf_inbox_set_wake(struct inbox *inbox, void (*wake)(void *arg), void *arg);
 size_t nf_inbox_note_bytes(const struct inbox_note *note);
 /** NULL is fine. */
 void nf_inbox_free_note(struct inbox_note *note);

@@ -402,8 +402,14 @@ static bool local_converts(const struct nf_mesh *mesh, uint32_t member)
     return ((const struct mesh_local *)mesh)->group->world->converts;
 }
 
+void nf_mesh_wake_by(struct nf_mesh *mesh, void (*wake)(void *arg), void *arg)
+{
+    nf_inbox_set_wake(inbox_of(mesh, mesh->rank), wake, arg);
+}
+
 static const struct nf_mesh_ops local_ops = {
     .name = "local",
+    .takes_chains = true,
     .send = local_send,
     .next = local_next,
     .wait = local_wait,

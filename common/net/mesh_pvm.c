@@ -564,6 +564,8 @@ static bool pvm_is_direct(const struct nf_mesh *mesh, uint32_t member)
 
 const struct nf_mesh_ops nf_mesh_pvm = {
     .name = "pvm",
+    .takes_chains = true,
+    .chain_part_bytes = 64 << 10, /* to copy as much takes as long as a frame */
     .send = pvm_send_to,
     .next = pvm_next,
     .wait = pvm_wait,

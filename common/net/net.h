@@ -179,8 +179,8 @@ struct nf_port_ops {
     size_t (*backlog_bytes)(const struct nf_port *port); /* NULL: always 0 */
     enum nf_status (*mesh)(struct nf_port *port, const struct nf_group_msg *msg,
                            struct nf_mesh **mesh_p, struct nf_error *err);
-    bool deaf_to_meshes; /**< nf_port_wait does not end when a mesh has
-                              something */
+    bool deaf_to_meshes; /**< nf_port_wait ends when something comes for a mesh,
+                              but not if more was there when it began */
     void (*close)(struct nf_port *port);
 };
 

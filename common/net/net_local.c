@@ -173,12 +173,22 @@ static void port_wake(struct nf_port *port)
     pthread_mutex_unlock(&slave->outbox.lock);
 }
 
+static void wake_by_mesh(void *arg)
+{
+    port_wake(arg);
+}
+
 static enum nf_status port_mesh(struct nf_port *port,
                                 const struct nf_group_msg *msg,
                                 struct nf_mesh **mesh_p, struct nf_error *err)
 {
-    return nf_mesh_offers_take(&slave_of(port)->net->offers, msg->id, msg->rank,
-                               mesh_p, err);
+    enum nf_status status =
+        nf_mesh_offers_take(&slave_of(port)->net->offers, msg->id, msg->rank,
+                            mesh_p, err);
+
+    if (status == NF_OK)
+        nf_mesh_wake_by(*mesh_p, wake_by_mesh, port);
+    return status;
 }
 
 /* The end of a slave is the end of its thread: nothing to do before. */

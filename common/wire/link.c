@@ -224,13 +224,35 @@ static uint64_t confirmable_bytes(const struct nf_link *link)
     return link->consumed_bytes - link->withheld_bytes;
 }
 
+/* What of a payload lies together from `at` on.
+ * @param bytes_p  so many bytes */
+static const uint8_t *find_payload(struct nf_link *link,
+                                   const struct nf_blob *payload, uint64_t at,
+                                   uint64_t *bytes_p)
+{
+    *bytes_p = payload != NULL ? payload->bytes - at : 0;
+    if (*bytes_p == 0)
+        return NULL;
+    if (!nf_blob_is_chain(payload))
+        return (const uint8_t *)payload->data + at;
+    if (at == 0) {
+        link->part = 0;
+        link->part_at = 0;
+    }
+    while (at - link->part_at >= payload->parts[link->part].bytes)
+        link->part_at += payload->parts[link->part++].bytes;
+    at -= link->part_at;
+    *bytes_p = payload->parts[link->part].bytes - at;
+    return payload->parts[link->part].data + at;
+}
+
 /* The frame of `entry` that starts at `offset`. */
 static void cut_frame(struct nf_link *link, const struct nf_link_entry *entry,
                       uint64_t offset, struct nf_link_out *out_p)
 {
     struct nf_frame *f = &out_p->frame;
     const struct nf_blob *payload = entry->payload;
-    uint64_t rest, payload_at;
+    uint64_t rest, payload_at, together;
 
     out_p->queued = true;
     f->kind = entry->kind;
@@ -246,15 +268,12 @@ static void cut_frame(struct nf_link *link, const struct nf_link_entry *entry,
     f->body_bytes =
         rest < link->frame_bytes ? (uint32_t)rest : link->frame_bytes;
     payload_at = offset > entry->body_bytes ? offset - entry->body_bytes : 0;
-    rest = f->payload_total_bytes - payload_at;
+    out_p->payload = find_payload(link, payload, payload_at, &together);
     /* whole elements only, so that every frame converts by itself */
     f->payload_bytes = (link->frame_bytes - f->body_bytes) & ~7u;
-    if (rest < f->payload_bytes)
-        f->payload_bytes = (uint32_t)rest;
+    if (together < f->payload_bytes)
+        f->payload_bytes = (uint32_t)together;
     out_p->body = entry->body + (offset < entry->body_bytes ? offset : 0);
-    out_p->payload = payload != NULL && payload->data != NULL
-                         ? (const uint8_t *)payload->data + payload_at
-                         : NULL;
 }
 
 enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p)

@@ -74,6 +74,8 @@ struct nf_link {
     struct nf_link_lane urgent, normal;
     struct nf_link_entry *spare; /**< one finished entry kept for reuse */
     uint64_t sent_offset;        /**< of the normal lane's head */
+    uint64_t part_at; /**< likewise, if its payload is a chain: where the part */
+    uint32_t part;    /**< begins in it that goes next */
     uint64_t sent_bytes, confirmed_bytes; /**< costs */
     uint64_t queued_bytes;                /**< not sent yet */
     uint32_t nnormal; /**< messages in the normal lane, one begun too */

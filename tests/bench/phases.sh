@@ -1,11 +1,16 @@
 #!/bin/bash
 # phases.sh - jobs of several phases on 2 slaves of this machine beside the library's
 # call in one thread: FFT beside FFTW, planned with the same effort, and sort beside
-# qsort(); and what limits them.  Both sides take turns.  2 minutes.
+# qsort(); and what limits them.  All sides take turns.  4 minutes.
+#
+# Slaves are two processes (pvm) and two threads (local).  FFTW, and so fft with its usual
+# layout, has all numbers and the result in their order; with "columns" slaves have
+# neither, which spares two exchanges, so that is another problem than FFTW's.
 #
 #   POINTS  of the transform (default 4194304)
 #   KEYS    to be sorted (default 10000000)
-#   UNITS   of each (default 64)
+#   UNITS   of each (default 16 of fft, whose results are 4 MiB then and get huge pages;
+#           64 of sort)
 #
 # "on slaves": from data that are on the slaves to data that are on the slaves, as the
 # trace has it: from the first exchange to the last, and before and behind that what
@@ -13,7 +18,8 @@
 # makespan: also the scatter of the data before and the gather of results behind.
 . "${0%/*}/bench-lib.sh"
 need_pvm
-points=${POINTS:-4194304} keys=${KEYS:-10000000} units=${UNITS:-64}
+points=${POINTS:-4194304} keys=${KEYS:-10000000}
+fft_units=${UNITS:-16} sort_units=${UNITS:-64}
 
 # times: of $work/trace, in ms: on the slaves, all, computing in the first, the middle
 # and the last phases, exchanging
@@ -57,32 +63,35 @@ times() {
         }' "$work/trace"
 }
 names="on_slaves all first middle last exchanged"
-ours() { # NAME ARGS...
-    local name=$1 value what i=0
-    shift
-    job "$@" --units "$units" --slaves 2 --slots 1 --policy static \
+ours() { # NAME TRANSPORT ARGS...
+    local name=$1 transport=$2 value what i=0
+    shift 2
+    job "$@" --slaves 2 --slots 1 --policy static --transport "$transport" \
         --trace "$work/trace"
     read -ra value < <(times)
     for what in $names; do echo "${value[i++]}" >> "$work/$name.$what"; done
 }
 of() { median "$work/$1.$2"; }
-show() { # NAME COUNT LIBRARY
+show_library() { # NAME COUNT LIBRARY
+    printf '%-18s of %s\n' "$1" "$2"
+    printf '%-18s %-20s %9.1f ms (%s)\n' "$1" "$3, one thread" \
+        "$(of "$1" library)" "$(spread "$work/$1.library")"
+}
+show() { # NAME LIBRARY
     local library
-    library=$(of "$1" library)
-    printf '%-6s %s\n' "$1" "of $2"
-    printf '%-6s %-24s %9.1f ms (%s)\n' "$1" "$3, one thread" "$library" \
-        "$(spread "$work/$1.library")"
-    printf '%-6s %-24s %9.1f ms (%s)  %5.2f x library\n' "$1" "2 slaves, on slaves" \
-        "$(of "$1" on_slaves)" "$(spread "$work/$1.on_slaves")" \
+    library=$(of "$2" library)
+    printf '%-18s %-20s %9.1f ms (%s)  %5.2f x library\n' "$1" \
+        "2 slaves, on slaves" "$(of "$1" on_slaves)" \
+        "$(spread "$work/$1.on_slaves")" \
         "$(calc "print $(of "$1" on_slaves) / $library")"
-    printf '%-6s %-24s %9.1f ms (%s)  %5.2f x library\n' "$1" \
+    printf '%-18s %-20s %9.1f ms (%s)  %5.2f x library\n' "$1" \
         "2 slaves, all" "$(of "$1" all)" "$(spread "$work/$1.all")" \
         "$(calc "print $(of "$1" all) / $library")"
-    printf '%-6s of that: first phase %.1f, middle %.1f, last %.1f, exchanges %.1f ms; ' \
+    printf '%-18s of that: first phase %.1f, middle %.1f, last %.1f, exchanges %.1f ms; ' \
         "$1" "$(of "$1" first)" "$(of "$1" middle)" "$(of "$1" last)" \
         "$(of "$1" exchanged)"
     limit "$1"
-    printf 'goal: %-6s on slaves, faster than the library: %s\n' "$1" \
+    printf 'goal: %-18s on slaves, faster than the library: %s\n' "$1" \
         "$(calc "print ($(of "$1" on_slaves) < $library ? \"met\" : \"missed\")")"
 }
 limit() { # NAME: what takes most of the time on slaves, and of all
@@ -106,10 +115,26 @@ has_fft=
 for _ in $(seq "$repeats"); do
     if [ -n "$has_fft" ]; then
         library fft fft_library "$points"
-        ours fft fft --count "$points"
+        for transport in local pvm; do
+            ours fft-$transport $transport fft --count "$points" \
+                --units "$fft_units"
+            ours fft-$transport-columns $transport fft --count "$points" \
+                --units "$fft_units" --layout columns
+        done
     fi
     library sort sort_library "$keys"
-    ours sort sort --count "$keys"
+    for transport in local pvm; do
+        ours sort-$transport $transport sort --count "$keys" \
+            --units "$sort_units"
+    done
 done
-if [ -n "$has_fft" ]; then show fft "$points" FFTW; else echo "# no FFTW: no fft"; fi
-show sort "$keys" "qsort()"
+if [ -n "$has_fft" ]; then
+    show_library fft "$points" FFTW
+    for name in fft-local fft-pvm fft-local-columns fft-pvm-columns; do
+        show $name fft
+    done
+else
+    echo "# no FFTW: no fft"
+fi
+show_library sort "$keys" "qsort()"
+for name in sort-local sort-pvm; do show $name sort; done

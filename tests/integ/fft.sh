@@ -38,6 +38,18 @@ for transport in pvm local; do
     fft --count 5040 --inverse --units 7 --slaves 2 --transport $transport
     job_verified "inverse, $transport"
 done
+# every C-th number: two exchanges less
+for transport in pvm local; do
+    for count in 1 97 1024 30030 99225; do
+        fft --count $count --slaves 3 --transport $transport --layout columns
+        job_verified "$count numbers in columns, $transport"
+    done
+    same "columns, $transport: phases" "$(json exchange.phases)" 2
+    same "columns, $transport: exchanges" "$(json exchange.tries)" 1
+    fft --count 5040 --inverse --units 7 --slaves 2 --transport $transport \
+        --layout columns
+    job_verified "inverse in columns, $transport"
+done
 fft --count 65536 --slaves 2 --slots 2 --policy gss
 job_verified "two slots"
 timeout 60 "$NF_FFT" --count 1000 --slaves 2 --verify > "$work/out" \
@@ -108,6 +120,8 @@ run run fft --file "$work/back.npy" --count 3
 refused 2 "a file and a count"
 run run fft --count 0
 refused 2 "nothing to transform"
+run run fft --layout diagonals
+refused 2 "no such layout"
 run run fft --units 5000
 refused 2 "too many units"
 printf '%%%%MatrixMarket matrix array real general\n1 3\n1\n2\n3\n' > "$work/three.mtx"

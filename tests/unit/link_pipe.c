@@ -159,6 +159,31 @@ struct nf_blob *pipe_payload(uint64_t seed, size_t bytes, enum nf_type type)
     return blob;
 }
 
+struct nf_blob *pipe_scatter(struct nf_blob *whole, struct nf_rng *rng)
+{
+    enum { PARTS = 20 };
+    size_t element = nf_type_bytes(whole->type), left = whole->bytes;
+    struct nf_blob *chain = nf_blob_chain(PARTS, whole->type);
+    struct nf_blob *room = nf_blob_create(whole->bytes, whole->type);
+    const uint8_t *from = whole->data;
+
+    must(chain != NULL && room != NULL, "out of memory");
+    for (int i = 1; left > 0; i++) {
+        size_t bytes = (1 + nf_rng_below(rng, left / element)) * element;
+        uint8_t *to;
+
+        bytes = i == PARTS ? left : bytes;
+        left -= bytes;
+        to = (uint8_t *)room->data + left; /* the first ones are the last */
+        memcpy(to, from, bytes);
+        from += bytes;
+        nf_blob_add(chain, &(struct nf_blob_part){ to, bytes, room });
+    }
+    nf_blob_unref(room);
+    nf_blob_unref(whole);
+    return chain;
+}
+
 bool pipe_payload_is(const struct nf_blob *blob, uint64_t seed, size_t bytes,
                      enum nf_type type)
 {

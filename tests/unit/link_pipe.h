@@ -3,6 +3,7 @@
 /** @file link_pipe.h  Two links back to back: frames go through an in-order
  *  pipe as the bytes of a socket would, header encoded and decoded. */
 #include <stdbool.h>
+#include "common/base/rng.h"
 #include "common/wire/link.h"
 
 struct pipe_frame {
@@ -56,6 +57,9 @@ void pipe_say(struct nf_link *link, enum nf_msg_kind kind, size_t body_bytes,
 /** Read until a message is complete.  @return its kind; NONE if none comes */
 enum nf_msg_kind pipe_next_kind(struct pipe_end *end);
 
+/** The same bytes in a chain of parts that lie in another order.
+ *  @param whole  taken over */
+struct nf_blob *pipe_scatter(struct nf_blob *whole, struct nf_rng *rng);
 /** A payload of which every byte depends on @p seed; @p bytes is rounded down
  *  to whole elements.  Never NULL. */
 struct nf_blob *pipe_payload(uint64_t seed, size_t bytes, enum nf_type type);

@@ -327,6 +327,76 @@ static void neighbouring_pieces_are_borrowed_as_one(void)
     CU_ASSERT_STRING_EQUAL(text, "abcdefgh");
 }
 
+static void large_data_begin_with_a_large_page(void)
+{
+    static const size_t sizes[] = { 1, (4 << 20) - 1, 4 << 20, (7 << 20) + 3 };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        uint8_t *data = nf_blob_alloc(sizes[i]);
+        struct nf_blob *blob = nf_blob_create(sizes[i], NF_BYTES);
+
+        CU_ASSERT_FATAL(data != NULL && blob != NULL);
+        memset(data, 7, sizes[i]);
+        memset(blob->data, 7, sizes[i]);
+        CU_ASSERT(sizes[i] < 4 << 20 || (uintptr_t)data % (2 << 20) == 0);
+        nf_blob_unref(blob);
+        nf_free(data);
+    }
+}
+
+/* What follows its neighbour is one part with it; all is where it was. */
+static void a_chain_has_parts_of_others(void)
+{
+    static const size_t pieces[] = { 1, 4, 2, 3 };
+    struct nf_blob *one = nf_blob_create(8, NF_BYTES);
+    struct nf_blob *two = nf_blob_create(8, NF_BYTES);
+    struct nf_blob *chain = nf_blob_chain(3, NF_BYTES);
+    const uint8_t *a, *b;
+    struct nf_blob_reader reader;
+    struct nf_blob_part part;
+    char text[10];
+
+    CU_ASSERT_FATAL(one != NULL && two != NULL && chain != NULL);
+    memcpy(one->data, "abcdefgh", 8);
+    memcpy(two->data, "ABCDEFGH", 8);
+    a = one->data;
+    b = two->data;
+    CU_ASSERT(nf_blob_is_chain(chain) && !nf_blob_is_chain(one));
+    CU_ASSERT(!nf_blob_is_borrowed(chain));
+    nf_blob_add(chain, &(struct nf_blob_part){ a + 3, 2, one });
+    nf_blob_add(chain, &(struct nf_blob_part){ a + 5, 3, one });
+    nf_blob_add(chain, &(struct nf_blob_part){ a, 0, one });
+    nf_blob_add(chain, &(struct nf_blob_part){ b, 2, two });
+    nf_blob_add(chain, &(struct nf_blob_part){ a, 3, one });
+    CU_ASSERT_EQUAL(chain->nparts, 3);
+    CU_ASSERT_EQUAL(chain->bytes, 10);
+    CU_ASSERT_EQUAL(atomic_load(&one->refs), 3);
+    nf_blob_copy_out(chain, text);
+    CU_ASSERT(memcmp(text, "defghABabc", 10) == 0);
+    reader = nf_blob_read(chain, NULL);
+    for (size_t i = 0, at = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+        CU_ASSERT(nf_blob_next(&reader, pieces[i], &part));
+        CU_ASSERT(memcmp(part.data, text + at, pieces[i]) == 0);
+        CU_ASSERT_PTR_EQUAL(part.owner, i == 2 ? two : one);
+        at += pieces[i];
+    }
+    CU_ASSERT(!nf_blob_next(&reader, 1, &part));
+    reader = nf_blob_read(chain, NULL);
+    CU_ASSERT(!nf_blob_next(&reader, 6, &part)); /* not in one part */
+    reader = nf_blob_read(one, a + 2);
+    CU_ASSERT(nf_blob_next(&reader, 2, &part) &&
+              nf_blob_next(&reader, 3, &part));
+    CU_ASSERT(part.data == a + 4 && part.owner == one);
+    reader = nf_blob_read(NULL, NULL);
+    CU_ASSERT(!nf_blob_next(&reader, 1, &part));
+    nf_blob_unref(chain);
+    CU_ASSERT_EQUAL(atomic_load(&one->refs), 1);
+    CU_ASSERT_EQUAL(atomic_load(&two->refs), 1);
+    nf_blob_unref(one);
+    nf_blob_unref(two);
+    CU_ASSERT_PTR_NULL(nf_blob_chain(SIZE_MAX, NF_BYTES));
+}
+
 static void absurd_sizes_are_out_of_memory(void)
 {
     struct nf_buf buf;
@@ -493,6 +563,9 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
     CU_TestInfo memory[] = {
+        { "large data begin with a large page",
+          large_data_begin_with_a_large_page },
+        { "a chain has parts of others", a_chain_has_parts_of_others },
         { "a wrapped blob is released with its last reference",
           a_wrapped_blob_is_released_with_its_last_reference },
         { "a buffer keeps what is appended", a_buffer_keeps_what_is_appended },

@@ -40,19 +40,9 @@ static void by_definition(const double *x, double *y, uint64_t n, bool inverse)
 }
 
 /* In the place of fftw.c. */
-bool nf_fft_lines(double *data, uint64_t lines, uint64_t length,
-                  uint64_t stride, bool inverse)
+bool nf_fft_line(const double *from, uint64_t length, bool inverse, double *to)
 {
-    double *y = nf_malloc((size_t)length * NF_FFT_COMPLEX_BYTES);
-
-    if (y == NULL)
-        return false;
-    for (uint64_t l = 0; l < lines; l++) {
-        by_definition(data + 2 * l * stride, y, length, inverse);
-        memcpy(data + 2 * l * stride, y,
-               (size_t)length * NF_FFT_COMPLEX_BYTES);
-    }
-    nf_free(y);
+    by_definition(from, to, length, inverse);
     return true;
 }
 
@@ -61,7 +51,7 @@ enum { UNITS = 11, NUMBERS = 256 };
 /* What units have, and what they have for each other. */
 struct world {
     struct nf_fft_shape shape;
-    int64_t shared[4];
+    int64_t shared[NF_FFT_SHAPE_NUMBERS];
     char error[160];
     struct nf_buf input[UNITS], result[UNITS];
     uint64_t out[UNITS][UNITS], in_at[UNITS][UNITS + 1];
@@ -69,10 +59,11 @@ struct world {
 
 static int compute(struct world *w, uint32_t phase, uint64_t unit)
 {
+    const void *pieces[UNITS];
     struct nf_work work = {
         .first = unit,
         .count = 1,
-        .input = w->input[unit].data,
+        .input = phase > 0 ? NULL : w->input[unit].data,
         .input_bytes = w->input[unit].bytes,
         .shared = w->shared,
         .shared_bytes = sizeof(w->shared),
@@ -82,9 +73,14 @@ static int compute(struct world *w, uint32_t phase, uint64_t unit)
         .phase = phase,
         .units = w->shape.units,
         .in_at = phase > 0 ? w->in_at[unit] : NULL,
-        .out_bytes = phase + 1 < NF_FFT_PHASES ? w->out[unit] : NULL,
+        .in_pieces = phase > 0 ? pieces : NULL,
+        .out_bytes = phase + 1 < nf_fft_phases(&w->shape) ? w->out[unit] : NULL,
     };
 
+    for (uint64_t u = 0; phase > 0 && u < w->shape.units; u++)
+        pieces[u] = w->input[unit].data == NULL
+                        ? (const uint8_t *)""
+                        : w->input[unit].data + w->in_at[unit][u];
     return nf_fft_compute(&work);
 }
 
@@ -110,16 +106,20 @@ static void exchange(struct world *w)
     }
 }
 
+/* The next worlds' layout. */
+static bool columns;
+
 static void begin(struct world *w, uint64_t count, uint64_t units, bool inverse)
 {
     memset(w, 0, sizeof(*w));
     w->shape = (struct nf_fft_shape){ nf_fft_rows(count),
                                       count / nf_fft_rows(count), units,
-                                      inverse };
+                                      inverse, columns };
     w->shared[0] = (int64_t)w->shape.rows;
     w->shared[1] = (int64_t)w->shape.cols;
     w->shared[2] = (int64_t)units;
     w->shared[3] = inverse;
+    w->shared[4] = columns;
     for (uint64_t u = 0; u < UNITS; u++) {
         nf_buf_init(&w->input[u]);
         nf_buf_init(&w->result[u]);
@@ -142,36 +142,79 @@ static void fill(double *x, uint64_t count, uint64_t seed)
         x[i] = (double)nf_rng_below(&rng, 2001) / 1000 - 1;
 }
 
-/* A whole job by the application's own split() and collect() would need its files:
- * here blocks of x are cut as the bands of R lines are. */
+/* Blocks of x are cut as the bands of R lines are. */
+static void give_rows(struct world *w, const double *x, uint64_t count)
+{
+    uint64_t units = w->shape.units, at = 0;
+
+    for (uint64_t u = 0; u < units; u++) {
+        uint64_t lines = w->shape.rows / units + (u < w->shape.rows % units);
+        size_t bytes = (size_t)(lines * w->shape.cols) * NF_FFT_COMPLEX_BYTES;
+
+        nf_buf_append(&w->input[u], x + 2 * at, bytes);
+        at += lines * w->shape.cols;
+    }
+    CU_ASSERT_EQUAL(at, count);
+}
+
+static void take_rows(const struct world *w, double *y, uint64_t count)
+{
+    uint64_t at = 0;
+
+    for (uint64_t u = 0; u < w->shape.units; u++) {
+        if (w->result[u].bytes > 0)
+            memcpy((char *)y + at, w->result[u].data, w->result[u].bytes);
+        at += w->result[u].bytes;
+    }
+    CU_ASSERT_EQUAL(at, count * NF_FFT_COMPLEX_BYTES);
+}
+
+/* Unit u has some of the numbers that are alike modulo C, and of the result of those
+ * that are modulo R. */
+static void give_columns(struct world *w, const double *x)
+{
+    for (uint64_t u = 0; u < w->shape.units; u++) {
+        struct nf_fft_band b = nf_fft_band_of(&w->shape, 0, u);
+        size_t bytes = (size_t)(b.lines * b.length) * NF_FFT_COMPLEX_BYTES;
+        double *to = nf_buf_reserve(&w->input[u], bytes);
+
+        nf_fft_take_columns(&b, x, w->shape.cols, to);
+    }
+}
+
+static void take_columns(const struct world *w, double *y)
+{
+    for (uint64_t u = 0; u < w->shape.units; u++) {
+        struct nf_fft_band b = nf_fft_band_of(&w->shape, 1, u);
+
+        CU_ASSERT_EQUAL(w->result[u].bytes,
+                        b.lines * b.length * NF_FFT_COMPLEX_BYTES);
+        nf_fft_put_columns(&b, (const double *)(const void *)w->result[u].data,
+                           w->shape.rows, y);
+    }
+}
+
+/* A whole job by the application's own split() and collect() would need its files. */
 static void six_steps(const double *x, double *y, uint64_t count,
                       uint64_t units, bool inverse)
 {
     struct world w;
-    uint64_t at = 0;
 
     begin(&w, count, units, inverse);
-    for (uint64_t u = 0; u < units; u++) {
-        uint64_t lines = w.shape.rows / units + (u < w.shape.rows % units);
-        size_t bytes = (size_t)(lines * w.shape.cols) * NF_FFT_COMPLEX_BYTES;
-
-        nf_buf_append(&w.input[u], x + 2 * at, bytes);
-        at += lines * w.shape.cols;
-    }
-    CU_ASSERT_EQUAL(at, count);
-    for (uint32_t phase = 0; phase < NF_FFT_PHASES; phase++) {
+    if (columns)
+        give_columns(&w, x);
+    else
+        give_rows(&w, x, count);
+    for (uint32_t phase = 0; phase < nf_fft_phases(&w.shape); phase++) {
         for (uint64_t u = 0; u < units; u++)
             CU_ASSERT_EQUAL(compute(&w, phase, u), 0);
-        if (phase + 1 < NF_FFT_PHASES)
+        if (phase + 1 < nf_fft_phases(&w.shape))
             exchange(&w);
     }
-    at = 0;
-    for (uint64_t u = 0; u < units; u++) {
-        if (w.result[u].bytes > 0)
-            memcpy((char *)y + at, w.result[u].data, w.result[u].bytes);
-        at += w.result[u].bytes;
-    }
-    CU_ASSERT_EQUAL(at, count * NF_FFT_COMPLEX_BYTES);
+    if (columns)
+        take_columns(&w, y);
+    else
+        take_rows(&w, y, count);
     end(&w);
 }
 
@@ -222,6 +265,40 @@ static void long_lines_are_the_definition(void)
             CU_ASSERT(fabs(y[2 * k + 1] - want[1] / by) <= most / by);
         }
     }
+}
+
+static void columns_are_the_definition(void)
+{
+    columns = true;
+    six_steps_are_the_definition();
+    long_lines_are_the_definition();
+    columns = false;
+}
+
+/* Who has what: columns of three lines of four. */
+static void columns_lie_between_others(void)
+{
+    const struct nf_fft_shape s = { 3, 4, 3, false, true };
+    double x[2 * 12], to[2 * 6] = { 0 }, back[2 * 12] = { 0 };
+    struct nf_fft_band b = nf_fft_band_of(&s, 0, 0);
+
+    for (int i = 0; i < 2 * 12; i++)
+        x[i] = i;
+    CU_ASSERT_EQUAL(nf_fft_phases(&s), 2);
+    CU_ASSERT_EQUAL(b.first, 0);
+    CU_ASSERT_EQUAL(b.lines, 2); /* 2 + 1 + 1 */
+    CU_ASSERT_EQUAL(b.length, 3);
+    nf_fft_take_columns(&b, x, 4, to);
+    for (int l = 0; l < 2; l++)
+        for (int j = 0; j < 3; j++)
+            CU_ASSERT_EQUAL(to[2 * (3 * l + j) + 1], 2 * (4 * j + l) + 1);
+    nf_fft_put_columns(&b, to, 4, back);
+    for (int i = 0; i < 2 * 12; i++)
+        CU_ASSERT_EQUAL(back[i], i / 2 % 4 < 2 ? x[i] : 0);
+    b = nf_fft_band_of(&s, 1, 2);
+    CU_ASSERT_EQUAL(b.first, 2);
+    CU_ASSERT_EQUAL(b.lines, 1);
+    CU_ASSERT_EQUAL(b.length, 4);
 }
 
 static void there_and_back_is_the_same(void)
@@ -435,6 +512,7 @@ static void bad_options_are_told(void)
         { { { "count", "2147483648" } }, NULL, "--count" },
         { { { "units", "4097" } }, NULL, "--units" },
         { { { "seed", "-1" } }, NULL, "--seed" },
+        { { { "layout", "diagonals" } }, NULL, "--layout diagonals" },
         { { { "file", "" } }, NULL, "--file: empty" },
         { { { "file", "none.npy" } }, NULL, "none.npy" },
         { { { "file", "x.npy" }, { "count", "3" } }, NULL, "--count" },
@@ -459,6 +537,8 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "six steps are the definition", six_steps_are_the_definition },
         { "long lines are the definition", long_lines_are_the_definition },
+        { "columns are the definition", columns_are_the_definition },
+        { "columns lie between others", columns_lie_between_others },
         { "there and back is the same", there_and_back_is_the_same },
         { "rows are the nearest divisor", rows_are_the_nearest_divisor },
         { "roots are exact", roots_are_exact },

@@ -110,6 +110,8 @@ static void say(struct script *s, int from)
     msg.body = body;
     if (payload_bytes > 0 || nf_rng_below(&s->rng, 2) == 0)
         msg.payload = pipe_payload(seed, payload_bytes, type);
+    if (msg.payload != NULL && nf_rng_below(&s->rng, 3) == 0)
+        msg.payload = pipe_scatter(msg.payload, &s->rng);
     if (nf_link_queue(link, &msg) != NF_OK)
         broken(s, "a message is not queued");
     nf_blob_unref(msg.payload);

@@ -291,6 +291,47 @@ static void test_backlog(void)
 }
 
 /* A paused member is not heard, and has no credit; nothing is lost of it. */
+static void count_call(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* Whoever sleeps on something else is woken when there is something, once. */
+static void test_wake(void)
+{
+    int calls = 0;
+
+    begin(2);
+    nf_mesh_wake_by(meshes[0], count_call, &calls);
+    send_word(meshes[1], 0, 1, NULL, false);
+    CU_ASSERT_EQUAL(calls, 0); /* it has not looked yet */
+    expect_word(meshes[0], 1, 1);
+    send_word(meshes[1], 0, 2, NULL, false);
+    CU_ASSERT_EQUAL(calls, 0); /* nor seen that there is nothing */
+    expect_word(meshes[0], 1, 2);
+    expect_nothing(meshes[0]);
+    send_word(meshes[1], 0, 3, NULL, false);
+    CU_ASSERT_EQUAL(calls, 1);
+    send_word(meshes[1], 0, 4, NULL, true);
+    CU_ASSERT_EQUAL(calls, 1);
+    expect_word(meshes[0], 1, 4);
+    expect_word(meshes[0], 1, 3);
+    expect_nothing(meshes[0]);
+    nf_mesh_close(meshes[1]);
+    CU_ASSERT_EQUAL(calls, 2);
+    expect_left(meshes[0], 1);
+    nf_mesh_close(meshes[0]);
+    /* one that has left is not woken */
+    begin(2);
+    calls = 0;
+    nf_mesh_wake_by(meshes[0], count_call, &calls);
+    expect_nothing(meshes[0]);
+    nf_mesh_close(meshes[0]);
+    send_word(meshes[1], 0, 1, NULL, false);
+    CU_ASSERT_EQUAL(calls, 0);
+    nf_mesh_close(meshes[1]);
+}
+
 static void test_pause(void)
 {
     enum { BYTES = 40000, COUNT = 10 };
@@ -508,6 +549,7 @@ static CU_TestInfo tests[] = {
     { "what can't be sent is refused", test_bad_messages },
     { "payloads go by reference, lent bytes are copied", test_references },
     { "the backlog shows who does not read", test_backlog },
+    { "who sleeps elsewhere is woken", test_wake },
     { "a paused member is not heard and has no credit", test_pause },
     { "that a paused member has left is heard", test_pause_left },
     { "who closes its mesh has left", test_leaving },

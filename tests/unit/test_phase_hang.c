@@ -32,23 +32,29 @@ void *nf_area_make(struct nf_area *area, size_t bytes)
     return make_area(area, bytes);
 }
 
-enum { UNITS = 12, PHASES = 3, SLAVES = 3, ASKED = 2 * SLAVES };
+enum { UNITS = 12, PHASES = 3, SLAVES = 3, ASKED = SLAVES };
+/* Numbers in a piece: so many that it is not copied, but read where it was made, also if
+ * that was by a slave that is lost. */
+enum { LENGTH = 100 };
 
-static int64_t value(uint32_t phase, uint64_t from, uint64_t to)
+static int64_t value(uint32_t phase, uint64_t from, uint64_t to, uint64_t i)
 {
-    return (int64_t)((phase * 100 + from) * 100 + to);
+    return (int64_t)(((phase * 100 + from) * 100 + to) * LENGTH + i);
 }
 
 /* Did the units of the phase before send what they have for this one? */
 static bool is_right(const struct nf_work *work)
 {
-    const int64_t *in = work->input;
+    const int64_t *in;
 
-    if (work->input_bytes != UNITS * sizeof(*in))
+    if (work->input_bytes != UNITS * LENGTH * sizeof(*in))
         return false;
-    for (uint64_t u = 0; u < UNITS; u++)
-        if (in[u] != value(work->phase - 1, u, work->first))
-            return false;
+    for (uint64_t u = 0; u < UNITS; u++) {
+        in = work->in_pieces[u];
+        for (uint64_t i = 0; i < LENGTH; i++)
+            if (in[i] != value(work->phase - 1, u, work->first, i))
+                return false;
+    }
     return true;
 }
 
@@ -61,10 +67,12 @@ static int compute(const struct nf_work *work)
     if (work->phase + 1 == PHASES)
         return nf_buf_append(work->result, &number, sizeof(number));
     for (uint64_t v = 0; v < UNITS; v++) {
-        number = value(work->phase, work->first, v);
-        work->out_bytes[v] = sizeof(number);
-        if (nf_buf_append(work->result, &number, sizeof(number)) != NF_OK)
-            return 2;
+        work->out_bytes[v] = LENGTH * sizeof(number);
+        for (uint64_t i = 0; i < LENGTH; i++) {
+            number = value(work->phase, work->first, v, i);
+            if (nf_buf_append(work->result, &number, sizeof(number)) != NF_OK)
+                return 2;
+        }
     }
     return 0;
 }
@@ -92,7 +100,8 @@ static const struct nf_app app = { .name = "hang",
                                    .collect = collect,
                                    .input_type = NF_INT64,
                                    .result_type = NF_INT64,
-                                   .phases = PHASES };
+                                   .phases = PHASES,
+                                   .takes_pieces = 1 };
 
 /* What is promised of an exchange that a slave is lost in; sanitizers take longer. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -139,7 +148,7 @@ static void job_with_one_that_hangs(uint32_t at)
     }
 }
 
-/* By itself this is a job like others, in which each slave asks twice an exchange. */
+/* By itself this is a job like others, in which each slave asks once an exchange. */
 static void nobody_hangs(void)
 {
     job_with_one_that_hangs(0);

@@ -12,6 +12,8 @@ enum { UNITS = 11, BAD_PIECES = 1, FAILS = 2, NO_ELEMENTS = 3, TOO_MUCH = 4 };
 /* What slaves do, and what came home. */
 static struct {
     uint32_t phases;
+    uint64_t scale; /* of pieces: large ones are not copied */
+    bool takes_pieces;
     uint32_t fault, fault_phase; /* of unit 4 */
     uint64_t collected, wrong;
 } job;
@@ -19,12 +21,12 @@ static struct {
 /* Elements that unit u of a phase has for unit v of the next. */
 static uint64_t length(uint32_t phase, uint64_t u, uint64_t v)
 {
-    return (u * 3 + v * 5 + phase) % 4;
+    return job.scale * ((u * 3 + v * 5 + phase) % 4);
 }
 
 static int64_t value(uint32_t phase, uint64_t u, uint64_t v, uint64_t i)
 {
-    return (int64_t)(((phase * 100 + u) * 100 + v) * 10 + i);
+    return (int64_t)(((phase * 100 + u) * 100 + v) * 1000 + i);
 }
 
 /* Is the input what all units of the phase before made for this one? */
@@ -33,11 +35,17 @@ static bool is_right(const struct nf_work *work)
     const int64_t *in = work->input;
     uint64_t before = 0;
 
+    if (job.takes_pieces && in != NULL)
+        return false;
     for (uint64_t u = 0; u < work->units; u++) {
         uint64_t n = length(work->phase - 1, u, work->first);
 
         if (work->in_at[u] != before ||
             work->in_at[u + 1] - before != n * sizeof(*in))
+            return false;
+        if (job.takes_pieces)
+            in = work->in_pieces[u];
+        else if (n > 0 && in != work->in_pieces[u])
             return false;
         for (uint64_t i = 0; i < n; i++)
             if (*in++ != value(work->phase - 1, u, work->first, i))
@@ -70,7 +78,8 @@ static int compute(const struct nf_work *work)
 
     if (work->phase > 0)
         right = is_right(work);
-    else if (work->in_at != NULL || work->input_bytes != sizeof(int64_t))
+    else if (work->in_at != NULL || work->in_pieces != NULL ||
+             work->input == NULL || work->input_bytes != sizeof(int64_t))
         right = 0;
     if (bad && job.fault == FAILS)
         return 1;
@@ -116,6 +125,7 @@ static struct nf_app app_of(uint32_t phases)
 {
     memset(&job, 0, sizeof(job));
     job.phases = phases;
+    job.scale = 1;
     return (struct nf_app){ .name = "phases",
                             .units = UNITS,
                             .split = split,
@@ -133,7 +143,8 @@ static void quiet(void *user, const char *line)
     (void)line;
 }
 
-static void pieces_come_where_they_belong(void)
+/* @param scale  of pieces   @param takes_pieces  they are not put together */
+static void bring_pieces(uint64_t scale, bool takes_pieces)
 {
     static const char *const policies[] = { "send", "gss", "auto", "static" };
 
@@ -147,6 +158,9 @@ static void pieces_come_where_they_belong(void)
             struct nf_report r;
             struct nf_error err = { NF_OK, "" };
 
+            job.scale = scale;
+            job.takes_pieces = takes_pieces;
+            app.takes_pieces = takes_pieces;
             CU_ASSERT_EQUAL(nf_run(&app, &o, &r, &err), NF_OK);
             if (err.status)
                 fprintf(stderr, "%s\n", err.text);
@@ -157,6 +171,18 @@ static void pieces_come_where_they_belong(void)
             CU_ASSERT_EQUAL(r.exchanges, phases - 1);
             CU_ASSERT_EQUAL(r.recomputed, 0);
         }
+}
+
+static void pieces_come_where_they_belong(void)
+{
+    bring_pieces(1, false);
+    bring_pieces(150, false);
+}
+
+static void kernels_may_take_pieces_as_they_lie(void)
+{
+    bring_pieces(1, true);
+    bring_pieces(150, true);
 }
 
 static void what_a_kernel_does_wrong_is_told(void)
@@ -241,6 +267,8 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "pieces come where they belong", pieces_come_where_they_belong },
+        { "kernels may take pieces as they lie",
+          kernels_may_take_pieces_as_they_lie },
         { "what a kernel does wrong is told",
           what_a_kernel_does_wrong_is_told },
         { "a unit of the last phase may fail alone",

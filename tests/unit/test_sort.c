@@ -140,6 +140,7 @@ static void the_kernel_refuses_what_does_not_fit(void)
     int64_t plan[5];
     double block[3] = { 3, 1, 2 };
     uint64_t out[2] = { 0, 0 }, in_at[3] = { 0, 8, 24 };
+    const void *const pieces[2] = { block, block + 1 };
     char error[120] = "";
     struct nf_buf result;
     struct nf_work work = { .count = 1,
@@ -173,6 +174,7 @@ static void the_kernel_refuses_what_does_not_fit(void)
     CU_ASSERT_EQUAL(nf_sort_compute(&work), 0);
     work.phase = 1;
     work.in_at = in_at;
+    work.in_pieces = pieces;
     work.out_bytes = NULL;
     refuse(&work, "not two blocks");
     plan[2] = work.units = 3; /* no power of two */

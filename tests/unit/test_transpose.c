@@ -28,6 +28,7 @@ static void the_kernel_refuses_what_does_not_fit(void)
     const int64_t shape[3] = { 3, 4, 2 }, bad[3] = { 3, 0, 2 };
     double column[6] = { 1, 2, 3, 4, 5, 6 };
     uint64_t out[2] = { 0, 0 }, in_at[3] = { 0, 8, 48 };
+    const void *const pieces[2] = { column, column + 1 };
     char error[120];
     struct nf_buf result;
     struct nf_work work = { .count = 1,
@@ -52,6 +53,7 @@ static void the_kernel_refuses_what_does_not_fit(void)
     work.phase = 1;
     work.first = 1;
     work.in_at = in_at;
+    work.in_pieces = pieces;
     CU_ASSERT_EQUAL(nf_transpose_compute(&work), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(error, "not a band of rows"));
     work.input_bytes = 32;
