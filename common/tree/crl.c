@@ -53,10 +53,25 @@ struct planner {
     struct nf_hops hops;
     struct nf_crl_search search;
     struct nf_crl_plan plan;     /* the best so far */
+    uint64_t usual_segment;      /* of the options */
+    uint64_t segment;            /* that is looked at */
     struct nf_tree tree;         /* that is looked at */
     struct draft drafts[DRAFTS]; /* the best first */
     unsigned ndrafts;
 };
+
+/* By how much a time counts more if it is that of such segments. */
+static double handicap(const struct planner *p, uint64_t segment)
+{
+    return segment < p->usual_segment ? 1 / NF_CRL_SHORT : 1;
+}
+
+/* What a tree has to take less than to be the best with such segments. */
+static double to_beat_us(const struct planner *p, uint64_t segment)
+{
+    return p->plan.time_us * handicap(p, p->plan.segment_bytes) /
+           handicap(p, segment);
+}
 
 /* ---- caps ---- */
 
@@ -72,7 +87,7 @@ static void try_cap(struct planner *p, struct caps *caps, double cap_us)
     double time_us = INFINITY;
     unsigned at = caps->count++;
 
-    if (bound_us < p->plan.time_us && bound_us < p->search.best_us)
+    if (bound_us < to_beat_us(p, p->segment) && bound_us < p->search.best_us)
         time_us = nf_crl_try_cap(&p->search, cap_us);
     for (; at > 0 && caps->cap_us[at - 1] > cap_us; at--) {
         caps->cap_us[at] = caps->cap_us[at - 1];
@@ -126,7 +141,8 @@ static enum nf_status try_caps(struct planner *p)
     int steps = p->search.is_thin ? CAPS / 2 : CAPS;
     double least_us, cap_us, ratio;
     double greatest_us = fmin(p->search.greatest_period_us,
-                              fmin(p->search.best_us, p->plan.time_us) /
+                              fmin(p->search.best_us,
+                                   to_beat_us(p, p->segment)) /
                                   (double)(p->search.segments - 1));
 
     if (nf_tree_least_period(&p->hops, p->search.root, &least_us) != NF_OK)
@@ -148,16 +164,16 @@ static enum nf_status try_caps(struct planner *p)
 /* ---- one size of segments ---- */
 
 /* Is p->tree, simulated, the best so far? */
-static enum nf_status keep_tree(struct planner *p, uint64_t segment)
+static enum nf_status keep_tree(struct planner *p)
 {
     struct nf_tree tree = p->plan.tree;
     double time_us;
 
     if (nf_tree_pipe(&p->tree, &p->hops, p->search.segments, &time_us) != NF_OK)
         return NF_ERR_NOMEM;
-    if (time_us < p->plan.time_us) {
+    if (time_us < to_beat_us(p, p->segment)) {
         p->plan = (struct nf_crl_plan){ .tree = p->tree,
-                                        .segment_bytes = segment,
+                                        .segment_bytes = p->segment,
                                         .segments = p->search.segments,
                                         .time_us = time_us };
         p->tree = tree;
@@ -166,14 +182,14 @@ static enum nf_status keep_tree(struct planner *p, uint64_t segment)
 }
 
 /* Is the tree in ldt, as it was run last? */
-static enum nf_status keep_best(struct planner *p, uint64_t segment)
+static enum nf_status keep_best(struct planner *p)
 {
     nf_ldt_get(&p->search.ldt, &p->tree);
-    return keep_tree(p, segment);
+    return keep_tree(p);
 }
 
 /* Is the tree that ldt->parent and order make the best so far? */
-static enum nf_status keep_as_sent(struct planner *p, uint64_t segment)
+static enum nf_status keep_as_sent(struct planner *p)
 {
     struct nf_ldt *ldt = &p->search.ldt;
     uint32_t n = ldt->nodes;
@@ -182,21 +198,22 @@ static enum nf_status keep_as_sent(struct planner *p, uint64_t segment)
     memcpy(p->tree.parent, ldt->parent, n * sizeof(uint32_t));
     p->tree.parent[ldt->root] = NF_TREE_NONE;
     nf_tree_children(&p->tree, ldt->order, n);
-    return keep_tree(p, segment);
+    return keep_tree(p);
 }
 
 /* The heuristics, whose order may with ports be a better one than those that
  * nf_ldt_run() knows. */
-static enum nf_status try_heuristics(struct planner *p, uint64_t segment)
+static enum nf_status try_heuristics(struct planner *p)
 {
     enum nf_status status = NF_OK;
 
     for (unsigned i = 0; i < NF_CRL_HEURISTICS && status == NF_OK; i++) {
         bool is_there;
 
-        status = nf_crl_heuristic(&p->search, i, p->plan.time_us, &is_there);
+        status = nf_crl_heuristic(&p->search, i, to_beat_us(p, p->segment),
+                                  &is_there);
         if (status == NF_OK && is_there)
-            status = keep_as_sent(p, segment);
+            status = keep_as_sent(p);
     }
     return status;
 }
@@ -212,7 +229,7 @@ static void load_best(struct nf_crl_search *search)
 
 /* Keep the best tree for this size for later, if there are not DRAFTS better
  * ones for others. */
-static void keep_draft(struct planner *p, uint64_t segment)
+static void keep_draft(struct planner *p)
 {
     const struct nf_crl_search *search = &p->search;
     uint32_t *parent;
@@ -229,7 +246,7 @@ static void keep_draft(struct planner *p, uint64_t segment)
         p->drafts[at] = p->drafts[at - 1];
     memcpy(parent, search->best_parent, search->hops->nodes * sizeof(uint32_t));
     p->drafts[at] =
-        (struct draft){ segment, search->segments, search->best_us, parent };
+        (struct draft){ p->segment, search->segments, search->best_us, parent };
 }
 
 /* Trees that take as long are neither the plan nor a draft. */
@@ -237,23 +254,22 @@ static double limit(const struct planner *p)
 {
     if (p->ndrafts < DRAFTS)
         return INFINITY;
-    return fmax(p->plan.time_us, p->drafts[DRAFTS - 1].time_us);
+    return fmax(to_beat_us(p, p->segment), p->drafts[DRAFTS - 1].time_us);
 }
 
-static enum nf_status try_rivals(struct planner *p, uint64_t segment,
-                                 double *rival_us)
+static enum nf_status try_rivals(struct planner *p, double *rival_us)
 {
     enum nf_status status = NF_OK;
 
     /* with ports scores are lower bounds: the plan's may have been too low */
     for (unsigned i = 0; i < NF_CRL_RIVALS && status == NF_OK; i++)
-        if (rival_us[i] < p->plan.time_us &&
+        if (rival_us[i] < to_beat_us(p, p->segment) &&
             nf_crl_rival(&p->search, i, INFINITY)) {
             nf_crl_score(&p->search);
-            status = keep_best(p, segment);
+            status = keep_best(p);
         }
     if (p->search.segments == 1 && status == NF_OK)
-        status = try_heuristics(p, segment);
+        status = try_heuristics(p);
     return status;
 }
 
@@ -263,12 +279,13 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
     enum nf_status status = NF_OK;
     double rival_us[NF_CRL_RIVALS];
 
+    p->segment = segment;
     nf_hops_set(&p->hops, p->hetero, (double)segment);
     nf_crl_search_set(&p->search, &p->hops, segments);
     p->search.limit_us = limit(p);
     nf_crl_try_cap(&p->search, INFINITY);
     for (unsigned i = 0; i < NF_CRL_RIVALS; i++) {
-        double limit_us = fmax(p->search.best_us, p->plan.time_us);
+        double limit_us = fmax(p->search.best_us, to_beat_us(p, segment));
 
         rival_us[i] = INFINITY;
         if (nf_crl_rival(&p->search, i, fmin(limit_us, p->search.limit_us)))
@@ -276,12 +293,12 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
     }
     if (segments > 1)
         status = try_caps(p);
-    keep_draft(p, segment);
-    if (status == NF_OK && p->search.best_us < p->plan.time_us) {
+    keep_draft(p);
+    if (status == NF_OK && p->search.best_us < to_beat_us(p, segment)) {
         load_best(&p->search);
-        status = keep_best(p, segment);
+        status = keep_best(p);
     }
-    return status == NF_OK ? try_rivals(p, segment, rival_us) : status;
+    return status == NF_OK ? try_rivals(p, rival_us) : status;
 }
 
 static enum nf_status polish(struct planner *p, uint32_t trees)
@@ -292,13 +309,14 @@ static enum nf_status polish(struct planner *p, uint32_t trees)
     for (unsigned i = 0; i < p->ndrafts && status == NF_OK; i++) {
         const struct draft *draft = &p->drafts[i];
 
+        p->segment = draft->segment;
         nf_hops_set(&p->hops, p->hetero, (double)draft->segment);
         nf_crl_search_set(search, &p->hops, draft->segments);
         memcpy(search->best_parent, draft->parent,
                p->hops.nodes * sizeof(uint32_t));
         nf_crl_polish(search, trees / p->ndrafts);
         load_best(search);
-        status = keep_best(p, draft->segment);
+        status = keep_best(p);
     }
     return status;
 }
@@ -349,7 +367,7 @@ static enum nf_status run(struct planner *p,
         segment = nf_segment_next(segment, least);
     } while (status == NF_OK && segment > 0);
     for (unsigned i = 0; i < sizes.count && status == NF_OK; i++)
-        if (sizes.bound_us[i] < p->plan.time_us)
+        if (sizes.bound_us[i] < to_beat_us(p, sizes.segment[i]))
             status = try_segment(p, sizes.segment[i],
                                  nf_segment_count(bytes, sizes.segment[i]));
     if (status == NF_OK && options->polish > 0 && p->hops.nodes > 2)
@@ -361,7 +379,12 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
                            const struct nf_crl_options *options,
                            struct nf_crl_plan *plan_p, struct nf_error *err)
 {
-    struct planner p = { .hetero = hetero, .plan = { .time_us = INFINITY } };
+    struct planner p = { .hetero = hetero,
+                         .plan = { .time_us = INFINITY },
+                         .usual_segment =
+                             options->usual_segment < options->bytes
+                                 ? options->usual_segment
+                                 : options->bytes };
     uint32_t n = hetero->hosts;
     enum nf_status status = nf_hetero_check(hetero, root, err);
 
