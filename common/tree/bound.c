@@ -145,10 +145,16 @@ enum nf_status nf_tree_bound(const struct nf_hops *hops, uint32_t root,
                              double *time_us_p)
 {
     enum nf_status status = nf_hops_check(hops, root);
+
+    return status == NF_OK ? nf_tree_bound_legal(hops, root, time_us_p)
+                           : status;
+}
+
+enum nf_status nf_tree_bound_legal(const struct nf_hops *hops, uint32_t root,
+                                   double *time_us_p)
+{
     struct bound b;
 
-    if (status != NF_OK)
-        return status;
     if (bound_init(&b, hops, root) != NF_OK)
         return NF_ERR_NOMEM;
     *time_us_p = run(&b);

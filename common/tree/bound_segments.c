@@ -124,18 +124,6 @@ static double least_period(const struct nf_hops *hops, const struct ways *ways,
     return high_us;
 }
 
-enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
-                                    double *period_us_p)
-{
-    struct ways ways;
-
-    if (ways_init(&ways, hops, root) != NF_OK)
-        return NF_ERR_NOMEM;
-    *period_us_p = least_period(hops, &ways, root);
-    ways_fini(&ways);
-    return NF_OK;
-}
-
 /* On a shared medium each segment is on it once for each node, one after the
  * other, from when the root has handed the first one over; and the last one is
  * not received before it is there.  O(nodes^2) */
@@ -161,16 +149,19 @@ static double medium_bound_us(const struct nf_hops *hops, uint32_t root,
 }
 
 enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
-                                uint64_t segments, double *time_us_p)
+                                uint64_t segments, double *time_us_p,
+                                double *period_us_p)
 {
     struct ways ways;
-    double recv_us = INFINITY, first_us, period_us;
+    double recv_us = INFINITY, first_us, period_us = 0;
 
+    if (period_us_p != NULL)
+        *period_us_p = period_us;
     if (hops->nodes < 2) {
         *time_us_p = 0;
         return NF_OK;
     }
-    if (nf_tree_bound(hops, root, &first_us) != NF_OK ||
+    if (nf_tree_bound_legal(hops, root, &first_us) != NF_OK ||
         ways_init(&ways, hops, root) != NF_OK)
         return NF_ERR_NOMEM;
     for (uint32_t v = 0; v < hops->nodes; v++)
@@ -186,6 +177,8 @@ enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
         *time_us_p = fmax(*time_us_p,
                           medium_bound_us(hops, root, segments, recv_us));
     ways_fini(&ways);
+    if (period_us_p != NULL)
+        *period_us_p = period_us;
     return NF_OK;
 }
 
@@ -212,7 +205,7 @@ enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
         double time_us = 0;
 
         status = nf_tree_bound_of(&hops, root, nf_segment_count(bytes, segment),
-                                  &time_us);
+                                  &time_us, NULL);
         least_us = fmin(least_us, time_us);
         segment = nf_segment_next(segment, least_segment);
         is_last = segment == 0;

@@ -135,22 +135,21 @@ static double find_root(double x, int n)
     return low;
 }
 
-static enum nf_status try_caps(struct planner *p)
+/* @param least_us  the least period of any tree */
+static void try_caps(struct planner *p, double least_us)
 {
     struct caps caps = { .count = 0 };
     int steps = p->search.is_thin ? CAPS / 2 : CAPS;
-    double least_us, cap_us, ratio;
+    double cap_us, ratio;
     double greatest_us = fmin(p->search.greatest_period_us,
                               fmin(p->search.best_us,
                                    to_beat_us(p, p->segment)) /
                                   (double)(p->search.segments - 1));
 
-    if (nf_tree_least_period(&p->hops, p->search.root, &least_us) != NF_OK)
-        return NF_ERR_NOMEM;
     least_us *= 1 + 1e-12; /* sums of rounded numbers are to fit */
     if (least_us <= 0 || greatest_us <= least_us) {
         try_cap(p, &caps, greatest_us);
-        return NF_OK;
+        return;
     }
     cap_us = least_us;
     ratio = find_root(greatest_us / least_us, steps - 1);
@@ -158,7 +157,6 @@ static enum nf_status try_caps(struct planner *p)
         try_cap(p, &caps, cap_us);
     for (int i = 0; i < (p->search.is_thin ? 1 : FINER / 2); i++)
         try_finer(p, &caps);
-    return NF_OK;
 }
 
 /* ---- one size of segments ---- */
@@ -274,7 +272,7 @@ static enum nf_status try_rivals(struct planner *p, double *rival_us)
 }
 
 static enum nf_status try_segment(struct planner *p, uint64_t segment,
-                                  uint64_t segments)
+                                  uint64_t segments, double least_period_us)
 {
     enum nf_status status = NF_OK;
     double rival_us[NF_CRL_RIVALS];
@@ -292,7 +290,7 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
             rival_us[i] = nf_crl_score(&p->search);
     }
     if (segments > 1)
-        status = try_caps(p);
+        try_caps(p, least_period_us);
     keep_draft(p);
     if (status == NF_OK && p->search.best_us < to_beat_us(p, segment)) {
         load_best(&p->search);
@@ -325,7 +323,7 @@ static enum nf_status polish(struct planner *p, uint32_t trees)
  * of the others many cannot be better than what is found then. */
 struct sizes {
     uint64_t segment[64];
-    double bound_us[64];
+    double bound_us[64], period_us[64];
     unsigned count;
 };
 
@@ -333,19 +331,21 @@ static enum nf_status add_size(struct planner *p, struct sizes *sizes,
                                uint64_t segment, uint64_t segments)
 {
     unsigned at = sizes->count;
-    double bound_us = 0;
+    double bound_us = 0, period_us = 0;
 
     nf_hops_set(&p->hops, p->hetero, (double)segment);
-    if (nf_tree_bound_of(&p->hops, p->search.root, segments, &bound_us) !=
-        NF_OK)
+    if (nf_tree_bound_of(&p->hops, p->search.root, segments, &bound_us,
+                         &period_us) != NF_OK)
         return NF_ERR_NOMEM;
     bound_us *= 1 - 1e-12; /* sums of rounded numbers */
     for (; at > 0 && sizes->bound_us[at - 1] > bound_us; at--) {
         sizes->segment[at] = sizes->segment[at - 1];
         sizes->bound_us[at] = sizes->bound_us[at - 1];
+        sizes->period_us[at] = sizes->period_us[at - 1];
     }
     sizes->segment[at] = segment;
     sizes->bound_us[at] = bound_us;
+    sizes->period_us[at] = period_us;
     sizes->count++;
     return NF_OK;
 }
@@ -369,7 +369,8 @@ static enum nf_status run(struct planner *p,
     for (unsigned i = 0; i < sizes.count && status == NF_OK; i++)
         if (sizes.bound_us[i] < to_beat_us(p, sizes.segment[i]))
             status = try_segment(p, sizes.segment[i],
-                                 nf_segment_count(bytes, sizes.segment[i]));
+                                 nf_segment_count(bytes, sizes.segment[i]),
+                                 sizes.period_us[i]);
     if (status == NF_OK && options->polish > 0 && p->hops.nodes > 2)
         status = polish(p, options->polish);
     return status;

@@ -339,7 +339,8 @@ static double least_in_segments(const struct nf_hops *hops, uint64_t segments)
     chain_us = (hops->nodes - 1) * hop_us +
                more * fmax(port_us, send_us + recv_us);
     branch_us = hop_us + (2 * more + 1) * fmax(port_us, send_us);
-    CU_ASSERT_EQUAL(nf_tree_bound_of(hops, 0, segments, &bound_us), NF_OK);
+    CU_ASSERT_EQUAL(nf_tree_bound_of(hops, 0, segments, &bound_us, NULL),
+                    NF_OK);
     return fmax(bound_us, fmin(chain_us, branch_us));
 }
 
