@@ -14,7 +14,7 @@
 #include "common/tree/hnow.h"
 #include "common/tree/times.h"
 
-enum { CAPS = 8, FINER = 6, DRAFTS = 3 };
+enum { CAPS = 8, FINER = 6, DRAFTS = 3, SHORT_DRAFTS = 2 };
 
 uint64_t nf_segment_next(uint64_t segment, uint64_t least)
 {
@@ -44,7 +44,7 @@ uint64_t nf_segment_count(uint64_t bytes, uint64_t segment)
  * polishing may change. */
 struct draft {
     uint64_t segment, segments;
-    double time_us;
+    double time_us;   /* with its handicap */
     uint32_t *parent; /* [nodes] */
 };
 
@@ -56,8 +56,10 @@ struct planner {
     uint64_t usual_segment;      /* of the options */
     uint64_t segment;            /* that is looked at */
     struct nf_tree tree;         /* that is looked at */
-    struct draft drafts[DRAFTS]; /* the best first */
-    unsigned ndrafts;
+    /* The best first.  Those of short segments take no room of others: there
+     * are no more such sizes. */
+    struct draft drafts[DRAFTS + SHORT_DRAFTS];
+    unsigned ndrafts, drafts_most;
 };
 
 /* By how much a time counts more if it is that of such segments. */
@@ -225,34 +227,36 @@ static void load_best(struct nf_crl_search *search)
     (void)nf_crl_time(search);
 }
 
-/* Keep the best tree for this size for later, if there are not DRAFTS better
- * ones for others. */
+/* Keep the best tree for this size for later, if there are not so many better
+ * ones for others that there is no room. */
 static void keep_draft(struct planner *p)
 {
     const struct nf_crl_search *search = &p->search;
+    double time_us = search->best_us * handicap(p, p->segment);
     uint32_t *parent;
     unsigned at = p->ndrafts;
 
-    if (at == DRAFTS && search->best_us >= p->drafts[at - 1].time_us)
+    if (at == p->drafts_most && time_us >= p->drafts[at - 1].time_us)
         return;
-    if (at == DRAFTS)
+    if (at == p->drafts_most)
         at--;
     else
         p->ndrafts++;
     parent = p->drafts[at].parent;
-    for (; at > 0 && p->drafts[at - 1].time_us > search->best_us; at--)
+    for (; at > 0 && p->drafts[at - 1].time_us > time_us; at--)
         p->drafts[at] = p->drafts[at - 1];
     memcpy(parent, search->best_parent, search->hops->nodes * sizeof(uint32_t));
     p->drafts[at] =
-        (struct draft){ p->segment, search->segments, search->best_us, parent };
+        (struct draft){ p->segment, search->segments, time_us, parent };
 }
 
 /* Trees that take as long are neither the plan nor a draft. */
 static double limit(const struct planner *p)
 {
-    if (p->ndrafts < DRAFTS)
+    if (p->ndrafts < p->drafts_most)
         return INFINITY;
-    return fmax(to_beat_us(p, p->segment), p->drafts[DRAFTS - 1].time_us);
+    return fmax(to_beat_us(p, p->segment),
+                p->drafts[p->drafts_most - 1].time_us / handicap(p, p->segment));
 }
 
 static enum nf_status try_rivals(struct planner *p, double *rival_us)
@@ -302,17 +306,20 @@ static enum nf_status try_segment(struct planner *p, uint64_t segment,
 static enum nf_status polish(struct planner *p, uint32_t trees)
 {
     struct nf_crl_search *search = &p->search;
+    unsigned among = p->ndrafts < DRAFTS ? p->ndrafts : DRAFTS;
     enum nf_status status = NF_OK;
 
     for (unsigned i = 0; i < p->ndrafts && status == NF_OK; i++) {
         const struct draft *draft = &p->drafts[i];
+        /* with one segment there is more to gain, and no annealing */
+        uint32_t share = draft->segments == 1 ? trees : trees / among;
 
         p->segment = draft->segment;
         nf_hops_set(&p->hops, p->hetero, (double)draft->segment);
         nf_crl_search_set(search, &p->hops, draft->segments);
         memcpy(search->best_parent, draft->parent,
                p->hops.nodes * sizeof(uint32_t));
-        nf_crl_polish(search, trees / p->ndrafts);
+        nf_crl_polish(search, share);
         load_best(search);
         status = keep_best(p);
     }
@@ -398,14 +405,15 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
         status = nf_tree_init(&p.tree, n, root);
     if (status == NF_OK)
         status = nf_tree_init(&p.plan.tree, n, root);
-    for (unsigned i = 0; i < DRAFTS && status == NF_OK; i++) {
+    p.drafts_most = p.usual_segment > 0 ? DRAFTS + SHORT_DRAFTS : DRAFTS;
+    for (unsigned i = 0; i < p.drafts_most && status == NF_OK; i++) {
         p.drafts[i].parent = nf_calloc(n, sizeof(uint32_t));
         if (p.drafts[i].parent == NULL)
             status = NF_ERR_NOMEM;
     }
     if (status == NF_OK)
         status = run(&p, options);
-    for (unsigned i = 0; i < DRAFTS; i++)
+    for (unsigned i = 0; i < p.drafts_most; i++)
         nf_free(p.drafts[i].parent);
     nf_hops_fini(&p.hops);
     nf_crl_search_fini(&p.search);
