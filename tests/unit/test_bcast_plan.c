@@ -392,6 +392,35 @@ static void others_win_where_no_tree_can(void)
     }
 }
 
+/* That shorter segments are tried makes no plan worse: those with long ones are
+ * looked for as hard. */
+static void short_segments_do_no_harm(void)
+{
+    static const uint64_t sizes[] = { 4096, 16384, 65536, 262144 };
+
+    for (uint64_t seed = 1; seed <= 12; seed++)
+        for (int i = 0; i < 4; i++) {
+            const struct nf_crl_options options = {
+                .bytes = sizes[i],
+                .least_segment = NF_BCAST_SEGMENT,
+                .polish = NF_CRL_POLISH,
+            };
+            struct nf_hetero net = make_net(5 + (uint32_t)seed, 3, seed);
+            struct nf_bcast_plan p = plan(&net, sizes[i]);
+            struct nf_crl_plan crl;
+
+            CU_ASSERT_FATAL(nf_crl_plan(&net, 0, &options, &crl, NULL) ==
+                            NF_OK);
+            if (p.tree_us > crl.time_us * (1 + 1e-9))
+                printf("\n    seed %d, %d bytes: %.3f us, long segments %.3f",
+                       (int)seed, (int)sizes[i], p.tree_us, crl.time_us);
+            CU_ASSERT(p.tree_us <= crl.time_us * (1 + 1e-9));
+            nf_crl_plan_fini(&crl);
+            nf_bcast_plan_fini(&p);
+            nf_hetero_fini(&net);
+        }
+}
+
 /* All equal: messages of a middling size go along a circulant graph or the
  * like, in which more wires are in use than in any one tree. */
 static void others_win_where_hosts_are_alike(void)
@@ -473,6 +502,7 @@ int main(void)
         { "trees win where hosts differ", trees_win_where_hosts_differ },
         { "trees from twice on", trees_from_twice_on },
         { "others win where no tree can", others_win_where_no_tree_can },
+        { "short segments do no harm", short_segments_do_no_harm },
         { "others win where hosts are alike",
           others_win_where_hosts_are_alike },
         { "few hosts and bytes have plans", few_hosts_and_bytes_have_plans },
