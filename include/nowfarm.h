@@ -252,13 +252,14 @@ struct nf_options {
      *  "reduce", likewise, combined on the way (see nf_app.combine_by). */
     const char *gather;
     /** File that `nowfarm coll-bench --tune` wrote: by which algorithms shared
-     *  data go out and combined results come home.  One that is damaged, or of
-     *  other hosts, gives a notice; a damaged one is left aside.  Default: a
-     *  built-in model. */
+     *  data go out, results that slaves keep come home, and slaves exchange.  One
+     *  that is damaged, or of other hosts, gives a notice; a damaged one is left
+     *  aside.  Default: the model in network_file, or a built-in one. */
     const char *table_file;
     /** Model file of a measured network, of `nowfarm probe`: shared data goes to
      *  the slaves that are there at the begin by what is the cheapest broadcast
-     *  there, whatever table_file says.  One that is damaged, or has a date to
+     *  there, whatever table_file says; and if there is no table, gathers and
+     *  exchanges of slaves go by its model.  One that is damaged, or has a date to
      *  come, gives a notice and is left aside; one that is older than 7 days, or
      *  of messages by another route or encoding, gives a notice.  Default: the
      *  environment variable NOWFARM_NETWORK; "": none. */
@@ -327,6 +328,8 @@ struct nf_report {
     char emulate[512]; /**< nf_options.emulate; "": times are real */
     char gather[16];         /**< nf_options.gather */
     char gather_algorithm[48]; /**< of the last gather; "": none was needed */
+    char gather_by[288]; /**< by what that was chosen: "NOWFARM_COLL", "table
+                              FILE", "network FILE" or "built-in" */
     double gather_s;         /**< in gathers, also those that failed; part of
                                   makespan_s and part_transfer_s */
     uint64_t gather_bytes;   /**< that came home by gathers */
@@ -345,6 +348,7 @@ struct nf_report {
     double exchange_model_s; /**< ... as the model of the network has it;
                                   INFINITY: it has none of that algorithm */
     char exchange_algorithm[48]; /**< of the last one; "": it had one slave */
+    char exchange_by[288]; /**< by what that was chosen, as gather_by */
     char shared_algorithm[48]; /**< of the broadcast of the shared data; "": each
                                     slave got it by itself */
     char shared_network[256];  /**< nf_options.network_file, or NOWFARM_NETWORK,

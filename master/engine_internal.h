@@ -162,7 +162,8 @@ struct engine {
     uint32_t max_slaves, max_slots;
 
     struct nf_coll_rules rules; /**< of options->table_file; else without rules,
-                                     the built-in model */
+                                     the model of the network or the built-in
+                                     one */
     bool has_rules, rules_compared[NF_GROUP_PURPOSES];
     char rules_differ[NF_ERROR_TEXT_BYTES]; /**< what was said of them last */
     bool wish_unmet[NF_GROUP_PURPOSES]; /**< that was said of NOWFARM_COLL */
@@ -177,7 +178,8 @@ struct engine {
     struct gather gather;
     struct nf_network network; /**< measured; no hosts: there is none of use */
     bool network_read;   /**< ... or it was not looked for yet */
-    bool network_failed; /**< ... and that was told */
+    bool network_failed; /**< no broadcast can be planned by it: that was told */
+    char network_doubt[NF_ERROR_TEXT_BYTES]; /**< what was said of it last */
     struct nf_blob *shared;
     struct nf_buf input;
     struct nf_body body;
@@ -373,15 +375,16 @@ void nf_table_close(struct engine *e);
 void nf_table_compare(struct engine *e, const struct nf_group_msg *m,
                       const struct nf_mesh *mesh);
 /** Which all-to-all the slaves of the exchange take, found again when there are
- *  others: what NOWFARM_COLL says, else the table, or the model.
+ *  others: what NOWFARM_COLL says, else the table, the network or the built-in
+ *  model; report.exchange_by.
  *  @return NULL for less than two */
 const struct nf_exchange_bounds *nf_table_exchange(struct engine *e);
 /** The network as these slaves see it. */
-struct nf_coll_network nf_table_network(const struct engine *e);
-/** Set m->algorithm for a call of @p query; a notice, once for each purpose, if
- *  NOWFARM_COLL says one that cannot serve.  @param varies  a gatherv */
+struct nf_coll_network nf_table_network(struct engine *e);
+/** Set m->algorithm for a call of @p query, by the same; report.gather_by.  A
+ *  notice, once for each purpose, if NOWFARM_COLL says one that cannot serve. */
 void nf_table_tell(struct engine *e, const struct nf_coll_query *query,
-                   bool varies, struct nf_group_msg *m);
+                   struct nf_group_msg *m);
 
 /* network.c */
 struct nf_told; /* over_mesh.h */
@@ -393,6 +396,13 @@ bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
                      struct nf_told *told_p);
 /** Fill e->network, if there is one and it was not tried before. */
 void nf_network_read_once(struct engine *e);
+/** Is e->network of this day, and of messages that go the way of the members'?
+ *  A notice if not; what was said is not said again.
+ *  @param mesh  NULL: which way they go does not count */
+void nf_network_compare(struct engine *e, const struct nf_mesh *mesh);
+/** The name of its file; NULL or "": there is none. */
+const char *nf_network_file(const struct engine *e);
+bool nf_network_is_given(const struct engine *e);
 void nf_network_close(struct engine *e);
 
 /* share.c */

@@ -393,6 +393,17 @@ static enum nf_status start_reduce(struct engine *e, struct nf_call *call)
     return nf_group_start(g->group, call, &g->request);
 }
 
+/* Blocks differ in size, and we alone know how: as if all were as the mean one,
+ * rounded up. */
+static uint64_t mean_block(const struct gather *g)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < g->nmembers; i++)
+        bytes += g->members[i].bytes;
+    return bytes / g->nmembers + (bytes % g->nmembers != 0);
+}
+
 struct nf_coll_query nf_gather_query(const struct engine *e)
 {
     const struct gather *g = &e->gather;
@@ -401,8 +412,10 @@ struct nf_coll_query nf_gather_query(const struct engine *e)
                                    .commutative = true };
     struct nf_reducer reducer;
 
-    if (e->combine && nf_reducer_init(&reducer, e->app,
-                                      (size_t)g->members[0].bytes) == NF_OK) {
+    if (!e->combine) {
+        query.bytes = query.elements = mean_block(g);
+    } else if (nf_reducer_init(&reducer, e->app,
+                               (size_t)g->members[0].bytes) == NF_OK) {
         query.op = NF_COLL_REDUCE;
         query.elements = reducer.count;
         query.bytes = nf_reducer_vector_bytes(&reducer);
@@ -546,6 +559,7 @@ static void bring_home(struct engine *e, int64_t now_us)
     e->report.gather_slaves = g->nmembers;
     if (nf_gather_collect(e) != NF_OK)
         return;
+    g->algorithm = e->report.gather_algorithm;
     nf_gather_end(e, now_us);
     if (nf_farm_gathered(e->farm, now_us, &actions) == NF_ERR_NOMEM)
         nf_engine_end(e, NF_ERR_NOMEM, "out of memory");

@@ -25,8 +25,8 @@ static int64_t timeout_us(const struct engine *e, enum nf_group_purpose purpose,
     return one_us * count;
 }
 
-/* Which algorithm?  The master says, for all, by the table: what it says
- * depends on who shares a host.  Exchanges are told theirs by themselves.
+/* Which algorithm?  The master says, for all (table.c): what it says depends on
+ * who shares a host.  Exchanges are told theirs by themselves.
  * @param mesh  NULL: the master is not a member, and all are slaves */
 static enum nf_status tell_choice(struct engine *e,
                                   const struct nf_mesh *mesh,
@@ -47,7 +47,7 @@ static enum nf_status tell_choice(struct engine *e,
     query = m->purpose == NF_GROUP_SHARED ? nf_share_query(e, count)
                                           : nf_gather_query(e);
     query.hosts = hosts;
-    nf_table_tell(e, &query, m->purpose == NF_GROUP_GATHER && !e->combine, m);
+    nf_table_tell(e, &query, m);
     nf_free(hosts);
     return NF_OK;
 }

@@ -1,10 +1,13 @@
-/* Shared data by a measured network: the master plans for all who are there at
- * the begin.  A group of two has one way to go, and no need of a plan; but who
- * comes late gets it from whom the network has as the nearest (share.c). */
+/* A measured network.  Shared data goes by it: the master plans for all who are
+ * there at the begin.  A group of two has one way to go, and no need of a plan;
+ * but who comes late gets it from whom the network has as the nearest (share.c).
+ * Its model of collective operations is what gathers, reductions and exchanges
+ * go by if there is no table (table.c). */
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -16,15 +19,22 @@
 #include "common/tree/bcast_plan.h"
 #include "master/engine_internal.h"
 
-static const char *network_file(const struct engine *e)
+const char *nf_network_file(const struct engine *e)
 {
     const char *path = e->options->network_file;
 
     return path != NULL ? path : getenv("NOWFARM_NETWORK");
 }
 
+bool nf_network_is_given(const struct engine *e)
+{
+    const char *path = nf_network_file(e);
+
+    return path != NULL && path[0] != '\0';
+}
+
 /* Said once. */
-static void no_network(struct engine *e, const struct nf_error *why)
+static void no_plan(struct engine *e, const struct nf_error *why)
 {
     if (!e->network_failed)
         nf_engine_notice(e, "%s: shared data goes by no network", why->text);
@@ -33,20 +43,20 @@ static void no_network(struct engine *e, const struct nf_error *why)
 
 void nf_network_read_once(struct engine *e)
 {
-    const char *path = network_file(e);
-    struct nf_error why;
+    const char *path = nf_network_file(e);
+    struct nf_error why = { .status = NF_OK, .text = "" };
 
     if (e->network_read)
         return;
     e->network_read = true;
-    if (path == NULL || path[0] == '\0' || e->network_failed)
+    if (!nf_network_is_given(e))
         return;
     if (nf_network_read(path, &e->network, &why) != NF_OK) {
-        no_network(e, &why);
+        nf_engine_notice(e, "%s: going by no network", why.text);
     } else if (nf_network_check_date(&e->network, nf_date_now_s(), path,
                                      &why) != NF_OK) {
         nf_network_fini(&e->network);
-        no_network(e, &why);
+        nf_engine_notice(e, "%s: going by no network", why.text);
     }
 }
 
@@ -131,50 +141,48 @@ static double predict_s(const struct engine *e, const struct nf_mesh *mesh,
     return status == NF_OK && isfinite(time_us) ? time_us * 1e-6 : 0;
 }
 
-/* Is the model of this day, and of messages that go the way of the members'? */
-static void doubt(struct engine *e, const struct nf_mesh *mesh,
-                  const char *path)
+void nf_network_compare(struct engine *e, const struct nf_mesh *mesh)
 {
     struct nf_network_use use = { nf_date_now_s(), e->network.model.route,
                                   e->network.model.encoding };
     struct nf_mesh_place place;
     char text[NF_ERROR_TEXT_BYTES];
 
-    if (nf_mesh_place(mesh, &place)) {
+    if (e->network.nhosts == 0)
+        return;
+    if (mesh != NULL && nf_mesh_place(mesh, &place)) {
         use.route =
             place.direct ? NF_MODEL_ROUTE_DIRECT : NF_MODEL_ROUTE_DAEMON;
         use.encoding =
             place.converts ? NF_MODEL_ENCODING_XDR : NF_MODEL_ENCODING_RAW;
     }
-    if (nf_network_is_doubtful(&e->network, &use, text, sizeof(text)))
-        nf_engine_notice(e, "%s: %s", path, text);
+    if (!nf_network_is_doubtful(&e->network, &use, text, sizeof(text)) ||
+        strcmp(text, e->network_doubt) == 0)
+        return;
+    memcpy(e->network_doubt, text, sizeof(text));
+    nf_engine_notice(e, "%s: %s", nf_network_file(e), text);
 }
 
 bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
                      struct nf_told *told_p)
 {
     const struct nf_coll_query query = nf_share_query(e, mesh->ranks);
-    const char *path = network_file(e);
+    const char *path = nf_network_file(e);
     struct nf_error why;
     enum nf_status status;
 
-    if (path == NULL || path[0] == '\0' || query.ranks < 3)
+    nf_network_read_once(e);
+    if (e->network.nhosts == 0 || query.ranks < 3)
         return false;
     status = nf_group_tell_network(getenv("NOWFARM_COLL"), mesh, path, &query,
                                    told_p, &why);
     if (status == NF_WAIT)
         return false;
     if (status != NF_OK) {
-        no_network(e, &why);
+        no_plan(e, &why);
         return false;
     }
-    nf_network_read_once(e);
-    if (e->network.nhosts == 0) { /* that has been said */
-        nf_free(told_p->tree);
-        told_p->tree = NULL;
-        return false;
-    }
-    doubt(e, mesh, path);
+    nf_network_compare(e, mesh);
     if (told_p->unknown > 0)
         nf_engine_notice(e,
                          "%s: %u of %u members are on hosts that were not "

@@ -1,5 +1,6 @@
-/* The table of nf_options.table_file: read once, and what it says of a call
- * told to all members of its group, which have no table. */
+/* By what calls go that slaves take part in: what is wished for, the table of
+ * nf_options.table_file, the model of the measured network, or the built-in one.
+ * The master alone has all of that, and tells all members of the group. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 #include "common/base/error.h"
 #include "common/group/over_mesh.h"
 #include "master/engine_internal.h"
+
+enum { BY_BYTES = 288 };
 
 void nf_table_open(struct engine *e)
 {
@@ -30,7 +33,9 @@ void nf_table_open(struct engine *e)
     if (!e->has_rules) {
         nf_coll_rules_fini(&e->rules);
         e->rules.model = nf_group_model;
-        nf_engine_notice(e, "%s; going by the built-in model", why.text);
+        nf_engine_notice(e, "%s; going by %s", why.text,
+                         nf_network_is_given(e) ? "the network"
+                                                : "the built-in model");
     } else if (warning.status != NF_OK)
         nf_engine_notice(e, "%s: %s", path, warning.text);
 }
@@ -62,30 +67,89 @@ void nf_table_compare(struct engine *e, const struct nf_group_msg *m,
                      e->options->table_file, text);
 }
 
+/* What goes by no wish goes by what was measured: a table, with its model, or
+ * else a network.  Only what goes by it has it read. */
+static void settle_model(struct engine *e)
+{
+    if (e->has_rules)
+        return;
+    nf_network_read_once(e);
+    if (e->network.nhosts > 0)
+        e->rules.model = e->network.model;
+}
+
+/* For the report: which of them that is. */
+static void name_model(const struct engine *e, char by_p[BY_BYTES])
+{
+    if (e->has_rules)
+        snprintf(by_p, BY_BYTES, "table %.270s", e->options->table_file);
+    else if (e->network.nhosts > 0)
+        snprintf(by_p, BY_BYTES, "network %.270s", nf_network_file(e));
+    else
+        snprintf(by_p, BY_BYTES, "built-in");
+}
+
+/* @param algorithm  that is told; "": the library's own rule holds */
+static void note_source(struct engine *e, enum nf_group_purpose purpose,
+                        bool wished, const char *algorithm)
+{
+    char by[BY_BYTES] = "built-in", *to;
+
+    _Static_assert(sizeof(e->report.gather_by) == BY_BYTES &&
+                       sizeof(e->report.exchange_by) == BY_BYTES,
+                   "the report has room for it");
+    if (purpose == NF_GROUP_SHARED)
+        return;
+    to = purpose == NF_GROUP_EXCHANGE ? e->report.exchange_by
+                                      : e->report.gather_by;
+    if (wished)
+        snprintf(by, BY_BYTES, "NOWFARM_COLL");
+    else if (algorithm[0] != '\0')
+        name_model(e, by);
+    memcpy(to, by, BY_BYTES);
+}
+
 /* A job goes on with less slaves than it began with, and who wished did not know
  * what it combines: so that a wish can't be met is no error.  Said once. */
 static void tell_unmet(struct engine *e, enum nf_group_purpose purpose,
                        const char *why)
 {
+    char by[BY_BYTES];
+
     if (e->wish_unmet[purpose])
         return;
     e->wish_unmet[purpose] = true;
+    settle_model(e);
+    name_model(e, by);
     nf_engine_notice(e, "NOWFARM_COLL: %s: going by %s", why,
-                     e->has_rules ? e->options->table_file : "the model");
+                     strcmp(by, "built-in") == 0 ? "the model" : by);
 }
 
-/* Told in any case: slaves' doubles need not be as the master's. */
+/* Told in any case: slaves' doubles need not be as the master's.  The built-in
+ * model has no say in gathers, as in any group whose blocks differ in size: it
+ * is of no network, and what it took for small blocks could be the worst. */
 void nf_table_tell(struct engine *e, const struct nf_coll_query *query,
-                   bool varies, struct nf_group_msg *m)
+                   struct nf_group_msg *m)
 {
     struct nf_error why;
+    bool wished, by_nothing;
 
     _Static_assert(sizeof(m->algorithm) == NF_TOLD_BYTES,
                    "what is told has room in the message");
-    if (nf_group_tell_choice(getenv("NOWFARM_COLL"),
-                             &e->rules, query, varies, m->algorithm,
-                             &why) != NF_OK)
+    if (nf_group_tell_choice(getenv("NOWFARM_COLL"), NULL, query, false,
+                             m->algorithm, &why) != NF_OK)
         tell_unmet(e, m->purpose, why.text);
+    wished = m->algorithm[0] != '\0';
+    if (!wished) {
+        settle_model(e);
+        by_nothing = !e->has_rules && e->network.nhosts == 0;
+        nf_group_tell_choice(NULL, &e->rules, query,
+                             query->op == NF_COLL_GATHER && by_nothing,
+                             m->algorithm, NULL);
+        if (!e->has_rules && m->purpose == NF_GROUP_GATHER)
+            nf_network_compare(e, NULL); /* these go by the pvmds, always */
+    }
+    note_source(e, m->purpose, wished, m->algorithm);
 }
 
 /* Slaves of the exchange on the host that has the most of them. */
@@ -104,12 +168,13 @@ static uint32_t fullest(const struct engine *e)
     return most;
 }
 
-struct nf_coll_network nf_table_network(const struct engine *e)
+struct nf_coll_network nf_table_network(struct engine *e)
 {
-    const struct nf_model *model =
-        e->has_rules ? &e->rules.model : &nf_group_model;
-    struct nf_coll_network network = nf_coll_network_of(model, NULL, NULL);
+    const struct nf_model *model = &e->rules.model;
+    struct nf_coll_network network;
 
+    settle_model(e);
+    network = nf_coll_network_of(model, NULL, NULL);
     network.share_us =
         nf_model_share_on(model, (double)fullest(e) / e->gather.nmembers);
     return network;
@@ -139,6 +204,7 @@ const struct nf_exchange_bounds *nf_table_exchange(struct engine *e)
     const uint32_t ranks = e->gather.nmembers;
     struct nf_coll_network network;
     uint32_t most;
+    bool wished;
 
     if (ranks < 2)
         return NULL;
@@ -146,9 +212,14 @@ const struct nf_exchange_bounds *nf_table_exchange(struct engine *e)
     if (e->bounds_ranks == ranks && e->bounds_fullest == most)
         return &e->bounds;
     network = nf_table_network(e);
-    if (!take_wish(e, ranks))
+    wished = take_wish(e, ranks);
+    if (!wished) {
         nf_exchange_bounds_find(&network, e->has_rules ? &e->rules : NULL,
                                 ranks, &e->bounds);
+        if (!e->has_rules)
+            nf_network_compare(e, NULL);
+    }
+    note_source(e, NF_GROUP_EXCHANGE, wished, e->bounds.of[0].algorithm);
     e->bounds_ranks = ranks;
     e->bounds_fullest = most;
     return &e->bounds;

@@ -46,33 +46,6 @@ int plan_network_read(const char *file, const char *size,
     return NF_EXIT_OK;
 }
 
-/* The best segments of @p algorithm, as the plan of all would take them. */
-static enum nf_status find_segments(struct nf_pricer *pricer,
-                                    const struct nf_coll_algorithm *algorithm,
-                                    const struct nf_bcast_query *query,
-                                    uint32_t *segments_p)
-{
-    uint64_t least = nf_segment_least(query->bytes, NF_BCAST_SEGMENT);
-    double best_us = INFINITY;
-
-    *segments_p = 1;
-    for (uint64_t segment = query->bytes; segment > 0;
-         segment = nf_segment_next(segment, least)) {
-        uint32_t k = (uint32_t)nf_segment_count(query->bytes, segment);
-        double us;
-
-        if (k > 1 && algorithm->items != NF_ITEMS_SEGMENTS)
-            break;
-        if (nf_bcast_price(pricer, algorithm, query, NULL, k, &us) != NF_OK)
-            return NF_ERR_NOMEM;
-        if (us < best_us) {
-            best_us = us;
-            *segments_p = k;
-        }
-    }
-    return NF_OK;
-}
-
 static enum nf_status predict(struct plan_network *n,
                               const struct nf_coll_algorithm *algorithm,
                               const struct nf_bcast_query *query, bool fixed,
@@ -85,8 +58,9 @@ static enum nf_status predict(struct plan_network *n,
         return status;
     if (!fixed && args->tree != NULL)
         args->segments = n->plan.tree_segments;
-    else if (!fixed)
-        status = find_segments(&pricer, algorithm, query, &args->segments);
+    else if (!fixed) /* as the plan of all would take them */
+        status = nf_bcast_segments(&pricer, algorithm, query, &args->segments,
+                                   &n->predicted_us);
     if (status == NF_OK)
         status = nf_bcast_price(&pricer, algorithm, query, args->tree,
                                 args->segments, &n->predicted_us);

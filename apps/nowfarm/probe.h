@@ -10,9 +10,10 @@
 
 enum {
     PROBE_TREE_SIZES_MAX = 8,
-    /** If nothing is said: 8 hosts on a switch of 100 Mbit/s are measured as
-     *  often as can be, and with all else it is less than a minute. */
-    PROBE_BUDGET_US = 40000000,
+    /** If nothing is said: of 8 hosts on a switch of 100 Mbit/s nearly all is
+     *  measured as often as can be, and with all else it is less than a minute,
+     *  on busy processors too. */
+    PROBE_BUDGET_US = 30000000,
 };
 #define PROBE_FILE "nowfarm-network.json"
 
@@ -76,20 +77,36 @@ struct probe_costs {
  *  @param speeds  [members] */
 void probe_plan(uint32_t members, bool alone, const struct probe_speed *speeds,
                 double budget_us, struct probe_costs *costs_p);
+/** How long it may take with all that has to be taken again: three tenths more
+ *  than the budget, or than that takes which has to be measured. */
+double probe_most_us(const struct probe_costs *costs, double budget_us);
 /** May uneven times be taken again?  As long as all that is still to come ends
- *  in the time that was said, and a tenth.
+ *  in probe_most_us().
  *  @param spent_us  since the first job began
  *  @param done_us   of costs->total_us */
 bool probe_may_retry(const struct probe_costs *costs, double budget_us,
                      double spent_us, double done_us);
+/** How often is this taken, now that so much time is gone?  As planned, or if
+ *  all is slower than it was thought to be less often, so that it ends then; 5
+ *  times or more.  Other parameters as above. */
+uint32_t probe_repeats(const struct probe_costs *costs, enum probe_job job,
+                       uint32_t size, double budget_us, double spent_us,
+                       double done_us);
 /** Roughly what is measured after these jobs: trees, if any, and the model of
  *  collective operations (coll_probe.h). */
 double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
                       const struct probe_options *o);
 double probe_groups_us(uint32_t members, const struct probe_speed *speeds);
-/** How long a couple takes once, PROBE_JOB_PING. */
+/** How long a message and its answer take between two. */
 double probe_couple_us(const struct probe_speed *speeds,
                        const struct probe_couple *couple, double bytes);
+/** How long they wait before it: what a link saves up while it is idle it then
+ *  has again; or its queue is empty. */
+double probe_idle_us(const struct probe_speed *speeds,
+                     const struct probe_couple *couple, double bytes);
+/** How long a message is let come before it is taken, PROBE_JOB_TAKE. */
+double probe_take_us(const struct probe_speed *speeds,
+                     const struct probe_couple *couple, double bytes);
 
 /* ---- measuring: probe_run.c ---- */
 
@@ -98,6 +115,7 @@ struct probe_outcome {
     uint32_t points, noisy; /**< times measured; too uneven to be believed */
     uint32_t least_count;   /**< the fewest repetitions of one */
     double planned_s, elapsed_s; /**< all, but starting in planned_s */
+    double most_s;          /**< planned_s, with what is taken again */
     double bare_us[NF_NETWORK_HOSTS_MAX]; /**< half of PP(0, j, 0) */
 };
 /** @param names  [members], all different

@@ -16,6 +16,7 @@ const uint32_t probe_runs[PROBE_RUNS] = { 2, 6 };
 
 enum { COUNT_LEAST = 5, COUNT_MOST = 30, WARM_FULL = 5, WARM_SHORT = 2 };
 enum { LATE_US = 500 }; /* on top of twice the time a message takes */
+enum { OVER_BYTES = 512, PACE_BYTES = 4096 };
 
 static uint32_t rounds(uint32_t members, bool alone)
 {
@@ -78,15 +79,36 @@ uint32_t probe_host_step(uint32_t members, bool alone, uint32_t step,
     return 1;
 }
 
-/* Uneven times may take that share more than was said. */
-static const double RETRY_SHARE = 0.1;
+/* Uneven times may take that share more than the budget, but no time is taken
+ * more than three times as often as planned. */
+static const double RETRY_SHARE = 0.3, RETRIES_MOST = 3;
+
+/* On few hosts there is room for all retries in the budget. */
+double probe_most_us(const struct probe_costs *costs, double budget_us)
+{
+    return fmin((1 + RETRY_SHARE) * fmax(budget_us, costs->total_us),
+                RETRIES_MOST * costs->total_us);
+}
 
 bool probe_may_retry(const struct probe_costs *costs, double budget_us,
                      double spent_us, double done_us)
 {
-    double most_us = (1 + RETRY_SHARE) * fmax(budget_us, costs->total_us);
+    return spent_us + fmax(costs->total_us - done_us, 0) <=
+           probe_most_us(costs, budget_us);
+}
 
-    return spent_us + fmax(costs->total_us - done_us, 0) <= most_us;
+uint32_t probe_repeats(const struct probe_costs *costs, enum probe_job job,
+                       uint32_t size, double budget_us, double spent_us,
+                       double done_us)
+{
+    uint32_t count = costs->count[job][size], warm = costs->warm[job][size];
+    double left_us = probe_most_us(costs, budget_us) - spent_us;
+    double to_do_us = costs->total_us - done_us, fit;
+
+    if (to_do_us <= left_us)
+        return count;
+    fit = floor((count + warm) * fmax(left_us, 0) / to_do_us) - warm;
+    return fit <= COUNT_LEAST ? COUNT_LEAST : (uint32_t)fmin(fit, count);
 }
 
 /* ---- what comes after ---- */
@@ -193,6 +215,40 @@ double probe_couple_us(const struct probe_speed *speeds,
            fmax(a->byte_us, b->byte_us) * bytes;
 }
 
+double probe_idle_us(const struct probe_speed *speeds,
+                     const struct probe_couple *couple, double bytes)
+{
+    double byte_us = fmax(speeds[couple->member].byte_us,
+                          speeds[couple->partner].byte_us);
+
+    return byte_us * fmin(bytes + OVER_BYTES, PACE_BYTES);
+}
+
+double probe_take_us(const struct probe_speed *speeds,
+                     const struct probe_couple *couple, double bytes)
+{
+    return 2 * probe_couple_us(speeds, couple, bytes) + LATE_US;
+}
+
+/* One repetition.  Messages in a row: so many, one that is answered, which
+ * counts twice, and then all who got one say that they have it. */
+static double once_us(uint32_t members, const struct probe_speed *speeds,
+                      enum probe_job job, const struct probe_couple *couple,
+                      double bytes)
+{
+    double us = probe_couple_us(speeds, couple, bytes);
+    uint32_t run;
+
+    if (job == PROBE_JOB_TAKE)
+        return probe_take_us(speeds, couple, bytes);
+    us += probe_idle_us(speeds, couple, bytes);
+    if (job == PROBE_JOB_PING)
+        return us;
+    run = probe_runs[job - PROBE_JOB_SEQ];
+    return us + (run + 1) * probe_couple_us(speeds, couple, bytes) +
+           fmin(run, members - 1) * speeds[couple->partner].empty_us;
+}
+
 static struct probe_couple nearest(uint32_t members,
                                    const struct probe_speed *speeds, uint32_t i)
 {
@@ -215,6 +271,8 @@ static double job_us(uint32_t members, bool alone,
                                              : members;
     double sum_us = 0;
 
+    if (job == PROBE_JOB_TAKE && bytes > probe_sizes[PROBE_RECV_SIZES - 1])
+        return 0;
     for (uint32_t s = 0; s < steps; s++) {
         double worst_us = 0;
         uint32_t count = 1;
@@ -226,12 +284,8 @@ static double job_us(uint32_t members, bool alone,
         else
             couples[0] = nearest(members, speeds, s);
         for (uint32_t i = 0; i < count; i++)
-            worst_us =
-                fmax(worst_us, probe_couple_us(speeds, &couples[i], bytes));
-        if (job == PROBE_JOB_TAKE)
-            worst_us = 2 * worst_us + LATE_US;
-        else if (job >= PROBE_JOB_SEQ)
-            worst_us *= probe_runs[job - PROBE_JOB_SEQ] + 2;
+            worst_us = fmax(worst_us, once_us(members, speeds, job,
+                                              &couples[i], bytes));
         sum_us += worst_us;
     }
     return sum_us;

@@ -239,6 +239,7 @@ json_t *probe_json(const struct probe_outcome *outcome, bool measured,
     nf_free(text);
     if (measured) {
         json_object_set_new(object, "planned_s", json_real(outcome->planned_s));
+        json_object_set_new(object, "most_s", json_real(outcome->most_s));
         json_object_set_new(object, "elapsed_s", json_real(outcome->elapsed_s));
         json_object_set_new(object, "points", json_integer(outcome->points));
         json_object_set_new(object, "uneven", json_integer(outcome->noisy));

@@ -14,8 +14,7 @@
  * again, so often; then no curve is laid through it, if enough others are left.
  */
 static const double EVEN_MAX = 0.3;
-enum { TRIES = 3, LATE_US = 500, SURVEY_BYTES = 16384, SURVEY_COUNT = 3 };
-enum { OVER_BYTES = 512, PACE_BYTES = 4096 };
+enum { TRIES = 3, SURVEY_BYTES = 16384, SURVEY_COUNT = 3 };
 
 struct run {
     struct probe *probe;
@@ -61,16 +60,10 @@ static struct point judge(struct probe_result *result)
     return point;
 }
 
-/* How long a byte takes between two. */
-static double pace_us(const struct run *run, const struct probe_couple *couple)
-{
-    return fmax(run->speeds[couple->member].byte_us,
-                run->speeds[couple->partner].byte_us);
-}
-
 /* What a job asks of a member. */
 static struct probe_act act_of(const struct run *run, enum probe_job job,
-                               const struct probe_couple *couple, uint32_t size)
+                               const struct probe_couple *couple, uint32_t size,
+                               uint32_t count)
 {
     struct probe_act act = {
         .kind = job == PROBE_JOB_PING   ? PROBE_PING
@@ -78,20 +71,18 @@ static struct probe_act act_of(const struct run *run, enum probe_job job,
                                         : PROBE_SEQ,
         .partner = couple->partner,
         .bytes = (uint32_t)probe_sizes[size],
-        .count = run->costs.count[job][size],
+        .count = count,
         .warm = run->costs.warm[job][size],
     };
+    double bytes = probe_sizes[size];
 
     if (job >= PROBE_JOB_SEQ)
         act.run = run->measures.runs[couple->member * PROBE_RUNS +
                                      (uint32_t)(job - PROBE_JOB_SEQ)];
-    /* what a link saves up while idle, it has again; or its queue is empty */
-    act.delay_us = (uint32_t)(pace_us(run, couple) *
-                              fmin(probe_sizes[size] + OVER_BYTES, PACE_BYTES));
-    if (job == PROBE_JOB_TAKE)
-        act.delay_us = (uint32_t)(2 * probe_couple_us(run->speeds, couple,
-                                                      probe_sizes[size])) +
-                       LATE_US;
+    act.delay_us =
+        (uint32_t)(job == PROBE_JOB_TAKE
+                       ? probe_take_us(run->speeds, couple, bytes)
+                       : probe_idle_us(run->speeds, couple, bytes));
     return act;
 }
 
@@ -130,11 +121,17 @@ static enum nf_status measure_at_once(struct run *run, enum probe_job job,
                                       uint32_t count, struct point *points_p)
 {
     static struct probe_result result;
+    uint32_t repeats =
+        probe_repeats(&run->costs, job, size, run->budget_us,
+                      bench_now_us() - run->start_us, run->done_us);
     enum nf_status status = NF_OK;
 
+    if (repeats < run->outcome->least_count)
+        run->outcome->least_count = repeats;
     for (int own = 0; own < 2; own++)
         for (uint32_t i = 0; i < count && status == NF_OK; i++) {
-            struct probe_act act = act_of(run, job, &couples[i], size);
+            struct probe_act act =
+                act_of(run, job, &couples[i], size, repeats);
 
             if ((couples[i].member == 0) == (own == 1) &&
                 points_p[i].width > EVEN_MAX)
@@ -308,6 +305,8 @@ static enum nf_status survey(struct run *run)
 
 static void tell_plan(const struct run *run, const struct probe_options *o)
 {
+    double more_us = probe_most_us(&run->costs, run->budget_us) -
+                     run->costs.total_us;
     uint32_t least = UINT32_MAX;
 
     for (int job = 0; job < PROBE_JOBS; job++)
@@ -319,13 +318,14 @@ static void tell_plan(const struct run *run, const struct probe_options *o)
         1e-6 * (run->costs.total_us +
                 probe_trees_us(run->members, run->speeds, o) +
                 probe_groups_us(run->members, run->speeds));
+    run->outcome->most_s = run->outcome->planned_s + 1e-6 * fmax(more_us, 0);
     if (!o->quiet)
         fprintf(stderr,
                 "nowfarm: %u pairs of %u members, %s, each message %u times or "
-                "more: about %.0f s\n",
+                "more: about %.0f s, %.0f s if many times are uneven\n",
                 run->members * (run->members - 1) / 2, run->members,
                 run->alone ? "one by one" : "disjoint ones in parallel", least,
-                ceil(run->outcome->planned_s));
+                ceil(run->outcome->planned_s), ceil(run->outcome->most_s));
 }
 
 static enum nf_status make_room(struct run *run)

@@ -172,6 +172,13 @@ void report_print_parts(FILE *to, const struct nf_report *r)
                "slots free while others finished the last units");
 }
 
+/* Chosen by what?  Nothing where nobody had anything to say. */
+static void print_source(FILE *to, const char *by)
+{
+    if (by[0] != '\0' && strcmp(by, "built-in") != 0)
+        fprintf(to, ", by %s", by);
+}
+
 static void print_gather(FILE *to, const struct nf_report *r)
 {
     char time[32], bytes[32];
@@ -181,8 +188,11 @@ static void print_gather(FILE *to, const struct nf_report *r)
     fprintf(to, "gathered by %s: %s of %u slaves in %s", r->gather,
             nf_format_bytes(r->gather_bytes, bytes, sizeof(bytes)),
             r->gather_slaves, seconds(r->gather_s, time, sizeof(time)));
-    if (r->gather_algorithm[0] != '\0')
-        fprintf(to, " (%s)", r->gather_algorithm);
+    if (r->gather_algorithm[0] != '\0') {
+        fprintf(to, " (%s", r->gather_algorithm);
+        print_source(to, r->gather_by);
+        fputc(')', to);
+    }
     if (r->gathers > 1)
         fprintf(to, ", in %u tries", r->gathers);
     if (r->recomputed > 0)
@@ -234,10 +244,13 @@ static void print_exchanges(FILE *to, const struct nf_report *r)
     fprintf(to, "%u phases; exchanged %s among %u slaves in %s", r->phases,
             nf_format_bytes(r->exchange_bytes, bytes, sizeof(bytes)),
             r->exchange_slaves, seconds(r->exchange_s, time, sizeof(time)));
-    if (r->exchange_algorithm[0] != '\0')
-        fprintf(to, " (%s: measured %s, %s)", r->exchange_algorithm,
+    if (r->exchange_algorithm[0] != '\0') {
+        fprintf(to, " (%s", r->exchange_algorithm);
+        print_source(to, r->exchange_by);
+        fprintf(to, ": measured %s, %s)",
                 seconds(r->exchange_moving_s, moving, sizeof(moving)),
                 exchange_model(r, "model ", model, sizeof(model)));
+    }
     if (r->exchanges + 1 > r->phases)
         fprintf(to, ", in %u tries", r->exchanges);
     if (r->recomputed > 0)
@@ -343,13 +356,20 @@ static json_t *failures_json(const struct nf_report *r)
     return list;
 }
 
+/* NULL: nothing was chosen. */
+static const char *source(const char *by)
+{
+    return by[0] != '\0' ? by : NULL;
+}
+
 /* null: results came as a stream. */
 static json_t *gather_json(const struct nf_report *r)
 {
     if (r->gather[0] == '\0' || strcmp(r->gather, "stream") == 0)
         return json_null();
-    return json_pack("{s:s, s:s, s:f, s:I, s:i, s:i, s:I}", "how", r->gather,
-                     "algorithm", r->gather_algorithm, "time_s", r->gather_s,
+    return json_pack("{s:s, s:s, s:s?, s:f, s:I, s:i, s:i, s:I}", "how",
+                     r->gather, "algorithm", r->gather_algorithm, "chosen_by",
+                     source(r->gather_by), "time_s", r->gather_s,
                      "bytes", (json_int_t)r->gather_bytes, "slaves",
                      (int)r->gather_slaves, "tries", (int)r->gathers,
                      "recomputed", (json_int_t)r->recomputed);
@@ -366,9 +386,11 @@ static json_t *exchange_json(const struct nf_report *r)
 {
     if (r->phases <= 1)
         return json_null();
-    return json_pack("{s:i, s:s, s:f, s:f, s:o, s:I, s:i, s:i, s:I}", "phases",
-                     (int)r->phases, "algorithm", r->exchange_algorithm,
-                     "time_s", r->exchange_s, "moving_s", r->exchange_moving_s,
+    return json_pack("{s:i, s:s, s:s?, s:f, s:f, s:o, s:I, s:i, s:i, s:I}",
+                     "phases", (int)r->phases, "algorithm",
+                     r->exchange_algorithm, "chosen_by",
+                     source(r->exchange_by), "time_s", r->exchange_s,
+                     "moving_s", r->exchange_moving_s,
                      "model_s", real_json(r->exchange_model_s), "bytes",
                      (json_int_t)r->exchange_bytes, "slaves",
                      (int)r->exchange_slaves, "tries", (int)r->exchanges,

@@ -378,6 +378,17 @@ static void put_seconds(struct nf_trace *trace, const char *key, double time_s)
     put_us(trace, key, (int64_t)(time_s * 1e6 + 0.5));
 }
 
+/* An algorithm that was used, and by what it was chosen. */
+static void put_choice(struct nf_trace *trace, const char *key,
+                       const char *algorithm, const char *by_key,
+                       const char *by)
+{
+    if (algorithm[0] == '\0')
+        return;
+    put_text(trace, key, algorithm);
+    put_text(trace, by_key, by);
+}
+
 void nf_trace_end(struct nf_trace *trace, int64_t now_us, enum nf_status status,
                   const struct nf_report *r)
 {
@@ -412,5 +423,9 @@ void nf_trace_end(struct nf_trace *trace, int64_t now_us, enum nf_status status,
         put_text(trace, "shared_network", r->shared_network);
         put_seconds(trace, "shared_model_us", r->shared_model_s);
     }
+    put_choice(trace, "gather_algorithm", r->gather_algorithm, "gather_by",
+               r->gather_by);
+    put_choice(trace, "exchange_algorithm", r->exchange_algorithm,
+               "exchange_by", r->exchange_by);
     close_line(trace, now_us);
 }

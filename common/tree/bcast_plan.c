@@ -48,27 +48,42 @@ enum nf_status nf_bcast_price(struct nf_pricer *pricer,
     return status;
 }
 
+enum nf_status nf_bcast_segments(struct nf_pricer *pricer,
+                                 const struct nf_coll_algorithm *algorithm,
+                                 const struct nf_bcast_query *query,
+                                 uint32_t *segments_p, double *time_us_p)
+{
+    uint64_t least = nf_segment_least(query->bytes, NF_BCAST_LEAST);
+    uint64_t most = NF_BCAST_MESSAGES / pricer->hetero->hosts;
+    double best_us = INFINITY;
+
+    *segments_p = 1;
+    *time_us_p = INFINITY;
+    for (uint64_t segment = query->bytes > 0 ? query->bytes : 1; segment > 0;
+         segment = nf_segment_next(segment, least)) {
+        uint64_t k = nf_segment_count(query->bytes, segment);
+        double handicap = segment < NF_BCAST_SEGMENT ? 1 / NF_CRL_SHORT : 1;
+        double us;
+
+        if (k > 1 && (algorithm->items != NF_ITEMS_SEGMENTS ||
+                      k > query->elements || k > most))
+            break;
+        if (nf_bcast_price(pricer, algorithm, query, NULL, (uint32_t)k, &us) !=
+            NF_OK)
+            return NF_ERR_NOMEM;
+        if ((k > 1 ? us * handicap : us) < best_us * LESS) {
+            best_us = k > 1 ? us * handicap : us;
+            *segments_p = (uint32_t)k;
+            *time_us_p = us;
+        }
+    }
+    return NF_OK;
+}
+
 static enum nf_status consider(struct nf_pricer *pricer,
                                const struct nf_coll_algorithm *algorithm,
                                const struct nf_bcast_query *query,
-                               uint32_t segments, struct nf_bcast_plan *plan)
-{
-    double time_us;
-    enum nf_status status =
-        nf_bcast_price(pricer, algorithm, query, NULL, segments, &time_us);
-
-    if (status == NF_OK && time_us < plan->cost_us * LESS) {
-        plan->algorithm = algorithm;
-        plan->segments = segments;
-        plan->cost_us = time_us;
-    }
-    return status;
-}
-
-static enum nf_status consider_all(struct nf_pricer *pricer,
-                                   const struct nf_coll_algorithm *algorithm,
-                                   const struct nf_bcast_query *query,
-                                   struct nf_bcast_plan *plan)
+                               struct nf_bcast_plan *plan)
 {
     const struct nf_coll_query asked = { .op = NF_COLL_BCAST,
                                          .ranks = pricer->hetero->hosts,
@@ -76,21 +91,18 @@ static enum nf_status consider_all(struct nf_pricer *pricer,
                                          .bytes = query->bytes,
                                          .elements = query->elements,
                                          .commutative = true };
-    uint64_t least = nf_segment_least(query->bytes, NF_BCAST_SEGMENT);
-    uint64_t most = NF_BCAST_MESSAGES / pricer->hetero->hosts;
-    enum nf_status status = NF_OK;
+    enum nf_status status;
+    uint32_t segments;
+    double time_us;
 
     if (!nf_coll_serves(algorithm, &asked))
         return NF_OK;
-    for (uint64_t segment = query->bytes > 0 ? query->bytes : 1;
-         segment > 0 && status == NF_OK;
-         segment = nf_segment_next(segment, least)) {
-        uint64_t k = nf_segment_count(query->bytes, segment);
-
-        if (k > 1 && (algorithm->items != NF_ITEMS_SEGMENTS ||
-                      k > query->elements || k > most))
-            break;
-        status = consider(pricer, algorithm, query, (uint32_t)k, plan);
+    status =
+        nf_bcast_segments(pricer, algorithm, query, &segments, &time_us);
+    if (status == NF_OK && time_us < plan->cost_us * LESS) {
+        plan->algorithm = algorithm;
+        plan->segments = segments;
+        plan->cost_us = time_us;
     }
     return status;
 }
@@ -121,7 +133,7 @@ static enum nf_status compare(struct nf_pricer *pricer,
         if (algorithm->op != NF_COLL_BCAST)
             continue;
         if (algorithm != &nf_coll_bcast_tree) {
-            status = consider_all(pricer, algorithm, query, plan);
+            status = consider(pricer, algorithm, query, plan);
         } else if (plan->tree_us < plan->cost_us * LESS) {
             plan->algorithm = algorithm;
             plan->segments = plan->tree_segments;
@@ -137,7 +149,8 @@ static enum nf_status make(const struct nf_hetero *hetero,
 {
     const struct nf_crl_options options = {
         .bytes = query->bytes,
-        .least_segment = NF_BCAST_SEGMENT,
+        .least_segment = NF_BCAST_LEAST,
+        .usual_segment = NF_BCAST_SEGMENT,
         .polish = NF_CRL_POLISH,
     };
     struct nf_bcast_plan plan = { .algorithm = &nf_coll_bcast_tree };

@@ -8,9 +8,11 @@
 #include "common/tree/pricer.h"
 
 enum {
-    /** No shorter segments are tried: what a message costs in the runtime
-     * beyond what models say begins to count. */
+    /** Shorter segments are taken only where they make it faster by
+     *  NF_CRL_SHORT: what a message costs in the runtime beyond what models say
+     *  begins to count. */
     NF_BCAST_SEGMENT = 4096,
+    NF_BCAST_LEAST = NF_CRL_SEGMENT, /**< and these are the shortest */
     /** Nor more segments than make so many messages: judging a broadcast is not
      *  to take longer than it. */
     NF_BCAST_MESSAGES = 1 << 16,
@@ -57,4 +59,13 @@ enum nf_status nf_bcast_price(struct nf_pricer *pricer,
                               const struct nf_bcast_query *query,
                               const struct nf_coll_tree *tree,
                               uint32_t segments, double *time_us_p);
+/** The best segments of @p algorithm, short ones as NF_BCAST_SEGMENT says; no
+ *  more than there are elements.
+ *  @param time_us_p  what it takes with these; INFINITY: it is not for this
+ *                    broadcast
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_bcast_segments(struct nf_pricer *pricer,
+                                 const struct nf_coll_algorithm *algorithm,
+                                 const struct nf_bcast_query *query,
+                                 uint32_t *segments_p, double *time_us_p);
 #endif

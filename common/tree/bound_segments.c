@@ -21,6 +21,30 @@ static void ways_fini(struct ways *ways)
     nf_free(ways->port_out_us);
 }
 
+/* Those of all others to @p j.  No fmin() here, which is a call: for many nodes
+ * these are most of what a bound takes. */
+static void add_ways_to(struct ways *ways, const struct nf_hops *hops,
+                        uint32_t j)
+{
+    const double *port_us = hops->port + nf_hops_at(hops, 0, j);
+    const double *wire_us = hops->wire + nf_hops_at(hops, 0, j);
+    double in_us = INFINITY, latency_us = ways->latency_us;
+
+    for (uint32_t i = 0; i < hops->nodes; i++) {
+        if (i == j)
+            continue;
+        if (port_us[i] < in_us)
+            in_us = port_us[i];
+        if (port_us[i] < ways->port_out_us[i])
+            ways->port_out_us[i] = port_us[i];
+        if (wire_us[i] - port_us[i] < latency_us)
+            latency_us = wire_us[i] - port_us[i];
+    }
+    ways->latency_us = latency_us;
+    if (in_us > ways->port_in_us)
+        ways->port_in_us = in_us;
+}
+
 static enum nf_status ways_init(struct ways *ways, const struct nf_hops *hops,
                                 uint32_t root)
 {
@@ -39,22 +63,9 @@ static enum nf_status ways_init(struct ways *ways, const struct nf_hops *hops,
         ways->latency_us = hops->wire[0] - hops->port[0];
         return NF_OK;
     }
-    for (uint32_t j = 0; j < n; j++) {
-        double in_us = INFINITY;
-
-        for (uint32_t i = 0; j != root && i < n; i++) {
-            double port_us = nf_hops_port(hops, i, j);
-
-            if (i == j)
-                continue;
-            in_us = fmin(in_us, port_us);
-            ways->port_out_us[i] = fmin(ways->port_out_us[i], port_us);
-            ways->latency_us =
-                fmin(ways->latency_us, nf_hops_wire(hops, i, j) - port_us);
-        }
-        if (j != root && in_us > ways->port_in_us)
-            ways->port_in_us = in_us;
-    }
+    for (uint32_t j = 0; j < n; j++)
+        if (j != root)
+            add_ways_to(ways, hops, j);
     return NF_OK;
 }
 
@@ -113,18 +124,6 @@ static double least_period(const struct nf_hops *hops, const struct ways *ways,
     return high_us;
 }
 
-enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
-                                    double *period_us_p)
-{
-    struct ways ways;
-
-    if (ways_init(&ways, hops, root) != NF_OK)
-        return NF_ERR_NOMEM;
-    *period_us_p = least_period(hops, &ways, root);
-    ways_fini(&ways);
-    return NF_OK;
-}
-
 /* On a shared medium each segment is on it once for each node, one after the
  * other, from when the root has handed the first one over; and the last one is
  * not received before it is there.  O(nodes^2) */
@@ -150,16 +149,19 @@ static double medium_bound_us(const struct nf_hops *hops, uint32_t root,
 }
 
 enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
-                                uint64_t segments, double *time_us_p)
+                                uint64_t segments, double *time_us_p,
+                                double *period_us_p)
 {
     struct ways ways;
-    double recv_us = INFINITY, first_us, period_us;
+    double recv_us = INFINITY, first_us, period_us = 0;
 
+    if (period_us_p != NULL)
+        *period_us_p = period_us;
     if (hops->nodes < 2) {
         *time_us_p = 0;
         return NF_OK;
     }
-    if (nf_tree_bound(hops, root, &first_us) != NF_OK ||
+    if (nf_tree_bound_legal(hops, root, &first_us) != NF_OK ||
         ways_init(&ways, hops, root) != NF_OK)
         return NF_ERR_NOMEM;
     for (uint32_t v = 0; v < hops->nodes; v++)
@@ -175,6 +177,8 @@ enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
         *time_us_p = fmax(*time_us_p,
                           medium_bound_us(hops, root, segments, recv_us));
     ways_fini(&ways);
+    if (period_us_p != NULL)
+        *period_us_p = period_us;
     return NF_OK;
 }
 
@@ -201,7 +205,7 @@ enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
         double time_us = 0;
 
         status = nf_tree_bound_of(&hops, root, nf_segment_count(bytes, segment),
-                                  &time_us);
+                                  &time_us, NULL);
         least_us = fmin(least_us, time_us);
         segment = nf_segment_next(segment, least_segment);
         is_last = segment == 0;

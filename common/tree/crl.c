@@ -14,7 +14,7 @@
 #include "common/tree/hnow.h"
 #include "common/tree/times.h"
 
-enum { CAPS = 8, FINER = 6, DRAFTS = 3 };
+enum { CAPS = 8, FINER = 6, DRAFTS = 3, SHORT_DRAFTS = 2 };
 
 uint64_t nf_segment_next(uint64_t segment, uint64_t least)
 {
@@ -44,7 +44,7 @@ uint64_t nf_segment_count(uint64_t bytes, uint64_t segment)
  * polishing may change. */
 struct draft {
     uint64_t segment, segments;
-    double time_us;
+    double time_us;   /* with its handicap */
     uint32_t *parent; /* [nodes] */
 };
 
@@ -53,10 +53,27 @@ struct planner {
     struct nf_hops hops;
     struct nf_crl_search search;
     struct nf_crl_plan plan;     /* the best so far */
+    uint64_t usual_segment;      /* of the options */
+    uint64_t segment;            /* that is looked at */
     struct nf_tree tree;         /* that is looked at */
-    struct draft drafts[DRAFTS]; /* the best first */
-    unsigned ndrafts;
+    /* The best first.  Those of short segments take no room of others: there
+     * are no more such sizes. */
+    struct draft drafts[DRAFTS + SHORT_DRAFTS];
+    unsigned ndrafts, drafts_most;
 };
+
+/* By how much a time counts more if it is that of such segments. */
+static double handicap(const struct planner *p, uint64_t segment)
+{
+    return segment < p->usual_segment ? 1 / NF_CRL_SHORT : 1;
+}
+
+/* What a tree has to take less than to be the best with such segments. */
+static double to_beat_us(const struct planner *p, uint64_t segment)
+{
+    return p->plan.time_us * handicap(p, p->plan.segment_bytes) /
+           handicap(p, segment);
+}
 
 /* ---- caps ---- */
 
@@ -72,7 +89,7 @@ static void try_cap(struct planner *p, struct caps *caps, double cap_us)
     double time_us = INFINITY;
     unsigned at = caps->count++;
 
-    if (bound_us < p->plan.time_us && bound_us < p->search.best_us)
+    if (bound_us < to_beat_us(p, p->segment) && bound_us < p->search.best_us)
         time_us = nf_crl_try_cap(&p->search, cap_us);
     for (; at > 0 && caps->cap_us[at - 1] > cap_us; at--) {
         caps->cap_us[at] = caps->cap_us[at - 1];
@@ -120,21 +137,21 @@ static double find_root(double x, int n)
     return low;
 }
 
-static enum nf_status try_caps(struct planner *p)
+/* @param least_us  the least period of any tree */
+static void try_caps(struct planner *p, double least_us)
 {
     struct caps caps = { .count = 0 };
     int steps = p->search.is_thin ? CAPS / 2 : CAPS;
-    double least_us, cap_us, ratio;
+    double cap_us, ratio;
     double greatest_us = fmin(p->search.greatest_period_us,
-                              fmin(p->search.best_us, p->plan.time_us) /
+                              fmin(p->search.best_us,
+                                   to_beat_us(p, p->segment)) /
                                   (double)(p->search.segments - 1));
 
-    if (nf_tree_least_period(&p->hops, p->search.root, &least_us) != NF_OK)
-        return NF_ERR_NOMEM;
     least_us *= 1 + 1e-12; /* sums of rounded numbers are to fit */
     if (least_us <= 0 || greatest_us <= least_us) {
         try_cap(p, &caps, greatest_us);
-        return NF_OK;
+        return;
     }
     cap_us = least_us;
     ratio = find_root(greatest_us / least_us, steps - 1);
@@ -142,22 +159,21 @@ static enum nf_status try_caps(struct planner *p)
         try_cap(p, &caps, cap_us);
     for (int i = 0; i < (p->search.is_thin ? 1 : FINER / 2); i++)
         try_finer(p, &caps);
-    return NF_OK;
 }
 
 /* ---- one size of segments ---- */
 
 /* Is p->tree, simulated, the best so far? */
-static enum nf_status keep_tree(struct planner *p, uint64_t segment)
+static enum nf_status keep_tree(struct planner *p)
 {
     struct nf_tree tree = p->plan.tree;
     double time_us;
 
     if (nf_tree_pipe(&p->tree, &p->hops, p->search.segments, &time_us) != NF_OK)
         return NF_ERR_NOMEM;
-    if (time_us < p->plan.time_us) {
+    if (time_us < to_beat_us(p, p->segment)) {
         p->plan = (struct nf_crl_plan){ .tree = p->tree,
-                                        .segment_bytes = segment,
+                                        .segment_bytes = p->segment,
                                         .segments = p->search.segments,
                                         .time_us = time_us };
         p->tree = tree;
@@ -166,14 +182,14 @@ static enum nf_status keep_tree(struct planner *p, uint64_t segment)
 }
 
 /* Is the tree in ldt, as it was run last? */
-static enum nf_status keep_best(struct planner *p, uint64_t segment)
+static enum nf_status keep_best(struct planner *p)
 {
     nf_ldt_get(&p->search.ldt, &p->tree);
-    return keep_tree(p, segment);
+    return keep_tree(p);
 }
 
 /* Is the tree that ldt->parent and order make the best so far? */
-static enum nf_status keep_as_sent(struct planner *p, uint64_t segment)
+static enum nf_status keep_as_sent(struct planner *p)
 {
     struct nf_ldt *ldt = &p->search.ldt;
     uint32_t n = ldt->nodes;
@@ -182,21 +198,22 @@ static enum nf_status keep_as_sent(struct planner *p, uint64_t segment)
     memcpy(p->tree.parent, ldt->parent, n * sizeof(uint32_t));
     p->tree.parent[ldt->root] = NF_TREE_NONE;
     nf_tree_children(&p->tree, ldt->order, n);
-    return keep_tree(p, segment);
+    return keep_tree(p);
 }
 
 /* The heuristics, whose order may with ports be a better one than those that
  * nf_ldt_run() knows. */
-static enum nf_status try_heuristics(struct planner *p, uint64_t segment)
+static enum nf_status try_heuristics(struct planner *p)
 {
     enum nf_status status = NF_OK;
 
     for (unsigned i = 0; i < NF_CRL_HEURISTICS && status == NF_OK; i++) {
         bool is_there;
 
-        status = nf_crl_heuristic(&p->search, i, p->plan.time_us, &is_there);
+        status = nf_crl_heuristic(&p->search, i, to_beat_us(p, p->segment),
+                                  &is_there);
         if (status == NF_OK && is_there)
-            status = keep_as_sent(p, segment);
+            status = keep_as_sent(p);
     }
     return status;
 }
@@ -210,95 +227,101 @@ static void load_best(struct nf_crl_search *search)
     (void)nf_crl_time(search);
 }
 
-/* Keep the best tree for this size for later, if there are not DRAFTS better
- * ones for others. */
-static void keep_draft(struct planner *p, uint64_t segment)
+/* Keep the best tree for this size for later, if there are not so many better
+ * ones for others that there is no room. */
+static void keep_draft(struct planner *p)
 {
     const struct nf_crl_search *search = &p->search;
+    double time_us = search->best_us * handicap(p, p->segment);
     uint32_t *parent;
     unsigned at = p->ndrafts;
 
-    if (at == DRAFTS && search->best_us >= p->drafts[at - 1].time_us)
+    if (at == p->drafts_most && time_us >= p->drafts[at - 1].time_us)
         return;
-    if (at == DRAFTS)
+    if (at == p->drafts_most)
         at--;
     else
         p->ndrafts++;
     parent = p->drafts[at].parent;
-    for (; at > 0 && p->drafts[at - 1].time_us > search->best_us; at--)
+    for (; at > 0 && p->drafts[at - 1].time_us > time_us; at--)
         p->drafts[at] = p->drafts[at - 1];
     memcpy(parent, search->best_parent, search->hops->nodes * sizeof(uint32_t));
     p->drafts[at] =
-        (struct draft){ segment, search->segments, search->best_us, parent };
+        (struct draft){ p->segment, search->segments, time_us, parent };
 }
 
 /* Trees that take as long are neither the plan nor a draft. */
 static double limit(const struct planner *p)
 {
-    if (p->ndrafts < DRAFTS)
+    if (p->ndrafts < p->drafts_most)
         return INFINITY;
-    return fmax(p->plan.time_us, p->drafts[DRAFTS - 1].time_us);
+    return fmax(to_beat_us(p, p->segment),
+                p->drafts[p->drafts_most - 1].time_us / handicap(p, p->segment));
 }
 
-static enum nf_status try_rivals(struct planner *p, uint64_t segment,
-                                 double *rival_us)
+static enum nf_status try_rivals(struct planner *p, double *rival_us)
 {
     enum nf_status status = NF_OK;
 
     /* with ports scores are lower bounds: the plan's may have been too low */
     for (unsigned i = 0; i < NF_CRL_RIVALS && status == NF_OK; i++)
-        if (rival_us[i] < p->plan.time_us &&
+        if (rival_us[i] < to_beat_us(p, p->segment) &&
             nf_crl_rival(&p->search, i, INFINITY)) {
             nf_crl_score(&p->search);
-            status = keep_best(p, segment);
+            status = keep_best(p);
         }
     if (p->search.segments == 1 && status == NF_OK)
-        status = try_heuristics(p, segment);
+        status = try_heuristics(p);
     return status;
 }
 
 static enum nf_status try_segment(struct planner *p, uint64_t segment,
-                                  uint64_t segments)
+                                  uint64_t segments, double least_period_us)
 {
     enum nf_status status = NF_OK;
     double rival_us[NF_CRL_RIVALS];
 
+    p->segment = segment;
     nf_hops_set(&p->hops, p->hetero, (double)segment);
     nf_crl_search_set(&p->search, &p->hops, segments);
     p->search.limit_us = limit(p);
     nf_crl_try_cap(&p->search, INFINITY);
     for (unsigned i = 0; i < NF_CRL_RIVALS; i++) {
-        double limit_us = fmax(p->search.best_us, p->plan.time_us);
+        double limit_us = fmax(p->search.best_us, to_beat_us(p, segment));
 
         rival_us[i] = INFINITY;
         if (nf_crl_rival(&p->search, i, fmin(limit_us, p->search.limit_us)))
             rival_us[i] = nf_crl_score(&p->search);
     }
     if (segments > 1)
-        status = try_caps(p);
-    keep_draft(p, segment);
-    if (status == NF_OK && p->search.best_us < p->plan.time_us) {
+        try_caps(p, least_period_us);
+    keep_draft(p);
+    if (status == NF_OK && p->search.best_us < to_beat_us(p, segment)) {
         load_best(&p->search);
-        status = keep_best(p, segment);
+        status = keep_best(p);
     }
-    return status == NF_OK ? try_rivals(p, segment, rival_us) : status;
+    return status == NF_OK ? try_rivals(p, rival_us) : status;
 }
 
 static enum nf_status polish(struct planner *p, uint32_t trees)
 {
     struct nf_crl_search *search = &p->search;
+    unsigned among = p->ndrafts < DRAFTS ? p->ndrafts : DRAFTS;
     enum nf_status status = NF_OK;
 
     for (unsigned i = 0; i < p->ndrafts && status == NF_OK; i++) {
         const struct draft *draft = &p->drafts[i];
+        /* with one segment there is more to gain, and no annealing */
+        uint32_t share = draft->segments == 1 ? trees : trees / among;
 
+        p->segment = draft->segment;
         nf_hops_set(&p->hops, p->hetero, (double)draft->segment);
         nf_crl_search_set(search, &p->hops, draft->segments);
         memcpy(search->best_parent, draft->parent,
                p->hops.nodes * sizeof(uint32_t));
-        nf_crl_polish(search, trees / p->ndrafts);
+        nf_crl_polish(search, share);
         load_best(search);
-        status = keep_best(p, draft->segment);
+        status = keep_best(p);
     }
     return status;
 }
@@ -307,7 +330,7 @@ static enum nf_status polish(struct planner *p, uint32_t trees)
  * of the others many cannot be better than what is found then. */
 struct sizes {
     uint64_t segment[64];
-    double bound_us[64];
+    double bound_us[64], period_us[64];
     unsigned count;
 };
 
@@ -315,19 +338,21 @@ static enum nf_status add_size(struct planner *p, struct sizes *sizes,
                                uint64_t segment, uint64_t segments)
 {
     unsigned at = sizes->count;
-    double bound_us = 0;
+    double bound_us = 0, period_us = 0;
 
     nf_hops_set(&p->hops, p->hetero, (double)segment);
-    if (nf_tree_bound_of(&p->hops, p->search.root, segments, &bound_us) !=
-        NF_OK)
+    if (nf_tree_bound_of(&p->hops, p->search.root, segments, &bound_us,
+                         &period_us) != NF_OK)
         return NF_ERR_NOMEM;
     bound_us *= 1 - 1e-12; /* sums of rounded numbers */
     for (; at > 0 && sizes->bound_us[at - 1] > bound_us; at--) {
         sizes->segment[at] = sizes->segment[at - 1];
         sizes->bound_us[at] = sizes->bound_us[at - 1];
+        sizes->period_us[at] = sizes->period_us[at - 1];
     }
     sizes->segment[at] = segment;
     sizes->bound_us[at] = bound_us;
+    sizes->period_us[at] = period_us;
     sizes->count++;
     return NF_OK;
 }
@@ -349,9 +374,10 @@ static enum nf_status run(struct planner *p,
         segment = nf_segment_next(segment, least);
     } while (status == NF_OK && segment > 0);
     for (unsigned i = 0; i < sizes.count && status == NF_OK; i++)
-        if (sizes.bound_us[i] < p->plan.time_us)
+        if (sizes.bound_us[i] < to_beat_us(p, sizes.segment[i]))
             status = try_segment(p, sizes.segment[i],
-                                 nf_segment_count(bytes, sizes.segment[i]));
+                                 nf_segment_count(bytes, sizes.segment[i]),
+                                 sizes.period_us[i]);
     if (status == NF_OK && options->polish > 0 && p->hops.nodes > 2)
         status = polish(p, options->polish);
     return status;
@@ -361,7 +387,12 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
                            const struct nf_crl_options *options,
                            struct nf_crl_plan *plan_p, struct nf_error *err)
 {
-    struct planner p = { .hetero = hetero, .plan = { .time_us = INFINITY } };
+    struct planner p = { .hetero = hetero,
+                         .plan = { .time_us = INFINITY },
+                         .usual_segment =
+                             options->usual_segment < options->bytes
+                                 ? options->usual_segment
+                                 : options->bytes };
     uint32_t n = hetero->hosts;
     enum nf_status status = nf_hetero_check(hetero, root, err);
 
@@ -374,14 +405,15 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
         status = nf_tree_init(&p.tree, n, root);
     if (status == NF_OK)
         status = nf_tree_init(&p.plan.tree, n, root);
-    for (unsigned i = 0; i < DRAFTS && status == NF_OK; i++) {
+    p.drafts_most = p.usual_segment > 0 ? DRAFTS + SHORT_DRAFTS : DRAFTS;
+    for (unsigned i = 0; i < p.drafts_most && status == NF_OK; i++) {
         p.drafts[i].parent = nf_calloc(n, sizeof(uint32_t));
         if (p.drafts[i].parent == NULL)
             status = NF_ERR_NOMEM;
     }
     if (status == NF_OK)
         status = run(&p, options);
-    for (unsigned i = 0; i < DRAFTS; i++)
+    for (unsigned i = 0; i < p.drafts_most; i++)
         nf_free(p.drafts[i].parent);
     nf_hops_fini(&p.hops);
     nf_crl_search_fini(&p.search);

@@ -24,10 +24,15 @@ enum {
     NF_CRL_POLISH = 300,   /**< trees that polishing may try */
 };
 
+/** Segments that are shorter than is usual have to take no more than that. */
+#define NF_CRL_SHORT 0.95
+
 struct nf_crl_options {
     uint64_t bytes;
     uint64_t least_segment; /**< bytes; 0: NF_CRL_SEGMENT.  More if there were
                                  more than NF_COLL_SEGMENTS_MAX segments */
+    uint64_t usual_segment; /**< shorter ones only where they make it faster by
+                                 NF_CRL_SHORT; 0: any */
     uint32_t polish; /**< trees to try in the end, or as many as take about as
                           long; 0: leave it as it is */
 };

@@ -132,16 +132,10 @@ static void mean_costs(const struct nf_crl_search *s, double *hold_us_p,
 {
     const struct nf_hops *hops = s->hops;
     uint32_t n = hops->nodes;
-    double hold_us = 0, end_us = 0, port_us = 0;
+    double hold_us = 0, end_us = 0;
 
-    for (uint32_t j = 0; hops->is_matrix && j < n; j++)
-        for (uint32_t i = 0; i < n; i++)
-            if (i != j)
-                port_us += nf_hops_port(hops, i, j) / n / (n - 1);
-    if (!hops->is_matrix)
-        port_us = hops->port[0];
     for (uint32_t v = 0; v < n; v++) {
-        hold_us += fmax(hops->send[v], port_us) / n;
+        hold_us += fmax(hops->send[v], s->mean_port_us) / n;
         end_us += (hops->send[v] + s->mean_wire_us[v] + hops->recv[v]) / n;
     }
     *hold_us_p = hold_us;

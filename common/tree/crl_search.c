@@ -89,6 +89,27 @@ void nf_crl_search_fini(struct nf_crl_search *search)
     *search = (struct nf_crl_search){ .root = 0 };
 }
 
+static void add_wires_to(struct nf_crl_search *s, uint32_t j)
+{
+    const double *port_us = s->hops->port + nf_hops_at(s->hops, 0, j);
+    const double *wire_us = s->hops->wire + nf_hops_at(s->hops, 0, j);
+    uint32_t n = s->hops->nodes;
+    double mean_us = 0, mean_port_us = s->mean_port_us;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == j)
+            continue;
+        mean_us += wire_us[i] / (n - 1);
+        mean_port_us += port_us[i] / n / (n - 1);
+        if (wire_us[i] - port_us[i] < s->slack_us)
+            s->slack_us = wire_us[i] - port_us[i];
+        if (port_us[i] < s->least_port_us[i] && j != s->root)
+            s->least_port_us[i] = port_us[i];
+    }
+    s->mean_wire_us[j] = mean_us;
+    s->mean_port_us = mean_port_us;
+}
+
 static void set_wires(struct nf_crl_search *s)
 {
     const struct nf_hops *hops = s->hops;
@@ -99,21 +120,11 @@ static void set_wires(struct nf_crl_search *s)
         s->least_port_us[v] = hops->is_matrix ? INFINITY : hops->port[0];
     }
     s->slack_us = 0;
+    s->mean_port_us = hops->is_matrix ? 0 : hops->port[0];
     if (!hops->is_matrix && hops->wire[0] < hops->port[0])
         s->slack_us = hops->wire[0] - hops->port[0];
     for (uint32_t j = 0; hops->is_matrix && j < n; j++)
-        for (uint32_t i = 0; i < n; i++) {
-            double port_us = nf_hops_port(hops, i, j);
-            double wire_us = nf_hops_wire(hops, i, j);
-
-            if (i == j)
-                continue;
-            s->mean_wire_us[j] += wire_us / (n - 1);
-            if (wire_us - port_us < s->slack_us)
-                s->slack_us = wire_us - port_us;
-            if (port_us < s->least_port_us[i] && j != s->root)
-                s->least_port_us[i] = port_us;
-        }
+        add_wires_to(s, j);
 }
 
 void nf_crl_search_set(struct nf_crl_search *search, const struct nf_hops *hops,

@@ -35,6 +35,7 @@ struct nf_crl_search {
     bool *is_relay;                /**< [node] */
     double *key_us, *mean_wire_us; /**< [node] */
     double *least_port_us;         /**< [node], to anybody */
+    double mean_port_us;           /**< of all pairs */
     double *fixed_us;              /**< [node], send + recv of 0 bytes; see
                                         nf_crl_search_init() */
     struct nf_hub hub; /**< if hops have one */

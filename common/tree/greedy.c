@@ -276,6 +276,22 @@ static double pair_us(const struct making *m, uint32_t i, uint32_t j)
            m->hops->recv[j];
 }
 
+/* At the begin there is only the root. */
+static void look_at_root(struct making *m, uint32_t j)
+{
+    struct nf_greedy_room *room = m->room;
+    uint32_t root = m->ldt->root;
+    bool can = !isinf(room->start_us[root]) && fits_port(m, root, j);
+
+    room->key_us[j] = can ? room->start_us[root] +
+                                nf_hops_wire(m->hops, root, j) +
+                                m->hops->recv[j]
+                          : INFINITY;
+    room->other_us[j] = INFINITY;
+    room->from[j] = can ? root : NF_TREE_NONE;
+    room->seen[j] = 0;
+}
+
 /* j's sender has been busy: is it still the best one?  Otherwise look. */
 static void look_again(struct making *m, uint32_t j)
 {
@@ -361,40 +377,61 @@ static bool is_before(const struct nf_greedy_room *room, uint32_t a, uint32_t b)
            (room->from[a] == room->from[b] && a < b);
 }
 
-/* @return the place in left[] of the next receiver */
-static uint32_t pick(struct making *m)
+/* left[] is a heap: left[0] is to be reached before all others, as far as that
+ * is known. */
+static void rise(struct nf_greedy_room *room, uint32_t at)
 {
-    const struct nf_greedy_room *room = m->room;
-
-    for (;;) {
-        uint32_t best = 0;
-        double best_us = room->total_us[room->left[0]];
-
-        for (uint32_t k = 1; k < m->nleft; k++)
-            if (room->total_us[room->left[k]] <= best_us &&
-                is_before(room, room->left[k], room->left[best])) {
-                best = k;
-                best_us = room->total_us[room->left[k]];
-            }
-        if (is_fresh(m, room->left[best]))
-            return best;
-    }
-}
-
-/* left[at] has been reached: it can send, and nobody's way on leads to it. */
-static void take(struct making *m, uint32_t at)
-{
-    struct nf_greedy_room *room = m->room;
     uint32_t j = room->left[at];
 
-    room->left[at] = room->left[--m->nleft];
+    for (; at > 0 && is_before(room, j, room->left[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        room->left[at] = room->left[(at - 1) / 2];
+    room->left[at] = j;
+}
+
+static void sink(struct nf_greedy_room *room, uint32_t count)
+{
+    uint32_t j = room->left[0], at = 0;
+
+    for (uint32_t next = 1; next < count; next = 2 * at + 1) {
+        if (next + 1 < count &&
+            is_before(room, room->left[next + 1], room->left[next]))
+            next++;
+        if (!is_before(room, room->left[next], j))
+            break;
+        room->left[at] = room->left[next];
+        at = next;
+    }
+    room->left[at] = j;
+}
+
+/* @return the next receiver, left[0] */
+static uint32_t pick(struct making *m)
+{
+    while (!is_fresh(m, m->room->left[0]))
+        sink(m->room, m->nleft); /* it takes no less than was known */
+    return m->room->left[0];
+}
+
+/* left[0] has been reached: it can send, and nobody's way on leads to it.  Who
+ * rises leaves what comes behind it in left[] as it was. */
+static void take(struct making *m)
+{
+    struct nf_greedy_room *room = m->room;
+    uint32_t j = room->left[0];
+
+    room->left[0] = room->left[--m->nleft];
+    if (m->nleft > 0)
+        sink(room, m->nleft);
     for (uint32_t k = 0; k < m->nleft; k++) {
         uint32_t to = room->left[k];
 
-        if (offer(m, j, to))
-            set_total(m, to);
         if (room->near[to] == j)
             room->near[to] = to; /* is to be found anew */
+        if (offer(m, j, to)) {
+            set_total(m, to);
+            rise(room, k);
+        }
     }
 }
 
@@ -416,19 +453,21 @@ enum nf_greedy_end nf_greedy_pairs(const struct nf_greedy *how,
     nf_receivers_all(hops->nodes, ldt->root, room->left);
     m.nleft = hops->nodes - 1;
     for (uint32_t k = 0; k < m.nleft; k++) {
-        look_for_sender(&m, room->left[k]);
+        look_at_root(&m, room->left[k]);
         room->near[room->left[k]] = NF_TREE_NONE;
         if (how->look_ahead > 0)
             look_ahead(&m, room->left[k]);
         set_total(&m, room->left[k]);
     }
+    for (uint32_t k = 1; k < m.nleft; k++)
+        rise(room, k);
     while (m.nleft > 0 && !m.is_too_long) {
-        uint32_t at = pick(&m), j = room->left[at], i = room->from[j];
+        uint32_t j = pick(&m), i = room->from[j];
 
         if (i == NF_TREE_NONE)
             i = least_overloaded(&m, j);
         add_edge(&m, i, j);
-        take(&m, at);
+        take(&m);
     }
     return end_of(&m);
 }

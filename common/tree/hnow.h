@@ -51,17 +51,20 @@ enum nf_status nf_tree_exact(const struct nf_hops *hops, uint32_t root,
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_tree_bound(const struct nf_hops *hops, uint32_t root,
                              double *time_us_p);
-
-/** What a tree for one segment more must cost, whatever tree: the least cap of
- *  all periods under which each node can have a parent.  O(n^2)
- *  @retval NF_ERR_NOMEM */
-enum nf_status nf_tree_least_period(const struct nf_hops *hops, uint32_t root,
-                                    double *period_us_p);
+/** The same of legal hops. */
+enum nf_status nf_tree_bound_legal(const struct nf_hops *hops, uint32_t root,
+                                   double *time_us_p);
 
 /** No tree in which @p segments segments of what @p hops costs follow each
- *  other is faster.  O(n^2)    @retval NF_ERR_NOMEM */
+ *  other is faster.  O(n^2)
+ *  @param hops  legal, nf_hops_check(): it is not looked at again
+ *  @param period_us_p  NULL, or becomes what a tree for one segment more must
+ *      cost, whatever tree: the least cap of all periods under which each node
+ *      can have a parent
+ *  @retval NF_ERR_NOMEM */
 enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
-                                uint64_t segments, double *time_us_p);
+                                uint64_t segments, double *time_us_p,
+                                double *period_us_p);
 
 /** No tree in which segments follow each other is faster for @p bytes, of
  *  the segments of nf_segment_next() of at least nf_segment_least() bytes.

@@ -1,6 +1,7 @@
 #include "config.h"
 #include "common/tree/hops.h"
 #include <math.h>
+#include <string.h>
 #include "common/base/alloc.h"
 #include "common/model/network.h"
 
@@ -35,8 +36,24 @@ static void set_wire(struct nf_hops *hops, const struct nf_hetero *hetero,
 
     hops->wire[to] = nf_cost_us(cost, bytes);
     hops->port[to] = hetero->has_ports ? cost.byte_us * bytes : 0;
-    if (hops->medium != NULL)
-        hops->medium[to] = hops->port[to];
+}
+
+/* Rows become columns: tile by tile, so that of memory that is read or written
+ * across each line comes once. */
+static void set_wires(struct nf_hops *hops, const struct nf_hetero *hetero,
+                      double bytes)
+{
+    const size_t n = hops->nodes, tile = 16;
+
+    for (size_t at_j = 0; at_j < n; at_j += tile)
+        for (size_t at_i = 0; at_i < n; at_i += tile) {
+            size_t end_j = at_j + tile < n ? at_j + tile : n;
+            size_t end_i = at_i + tile < n ? at_i + tile : n;
+
+            for (size_t j = at_j; j < end_j; j++)
+                for (size_t i = at_i; i < end_i; i++)
+                    set_wire(hops, hetero, bytes, j * n + i, i * n + j);
+        }
 }
 
 /* Without ports the hands have all of what holds a sender, and the wires what
@@ -108,13 +125,13 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
         hops->send[i] = nf_cost_us(hetero->send[i], bytes);
         hops->recv[i] = nf_cost_us(hetero->recv[i], bytes);
     }
-    if (!hops->is_matrix) {
+    if (hops->is_matrix)
+        set_wires(hops, hetero, bytes);
+    else
         set_wire(hops, hetero, bytes, 0, 0);
-        return;
-    }
-    for (uint32_t j = 0; j < n; j++)
-        for (uint32_t i = 0; i < n; i++)
-            set_wire(hops, hetero, bytes, (size_t)j * n + i, (size_t)i * n + j);
+    if (hops->medium != NULL)
+        memcpy(hops->medium, hops->port,
+               (hops->is_matrix ? (size_t)n * n : 1) * sizeof(double));
 }
 
 static bool is_time(double us)
@@ -122,24 +139,33 @@ static bool is_time(double us)
     return us >= 0 && us < INFINITY;
 }
 
-enum nf_status nf_hops_check(const struct nf_hops *hops, uint32_t root)
+/* Of all pairs but the diagonal, or of the one wire that there is. */
+static bool are_times(const struct nf_hops *hops, const double *us)
 {
     size_t n = hops->nodes;
-    bool ok = true;
 
-    if (root >= n)
-        return NF_ERR_RANGE;
-    for (size_t i = 0; i < n; i++)
-        ok = ok && is_time(hops->send[i]) && is_time(hops->recv[i]);
+    if (us == NULL)
+        return true;
     if (!hops->is_matrix)
-        ok = ok && is_time(hops->wire[0]) && is_time(hops->port[0]);
-    for (size_t k = 0; ok && hops->is_matrix && k < n * n; k++)
-        ok = k % n == k / n ||
-             (is_time(hops->wire[k]) && is_time(hops->port[k]));
-    for (size_t k = 0;
-         ok && hops->medium != NULL && k < (hops->is_matrix ? n * n : 1); k++)
-        ok = (hops->is_matrix && k % n == k / n) || is_time(hops->medium[k]);
-    return ok ? NF_OK : NF_ERR_INVAL;
+        return is_time(us[0]);
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < n; i++)
+            if (!is_time(us[j * n + i]) && i != j)
+                return false;
+    return true;
+}
+
+enum nf_status nf_hops_check(const struct nf_hops *hops, uint32_t root)
+{
+    if (root >= hops->nodes)
+        return NF_ERR_RANGE;
+    for (size_t i = 0; i < hops->nodes; i++)
+        if (!is_time(hops->send[i]) || !is_time(hops->recv[i]))
+            return NF_ERR_INVAL;
+    return are_times(hops, hops->wire) && are_times(hops, hops->port) &&
+                   are_times(hops, hops->medium)
+               ? NF_OK
+               : NF_ERR_INVAL;
 }
 
 void nf_hops_fini(struct nf_hops *hops)

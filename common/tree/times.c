@@ -11,6 +11,8 @@ struct pipe {
     double *at_us;   /* the segment is there */
     double *free_us; /* hands */
     double *port_us;
+    /* To tree->child[c]: beside each other, as each segment needs them. */
+    double *port_to_us, *wire_to_us;
 };
 
 static void pipe_fini(struct pipe *pipe)
@@ -19,20 +21,31 @@ static void pipe_fini(struct pipe *pipe)
     nf_free(pipe->at_us);
     nf_free(pipe->free_us);
     nf_free(pipe->port_us);
+    nf_free(pipe->port_to_us);
+    nf_free(pipe->wire_to_us);
 }
 
-static enum nf_status pipe_init(struct pipe *pipe, const struct nf_tree *tree)
+static enum nf_status pipe_init(struct pipe *pipe, const struct nf_tree *tree,
+                                const struct nf_hops *hops)
 {
     pipe->order = nf_calloc(tree->nodes, sizeof(uint32_t));
     pipe->at_us = nf_calloc(tree->nodes, sizeof(double));
     pipe->free_us = nf_calloc(tree->nodes, sizeof(double));
     pipe->port_us = nf_calloc(tree->nodes, sizeof(double));
+    pipe->port_to_us = nf_calloc(tree->nodes, sizeof(double));
+    pipe->wire_to_us = nf_calloc(tree->nodes, sizeof(double));
     if (pipe->order == NULL || pipe->at_us == NULL || pipe->free_us == NULL ||
-        pipe->port_us == NULL) {
+        pipe->port_us == NULL || pipe->port_to_us == NULL ||
+        pipe->wire_to_us == NULL) {
         pipe_fini(pipe);
         return NF_ERR_NOMEM;
     }
     nf_tree_order(tree, pipe->order);
+    for (uint32_t v = 0; v < tree->nodes; v++)
+        for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
+            pipe->port_to_us[c] = nf_hops_port(hops, v, tree->child[c]);
+            pipe->wire_to_us[c] = nf_hops_wire(hops, v, tree->child[c]);
+        }
     return NF_OK;
 }
 
@@ -68,8 +81,8 @@ static double send_all(const struct nf_tree *tree, const struct nf_hops *hops,
 
         now_us += hops->send[v];
         begin_us = now_us > port_us ? now_us : port_us;
-        port_us = begin_us + nf_hops_port(hops, v, to);
-        pipe->at_us[to] = begin_us + nf_hops_wire(hops, v, to);
+        port_us = begin_us + pipe->port_to_us[c];
+        pipe->at_us[to] = begin_us + pipe->wire_to_us[c];
     }
     pipe->port_us[v] = port_us;
     return now_us;
@@ -114,7 +127,7 @@ enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
     double last_us = 0;
     enum nf_status status = NF_OK;
 
-    if (pipe_init(&pipe, tree) != NF_OK)
+    if (pipe_init(&pipe, tree, hops) != NF_OK)
         return NF_ERR_NOMEM;
     if (hops->medium != NULL)
         status = run_medium(tree, hops, segments, false, &pipe, &last_us);
@@ -155,7 +168,7 @@ enum nf_status nf_tree_times(const struct nf_tree *tree,
     struct pipe pipe;
     enum nf_status status = NF_OK;
 
-    if (pipe_init(&pipe, tree) != NF_OK)
+    if (pipe_init(&pipe, tree, hops) != NF_OK)
         return NF_ERR_NOMEM;
     if (hops->medium != NULL)
         status = run_medium(tree, hops, 1, is_blocking, &pipe, time_us_p);

@@ -247,7 +247,106 @@ for file in bad.json none.json coming.json long.json; do
     job_verified "shared data, $file"
     same "shared data, $file: one line" "$(err_lines)" 1
     check "shared data, $file: it says which" \
-        err_says "$file.*: shared data goes by no network"
+        err_says "$file.*: $([ $file != long.json ] || echo "shared data ")go(es|ing) by no network"
 done
+
+# --- gathers, reductions and exchanges go by its model, if there is no table
+# collective START US_PER_BYTE HANDS FILE: as here.json, with another model of these
+collective() {
+    sed 's/"pieces": .*"o_s_us": 5,/"pieces": [[0, '"$1, $2"']], "delta": 1, '"\
+\"o_s_us\": $3,/" here.json > "$4"
+}
+collective 10 0.001 20000 hands.json # a message keeps its sender busy, however short
+collective 100000 0.00001 1 far.json # all take as long
+collective 1 1 1 thin.json           # each byte takes its time
+{
+    printf '%s\n' "nowfarm-collectives 1" "library 1" "hosts 00000000" "route direct" \
+        "encoding raw" "delta 1" "occupancy_us 12" "piece 0 80 0.01" \
+        "rule gather any 4 max gather.linear 1" \
+        "rule reduce commutative 4 max reduce.chain.fd 3"
+} > lan
+printf 'end %08x\n' "0x$(gzip -c lan | tail -c 8 | od -An -tx1 -N4 |
+    awk '{print $4 $3 $2 $1}')" >> lan
+chosen() { # TEXT KEY ALGORITHM BY
+    same "$1: by which" "$(json "$2.algorithm")" "$3"
+    same "$1: by what" "$(json "$2.chosen_by")" "$4"
+}
+# gathered HOW ALGORITHM BY ARGS...: with three slaves that all had something to do
+gathered() {
+    local how=$1 algorithm=$2 by=$3 try result=(--result 40B)
+    shift 3
+    [ "$how" = tree ] || result=(--combine sum --result 24000B)
+    for try in 1 2 3; do
+        run run synth --units 60 --cost 2ms "${result[@]}" --slaves 3 \
+            --slots 1 --policy static --gather "$how" --trace t.trace --verify \
+            --json "$@"
+        [ "$(json gather.slaves)" != 3 ] || break
+        echo "# try $try: $(json gather.slaves) of 3"
+    done
+    job_verified "gather $how $*"
+    chosen "gather $how $*" gather "$algorithm" "$by"
+    check "gather $how $*: in the trace" \
+        grep -Fq "\"gather_algorithm\":\"$algorithm\",\"gather_by\":\"$by\"" t.trace
+    check "gather $how $*: each slave's in the trace" \
+        grep -q "\"phase_end\".*\"algorithm\":\"$algorithm\"" t.trace
+}
+for transport in pvm local; do
+    gathered tree gather.linear_nb built-in --transport $transport
+    gathered tree gather.binomial "network hands.json" --network hands.json \
+        --transport $transport
+    gathered tree gather.linear_nb "network thin.json" --network thin.json \
+        --transport $transport
+    gathered tree gather.linear "table lan" --network hands.json --table lan \
+        --transport $transport
+    gathered reduce reduce.chain.fd "table lan" --network hands.json --table lan \
+        --transport $transport
+    gathered reduce reduce.binomial "network far.json" --network far.json \
+        --transport $transport
+    gathered reduce reduce.circulant built-in --transport $transport
+done
+NOWFARM_NETWORK=hands.json gathered tree gather.binomial "network hands.json"
+NOWFARM_COLL=gather.linear gathered tree gather.linear NOWFARM_COLL \
+    --network hands.json
+aged hands.json old.json
+gathered tree gather.binomial "network old.json" --network old.json
+same "gather by an old model: says so, once" \
+    "$(doubts old.json '30 days old') $(err_lines)" "1 1"
+gathered tree gather.linear_nb built-in --network bad.json
+check "gather by a bad model: one line that says so" \
+    err_says '^nowfarm: bad.json.*: going by no network$'
+run run synth --units 60 --result 40B --slaves 3 --gather tree --network hands.json
+check "gather, for people: by what" grep -q \
+    '^gathered by tree: .* (gather\.[a-z_]*, by network hands.json)' out
+
+exchanged() { # ALGORITHM BY ARGS...
+    local algorithm=$1 by=$2 try
+    shift 2
+    for try in 1 2 3; do
+        run run transpose --rows 300 --cols 200 --bands 36 --slaves 4 --slots 1 \
+            --policy static --trace t.trace --verify --json "$@"
+        [ "$(json exchange.slaves)" != 4 ] || break
+        echo "# try $try: $(json exchange.slaves) of 4"
+    done
+    job_verified "exchange $*"
+    chosen "exchange $*" exchange "$algorithm" "$by"
+    check "exchange $*: in the trace" \
+        grep -Fq "\"exchange_algorithm\":\"$algorithm\",\"exchange_by\":\"$by\"" t.trace
+}
+for transport in pvm local; do
+    exchanged alltoall.burst built-in --transport $transport
+    exchanged alltoall.mixed:radices=4 "network hands.json" --network hands.json \
+        --transport $transport
+    exchanged alltoall.burst "network far.json" --network far.json \
+        --transport $transport
+    check "exchange by far.json: is priced by it" awk \
+        "BEGIN {exit !($(json exchange.model_s) > 0.3)}"
+done
+exchanged alltoall.burst "table lan" --network hands.json --table lan
+NOWFARM_COLL=alltoall.dh exchanged alltoall.dh NOWFARM_COLL --network hands.json
+exchanged alltoall.mixed:radices=4 "network old.json" --network old.json
+same "exchange by an old model: says so" "$(doubts old.json '30 days old')" 1
+run run transpose --rows 300 --cols 200 --slaves 4 --network hands.json
+check "exchange, for people: by what" grep -q \
+    ' (alltoall\.[a-z_0-9:=x]*, by network hands.json: measured ' out
 check "no slave is left" wait_until 10 no_slaves
 finish

@@ -134,8 +134,10 @@ run probe --transport local --slaves 3 --budget 1s -o local.json --json
 took_ms=$(($(now_ms) - before_ms))
 measured "threads" local.json 3
 same "threads: what is said before is in the output" \
-    "$(sed -n 's/^nowfarm: .* about \([0-9]*\) s$/\1/p' "$work/err")" \
-    "$(json planned_s | awk '{print $1 == int($1) ? $1 : int($1) + 1}')"
+    "$(sed -n 's/^nowfarm: .* about \([0-9]*\) s, \([0-9]*\) s if .*/\1 \2/p' \
+        "$work/err")" \
+    "$(for key in planned_s most_s; do json $key; done |
+        awk '{printf("%s%d", NR > 1 ? " " : "", $1 == int($1) ? $1 : int($1) + 1)}')"
 check "threads: how long it took is all of it" awk "BEGIN {t = 1000 * $(json elapsed_s)
     exit !(t <= $took_ms && t >= $took_ms / 2)}"
 same "threads: names differ" "$(json network.hosts.2.name)" 'local#2'

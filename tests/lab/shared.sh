@@ -107,7 +107,7 @@ for file in bad.json none.json; do
     await 60
     job_verified "$file"
     same "$file: one line" "$(err_lines)" 1
-    check "$file: which says so" err_says "$file.*: shared data goes by no network"
+    check "$file: which says so" err_says "$file.*: going by no network"
 done
 check "no slave is left" wait_until 10 eval '! has_slave ws0 && ! has_slave ws1'
 finish

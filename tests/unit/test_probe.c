@@ -103,8 +103,8 @@ static void test_budget(void)
     CU_ASSERT_EQUAL(costs.count[PROBE_JOB_SEQ + 1][6], 30);
 }
 
-/* 8 hosts on a switch of 100 Mbit/s: every time is taken 30 times, in two
- * thirds of the minute that all may take.  With two on links of 20 Mbit/s and
+/* 8 hosts on a switch of 100 Mbit/s: all but long messages in a row are taken
+ * 30 times, in half of the minute that all may take.  With two on links of 20 Mbit/s and
  * two that take five times as long for a message, long ones are taken less
  * often, but still often enough for quartiles, and in no more time. */
 static void a_minute_for_8_hosts(void)
@@ -118,8 +118,10 @@ static void a_minute_for_8_hosts(void)
     CU_ASSERT(costs.total_us <= budget_us);
     for (int job = 0; job < PROBE_JOBS; job++)
         for (int k = 0; k < PROBE_SIZES; k++) {
-            CU_ASSERT_EQUAL(costs.count[job][k], 30);
-            CU_ASSERT_EQUAL(costs.warm[job][k], 5);
+            bool is_long = job >= PROBE_JOB_SEQ && probe_sizes[k] > 16384;
+
+            CU_ASSERT(costs.count[job][k] >= (is_long ? 10 : 30));
+            CU_ASSERT(costs.warm[job][k] >= (is_long ? 2 : 5));
         }
     speeds[3].byte_us = speeds[5].byte_us = 0.4;
     speeds[5].empty_us = speeds[6].empty_us = 1500;
@@ -128,7 +130,10 @@ static void a_minute_for_8_hosts(void)
     CU_ASSERT(costs.total_us > 0.8 * budget_us);
     for (int job = 0; job < PROBE_JOBS; job++)
         for (int k = 0; k < PROBE_SIZES; k++) {
-            CU_ASSERT(costs.count[job][k] >= (probe_sizes[k] <= 1024 ? 25 : 5));
+            uint32_t least = job == PROBE_JOBS - 1 ? 12 : 20;
+
+            CU_ASSERT(costs.count[job][k] >=
+                      (probe_sizes[k] <= 1024 ? least : 5));
             CU_ASSERT(costs.warm[job][k] >= 2);
         }
 }
@@ -151,12 +156,60 @@ static double spent_us(double budget_us, double total_us)
 
 static void retries_are_of_the_budget(void)
 {
-    CU_ASSERT(spent_us(40e6, 40e6) <= 1.1 * 40e6 + 40e6 / 20);
-    CU_ASSERT(spent_us(40e6, 40e6) > 40e6);
-    CU_ASSERT(spent_us(40e6, 20e6) <= 1.1 * 40e6 + 20e6 / 20);
-    CU_ASSERT(spent_us(40e6, 20e6) > 35e6);
+    CU_ASSERT(spent_us(40e6, 40e6) <= 1.3 * 40e6 + 40e6 / 20);
+    CU_ASSERT(spent_us(40e6, 40e6) > 45e6);
+    CU_ASSERT(spent_us(40e6, 20e6) <= 1.3 * 40e6 + 20e6 / 20);
+    CU_ASSERT(spent_us(40e6, 20e6) > 45e6);
     CU_ASSERT(spent_us(40e6, 5e6) >= 15e6 - 1); /* there is room for all */
-    CU_ASSERT(spent_us(1, 5e6) <= 1.1 * 5e6 + 5e6 / 20);
+    CU_ASSERT(spent_us(1, 5e6) <= 1.3 * 5e6 + 5e6 / 20);
+}
+
+/* How long all steps take if each takes @p factor times as long as thought.
+ * @param few_p  how many are taken less often than planned */
+static double played_us(const struct probe_costs *costs, double budget_us,
+                        double factor, unsigned *few_p)
+{
+    double spent = 0, done = 0;
+
+    *few_p = 0;
+    for (int job = 0; job < PROBE_JOBS; job++)
+        for (int step = 0; step < 14; step++)
+            for (int k = 0; k < PROBE_SIZES; k++) {
+                uint32_t count =
+                    probe_repeats(costs, (enum probe_job)job, (uint32_t)k,
+                                  budget_us, spent, done);
+                uint32_t warm = costs->warm[job][k];
+
+                CU_ASSERT(count >= 5 && count <= costs->count[job][k]);
+                *few_p += count < costs->count[job][k];
+                spent += factor * costs->us[job][k] / 14 * (count + warm);
+                done += costs->us[job][k] / 14 * (costs->count[job][k] + warm);
+            }
+    return spent;
+}
+
+/* What takes longer than was thought is measured less often: the time that was
+ * said stays true. */
+static void what_is_late_is_made_up_for(void)
+{
+    const double budget_us = PROBE_BUDGET_US;
+    struct probe_speed speeds[MOST];
+    struct probe_costs costs;
+    unsigned few;
+
+    equal_speeds(speeds, 8, 100);
+    probe_plan(8, false, speeds, budget_us, &costs);
+    CU_ASSERT(played_us(&costs, budget_us, 1, &few) <= costs.total_us * 1.001);
+    CU_ASSERT_EQUAL(few, 0);
+    CU_ASSERT(played_us(&costs, budget_us, 1.25, &few) <= 1.3 * budget_us);
+    CU_ASSERT_EQUAL(few, 0);
+    CU_ASSERT(played_us(&costs, budget_us, 1.5, &few) <= 1.32 * budget_us);
+    CU_ASSERT(few > 0);
+    CU_ASSERT(played_us(&costs, budget_us, 2, &few) <= 1.4 * budget_us);
+    /* but for the least that is to be taken */
+    CU_ASSERT(played_us(&costs, budget_us, 20, &few) > 2 * budget_us);
+    CU_ASSERT_EQUAL(
+        probe_repeats(&costs, PROBE_JOB_PING, 0, budget_us, 1e9, 0), 5);
 }
 
 /* On links of 100 Mbit/s: what it took in the lab, 2.5 s for the model of one
@@ -176,7 +229,8 @@ static void what_comes_after_is_in_the_plan(void)
     o.validate = true;
     shapes_us = probe_trees_us(8, speeds, &o);
     CU_ASSERT(shapes_us > 0.3e6 && shapes_us < 3e6);
-    CU_ASSERT(1.1 * PROBE_BUDGET_US + groups_us + shapes_us < 60e6);
+    CU_ASSERT(probe_most_us(&costs, PROBE_BUDGET_US) + groups_us + shapes_us <
+              50e6);
     o.sizes[0] = 65536;
     o.nsizes = 1;
     CU_ASSERT(probe_trees_us(8, speeds, &o) > 2 * shapes_us);
@@ -442,6 +496,7 @@ int main(void)
         { "as often as the budget allows", test_budget },
         { "a minute for 8 hosts", a_minute_for_8_hosts },
         { "retries are of the budget", retries_are_of_the_budget },
+        { "what is late is made up for", what_is_late_is_made_up_for },
         { "what comes after is in the plan",
           what_comes_after_is_in_the_plan },
         CU_TEST_INFO_NULL

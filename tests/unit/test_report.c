@@ -267,6 +267,55 @@ static void a_broadcast_is_told(void)
     }
 }
 
+static void check_source(const json_t *o, const char *key, const char *by)
+{
+    const json_t *value =
+        json_object_get(json_object_get(o, key), "chosen_by");
+
+    CU_ASSERT_EQUAL(json_is_null(value), by[0] == '\0');
+    if (by[0] != '\0' && json_is_string(value))
+        CU_ASSERT_STRING_EQUAL(json_string_value(value), by);
+}
+
+static void it_says_by_what_was_chosen(void)
+{
+    static const struct {
+        const char *by, *gathered, *exchanged;
+    } rows[] = {
+        { "", "(gather.x)", "(alltoall.x: measured" },
+        { "built-in", "(gather.x)", "(alltoall.x: measured" },
+        { "network lan.json", "(gather.x, by network lan.json)",
+          "(alltoall.x, by network lan.json: measured" },
+        { "NOWFARM_COLL", "(gather.x, by NOWFARM_COLL)",
+          "(alltoall.x, by NOWFARM_COLL: measured" },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct nf_report r = sample();
+        char text[2000] = "";
+        FILE *file = tmpfile();
+        json_t *o;
+
+        strcpy(r.gather, "tree");
+        r.gathers = 1;
+        r.phases = 2;
+        strcpy(r.gather_algorithm, "gather.x");
+        strcpy(r.exchange_algorithm, "alltoall.x");
+        strcpy(r.gather_by, rows[i].by);
+        strcpy(r.exchange_by, rows[i].by);
+        report_print(file, "synth", &r, NOT_VERIFIED, NULL);
+        rewind(file);
+        CU_ASSERT(fread(text, 1, sizeof(text) - 1, file) > 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, rows[i].gathered));
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, rows[i].exchanged));
+        fclose(file);
+        o = report_json("synth", &r, NOT_VERIFIED);
+        check_source(o, "gather", rows[i].by);
+        check_source(o, "exchange", rows[i].by);
+        json_decref(o);
+    }
+}
+
 static void a_full_disk_is_an_error(void)
 {
     struct nf_report r = sample();
@@ -284,6 +333,7 @@ int main(void)
     CU_TestInfo report[] = {
         { "everything is in the JSON", everything_is_in_the_json },
         { "no model is told", no_model_is_told },
+        { "it says by what was chosen", it_says_by_what_was_chosen },
         { "a reason may hold any byte", a_reason_may_hold_any_byte },
         { "people read the same", people_read_the_same },
         { "a result is shown with all its digits",
