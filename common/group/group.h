@@ -170,6 +170,8 @@ struct nf_group {
     uint32_t moves; /**< how often something happened in calls that are over */
     uint32_t moves_seen; /**< nf_group_moves() at moved_us */
     int64_t moved_us;    /**< when something last happened in a call */
+    int64_t suspected_us; /**< when the mesh was last asked to look after who is
+                               waited for */
     int64_t pumped_us;   /**< when messages were last asked for */
     bool tired; /**< operators took long: the rest of what has come is for the
                      next look */

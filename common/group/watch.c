@@ -324,15 +324,34 @@ void nf_group_saw_progress(struct nf_group *group, int64_t now_us)
     group->chase.restarts = 0;
 }
 
-static int64_t early_us(const struct nf_group *group)
+/* @param since  the last look at who is waited for */
+static int64_t next_look_us(const struct nf_group *group, int64_t since)
 {
-    int64_t early = group->timeout_us / 8;
-    int64_t since = group->chase.early_us;
+    int64_t early =
+        group->timeout_us < 0 ? NF_ASK_EARLY_MOST_US : group->timeout_us / 8;
 
     if (since < group->moved_us)
         since = group->moved_us;
     return since +
            (early < NF_ASK_EARLY_MOST_US ? early : NF_ASK_EARLY_MOST_US);
+}
+
+static int64_t early_us(const struct nf_group *group)
+{
+    return next_look_us(group, group->chase.early_us);
+}
+
+/* Where one member tells the others of ends it may be busy, and say nothing. */
+static void suspect(struct nf_group *group, int64_t now_us)
+{
+    uint32_t member;
+
+    if (group->mesh == NULL || !group->mesh->partial ||
+        now_us < next_look_us(group, group->suspected_us))
+        return;
+    group->suspected_us = now_us;
+    if (awaits(group, &member))
+        nf_mesh_suspect(group->mesh, member);
 }
 
 /* One that has still earlier calls to make, or data for them to read, may be
@@ -477,7 +496,10 @@ enum nf_status nf_group_watch(struct nf_group *group, int64_t now_us)
 {
     enum nf_status status = look_for_losses(group, now_us);
 
-    if (status != NF_OK || group->requests == NULL || group->timeout_us < 0)
+    if (status != NF_OK || group->requests == NULL)
+        return status;
+    suspect(group, now_us);
+    if (group->timeout_us < 0)
         return status;
     if (group->chase.active)
         status = go_on_chasing(group, now_us);
@@ -510,6 +532,8 @@ int64_t nf_group_deadline_us(const struct nf_group *group)
     now_us = nf_group_now_us(group);
     if (group->nleft > 0 || group->revoked)
         sooner(&in_us, NF_LEFT_GRACE_US / 4);
+    if (group->mesh != NULL && group->mesh->partial)
+        sooner(&in_us, next_look_us(group, group->suspected_us) - now_us);
     if (group->timeout_us < 0)
         return in_us;
     if (group->chase.active) {

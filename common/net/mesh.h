@@ -81,12 +81,15 @@ struct nf_mesh_ops {
     uint32_t (*host_of)(const struct nf_mesh *mesh, uint32_t member);
     bool (*converts)(const struct nf_mesh *mesh, uint32_t member);
     void (*host_names)(const struct nf_mesh *mesh, char (*names)[64]);
+    void (*suspect)(struct nf_mesh *mesh, uint32_t member);
 };
 
 /** A mesh's object starts with this. */
 struct nf_mesh {
     const struct nf_mesh_ops *ops;
     uint32_t rank, ranks; /**< own number and how many there are */
+    bool partial; /**< it hears of some members' ends by other members only, who
+                       may be busy: see nf_mesh_suspect() */
 };
 
 /** Queue @p message for @p member (not this one) and send what credit allows.
@@ -177,6 +180,14 @@ static inline void nf_mesh_drop(struct nf_mesh *mesh)
 {
     if (mesh->ops->drop != NULL)
         mesh->ops->drop(mesh);
+}
+
+/** Somebody waits for @p member for long: in a mesh that is partial, look after
+ *  that one itself.  If it has ended, that will be an event. */
+static inline void nf_mesh_suspect(struct nf_mesh *mesh, uint32_t member)
+{
+    if (mesh->partial && mesh->ops->suspect != NULL)
+        mesh->ops->suspect(mesh, member);
 }
 
 /** Do urgent messages for @p member still wait here?  Closing the mesh would

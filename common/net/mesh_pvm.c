@@ -125,6 +125,10 @@ static void take_message(struct mesh_pvm *p, uint32_t member,
         nf_mesh_pvm_leave(p, member);
         return;
     }
+    if (msg->kind == KIND_ANSWER) {
+        nf_mesh_watch_hear(p, member, msg->body, msg->body_bytes);
+        return;
+    }
     if (msg->body_bytes < 1 || msg->body_bytes > NF_MESH_HEAD_BYTES ||
         (msg->kind != KIND_NORMAL && msg->kind != KIND_URGENT)) {
         nf_blob_unref(msg->payload);
@@ -285,6 +289,7 @@ void nf_mesh_pvm_serve(struct mesh_pvm *p)
         uint32_t member = nf_mesh_pvm_pop_touched(p);
 
         nf_mesh_pvm_greet(p, member);
+        nf_mesh_watch_tell(p, member);
         nf_mesh_pvm_flush(p, member);
         confirm(p, member);
     }
@@ -402,6 +407,7 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
     p->awake = true;
     if (p->signalled && read(p->fd, &count, sizeof(count)) == sizeof(count))
         p->signalled = false;
+    nf_mesh_watch_see(p); /* before anybody hears of what made it due */
     nf_mesh_pvm_see_ends(p);
     for (int turn = 0; turn < TURNS_MOST; turn++) {
         if (take_event(p, event_p)) {
@@ -422,7 +428,7 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
 bool nf_mesh_pvm_has_news(const struct mesh_pvm *p)
 {
     return nf_mesh_pvm_holds_notes(p) || p->failed != NF_OK || ntouched > 0 ||
-           p->nexited > 0 || nf_route_some_owe() ||
+           p->nexited > 0 || nf_mesh_watch_is_due() || nf_route_some_owe() ||
            nf_mesh_space_is_dead(p->space) || nf_mesh_turn_is_due();
 }
 
@@ -582,4 +588,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .is_direct = pvm_is_direct,
     .host_of = pvm_host_of,
     .converts = pvm_converts,
+    .suspect = nf_mesh_watch_suspect,
 };

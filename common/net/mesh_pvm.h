@@ -6,14 +6,17 @@
  *  told apart by their cookies.  What arrives in a space is handled at once,
  *  whoever makes libpvm read; messages wait in the mesh until nf_mesh_next().
  */
+#include "common/base/int_map.h"
 #include "common/net/mesh.h"
+#include "common/net/mesh_lookout.h"
 #include "common/net/pvm_context.h"
 
 /* Kinds of frames; of the last: its sender has closed its mesh. */
 #define KIND_NORMAL NF_MSG_LEASE
 #define KIND_URGENT NF_MSG_REVOKE
 #define KIND_BYE    NF_MSG_STOP
-/* Before a direct route is asked for: "are you there?", and "yes". */
+/* Before a direct route is asked for: "are you there?", and "yes"; this one with
+ * a body says who has ended, see mesh_lookout.h. */
 #define KIND_ASK    NF_MSG_PING
 #define KIND_ANSWER NF_MSG_HEARTBEAT
 
@@ -47,6 +50,7 @@ struct mesh_member {
     bool owes_bye; /**< it waits for word that its goodbye was read */
     bool touched;  /**< in mesh_pvm.touched */
     bool paused;
+    uint32_t told_ends; /**< as lookout.nended was when it was told who ended */
     struct mesh_notes held; /**< of a paused one, before those in normal */
     uint32_t nwaiting; /**< last messages in the normal lane of the link: their
                             turn has not come, see mesh_turn.c */
@@ -62,6 +66,10 @@ struct mesh_pvm {
     struct mesh_space *space;
     uint64_t id, cookie;
     struct mesh_member *members; /**< [ranks]; the own one is not used */
+    struct nf_int_map numbers;   /**< of members, by their tids */
+    struct nf_lookout lookout;
+    bool watch_due; /**< others are to be watched, or told, than before */
+    bool leaving;   /**< it is being closed */
     uint32_t *touched;           /**< members that may be sent to again */
     uint32_t ntouched;
     uint32_t nexited; /**< members that have exited and not left */
@@ -104,17 +112,23 @@ struct mesh_space {
     bool sending; /**< a link is between two states: keep what comes */
     bool kept;    /**< something came meanwhile */
     bool lost;    /**< an early frame could not be kept */
-    int *watched; /**< [nwatched] tasks whose ends we are to be told of; 0: of
-                       one we were */
-    size_t nwatched;
+    struct nf_int_map watched; /**< tids of whose ends we are to be told, and
+                                    have not been: enum mesh_watched */
     struct mesh_pvm *meshes;
     struct mesh_early *early;
     uint64_t *closed; /**< cookies of meshes that this task had */
     size_t nclosed, closed_capacity;
 };
 
+/** What tids in mesh_space.watched are of. */
+enum mesh_watched { MESH_TASK, MESH_HOST };
+
 extern const struct nf_mesh_ops nf_mesh_pvm;
 
+/** Are these tasks, each once, with task @p tid among them?
+ *  @param rank_p  its number */
+enum nf_status nf_mesh_pvm_check_tids(const int *tids, uint32_t count, int tid,
+                                      uint32_t *rank_p, struct nf_error *err);
 /** A mesh with members, queues and descriptors, in no space.
  *  @param tids  [ranks] */
 enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
@@ -186,6 +200,36 @@ void nf_mesh_pvm_see_ends(struct mesh_pvm *p);
 /** There is nothing to read.  @return whether it is worth another look */
 bool nf_mesh_pvm_declare_ends(struct mesh_pvm *p);
 
+/* Word of ends of tasks: mesh_pvm_watch.c. */
+
+/** Ask PVM for word of the ends of those that @p p is to watch, and of which
+ *  nobody has asked in its space yet.  Not from within libpvm.
+ *  @retval NF_ERR_NOMEM  nothing was asked */
+enum nf_status nf_mesh_watch_ask(struct mesh_pvm *p);
+/** The same if @p p came to have others to watch; and see that who is to be
+ *  told is. */
+void nf_mesh_watch_see(struct mesh_pvm *p);
+/** Is that to be done for any mesh? */
+bool nf_mesh_watch_is_due(void);
+/** @p member has ended, or, if not @p ended, closed its mesh. */
+void nf_mesh_watch_note(struct mesh_pvm *p, uint32_t member, bool ended);
+/** Tell @p member who has ended, if it is to be told.  In the context of the
+ *  mesh. */
+void nf_mesh_watch_tell(struct mesh_pvm *p, uint32_t member);
+/** Has it not been told of all?  Then it is, as soon as there is room. */
+bool nf_mesh_watch_owes(const struct mesh_pvm *p, uint32_t member);
+/** What @p from told. */
+void nf_mesh_watch_hear(struct mesh_pvm *p, uint32_t from, const uint8_t *said,
+                        size_t bytes);
+/** As nf_mesh_suspect(). */
+void nf_mesh_watch_suspect(struct nf_mesh *mesh, uint32_t member);
+/** It is being freed. */
+void nf_mesh_watch_forget(struct mesh_pvm *p);
+/** Word of this end has come to the space. */
+void nf_mesh_watch_took(struct mesh_space *space, int tid);
+/** Take back what was asked in a space that ends. */
+void nf_mesh_watch_take_back(struct mesh_space *space);
+
 /* How members that do not wait for each other come to talk: mesh_pvm_meet.c. */
 
 /** Say something to member @p member, if it is for this one to begin.  In the
@@ -230,11 +274,6 @@ struct mesh_space *nf_mesh_space_open(int context);
 /** Meshes of any members may come in @p space: it does not end with its last mesh,
  *  but when this task has left PVM. */
 void nf_mesh_space_keep(struct mesh_space *space);
-/** Ask to be told of the ends of the members' tasks, of those of which nobody
- *  has asked in this space yet.
- *  @retval NF_ERR_NOMEM */
-enum nf_status nf_mesh_space_watch(struct mesh_space *space,
-                                   const struct mesh_pvm *p);
 /** Is there a direct route to task @p tid?  To be called before it is asked for
  *  one, and then the other: one that was refused looks like one that is there.
  *  Not from within libpvm. */

@@ -27,6 +27,37 @@ static void free_list(struct mesh_notes *list)
     }
 }
 
+enum nf_status nf_mesh_pvm_check_tids(const int *tids, uint32_t count, int tid,
+                                      uint32_t *rank_p, struct nf_error *err)
+{
+    struct nf_int_map seen = { .capacity = 0 };
+    enum nf_status status = NF_OK;
+    uint32_t rank;
+
+    for (uint32_t i = 0; i < count && status == NF_OK; i++) {
+        uint32_t k = nf_int_map_get(&seen, tids[i]);
+
+        if (tids[i] <= 0)
+            status = nf_fail(err, NF_ERR_INVAL, "member %u is no task (%d)", i,
+                             tids[i]);
+        else if (k != NF_INT_MAP_NONE)
+            status = nf_fail(err, NF_ERR_INVAL,
+                             "members %u and %u are the same task t%x", k, i,
+                             (unsigned)tids[i]);
+        else if (nf_int_map_put(&seen, tids[i], i) != NF_OK)
+            status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    rank = nf_int_map_get(&seen, tid);
+    nf_int_map_fini(&seen);
+    if (status == NF_OK && rank != NF_INT_MAP_NONE)
+        *rank_p = rank;
+    else if (status == NF_OK)
+        status = nf_fail(err, NF_ERR_INVAL,
+                         "this task, t%x, is not among the members",
+                         (unsigned)tid);
+    return status;
+}
+
 enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
                                   uint32_t rank, struct mesh_pvm **mesh_p,
                                   struct nf_error *err)
@@ -36,16 +67,21 @@ enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
 
     if (p == NULL)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    p->base = (struct nf_mesh){ &nf_mesh_pvm, rank, ranks };
+    p->base = (struct nf_mesh){ .ops = &nf_mesh_pvm,
+                                .rank = rank,
+                                .ranks = ranks };
     p->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     p->members = nf_calloc(ranks, sizeof(*p->members));
     p->touched = nf_calloc(ranks, sizeof(*p->touched));
-    complete = p->fd >= 0 && p->members != NULL && p->touched != NULL;
+    complete = p->fd >= 0 && p->members != NULL && p->touched != NULL &&
+               nf_lookout_init(&p->lookout, rank, ranks) &&
+               nf_int_map_reserve(&p->numbers, ranks) == NF_OK;
     for (uint32_t i = 0; i < ranks && complete; i++) {
         struct mesh_note *note = nf_calloc(1, sizeof(*note));
 
         p->members[i].tid = tids[i];
         p->members[i].leaving = note;
+        (void)nf_int_map_put(&p->numbers, tids[i], i); /* there is room */
         nf_link_init(&p->members[i].link, 0, nf_message_limit_bytes());
         complete = note != NULL;
         if (note == NULL)
@@ -57,6 +93,7 @@ enum nf_status nf_mesh_pvm_create(const int *tids, uint32_t ranks,
         nf_mesh_pvm_free(p);
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
+    p->base.partial = nf_lookout_is_partial(&p->lookout);
     *mesh_p = p;
     return NF_OK;
 }
@@ -83,8 +120,11 @@ static void drop_all(struct mesh_pvm *p)
 void nf_mesh_pvm_free(struct mesh_pvm *p)
 {
     drop_all(p);
+    nf_mesh_watch_forget(p);
     for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++)
         nf_mesh_note_free(p->members[i].leaving);
+    nf_int_map_fini(&p->numbers);
+    nf_lookout_fini(&p->lookout);
     nf_free(p->members);
     nf_free(p->touched);
     nf_free(p);
@@ -221,6 +261,7 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
         nf_mesh_pvm_free(p);
         return;
     }
+    p->leaving = true;
     if (!nf_mesh_space_is_dead(p->space)) {
         nf_pvm_enter(p->space->context, false, &guard);
         (void)nf_pvm_pump(); /* who has gone already need not be told */
@@ -309,11 +350,15 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         sub->members[i].exited = old->exited;
         sub->members[i].exited_us = old->exited_us;
         sub->nexited += old->exited;
+        if (old->exited)
+            nf_mesh_watch_note(sub, i, true);
         sub->members[i].heard = old->heard;
         sub->members[i].met = old->met;
         nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
     }
     status = nf_mesh_pvm_enter(sub, p->space, cookie, err);
+    if (status == NF_OK && nf_mesh_watch_ask(sub) != NF_OK)
+        status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
     if (status != NF_OK) {
         nf_mesh_space_leave(sub);
         nf_mesh_pvm_free(sub);

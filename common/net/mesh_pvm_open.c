@@ -49,7 +49,9 @@ enum why { TOO_LATE, HAS_ENDED, STOPPED };
 
 struct meeting {
     const int *tids;
+    const struct nf_int_map *numbers; /* of members, by their tids */
     uint32_t count, rank;
+    uint32_t njoined, nhere; /* guests, of member 0 */
     uint64_t id, hash;
     int tag;
     int64_t until_us;
@@ -115,12 +117,14 @@ static void hear_ends(struct meeting *m)
 {
     int tid;
 
-    while (nf_pvm_hear_end(&tid))
-        for (uint32_t i = 0; i < m->count; i++)
-            if (m->tids[i] == tid && i != m->rank) {
-                m->guilty = i;
-                m->why = HAS_ENDED;
-            }
+    while (nf_pvm_hear_end(&tid)) {
+        uint32_t i = nf_int_map_get(m->numbers, tid);
+
+        if (i != NF_INT_MAP_NONE && i != m->rank) {
+            m->guilty = i;
+            m->why = HAS_ENDED;
+        }
+    }
 }
 
 static void hear_stops(struct meeting *m)
@@ -172,6 +176,7 @@ static enum nf_status hear(struct meeting *m, uint32_t *from_p,
         int64_t left_us = m->until_us - nf_now_us();
         int64_t slice_us = left_us < LOOK_US ? left_us : LOOK_US;
         int tid = 0;
+        uint32_t i;
         enum nf_status status =
             nf_pvm_hear(m->tag, slice_us > 0 ? slice_us : 0, &tid, words_p);
 
@@ -188,13 +193,12 @@ static enum nf_status hear(struct meeting *m, uint32_t *from_p,
         if (status != NF_OK || words_p[ID] != m->id ||
             words_p[TIDS] != m->hash || (words_p[KIND] & ~7ULL) != MAGIC)
             continue;
-        for (uint32_t i = 0; i < m->count; i++) {
-            if (m->tids[i] != tid || i == m->rank)
-                continue;
-            *from_p = i;
-            words_p[KIND] &= 7;
-            return NF_OK;
-        }
+        i = nf_int_map_get(m->numbers, tid);
+        if (i == NF_INT_MAP_NONE || i == m->rank)
+            continue;
+        *from_p = i;
+        words_p[KIND] &= 7;
+        return NF_OK;
     }
 }
 
@@ -210,6 +214,15 @@ static uint32_t first_missing(const struct meeting *m, bool here)
     return i;
 }
 
+static void set_guest(struct meeting *m, uint32_t from, struct guest guest)
+{
+    m->njoined += (uint32_t)guest.joined;
+    m->njoined -= (uint32_t)m->guests[from].joined;
+    m->nhere += (uint32_t)guest.here;
+    m->nhere -= (uint32_t)m->guests[from].here;
+    m->guests[from] = guest;
+}
+
 static void call_all(struct meeting *m)
 {
     for (uint32_t i = 1; i < m->count; i++)
@@ -223,10 +236,10 @@ static enum nf_status gather(struct meeting *m, struct nf_error *err)
     bool called = false;
     uint32_t from = 0;
 
-    while (first_missing(m, true) < m->count) {
+    while (m->nhere < m->count - 1) {
         enum nf_status status;
 
-        if (!called && first_missing(m, false) == m->count) {
+        if (!called && m->njoined == m->count - 1) {
             called = true;
             call_all(m);
         }
@@ -240,18 +253,25 @@ static enum nf_status gather(struct meeting *m, struct nf_error *err)
         if (status == NF_WAIT)
             return is_missing(m, first_missing(m, called), TOO_LATE, err);
         if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt) {
-            m->guests[from] = (struct guest){
+            const struct guest stopped = {
                 .stopped = true,
                 .forgiven_us = nf_now_us() + (m->caught_up ? 0 : AGAIN_US),
             };
+
+            set_guest(m, from, stopped);
         }
         if (words[KIND] == JOIN) {
-            m->guests[from] = (struct guest){ words[ATTEMPT], .joined = true };
+            const struct guest joined = { words[ATTEMPT], .joined = true };
+
+            set_guest(m, from, joined);
             if (called)
                 say(m, from, CALL, words[ATTEMPT]);
         } else if (words[KIND] == HERE && words[NONCE] == m->nonce &&
                    words[ATTEMPT] == m->guests[from].attempt) {
-            m->guests[from].here = true;
+            struct guest here = m->guests[from];
+
+            here.here = true;
+            set_guest(m, from, here);
         }
     }
     return NF_OK;
@@ -466,7 +486,7 @@ static enum nf_status enter(struct mesh_pvm *p, int context,
     status = nf_mesh_pvm_enter(p, space, cookie, err);
     if (status != NF_OK)
         return status;
-    if (nf_mesh_space_watch(space, p) != NF_OK)
+    if (nf_mesh_watch_ask(p) != NF_OK)
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     introduce_all(p);
     return NF_OK;
@@ -491,31 +511,6 @@ static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
     return status;
 }
 
-static enum nf_status check_tids(const int *tids, uint32_t count, int tid,
-                                 uint32_t *rank_p, struct nf_error *err)
-{
-    bool found = false;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (tids[i] <= 0)
-            return nf_fail(err, NF_ERR_INVAL, "member %u is no task (%d)", i,
-                           tids[i]);
-        for (uint32_t k = 0; k < i; k++)
-            if (tids[k] == tids[i])
-                return nf_fail(err, NF_ERR_INVAL,
-                               "members %u and %u are the same task t%x", k, i,
-                               (unsigned)tids[i]);
-        if (tids[i] == tid) {
-            *rank_p = i;
-            found = true;
-        }
-    }
-    return found ? NF_OK
-                 : nf_fail(err, NF_ERR_INVAL,
-                           "this task, t%x, is not among the members",
-                           (unsigned)tid);
-}
-
 enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count,
                                 const struct nf_mesh_terms *terms,
                                 struct nf_mesh **mesh_p, struct nf_error *err)
@@ -533,12 +528,13 @@ enum nf_status nf_mesh_open_pvm(const int *tids, uint32_t count,
         return NF_ERR_UNREACHABLE;
     if (nf_pvm_enroll_quietly(&tid) != NF_OK)
         return no_pvmd(err);
-    status = check_tids(tids, count, tid, &m.rank, err);
+    status = nf_mesh_pvm_check_tids(tids, count, tid, &m.rank, err);
     if (status == NF_OK)
         status = nf_mesh_pvm_create(tids, count, m.rank, &p, err);
     if (status != NF_OK)
         return status;
     p->id = terms->id;
+    m.numbers = &p->numbers;
     m.hash = hash_of(tids, count, terms->id);
     m.tag = (int)(m.hash & 0xffffff);
     m.until_us = terms->timeout_us < 0 || terms->timeout_us > FOR_EVER_US
@@ -569,7 +565,7 @@ enum nf_status nf_mesh_join_pvm(const int *tids, uint32_t count,
 
     if (nf_pvm_enroll_quietly(&tid) != NF_OK)
         return no_pvmd(err);
-    status = check_tids(tids, count, tid, &rank, err);
+    status = nf_mesh_pvm_check_tids(tids, count, tid, &rank, err);
     if (status == NF_OK)
         status = nf_mesh_pvm_create(tids, count, rank, &p, err);
     if (status != NF_OK)

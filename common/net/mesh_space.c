@@ -47,10 +47,9 @@ bool nf_mesh_pvm_is_last(const struct mesh_pvm *p)
 
 static uint32_t number_of(const struct mesh_pvm *p, int tid)
 {
-    for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (p->members[i].tid == tid && i != p->base.rank)
-            return i;
-    return UINT32_MAX;
+    uint32_t member = nf_int_map_get(&p->numbers, tid);
+
+    return member == p->base.rank ? NF_INT_MAP_NONE : member;
 }
 
 static bool is_closed(const struct mesh_space *space, uint64_t cookie)
@@ -160,25 +159,21 @@ void nf_mesh_space_catch_up(struct mesh_space *space)
     }
 }
 
-/* Is it the end of task @p tid? */
-static bool is_end_of(const struct nf_pvm_message *m, int tid)
-{
-    return m->kind == NF_PVM_EXIT ? tid == m->tid
-                                  : tid != 0 && nf_pvm_host_of(tid) == m->tid;
-}
-
 static void take_end(struct mesh_space *space, const struct nf_pvm_message *m)
 {
-    for (struct mesh_pvm *p = space->meshes; p != NULL; p = p->next)
-        for (uint32_t i = 0; i < p->base.ranks; i++)
-            if (i != p->base.rank && is_end_of(m, p->members[i].tid))
+    for (struct mesh_pvm *p = space->meshes; p != NULL; p = p->next) {
+        uint32_t member = number_of(p, m->tid);
+
+        if (m->kind == NF_PVM_EXIT && member != UINT32_MAX)
+            nf_mesh_pvm_note_end(p, member);
+        for (uint32_t i = 0; i < p->base.ranks && m->kind != NF_PVM_EXIT; i++)
+            if (i != p->base.rank &&
+                nf_pvm_host_of(p->members[i].tid) == m->tid)
                 nf_mesh_pvm_note_end(p, i);
+    }
     /* that was the only word of it: a mesh that comes later asks again, which
-     * is answered at once.  The list may be in use, so no place in it moves now
-     */
-    for (size_t i = 0; i < space->nwatched; i++)
-        if (is_end_of(m, space->watched[i]))
-            space->watched[i] = 0;
+     * is answered at once */
+    nf_mesh_watch_took(space, m->tid);
 }
 
 /* That is one context for all spaces. */
@@ -226,7 +221,8 @@ static void on_room(int tid)
             uint32_t member = number_of(p, tid);
 
             if (member == UINT32_MAX || p->closed ||
-                p->members[member].link.queued_bytes == 0)
+                (p->members[member].link.queued_bytes == 0 &&
+                 !nf_mesh_watch_owes(p, member)))
                 continue;
             nf_mesh_pvm_touch(p, member);
             nf_mesh_pvm_wake(p);
@@ -353,49 +349,6 @@ enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
     return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
 }
 
-static void forget_ended(struct mesh_space *space)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < space->nwatched; i++)
-        if (space->watched[i] != 0)
-            space->watched[kept++] = space->watched[i];
-    space->nwatched = kept;
-}
-
-/* @return whether @p tid is in the list */
-static bool is_among(const int *list, size_t count, int tid)
-{
-    for (size_t i = 0; i < count; i++)
-        if (list[i] == tid)
-            return true;
-    return false;
-}
-
-enum nf_status nf_mesh_space_watch(struct mesh_space *space,
-                                   const struct mesh_pvm *p)
-{
-    size_t known, count;
-    int *all;
-    struct nf_pvm_guard guard;
-
-    forget_ended(space);
-    known = count = space->nwatched;
-    all = nf_realloc(space->watched,
-                     (known + p->base.ranks) * sizeof(*space->watched));
-    if (all == NULL)
-        return NF_ERR_NOMEM;
-    space->watched = all;
-    for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (i != p->base.rank && !is_among(all, known, p->members[i].tid))
-            all[count++] = p->members[i].tid;
-    space->nwatched = count;
-    nf_pvm_enter(space->context, false, &guard);
-    nf_pvm_notify_tasks(all + known, count - known, false);
-    nf_pvm_return(&guard);
-    return NF_OK;
-}
-
 static void remember_closed(struct mesh_space *space, uint64_t cookie)
 {
     if (space->nclosed == space->closed_capacity) {
@@ -411,27 +364,12 @@ static void remember_closed(struct mesh_space *space, uint64_t cookie)
     space->closed[space->nclosed++] = cookie;
 }
 
-/* What was asked for and has not come is said when it is taken back: it comes
- * before the answer to anything else, and must find its context watched. */
-static void take_back_notices(struct mesh_space *space)
-{
-    struct nf_pvm_guard guard;
-
-    forget_ended(space);
-    if (space->nwatched == 0)
-        return;
-    nf_pvm_enter(space->context, false, &guard);
-    nf_pvm_notify_tasks(space->watched, space->nwatched, true);
-    nf_pvm_await_pvmd();
-    nf_pvm_return(&guard);
-}
-
 void nf_mesh_space_drop(struct mesh_space *space)
 {
     struct mesh_space **at = &spaces;
 
     if (!nf_mesh_space_is_dead(space))
-        take_back_notices(space);
+        nf_mesh_watch_take_back(space);
     nstaying -= space->stays;
     while (*at != space)
         at = &(*at)->next;
@@ -446,7 +384,7 @@ void nf_mesh_space_drop(struct mesh_space *space)
         space->early = early->next;
         nf_free(early);
     }
-    nf_free(space->watched);
+    nf_int_map_fini(&space->watched);
     nf_free(space->closed);
     nf_free(space);
 }
@@ -524,8 +462,16 @@ bool nf_mesh_pvm_waits_for_late(struct mesh_pvm *p)
     if (nf_mesh_space_is_dead(p->space) || is_known_to_all(p))
         return false;
     p->closed = true;
+    (void)nf_mesh_watch_ask(p); /* without memory it stays for longer */
     nlate++;
     return true;
+}
+
+static void watch_all(void)
+{
+    for (struct mesh_space *s = spaces; s != NULL; s = s->next)
+        for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next)
+            nf_mesh_watch_see(p);
 }
 
 static void serve_all(void)
@@ -558,6 +504,8 @@ void nf_mesh_pvm_tend(void)
 {
     struct mesh_space *space = nlate > 0 ? spaces : NULL;
 
+    if (nf_mesh_watch_is_due())
+        watch_all();
     if (nf_mesh_pvm_any_touched())
         serve_all();
     nf_mesh_turn_serve();

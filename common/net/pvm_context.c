@@ -204,31 +204,27 @@ bool nf_pvm_holds_more(void)
     return holds;
 }
 
+static void notify(int what, int tag, const int *tids, size_t count, bool back)
+{
+    if (count > 0) /* libpvm's prototypes lack const; it only reads */
+        pvm_notify(what | (back ? PvmNotifyCancel : 0), tag, (int)count,
+                   (int *)(uintptr_t)tids);
+}
+
 void nf_pvm_notify_tasks(const int *tids, size_t count, bool back)
 {
-    int flag = back ? PvmNotifyCancel : 0;
+    notify(PvmTaskExit, NF_PVM_TAG_EXIT, tids, count, back);
+}
 
-    if (count == 0)
-        return;
-    /* libpvm's prototypes lack const; it only reads */
-    pvm_notify(PvmTaskExit | flag, NF_PVM_TAG_EXIT, (int)count,
-               (int *)(uintptr_t)tids);
-    for (size_t i = 0; i < count; i++) {
-        int host = pvm_tidtohost(tids[i]);
-
-        for (size_t k = 0; k < i && host != 0; k++)
-            if (pvm_tidtohost(tids[k]) == host)
-                host = 0; /* has been asked for */
-        if (host != 0)
-            pvm_notify(PvmHostDelete | flag, NF_PVM_TAG_HOST_LOST, 1, &host);
-    }
+void nf_pvm_notify_hosts_lost(const int *tids, size_t count, bool back)
+{
+    for (size_t i = 0; i < count; i++)
+        notify(PvmHostDelete, NF_PVM_TAG_HOST_LOST, &tids[i], 1, back);
 }
 
 void nf_pvm_notify_ends(const int *tids, size_t count, bool back)
 {
-    if (count > 0) /* libpvm's prototypes lack const; it only reads */
-        pvm_notify(PvmTaskExit | (back ? PvmNotifyCancel : 0), NF_PVM_TAG_EXIT,
-                   (int)count, (int *)(uintptr_t)tids);
+    notify(PvmTaskExit, NF_PVM_TAG_EXIT, tids, count, back);
 }
 
 bool nf_pvm_hear_end(int *tid_p)

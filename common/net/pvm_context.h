@@ -45,11 +45,13 @@ enum nf_status nf_pvm_watch(int context, nf_pvm_handler *handler, int *watch_p);
  *  still come in it are thrown away, else they would lie in libpvm for ever;
  *  or < 0 */
 void nf_pvm_unwatch(int watch, int context);
-/** In a watched context: ask for NF_PVM_EXIT of these tasks, and for
- *  NF_PVM_HOST_LOST of their hosts.
+/** In a watched context: ask for NF_PVM_EXIT of these tasks, or for
+ *  NF_PVM_HOST_LOST of these hosts.
+ *  @param tids  of tasks, or of pvmds
  *  @param back  take back what was asked for: what has not been said is said
  *  now, see nf_pvm_await_pvmd() */
 void nf_pvm_notify_tasks(const int *tids, size_t count, bool back);
+void nf_pvm_notify_hosts_lost(const int *tids, size_t count, bool back);
 /** In the context of meetings: ask for word of the ends of these tasks, or take
  *  that back. */
 void nf_pvm_notify_ends(const int *tids, size_t count, bool back);

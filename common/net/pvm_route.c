@@ -85,14 +85,11 @@ static bool has_room(const struct route *route, const struct nf_link *link,
            flying + nf_frame_cost_bytes(frame) <= link->window_bytes;
 }
 
-enum nf_status nf_route_next(int tid, struct nf_link *link,
-                             struct nf_link_out *out_p)
+enum nf_status nf_route_admit(int tid, struct nf_link *link,
+                              struct nf_link_out *out_p)
 {
-    struct route *route;
+    struct route *route = find(tid);
 
-    if (nf_link_next(link, out_p) != NF_OK)
-        return NF_WAIT;
-    route = find(tid);
     if (route == NULL || has_room(route, link, &out_p->frame))
         return NF_OK;
     route->starved = true;
@@ -102,6 +99,14 @@ enum nf_status nf_route_next(int tid, struct nf_link *link,
     link->asked_round = route->round;
     nf_link_confirm(link, out_p);
     return NF_OK;
+}
+
+enum nf_status nf_route_next(int tid, struct nf_link *link,
+                             struct nf_link_out *out_p)
+{
+    if (nf_link_next(link, out_p) != NF_OK)
+        return NF_WAIT;
+    return nf_route_admit(tid, link, out_p);
 }
 
 static struct route *known(int tid)

@@ -22,6 +22,11 @@
  *  @retval NF_WAIT  nothing, or no room */
 enum nf_status nf_route_next(int tid, struct nf_link *link,
                              struct nf_link_out *out_p);
+/** Is there room on the way to task @p tid for @p out_p, of @p link?  It may
+ *  become an empty frame, to be sent in its place.
+ *  @retval NF_WAIT  no: whoever is called when there is (nf_route_on_room) is */
+enum nf_status nf_route_admit(int tid, struct nf_link *link,
+                              struct nf_link_out *out_p);
 /** Has anybody found no room, and none was made since? */
 bool nf_route_is_full(int tid);
 /** Is there room for a goodbye (NF_MSG_STOP)?  Some is kept free for them. */

@@ -36,6 +36,7 @@ struct fake_mesh {
     struct fake_context *context;
     bool told[FAKE_MEMBERS_MAX];
     int64_t told_us[FAKE_MEMBERS_MAX];
+    bool suspected[FAKE_MEMBERS_MAX];
     uint8_t head[NF_MESH_HEAD_BYTES];
 };
 
@@ -195,7 +196,8 @@ static int64_t death_seen_us(const struct fake_mesh *mesh, uint32_t i)
 {
     uint32_t member = mesh->context->members[i];
 
-    if (!mesh->world->dead[member] || mesh->world->mute[member])
+    if (!mesh->world->dead[member] ||
+        (mesh->world->mute[member] && !mesh->suspected[i]))
         return INT64_MAX;
     return mesh->world->dead_us[member] + 100 * (int64_t)mesh->base.rank;
 }
@@ -331,7 +333,9 @@ static struct nf_mesh *open_in(struct fake_world *world, uint32_t rank,
         context->next = world->contexts;
         world->contexts = context;
     }
-    mesh->base = (struct nf_mesh){ &fake_ops, rank, ranks };
+    mesh->base = (struct nf_mesh){ .ops = &fake_ops,
+                                   .rank = rank,
+                                   .ranks = ranks };
     mesh->world = world;
     mesh->context = context;
     return &mesh->base;
@@ -422,6 +426,11 @@ static bool fake_converts(const struct nf_mesh *base, uint32_t member)
            mesh->world->formats[members[member]];
 }
 
+static void fake_suspect(struct nf_mesh *mesh, uint32_t member)
+{
+    of(mesh)->suspected[member] = true;
+}
+
 static const struct nf_mesh_ops fake_ops = {
     .name = "fake",
     .send = fake_send,
@@ -436,6 +445,7 @@ static const struct nf_mesh_ops fake_ops = {
     .drop = fake_drop,
     .host_of = fake_host_of,
     .converts = fake_converts,
+    .suspect = fake_suspect,
 };
 
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed)

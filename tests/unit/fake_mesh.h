@@ -23,7 +23,9 @@ struct fake_world {
     struct fake_context *contexts;
     bool dead[FAKE_MEMBERS_MAX];
     int64_t dead_us[FAKE_MEMBERS_MAX];
-    bool mute[FAKE_MEMBERS_MAX]; /* nobody is told of its death */
+    bool mute[FAKE_MEMBERS_MAX]; /* nobody is told of its death, but who asks
+                                    by nf_mesh_suspect(): meshes are partial if
+                                    the test says so */
     uint64_t sent;        /* messages with payload or step, in all contexts */
     uint32_t kill_member; /* is killed when it sends its kill_at-th message, */
     bool kill_hears;      /* or when it gets that */

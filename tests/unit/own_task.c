@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FDS_MOST = 256 };
+enum { FDS_MOST = 2 * OWN_TASKS_MOST + 64 };
 
 /* The file of this program; under valgrind "/proc/self/exe" is valgrind. */
 static const char *own_program(void)

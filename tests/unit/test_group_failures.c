@@ -345,6 +345,50 @@ static void a_member_silent_from_any_step_is_named(void)
     kill_all(true);
 }
 
+/* The member that would tell the others is busy, and no time-out is set: who
+ * waits for the dead one looks after it. */
+static void kill_untold(const char *algorithm, enum nf_call_kind kind,
+                        uint32_t victim, int64_t timeout_us)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    int64_t since_us;
+
+    CU_ASSERT(begin(scene, algorithm, victim));
+    snprintf(scene->what, sizeof(scene->what), "%s, untold of %u", algorithm,
+             victim);
+    scene->victim = victim;
+    for (uint32_t r = 0; r < RANKS; r++) {
+        scene->sim.groups[r]->mesh->partial = true;
+        scene->sim.groups[r]->timeout_us = timeout_us;
+    }
+    scene->sim.world.kill_mutely = true;
+    fake_kill(&scene->sim.world, victim);
+    since_us = scene->sim.world.now_us;
+    call_all(scene, kind, 7, 40);
+    call_all(scene, NF_CALL_BARRIER, 0, 0); /* some had all that they needed */
+    check_statuses(scene, since_us - SECOND_US); /* not by the time-out */
+    for (uint32_t r = 0; r < RANKS; r++)
+        CU_ASSERT(r == victim || scene->sim.statuses[r] == NF_ERR_DEAD ||
+                  scene->sim.statuses[r] == NF_ERR_REVOKED);
+    check_shrunk(scene, RANKS - 1);
+    CU_ASSERT_EQUAL(scene->bad, 0);
+    end(scene);
+    free(scene);
+}
+
+static void who_waits_looks_after_a_member(void)
+{
+    for (uint32_t victim = 0; victim < RANKS; victim++)
+        for (int limited = 0; limited < 2; limited++) {
+            int64_t timeout_us = limited ? TIMEOUT_US : -1;
+
+            kill_untold("allreduce.ring", NF_CALL_ALLREDUCE, victim,
+                        timeout_us);
+            kill_untold("bcast.binomial", NF_CALL_BCAST, victim, timeout_us);
+            kill_untold("gather.linear", NF_CALL_GATHER, victim, timeout_us);
+        }
+}
+
 /* It lives, but does not come; later it finds itself left out. */
 static void a_member_that_does_not_come_is_left_out(void)
 {
@@ -550,6 +594,8 @@ int main(void)
           a_member_killed_at_any_step_is_named },
         { "a member silent from any step is named",
           a_member_silent_from_any_step_is_named },
+        { "who waits looks after a member of whom nobody tells",
+          who_waits_looks_after_a_member },
         { "a member that does not come is left out",
           a_member_that_does_not_come_is_left_out },
         { "a death is told while others send",

@@ -1,0 +1,341 @@
+/* A mesh and a group of more real PVM tasks than may all ask for word of each
+ * other: the first one tells the others who has ended, and when it has ended
+ * itself, the next one does.  Not under valgrind, which so many would take
+ * minutes and gigabytes. */
+#include "config.h"
+#include <pvm3.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/base/clock.h"
+#include "common/group/group.h"
+#include "common/net/mesh_pvm.h"
+#include "nowfarm_group.h"
+#include "tests/unit/own_pvm.h"
+#include "tests/unit/scene.h"
+
+enum {
+    TASKS = 136,
+    /* So long that nobody is found by being silent. */
+    TIMEOUT_US = 120000000,
+    AT_ONCE_US = 20000000, /* so many tasks share a few processors */
+    OPEN_US = 30000000,
+};
+
+/* ================================================== the part of a task === */
+
+static size_t watched(const struct mesh_pvm *p)
+{
+    const struct nf_int_map *map = &p->space->watched;
+    size_t count = 0;
+
+    for (size_t i = 0; i < map->capacity; i++)
+        count += map->places[i].key != 0 && map->places[i].value == MESH_TASK;
+    return count;
+}
+
+/* @param first   this is the lowest that lives
+ * @param living  so many do */
+static void check_watched(const struct nf_mesh *mesh, bool first, size_t living)
+{
+    size_t count = watched((const struct mesh_pvm *)mesh);
+    size_t least = first ? living - 1 : NF_LOOKOUT_FIRSTS;
+
+    /* of those that others told of PVM's own word may still come */
+    CHECK(mesh->partial);
+    CHECK(count >= least && count <= least + (ntasks - living));
+}
+
+/* ------------------------------------------------------------- a mesh */
+
+enum { SEEN = 1, DIE, CLOSE };
+
+static bool gone[TASKS];
+static uint32_t nseen;
+
+static void say(struct nf_mesh *mesh, uint32_t to, uint8_t word)
+{
+    const struct nf_mesh_message message = { .head = &word, .head_bytes = 1 };
+
+    CHECK(nf_mesh_send(mesh, to, &message) == NF_OK);
+    while (nf_mesh_backlog_bytes(mesh, to) > 0)
+        CHECK(nf_mesh_wait(mesh, AT_ONCE_US) == NF_OK);
+}
+
+static void die(void)
+{
+    raise(SIGKILL);
+}
+
+/* One event, and what it asks for.  @return a word of another kind, or 0 */
+static uint8_t hear(struct nf_mesh *mesh, int64_t until_us)
+{
+    struct nf_mesh_event event;
+    enum nf_status status;
+    uint8_t word;
+
+    while ((status = nf_mesh_next(mesh, &event)) == NF_WAIT) {
+        CHECK(nf_now_us() < until_us);
+        (void)nf_mesh_wait(mesh, 1000000);
+    }
+    CHECK(status == NF_OK);
+    if (event.kind == NF_MESH_LEFT) {
+        CHECK(!gone[event.member]);
+        gone[event.member] = true;
+        return 0;
+    }
+    word = event.message.head[0];
+    if (word == DIE)
+        die();
+    nseen += word == SEEN;
+    return word == CLOSE ? CLOSE : 0;
+}
+
+/* These die, at the word of member @p first, and perhaps that one with them;
+ * all others are told of each, and nobody of anybody else. */
+static void lose(struct nf_mesh *mesh, uint32_t first, uint32_t next,
+                 const uint32_t *victims, size_t count, bool first_too)
+{
+    int64_t until_us = nf_now_us() + AT_ONCE_US;
+    bool dead[TASKS];
+
+    memcpy(dead, gone, sizeof(dead));
+    for (size_t i = 0; i < count; i++) {
+        if (me == first)
+            say(mesh, victims[i], DIE);
+        dead[victims[i]] = true;
+    }
+    if (first_too && me == first)
+        die();
+    dead[first] = dead[first] || first_too;
+    while (memcmp(dead, gone, sizeof(dead)) != 0) {
+        for (uint32_t i = 0; i < ntasks; i++)
+            CHECK(dead[i] || !gone[i]);
+        CHECK(hear(mesh, until_us) == 0);
+    }
+    if (me != next)
+        say(mesh, next, SEEN);
+}
+
+/* Member @p first waits until all have seen the last deaths. */
+static void await_seen(struct nf_mesh *mesh, uint32_t first)
+{
+    int64_t until_us = nf_now_us() + AT_ONCE_US;
+    uint32_t living = 0;
+
+    for (uint32_t i = 0; i < ntasks; i++)
+        living += !gone[i];
+    while (me == first && nseen < living - 1)
+        CHECK(hear(mesh, until_us) == 0);
+    nseen = 0;
+}
+
+static struct nf_mesh *open_mesh(void)
+{
+    const struct nf_mesh_terms terms = { .id = 1, .timeout_us = OPEN_US };
+    struct nf_error err = { NF_OK, "" };
+    struct nf_mesh *mesh = NULL;
+
+    if (nf_mesh_open_pvm(tids, ntasks, &terms, &mesh, &err) != NF_OK)
+        fprintf(stderr, "task %u: %s\n", me, err.text);
+    CHECK(mesh != NULL);
+    return mesh;
+}
+
+/* Nobody waits for any that dies: that they have is known only by word of the
+ * first one. */
+static void play_mesh(void)
+{
+    struct nf_mesh *mesh = open_mesh();
+
+    check_watched(mesh, me == 0, ntasks);
+    lose(mesh, 0, 0, (const uint32_t[]){ 77 }, 1, false);
+    await_seen(mesh, 0);
+    lose(mesh, 0, 1, NULL, 0, true);
+    await_seen(mesh, 1);
+    check_watched(mesh, me == 1, ntasks - 2);
+    lose(mesh, 1, 1, (const uint32_t[]){ 40, 135 }, 2, false);
+    await_seen(mesh, 1);
+    /* with both that all watch, and one that only these have asked for */
+    lose(mesh, 1, 3, (const uint32_t[]){ 100, 2 }, 2, true);
+    await_seen(mesh, 3);
+    check_watched(mesh, me == 3, ntasks - 7);
+    if (me == 3)
+        for (uint32_t i = 0; i < ntasks; i++)
+            if (i != me && !gone[i])
+                say(mesh, i, CLOSE);
+    while (me != 3 && hear(mesh, nf_now_us() + AT_ONCE_US) != CLOSE)
+        continue;
+    nf_mesh_close(mesh);
+}
+
+/* ------------------------------------------------------------ a group */
+
+static enum nf_status sum(struct nf_group *group)
+{
+    int64_t mine = nf_group_rank(group) + 1, all = 0;
+    int64_t ranks = nf_group_size(group);
+    enum nf_status status =
+        nf_allreduce(group, &mine, &all, 1, NF_ELEM_INT64, NF_SUM);
+
+    CHECK(status != NF_OK || all == ranks * (ranks + 1) / 2);
+    return status;
+}
+
+enum { TAG_WORD = 33 };
+
+/* Member 0 does something else until member 1 has come out of its calls. */
+static void be_busy(uint32_t rank, bool before)
+{
+    if (rank == 0 && before)
+        CHECK(pvm_recv(tids[1], TAG_WORD) > 0);
+    if (rank == 1 && !before) {
+        pvm_initsend(PvmDataRaw);
+        CHECK(pvm_send(tids[0], TAG_WORD) == 0);
+    }
+}
+
+/* Member @p victim dies; the others name it, at once, and go on without it.
+ * @param busy  member 0 is elsewhere meanwhile
+ * @return their group */
+static struct nf_group *survive(struct nf_group *group, uint32_t victim,
+                                bool busy)
+{
+    uint32_t ranks = nf_group_size(group), rank = nf_group_rank(group);
+    struct nf_group *smaller = NULL;
+    struct nf_error err = { NF_OK, "" };
+    int64_t since_us;
+    enum nf_status status;
+
+    CHECK(sum(group) == NF_OK);
+    /* few of those for whom it waited for long, before the first group is
+     * closed */
+    if (ranks == ntasks && rank > 0)
+        CHECK(watched((const struct mesh_pvm *)group->mesh) < ntasks / 4);
+    CHECK(nf_barrier(group) == NF_OK);
+    if (rank == victim)
+        die();
+    since_us = nf_now_us();
+    if (busy)
+        be_busy(rank, true);
+    do
+        status = sum(group);
+    while (status == NF_OK);
+    if (busy)
+        be_busy(rank, false);
+    CHECK(status == NF_ERR_DEAD || status == NF_ERR_REVOKED);
+    for (uint32_t r = 0; r < ranks; r++)
+        CHECK((nf_group_is_lost(group, r) != 0) == (r == victim));
+    CHECK(nf_barrier(group) == NF_ERR_REVOKED);
+    if (nf_group_shrink(group, &smaller, &err) != NF_OK)
+        fprintf(stderr, "task %u: %s\n", me, err.text);
+    CHECK(smaller != NULL && nf_group_size(smaller) == ranks - 1);
+    CHECK(nf_group_rank(smaller) == rank - (rank > victim));
+    CHECK(nf_now_us() - since_us < AT_ONCE_US);
+    nf_group_close(group);
+    return smaller;
+}
+
+static struct nf_group *open_group(int64_t timeout_us)
+{
+    const struct nf_group_options options = { .timeout_us = timeout_us };
+    struct nf_group *group = NULL;
+    struct nf_error err = { NF_OK, "" };
+
+    if (nf_group_open(tids, ntasks, 1, &options, &group, &err) != NF_OK)
+        fprintf(stderr, "task %u: %s\n", me, err.text);
+    CHECK(group != NULL);
+    return group;
+}
+
+static void play_group(void)
+{
+    struct nf_group *group = open_group(TIMEOUT_US);
+
+    group = survive(group, 77, false);
+    group = survive(group, 0, false);
+    CHECK(sum(group) == NF_OK && nf_barrier(group) == NF_OK);
+    nf_group_close(group);
+}
+
+/* Nobody tells, no time-out ends the wait: who waits for the dead one asks. */
+static void play_busy(void)
+{
+    struct nf_group *group = open_group(-1);
+
+    alarm(3 * AT_ONCE_US / 1000000);
+    group = survive(group, 77, true);
+    CHECK(sum(group) == NF_OK && nf_barrier(group) == NF_OK);
+    nf_group_close(group);
+}
+
+static const struct scene scenes[] = {
+    { "mesh", play_mesh },
+    { "busy", play_busy },
+    { "group", play_group },
+    { NULL, NULL },
+};
+
+/* ======================================================== the test === */
+
+static void run(const char *scene, const uint32_t *dead, size_t count)
+{
+    static struct own_task all[OWN_TASKS_MOST];
+
+    own_tasks_start(all, TASKS, scene, STDERR_FILENO);
+    for (uint32_t i = 0; i < TASKS; i++) {
+        bool dies = false;
+
+        for (size_t k = 0; k < count; k++)
+            dies = dies || dead[k] == i;
+        CU_ASSERT(own_task_end(&all[i], dies));
+    }
+}
+
+static void members_tell_each_other_of_ends(void)
+{
+    run("mesh", (const uint32_t[]){ 77, 0, 40, 135, 100, 2, 1 }, 7);
+}
+
+static void survivors_name_the_dead_and_shrink(void)
+{
+    run("group", (const uint32_t[]){ 77, 0 }, 2);
+}
+
+static void who_waits_asks_though_the_first_is_busy(void)
+{
+    run("busy", (const uint32_t[]){ 77 }, 1);
+}
+
+/* A socket a pair would take longer than all the rest. */
+static int go_by_the_pvmds(void)
+{
+    return setenv("NOWFARM_ROUTE", "daemon", 1);
+}
+
+int main(int argc, char **argv)
+{
+    CU_TestInfo tests[] = {
+        { "members of a mesh tell each other of ends",
+          members_tell_each_other_of_ends },
+        { "survivors of a group name the dead, and shrink",
+          survivors_name_the_dead_and_shrink },
+        { "who waits asks, though the first is busy",
+          who_waits_asks_though_the_first_is_busy },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "many PVM tasks", go_by_the_pvmds, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    if (argc == 4)
+        return scene_play(argv + 1, scenes);
+    if (getenv("NF_VALGRIND") != NULL) {
+        fprintf(stderr, "skipped: %d tasks are too many for valgrind\n", TASKS);
+        return 77;
+    }
+    return own_pvm_run(suites);
+}
