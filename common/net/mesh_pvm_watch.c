@@ -137,8 +137,8 @@ void nf_mesh_watch_take_back(struct mesh_space *space)
 static void make_due(struct mesh_pvm *p)
 {
     set_due(p, true);
-    if (!p->awake && !p->closed)
-        nf_mesh_pvm_signal(p);
+    if (!p->closed)
+        nf_mesh_pvm_wake(p);
 }
 
 void nf_mesh_watch_note(struct mesh_pvm *p, uint32_t member, bool ended)

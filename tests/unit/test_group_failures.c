@@ -515,58 +515,6 @@ static void a_death_is_told_while_others_send(void)
     free(scene);
 }
 
-static void start_alone(struct scene *scene, uint32_t rank)
-{
-    round_fini(&scene->rounds[rank]);
-    round_make_kind(&scene->rounds[rank], rank, RANKS, 7, NF_CALL_ALLREDUCE,
-                    40);
-    sim_start(&scene->sim, rank, &scene->rounds[rank].call);
-}
-
-/* Rank 0 finds member 3 dead while rank 4 finds member 1 silent. */
-static void of_each_that_is_lost_its_own_is_told(void)
-{
-    static const char *const whys[RANKS] = { NULL, "is silent", NULL,
-                                             "has ended", NULL };
-    static const struct {
-        uint32_t rank, blames;
-        const char *text;
-    } rows[] = { { 0, 3, "member 3 has ended" },
-                 { 4, 1, "member 1 is silent" } };
-    const uint32_t silent = 1;
-    struct scene *scene = calloc(1, sizeof(*scene));
-
-    CU_ASSERT_FATAL(begin(scene, "allreduce.reduce_bcast", 1));
-    for (size_t i = 0; i < 2; i++) {
-        start_alone(scene, rows[i].rank);
-        CU_ASSERT_EQUAL(nf_group_blamed(scene->sim.groups[rows[i].rank]),
-                        UINT32_MAX);
-    }
-    fake_kill(&scene->sim.world, 3);
-    nf_group_revoke(scene->sim.groups[0], NF_ERR_DEAD, &rows[0].blames, 1,
-                    rows[0].text);
-    nf_group_revoke(scene->sim.groups[4], NF_ERR_TIMEDOUT, &silent, 1,
-                    rows[1].text);
-    scene->sim.world.now_us += SECOND_US / 10;
-    for (size_t i = 0; i < 2; i++) {
-        struct nf_group *group = scene->sim.groups[rows[i].rank];
-
-        CU_ASSERT_EQUAL(nf_group_progress(group), NF_ERR_REVOKED);
-        CU_ASSERT_EQUAL(nf_group_blamed(group), rows[i].blames);
-        CU_ASSERT_STRING_EQUAL(nf_group_error(group)->text, rows[i].text);
-        for (uint32_t r = 0; r < RANKS; r++) {
-            const char *why = nf_group_why_lost(group, r);
-
-            CU_ASSERT_EQUAL(nf_group_is_lost(group, r), whys[r] != NULL);
-            CU_ASSERT((why == NULL) == (whys[r] == NULL));
-            if (why != NULL && whys[r] != NULL)
-                CU_ASSERT_STRING_EQUAL(why, whys[r]);
-        }
-    }
-    end(scene);
-    free(scene);
-}
-
 /* What nobody takes from a mesh keeps who sleeps on it awake. */
 static void a_group_given_up_takes_what_comes(void)
 {
@@ -600,8 +548,6 @@ int main(void)
           a_member_that_does_not_come_is_left_out },
         { "a death is told while others send",
           a_death_is_told_while_others_send },
-        { "of each that is lost its own is told",
-          of_each_that_is_lost_its_own_is_told },
         { "a group given up takes what comes",
           a_group_given_up_takes_what_comes },
         { "members may end during shrink", members_may_end_during_shrink },

@@ -76,6 +76,57 @@ static void who_made_another_call_is_not_lost(void)
     sim_close(&sim);
 }
 
+/* Rank 0 finds member 3 dead while rank 4 finds member 1 silent. */
+static void of_each_that_is_lost_its_own_is_told(void)
+{
+    enum { MEMBERS = 5 };
+    static const char *const whys[MEMBERS] = { NULL, "is silent", NULL,
+                                               "has ended", NULL };
+    static const struct {
+        uint32_t rank, blames;
+        enum nf_status reason;
+        const char *text;
+    } rows[] = { { 0, 3, NF_ERR_DEAD, "member 3 has ended" },
+                 { 4, 1, NF_ERR_TIMEDOUT, "member 1 is silent" } };
+    static double in[MEMBERS], out[MEMBERS];
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, MEMBERS, 1, NULL));
+    for (size_t i = 0; i < 2; i++) {
+        const uint32_t rank = rows[i].rank;
+
+        sim_start(&sim, rank,
+                  &(struct nf_call){ .kind = NF_CALL_ALLREDUCE,
+                                     .send = &in[rank],
+                                     .recv = &out[rank],
+                                     .count = 1,
+                                     .type = NF_ELEM_FLOAT64,
+                                     .op = NF_SUM });
+        CU_ASSERT_EQUAL(nf_group_blamed(sim.groups[rank]), UINT32_MAX);
+    }
+    fake_kill(&sim.world, 3);
+    for (size_t i = 0; i < 2; i++)
+        nf_group_revoke(sim.groups[rows[i].rank], rows[i].reason,
+                        &rows[i].blames, 1, rows[i].text);
+    sim.world.now_us += 100000;
+    for (size_t i = 0; i < 2; i++) {
+        struct nf_group *group = sim.groups[rows[i].rank];
+
+        CU_ASSERT_EQUAL(nf_group_progress(group), NF_ERR_REVOKED);
+        CU_ASSERT_EQUAL(nf_group_blamed(group), rows[i].blames);
+        CU_ASSERT_STRING_EQUAL(nf_group_error(group)->text, rows[i].text);
+        for (uint32_t r = 0; r < MEMBERS; r++) {
+            const char *why = nf_group_why_lost(group, r);
+
+            CU_ASSERT_EQUAL(nf_group_is_lost(group, r), whys[r] != NULL);
+            CU_ASSERT((why == NULL) == (whys[r] == NULL));
+            if (why != NULL && whys[r] != NULL)
+                CU_ASSERT_STRING_EQUAL(why, whys[r]);
+        }
+    }
+    sim_close(&sim);
+}
+
 /* --------------------------------------------------------------- statuses */
 
 static const struct nf_call barrier = { .kind = NF_CALL_BARRIER };
@@ -191,6 +242,8 @@ int main(void)
           who_leaves_a_healthy_group_is_lost },
         { "who made another call is not lost",
           who_made_another_call_is_not_lost },
+        { "of each that is lost its own is told",
+          of_each_that_is_lost_its_own_is_told },
         CU_TEST_INFO_NULL,
     };
     CU_TestInfo statuses[] = {
