@@ -319,6 +319,9 @@ void nf_traffic_act(struct engine *e, const struct nf_actions *actions,
 void nf_gather_begin(struct engine *e, int64_t now_us);
 /** The call that brings what all holders have said. */
 struct nf_coll_query nf_gather_query(const struct engine *e);
+/** Of the vector that slaves on several hosts combine; else 0.  On one host messages
+ *  by the pvmd have arrived before routes for them are open. */
+uint64_t nf_gather_far_bytes(const struct engine *e);
 /** Has @p host lost so many slaves in gathers that it is to have no more? */
 bool nf_gather_is_out(const struct engine *e, const struct host *host);
 /** It does not any more. */

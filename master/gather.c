@@ -437,7 +437,7 @@ static void move(struct engine *e, int64_t now_us)
         members[0] = NF_NO_PEER;
         for (uint32_t i = 0; i < g->nmembers; i++)
             members[i + 1] = g->members[i].peer;
-        m.bytes = nf_gather_query(e).bytes;
+        m.bytes = nf_gather_far_bytes(e);
         status = nf_gather_open_group(e, members, g->nmembers + 1, &m,
                                       &g->group, &err);
         nf_free(members);

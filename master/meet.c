@@ -12,6 +12,17 @@ bool nf_gather_is_slow(const struct engine *e)
     return e->combine && e->app->combine_by == NF_COMBINE_OWN;
 }
 
+uint64_t nf_gather_far_bytes(const struct engine *e)
+{
+    const struct gather *g = &e->gather;
+
+    for (uint32_t i = 1; i < g->nmembers && e->combine; i++)
+        if (e->slaves[g->members[i].peer].host !=
+            e->slaves[g->members[0].peer].host)
+            return nf_gather_query(e).bytes;
+    return 0;
+}
+
 /* A member may have to wait while each of the others combines, and those do not
  * answer meanwhile.  Who has stopped is known from heartbeats. */
 static int64_t timeout_us(const struct engine *e, enum nf_group_purpose purpose,

@@ -181,7 +181,8 @@ struct nf_group_msg {
     uint64_t id;             /**< no two groups of a job have the same */
     uint64_t round;          /**< GATHER: of it */
     uint64_t bytes;          /**< SHARED: of the data; GATHER: of the vector of
-                                  each, if they are combined, else 0 */
+                                  each, if they are combined between hosts,
+                                  else 0 */
     int64_t timeout_us;      /**< silence that ends it */
     uint64_t cookie;
     uint32_t context;

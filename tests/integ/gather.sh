@@ -185,7 +185,7 @@ at_least "reduce, killed in mid-gather: tries" "$(json gather.tries)" 2
 at_least "reduce, killed in mid-gather: done again" \
     "$(json gather.recomputed)" 1
 
-# by routes that slaves have opened to each other
+# ... and where one stops
 check "a gather from four begins" in_job "gathering 1 4" run synth --units 16 \
     --result 16MiB --slaves 4 --slots 1 --gather reduce --verify --json \
     --heartbeat-timeout 1s

@@ -279,6 +279,22 @@ in_job() {
     return 1
 }
 
+# table FILE HOSTS RULE...: a table of coll-bench with these rules
+table() {
+    local file=$1 hosts=$2
+    shift 2
+    {
+        printf '%s\n' "nowfarm-collectives 1" \
+            "library $("$NF" --version | awk '{print $NF}')" "hosts $hosts" \
+            "route direct" "encoding raw" "delta 1.1" "occupancy_us 12" \
+            "piece 0 80 0.01" "combine double sum 0.001"
+        [ $# = 0 ] || printf 'rule %s\n' "$@"
+    } > "$file"
+    # the last 8 bytes of gzip are the CRC-32 and the length, little-endian
+    printf 'end %08x\n' "0x$(gzip -c "$file" | tail -c 8 | od -An -tx1 -N4 |
+        awk '{print $4 $3 $2 $1}')" >> "$file"
+}
+
 # hellos FROM_MS TO_MS: how many lines of --chatty units arrived in that time.
 hellos() {
     awk -v a="$1" -v b="$2" \

@@ -39,6 +39,27 @@ at_least "reduce, killed in mid-gather: tries" "$(json gather.tries)" 2
 at_least "reduce, killed in mid-gather: done again" \
     "$(json gather.recomputed)" 1
 
+# What is large goes between slaves by the route that the table is of, and only where
+# there is none a line says so; for what is small no route is opened.
+table "$work/lan" 00000000 "reduce commutative 4 max reduce.chain.fd 3"
+export NOWFARM_LOG=warn
+large=(synth --units 12 --result 1MiB --gather reduce --table "$work/lan"
+    "${farm[@]}")
+run lab exec ws0 "$NF" run "${large[@]}"
+job_verified "large reduce by a table"
+same "large reduce by a table: its algorithm" "$(json gather.algorithm)" \
+    reduce.chain.fd
+check "large reduce by a table: no line of routes" eval '! err_says "not the best"'
+run lab exec ws0 env NOWFARM_ROUTE=daemon "$NF" run "${large[@]}"
+job_verified "large reduce by the pvmds"
+check "large reduce by the pvmds: another route than the table's" \
+    err_says 'lan: tuned for messages by the direct route: not the best here'
+run lab exec ws0 env NOWFARM_ROUTE=daemon "$NF" run "${large[@]}" --result 3000B
+job_verified "small reduce by the pvmds"
+check "small reduce by the pvmds: no line of routes" \
+    eval '! err_says "not the best"'
+export NOWFARM_LOG=info
+
 # A slave that comes late gets the shared data of one on its host: the wire, on
 # which 16 MiB take 1.3 s, has nothing to do.
 received() { # what eth0 of host $1 has had, in bytes
