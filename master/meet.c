@@ -71,8 +71,10 @@ static void tell(struct engine *e, const struct nf_mesh *mesh,
     if (m->purpose == NF_GROUP_SHARED && nf_network_tell(e, mesh, told)) {
         memcpy(m->algorithm, told->algorithm, sizeof(m->algorithm));
         m->tree = told->tree;
-    } else if (m->purpose != NF_GROUP_GATHER || e->combine) {
-        nf_table_compare(e, m, mesh); /* of a gatherv it says nothing */
+    } else {
+        nf_table_compare(e, m, mesh);
+        if (!e->has_rules && m->purpose == NF_GROUP_GATHER)
+            nf_network_compare(e, nf_group_moves_much(m) ? mesh : NULL);
     }
 }
 

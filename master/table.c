@@ -146,8 +146,6 @@ void nf_table_tell(struct engine *e, const struct nf_coll_query *query,
         nf_group_tell_choice(NULL, &e->rules, query,
                              query->op == NF_COLL_GATHER && by_nothing,
                              m->algorithm, NULL);
-        if (!e->has_rules && m->purpose == NF_GROUP_GATHER)
-            nf_network_compare(e, NULL); /* these go by the pvmds, always */
     }
     note_source(e, m->purpose, wished, m->algorithm);
 }

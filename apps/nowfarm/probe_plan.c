@@ -105,7 +105,7 @@ uint32_t probe_repeats(const struct probe_costs *costs, enum probe_job job,
     double left_us = probe_most_us(costs, budget_us) - spent_us;
     double to_do_us = costs->total_us - done_us, fit;
 
-    if (to_do_us <= left_us)
+    if (to_do_us <= left_us || to_do_us <= 0)
         return count;
     fit = floor((count + warm) * fmax(left_us, 0) / to_do_us) - warm;
     return fit <= COUNT_LEAST ? COUNT_LEAST : (uint32_t)fmin(fit, count);

@@ -560,8 +560,10 @@ enum nf_status nf_group_launch(struct nf_group *group,
     struct nf_request **at = &group->requests;
     enum nf_status status;
 
-    if (group->requests == NULL)
+    if (group->requests == NULL) {
         nf_group_saw_progress(group, nf_group_now_us(group));
+        group->suspected_us = group->moved_us;
+    }
     request->epoch = group->epoch++;
     tell_algorithm(request, choice);
     status = take_plan(group, request, choice, root);

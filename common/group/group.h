@@ -171,7 +171,8 @@ struct nf_group {
     uint32_t moves_seen; /**< nf_group_moves() at moved_us */
     int64_t moved_us;    /**< when something last happened in a call */
     int64_t suspected_us; /**< when the mesh was last asked to look after who is
-                               waited for */
+                               waited for, or the first call began */
+    uint32_t suspect;     /**< who is next */
     int64_t pumped_us;   /**< when messages were last asked for */
     bool tired; /**< operators took long: the rest of what has come is for the
                      next look */
@@ -226,6 +227,13 @@ void nf_group_sleep(struct nf_group *group, int64_t timeout_us);
  *  @param starting  a call is to begin
  *  @retval < 0  the group failed */
 enum nf_status nf_group_look_around(struct nf_group *group, bool starting);
+/** The mesh is to look after the next @p most of those that @p is_missing, since
+ *  whoever tells of ends there may be busy.  Nothing where all look after all.
+ *  @return when it is time for the next ones, on the group's clock; INT64_MAX:
+ *  never */
+int64_t nf_group_suspect(struct nf_group *group,
+                         bool is_missing(const void *of, uint32_t member),
+                         const void *of, int64_t now_us, uint32_t most);
 /** Counts what happens in calls, including bytes of messages that are not whole
  *  yet: as long as it changes, nobody that this member needs is silent. */
 uint32_t nf_group_moves(const struct nf_group *group);

@@ -24,6 +24,7 @@ struct nf_shrink {
     bool alike;       /* all views of this round were as ours */
     int64_t round_us; /* when it began */
     int64_t begun_us;
+    int64_t suspect_us; /* when it is time to look after others that are missing */
     bool decided, told;
 };
 
@@ -33,6 +34,9 @@ void nf_shrink_destroy(struct nf_shrink *shrink)
         nf_free(shrink->lost);
     nf_free(shrink);
 }
+
+/* Who waits for all looks after so many more each time. */
+enum { SUSPECTS_MOST = 32 };
 
 static int64_t patience_us(const struct nf_group *group)
 {
@@ -169,6 +173,7 @@ enum nf_status nf_shrink_start(struct nf_group *group,
     nf_group_forget_early(group);
     status = create(group, &shrink);
     if (status == NF_OK) {
+        group->suspected_us = now_us;
         shrink->begun_us = now_us;
         status = begin_round(shrink, now_us);
     }
@@ -400,6 +405,13 @@ static bool is_told(const struct nf_shrink *shrink, int64_t now_us)
     return true;
 }
 
+static bool is_unheard(const void *of, uint32_t member)
+{
+    const struct nf_shrink *shrink = of;
+
+    return !shrink->lost[member] && !shrink->heard[member];
+}
+
 enum nf_status nf_shrink_run(struct nf_shrink *shrink,
                              struct nf_group **group_p, struct nf_error *err)
 {
@@ -412,6 +424,8 @@ enum nf_status nf_shrink_run(struct nf_shrink *shrink,
         return say_broken(group->broken, err);
     if (status < 0 && status != NF_ERR_REVOKED)
         return nf_fail(err, status, "%s", nf_strerror(status));
+    shrink->suspect_us =
+        nf_group_suspect(group, is_unheard, shrink, now_us, SUSPECTS_MOST);
     do {
         before = shrink->round;
         take_messages(shrink);
@@ -438,9 +452,11 @@ enum nf_status nf_shrink_run(struct nf_shrink *shrink,
 
 int64_t nf_shrink_deadline_us(const struct nf_shrink *shrink)
 {
-    int64_t left = shrink->round_us + patience_us(shrink->group) -
-                   nf_group_now_us(shrink->group);
+    int64_t until_us = shrink->round_us + patience_us(shrink->group), left;
 
+    if (shrink->suspect_us < until_us)
+        until_us = shrink->suspect_us;
+    left = until_us - nf_group_now_us(shrink->group);
     return left < 0 ? 0 : left;
 }
 

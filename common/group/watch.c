@@ -12,7 +12,7 @@
 #include "common/group/group.h"
 
 /* Whoever waits in a circle may have asked at different moments: try again. */
-enum { RESTARTS = 4 };
+enum { RESTARTS = 4, SUSPECTS_MOST = 8 };
 
 enum nf_status nf_group_send_control(struct nf_group *group, uint32_t member,
                                      const struct nf_control *control)
@@ -324,34 +324,58 @@ void nf_group_saw_progress(struct nf_group *group, int64_t now_us)
     group->chase.restarts = 0;
 }
 
-/* @param since  the last look at who is waited for */
-static int64_t next_look_us(const struct nf_group *group, int64_t since)
+/* How long somebody is waited for before he is looked after. */
+static int64_t patience_us(const struct nf_group *group)
 {
-    int64_t early =
+    int64_t us =
         group->timeout_us < 0 ? NF_ASK_EARLY_MOST_US : group->timeout_us / 8;
 
-    if (since < group->moved_us)
-        since = group->moved_us;
-    return since +
-           (early < NF_ASK_EARLY_MOST_US ? early : NF_ASK_EARLY_MOST_US);
+    return us < NF_ASK_EARLY_MOST_US ? us : NF_ASK_EARLY_MOST_US;
 }
 
 static int64_t early_us(const struct nf_group *group)
 {
-    return next_look_us(group, group->chase.early_us);
+    int64_t since = group->chase.early_us;
+
+    if (since < group->moved_us)
+        since = group->moved_us;
+    return since + patience_us(group);
 }
 
-/* Where one member tells the others of ends it may be busy, and say nothing. */
-static void suspect(struct nf_group *group, int64_t now_us)
+int64_t nf_group_suspect(struct nf_group *group,
+                         bool is_missing(const void *of, uint32_t member),
+                         const void *of, int64_t now_us, uint32_t most)
 {
-    uint32_t member;
-
-    if (group->mesh == NULL || !group->mesh->partial ||
-        now_us < next_look_us(group, group->suspected_us))
-        return;
+    if (group->mesh == NULL || !group->mesh->partial)
+        return INT64_MAX;
+    if (now_us < group->suspected_us + patience_us(group))
+        return group->suspected_us + patience_us(group);
     group->suspected_us = now_us;
-    if (awaits(group, &member))
-        nf_mesh_suspect(group->mesh, member);
+    for (uint32_t i = 0; i < group->ranks && most > 0; i++) {
+        uint32_t member = group->suspect++ % group->ranks;
+
+        if (member != group->rank && !group->left[member] &&
+            is_missing(of, member)) {
+            nf_mesh_suspect(group->mesh, member);
+            most--;
+        }
+    }
+    return now_us + patience_us(group);
+}
+
+static bool is_needed(const void *of, uint32_t member)
+{
+    return needs(of, member);
+}
+
+/* Not of many at once, which would be a notice of each for each where all wait for
+ * all; and while something moves, mostly nothing is wrong. */
+static int64_t suspect(struct nf_group *group, int64_t now_us)
+{
+    bool moves = now_us - group->moved_us < patience_us(group);
+
+    return nf_group_suspect(group, is_needed, group, now_us,
+                            moves ? 1 : SUSPECTS_MOST);
 }
 
 /* One that has still earlier calls to make, or data for them to read, may be
@@ -498,7 +522,7 @@ enum nf_status nf_group_watch(struct nf_group *group, int64_t now_us)
 
     if (status != NF_OK || group->requests == NULL)
         return status;
-    suspect(group, now_us);
+    (void)suspect(group, now_us);
     if (group->timeout_us < 0)
         return status;
     if (group->chase.active)
@@ -533,7 +557,7 @@ int64_t nf_group_deadline_us(const struct nf_group *group)
     if (group->nleft > 0 || group->revoked)
         sooner(&in_us, NF_LEFT_GRACE_US / 4);
     if (group->mesh != NULL && group->mesh->partial)
-        sooner(&in_us, next_look_us(group, group->suspected_us) - now_us);
+        sooner(&in_us, group->suspected_us + patience_us(group) - now_us);
     if (group->timeout_us < 0)
         return in_us;
     if (group->chase.active) {

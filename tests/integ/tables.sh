@@ -45,6 +45,10 @@ same "large reduce by the pvmds: no line" "$(err_lines)" 0
 run run "${large[@]}" --gather tree
 job_verified "a gather by a table"
 same "a gather by a table: no line" "$(err_lines)" 0
+run run "${large[@]}" --gather tree --table odd
+job_verified "a gather by a table of other hosts"
+check "a gather by a table of other hosts: is told" \
+    err_says 'odd: tuned between other hosts.*: not the best here, perhaps'
 
 export NOWFARM_LOG=info
 run run matmul --n 320 --slaves 3 --table lan --verify --json
