@@ -1,5 +1,6 @@
 /* A small job, phase after phase, unit after unit, in some threads at once. */
 #include "config.h"
+#include <stddef.h>
 #include "apps/rehearse.h"
 #include <math.h>
 #include <pthread.h>
@@ -58,6 +59,8 @@ static bool stage_init(struct stage *s, const struct nf_app *app)
     return app->share == NULL || app->share(app->user, &s->shared) == NF_OK;
 }
 
+static const max_align_t nowhere; /* where pieces without bytes are */
+
 /* They lie together here.  @return what goes with that, as slaves have it */
 static const void *find_input(struct stage *s, uint32_t phase, uint64_t unit)
 {
@@ -67,7 +70,7 @@ static const void *find_input(struct stage *s, uint32_t phase, uint64_t unit)
         return input;
     for (uint64_t u = 0; u < s->units; u++)
         s->in_pieces[u] = input == NULL
-                              ? (const uint8_t *)""
+                              ? (const void *)&nowhere
                               : input + s->in_at[unit * (s->units + 1) + u];
     return s->app->takes_pieces != 0 ? NULL : input;
 }

@@ -129,7 +129,8 @@ struct nf_work {
                                 begins; in_at[units] is input_bytes.  Else NULL */
     const void *const *in_pieces; /**< [units] phases after the first: where the
                                 piece lies that each unit made for this one, of
-                                in_at[u + 1] - in_at[u] bytes; see
+                                in_at[u + 1] - in_at[u] bytes, aligned as an
+                                element of result_type (bytes: not at all); see
                                 nf_app.takes_pieces.  Else NULL */
     uint64_t *out_bytes;   /**< [units] phases before the last: set it to the
                                 bytes of the result that are the piece for each

@@ -6,6 +6,7 @@
 #include "config.h"
 #include "slave/kernel.h"
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
@@ -430,6 +431,9 @@ static bool join_input(const struct run *run)
     return true;
 }
 
+/* Where pieces without bytes are: as good an address as any other. */
+static const max_align_t nowhere;
+
 /* Where all pieces of the input are. */
 static void find_pieces(const struct run *run)
 {
@@ -444,7 +448,7 @@ static void find_pieces(const struct run *run)
         size_t bytes = (size_t)(state->in_at[u + 1] - state->in_at[u]);
         struct nf_blob_part part = { NULL, 0, NULL };
 
-        state->in_pieces[u] = "";
+        state->in_pieces[u] = &nowhere;
         if (bytes == 0)
             continue;
         good = nf_blob_next(&reader, bytes, &part);
@@ -505,6 +509,7 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
                          : kernel->app->batch_units;
     uint64_t unit = lease->m.first, left = lease->m.count;
     uint32_t phase = kernel->phases > 1 ? nf_lease_phase(lease->m.lease) : 0;
+    const struct nf_blob *given = lease->input;
     struct run run;
 
     if (kernel->emulated_unit_us > 0)
@@ -523,6 +528,8 @@ int64_t nf_kernel_run(const struct nf_kernel *kernel,
     };
     use_room(&run);
     lease->nomem = lease->nomem || !make_tables(&run);
+    if (lease->input != given && kernel->emulated_unit_us == 0)
+        run.now_us = nf_now_us(); /* to put it together is no part of the call */
     run.input =
         lease->input == NULL ? (const uint8_t *)"" : lease->input->data;
     /* once the slave ends, what the kernel needs may be gone */

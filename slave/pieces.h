@@ -31,7 +31,7 @@ struct nf_stock {
     uint64_t units;
     struct nf_shelf *results; /**< [phases - 1] of phase 0 first */
     struct nf_shelf *inputs;  /**< likewise, of phase 1 first */
-    struct nf_room room;      /**< for exchanges */
+    struct nf_room room;      /**< for results of later phases */
 };
 
 /** @retval NF_ERR_NOMEM */

@@ -352,7 +352,7 @@ static const char *const fft_large[] = { "count", "1048576", "units", "32",
 const struct nf_app_kind nf_app_fft = {
     .name = "fft",
     .summary = "Fourier transform of complex numbers by six steps, in four "
-               "phases; a unit is a band of lines",
+               "phases (columns: two); a unit is a band of lines",
     .options = fft_options,
     .kernel = &fft_kernel,
     .create = fft_create,

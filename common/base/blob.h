@@ -15,7 +15,7 @@ struct nf_blob {
     enum nf_type type;
     size_t bytes;
     void *data;              /**< owned by the blob unless borrowed; NULL: it is
-                                  a chain */
+                                  a chain, or empty */
     void (*release)(void *data); /**< NULL: data lies in the same block, or is
                                   borrowed */
     struct nf_blob_part *parts;  /**< [nparts] of a chain, else NULL */

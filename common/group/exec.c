@@ -445,8 +445,9 @@ static void give_blocks(struct nf_exec *exec)
     for (uint32_t from = 0; from < ranks; from++) {
         struct nf_exec_item *item = &exec->items[from * ranks + rank];
 
-        exec->call.blocks[from] =
-            (struct nf_exec_block){ item->owner, item->value };
+        exec->call.blocks[from] = (struct nf_exec_block){
+            item->owner, item->owner != NULL ? item->value : NULL
+        };
         item->owner = NULL;
         item->value = NULL;
     }

@@ -44,7 +44,7 @@
 #include "nowfarm.h"
 
 /** Raised by every change of the messages; checked in HELLO. */
-#define NF_WIRE_VERSION 6u
+#define NF_WIRE_VERSION 7u
 
 enum nf_msg_kind {
     NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
