@@ -61,6 +61,17 @@ void sim_start(struct group_sim *sim, uint32_t rank, const struct nf_call *call)
     note_end(sim, rank, status == NF_OK ? NF_WAIT : status);
 }
 
+bool sim_test(struct group_sim *sim, uint32_t rank)
+{
+    if (sim->requests[rank] != NULL)
+        sim->statuses[rank] = nf_request_test(sim->requests[rank]);
+    if (sim->statuses[rank] == NF_WAIT)
+        return false;
+    nf_request_free(sim->requests[rank]);
+    sim->requests[rank] = NULL;
+    return true;
+}
+
 static bool is_under_way(const struct group_sim *sim, uint32_t rank)
 {
     return sim_runs(sim, rank) && sim->statuses[rank] == NF_WAIT &&

@@ -24,6 +24,9 @@ void sim_close(struct group_sim *sim);
 bool sim_runs(const struct group_sim *sim, uint32_t rank);
 void sim_start(struct group_sim *sim, uint32_t rank,
                const struct nf_call *call);
+/* Ask after the call of one member, and forget the request if it is over.
+ *  @return whether it is; how it ended is in statuses[] */
+bool sim_test(struct group_sim *sim, uint32_t rank);
 /* Let everybody run until nobody is in a call, or nothing would happen any
  * more.  @return whether all calls ended */
 bool sim_run(struct group_sim *sim);

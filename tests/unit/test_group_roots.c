@@ -122,12 +122,8 @@ static bool go_on(struct play *p, uint32_t rank)
         begin(p, rank);
     if (sim->world.now_us < m->awake_us)
         return true;
-    if (sim->requests[rank] != NULL)
-        sim->statuses[rank] = nf_request_test(sim->requests[rank]);
-    if (sim->statuses[rank] == NF_WAIT)
+    if (!sim_test(sim, rank))
         return true;
-    nf_request_free(sim->requests[rank]);
-    sim->requests[rank] = NULL;
     good = sim->statuses[rank] == NF_OK && is_right(p, rank);
     p->ended += ++m->done == p->calls;
     m->awake_us = sim->world.now_us + think_us(p, rank);

@@ -216,12 +216,8 @@ static bool step(struct stream *s, uint32_t rank)
         return true;
     if (sim->requests[rank] == NULL)
         sim_start(sim, rank, &call);
-    if (sim->requests[rank] != NULL)
-        sim->statuses[rank] = nf_request_test(sim->requests[rank]);
-    if (sim->statuses[rank] == NF_WAIT)
+    if (!sim_test(sim, rank))
         return true;
-    nf_request_free(sim->requests[rank]);
-    sim->requests[rank] = NULL;
     s->done[rank]++;
     if (slow)
         s->awake_us = sim->world.now_us + s->think_us;
