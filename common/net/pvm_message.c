@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include "common/net/congestion.h"
 #include "common/net/pipe_signal.h"
 #include "common/net/pvm.h"
 #include "common/net/pvm_route.h"
@@ -45,6 +46,7 @@ static void tune_sockets(void)
         int got = 0;
         socklen_t size = sizeof(got);
 
+        nf_congestion_replace_bbr(fds[i]);
         (void)setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &no_wait,
                          sizeof(no_wait));
         (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
