@@ -46,36 +46,45 @@ static bool must_list(const struct nf_plan *plan,
     return blocks > 1 || spans[0].first != message->dst;
 }
 
-/* The messages of a round: those that are sent first. */
-static void take_round(struct nf_plan *plan, const struct nf_schedule *schedule,
-                       size_t from, size_t to, bool sends)
+static void take_message(struct nf_plan *plan, const struct nf_coll_message *m,
+                         bool sends)
 {
-    for (size_t i = from; i < to; i++) {
-        const struct nf_coll_message *m = &schedule->messages[i];
-        struct nf_plan_step *step = &plan->steps[plan->nsteps];
+    struct nf_plan_step *step = &plan->steps[plan->nsteps++];
 
-        if ((m->src == plan->rank) != sends)
-            continue;
-        *step = (struct nf_plan_step){
-            .round = m->round,
-            .peer = sends ? m->dst : m->src,
-            .first_span = m->first_span,
-            .nspans = m->nspans,
-            .action = m->action,
-            .sends = sends,
-            .keep = m->keep,
-            .from_car = m->from_car,
-            .last = true,
-            .lists = must_list(plan, m),
-        };
-        if (m->nspans > 0)
-            step->first_item = plan->spans[m->first_span].first;
-        plan->nsteps++;
-        plan->nreceives += !sends;
-        plan->combines = plan->combines || m->action != NF_COLL_COPY;
-        plan->keeps = plan->keeps || m->keep;
-        plan->lists = plan->lists || step->lists;
-    }
+    *step = (struct nf_plan_step){
+        .round = m->round,
+        .peer = sends ? m->dst : m->src,
+        .first_span = m->first_span,
+        .nspans = m->nspans,
+        .action = m->action,
+        .sends = sends,
+        .keep = m->keep,
+        .from_car = m->from_car,
+        .last = true,
+        .lists = must_list(plan, m),
+    };
+    if (m->nspans > 0)
+        step->first_item = plan->spans[m->first_span].first;
+    plan->nreceives += !sends;
+    plan->combines = plan->combines || m->action != NF_COLL_COPY;
+    plan->keeps = plan->keeps || m->keep;
+    plan->lists = plan->lists || step->lists;
+}
+
+/* The messages of a round: those that are sent first.  Each member begins with the
+ * rank after its own: if all sent to rank 0 first, they would share its link while
+ * those of others are idle. */
+static void take_round(struct nf_plan *plan,
+                       const struct nf_coll_message *messages, size_t count)
+{
+    for (int wrapped = 0; wrapped < 2; wrapped++)
+        for (size_t i = 0; i < count; i++)
+            if (messages[i].src == plan->rank &&
+                (messages[i].dst < plan->rank) == wrapped)
+                take_message(plan, &messages[i], true);
+    for (size_t i = 0; i < count; i++)
+        if (messages[i].src != plan->rank)
+            take_message(plan, &messages[i], false);
 }
 
 static void take_messages(struct nf_plan *plan,
@@ -88,8 +97,7 @@ static void take_messages(struct nf_plan *plan,
         while (to < schedule->count &&
                schedule->messages[to].round == schedule->messages[from].round)
             to++;
-        take_round(plan, schedule, from, to, true);
-        take_round(plan, schedule, from, to, false);
+        take_round(plan, schedule->messages + from, to - from);
     }
 }
 

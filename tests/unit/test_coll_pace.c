@@ -115,11 +115,32 @@ static void test_who_is_held(void)
     CU_ASSERT_EQUAL(nf_coll_find("bcast.circulant")->rounds_ahead, 0);
 }
 
+/* What a rank sends in one round goes to the rank after it first, so that not all
+ * ranks send to rank 0 at once. */
+static void test_turns_of_ranks(void)
+{
+    const struct nf_coll_args args = { .ranks = 5, .segments = 1 };
+
+    for (uint32_t rank = 0; rank < args.ranks; rank++) {
+        struct nf_plan *plan = NULL;
+        struct nf_error err;
+
+        CU_ASSERT_EQUAL(nf_plan_create(nf_coll_find("alltoall.burst"), &args,
+                                       rank, &plan, &err),
+                        NF_OK);
+        CU_ASSERT_EQUAL(plan->ntargets, 4);
+        for (uint32_t i = 0; i < plan->ntargets; i++)
+            CU_ASSERT_EQUAL(plan->targets[i], (rank + 1 + i) % 5);
+        nf_plan_destroy(plan);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo pace[] = {
         { "nobody runs ahead", test_nobody_runs_ahead },
         { "who is held back", test_who_is_held },
+        { "each begins with the next rank", test_turns_of_ranks },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
