@@ -506,10 +506,17 @@ static bool pvm_is_direct(const struct nf_mesh *mesh, uint32_t member)
     return p->routes && !nf_mesh_pvm_has_detour(p, member);
 }
 
+static size_t pvm_chain_part_bytes(const struct nf_mesh *mesh, uint32_t member)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+
+    /* to copy that takes as long as a frame does, or as long as another part to read */
+    return p->members[member].lends ? 4 << 10 : 64 << 10;
+}
+
 const struct nf_mesh_ops nf_mesh_pvm = {
     .name = "pvm",
     .takes_chains = true,
-    .chain_part_bytes = 64 << 10, /* to copy as much takes as long as a frame */
     .send = pvm_send_to,
     .next = pvm_next,
     .wait = pvm_wait,
@@ -527,4 +534,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .host_of = pvm_host_of,
     .converts = pvm_converts,
     .suspect = nf_mesh_watch_suspect,
+    .chain_part_bytes = pvm_chain_part_bytes,
 };
