@@ -8,7 +8,7 @@
 
 /* From this size on, pages of their own, and huge ones if the system has them:
  * clearing and mapping small ones would take longer than filling them. */
-enum { HUGE_BYTES = 4 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+enum { HUGE_BYTES = 2 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
 void *nf_blob_alloc_new(size_t bytes)
 {
