@@ -164,6 +164,7 @@ struct engine {
     struct nf_coll_rules rules; /**< of options->table_file; else without rules,
                                      the model of the network or the built-in
                                      one */
+    struct nf_model local_model; /**< measured, if npieces > 0: of threads */
     bool has_rules, rules_compared[NF_GROUP_PURPOSES];
     char rules_differ[NF_ERROR_TEXT_BYTES]; /**< what was said of them last */
     bool wish_unmet[NF_GROUP_PURPOSES]; /**< that was said of NOWFARM_COLL */
@@ -384,6 +385,11 @@ void nf_table_compare(struct engine *e, const struct nf_group_msg *m,
 const struct nf_exchange_bounds *nf_table_exchange(struct engine *e);
 /** The network as these slaves see it. */
 struct nf_coll_network nf_table_network(struct engine *e);
+/** The same for what calls are expected to take: that of threads, if they are some and
+ *  nothing else was measured. */
+struct nf_coll_network nf_table_transport(struct engine *e);
+/** Measure the transport local, for a millisecond.  @return false: it cannot be used */
+bool nf_local_model_measure(struct nf_model *model_p);
 /** Set m->algorithm for a call of @p query, by the same; report.gather_by.  A
  *  notice, once for each purpose, if NOWFARM_COLL says one that cannot serve. */
 void nf_table_tell(struct engine *e, const struct nf_coll_query *query,

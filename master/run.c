@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/base/error.h"
+#include "common/base/spare.h"
 #include "common/farm/farm.h"
 #include "common/group/reducer.h"
 #include "master/engine.h"
@@ -310,8 +311,11 @@ enum nf_status nf_run(const struct nf_app *app,
 {
     const char *address = getenv(NF_SLAVE_VARIABLE);
     struct nf_options o = with_defaults(options);
+    enum nf_status status;
 
     if (address != NULL)
         run_slave(app, address);
-    return run_master(app, &o, report_p, err);
+    status = run_master(app, &o, report_p, err);
+    nf_spare_clear(); /* the program has its memory back */
+    return status;
 }

@@ -20,6 +20,8 @@ void nf_table_open(struct engine *e)
 
     nf_coll_rules_init(&e->rules);
     e->rules.model = nf_group_model;
+    if (e->app->phases > 1 && strcmp(e->config->transport->name, "local") == 0)
+        (void)nf_local_model_measure(&e->local_model);
     if (path == NULL)
         return;
     text = nf_group_read_text(path, &bytes, &why);
@@ -166,16 +168,30 @@ static uint32_t fullest(const struct engine *e)
     return most;
 }
 
-struct nf_coll_network nf_table_network(struct engine *e)
+static struct nf_coll_network network_by(const struct engine *e,
+                                         const struct nf_model *model)
 {
-    const struct nf_model *model = &e->rules.model;
     struct nf_coll_network network;
 
-    settle_model(e);
     network = nf_coll_network_of(model, NULL, NULL);
     network.share_us =
         nf_model_share_on(model, (double)fullest(e) / e->gather.nmembers);
     return network;
+}
+
+struct nf_coll_network nf_table_network(struct engine *e)
+{
+    settle_model(e);
+    return network_by(e, &e->rules.model);
+}
+
+struct nf_coll_network nf_table_transport(struct engine *e)
+{
+    settle_model(e);
+    return network_by(e, !e->has_rules && e->network.nhosts == 0 &&
+                                 e->local_model.npieces > 0
+                             ? &e->local_model
+                             : &e->rules.model);
 }
 
 /* What NOWFARM_COLL says of all-to-alls, if that is for so many. */

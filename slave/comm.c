@@ -112,6 +112,8 @@ static enum nf_status on_lease(struct nf_slave *s, const struct nf_msg *msg)
                          : nf_comm_refuse(s, NF_ERR_PROTOCOL,
                                           "a lease whose input is not here");
     }
+    if (s->job.phases > 1 && nf_lease_phase(lease->m.lease) == 0)
+        nf_groups_make_room(s, lease);
     lease->next = NULL;
     if (c->head == NULL)
         c->head = lease;

@@ -1,4 +1,4 @@
-/* Cutting, sending and joining pieces. */
+/* The calls of an exchange, and the tables that tell how large pieces are. */
 #include "config.h"
 #include "slave/exchange.h"
 #include <string.h>
@@ -9,9 +9,6 @@
 
 /* The most bytes of a number in a table. */
 enum { NUMBER_MOST = 10 };
-/* Inputs whose pieces are smaller than that, taken together, are copied: what tells where
- * a piece is takes 24 bytes, and whoever reads it has to go there. */
-enum { SMALL_BYTES = 512 };
 
 /* ------------------------------------------------------------------ tables */
 
@@ -78,51 +75,19 @@ static void end_call(struct nf_exchange *x)
     x->told.moving_us += nf_now_us() - x->began_us;
 }
 
-/* A walk over the pieces of a result that are not empty. */
-struct walk {
-    struct nf_sizes_reader reader;
-    uint64_t units;
-    uint64_t bytes, left; /* of the run of equal ones */
-    uint64_t unit, at;    /* the next one, and where it begins */
-};
-
-static struct walk walk_over(const struct nf_exchange *x,
-                             const struct nf_pieces *result)
-{
-    return (struct walk){ .reader = nf_sizes_read(result->sizes->data,
-                                                  result->sizes->bytes),
-                          .units = x->stock->units };
-}
-
-/* @param at_p  where in the result it begins; it has w->bytes */
-static bool next_piece(struct walk *w, uint64_t *unit_p, uint64_t *at_p)
-{
-    while (w->left == 0 || w->bytes == 0) {
-        w->unit += w->left;
-        w->left = nf_sizes_next(&w->reader, w->units - w->unit, &w->bytes);
-        if (w->left == 0)
-            return false; /* there are no more units */
-    }
-    *unit_p = w->unit++;
-    *at_p = w->at;
-    w->at += w->bytes;
-    w->left--;
-    return true;
-}
-
 /* What our next result has for each rank. */
 static bool list_result(struct nf_exchange *x)
 {
     uint32_t units = nf_exchange_length(&x->holders, x->rank);
     uint64_t unit, at;
-    struct walk w;
+    struct nf_pieces_walk w;
 
     if (x->at_unit >= units)
         return false;
     for (uint32_t r = 0; r < x->count; r++)
         x->at_byte[r] = SIZE_MAX;
-    w = walk_over(x, &x->results[x->at_unit]);
-    while (next_piece(&w, &unit, &at)) {
+    w = nf_pieces_walk(&x->results[x->at_unit], x->stock->units);
+    while (nf_pieces_next(&w, &unit, &at)) {
         uint32_t r = x->homes.rank[unit];
 
         if (r >= x->count)
@@ -142,18 +107,6 @@ static void begin_listing(struct nf_exchange *x)
 {
     x->at_unit = 0;
     x->stage = NF_EXCHANGE_LIST;
-}
-
-/* Where each rank's bytes begin.  @return all of them */
-static size_t find_starts(const struct nf_exchange *x, const size_t *bytes)
-{
-    size_t sum = 0;
-
-    for (uint32_t r = 0; r < x->count; r++) {
-        x->at_byte[r] = sum;
-        sum += bytes[r];
-    }
-    return sum;
 }
 
 /* What we give is listed. */
@@ -292,25 +245,6 @@ static void note_for_master(struct nf_exchange *x)
     }
 }
 
-/* Where what goes is to be. */
-static bool make_out(struct nf_exchange *x, const struct nf_group *group)
-{
-    size_t bytes = find_starts(x, x->out_bytes), parts = 0;
-
-    for (uint32_t r = 0; r < x->count; r++)
-        parts += r == x->rank ? 0 : x->out_parts[r];
-    x->chained = group != NULL && nf_group_likes_chains(group, bytes, parts);
-    x->out = nf_area_make(&x->stock->room.out, x->chained ? 0 : bytes);
-    for (uint32_t r = 0; x->chained && r < x->count; r++) {
-        if (x->out_bytes[r] == 0)
-            continue;
-        x->chains[r] = nf_blob_chain(x->out_parts[r], x->type);
-        if (x->chains[r] == NULL)
-            return false;
-    }
-    return x->out != NULL;
-}
-
 static enum nf_status begin_packing(struct nf_exchange *x,
                                     struct nf_group *group,
                                     struct nf_request **request_p)
@@ -328,7 +262,7 @@ static enum nf_status begin_packing(struct nf_exchange *x,
     /* what stays here goes from results to inputs at once */
     x->send_counts[x->rank] = x->counts[x->rank] = 0;
     x->out_bytes[x->rank] = x->in_bytes[x->rank] = 0;
-    if (!make_out(x, group))
+    if (!nf_exchange_make_out(x, group))
         return NF_ERR_NOMEM;
     x->stage = NF_EXCHANGE_PACK;
     x->at_unit = 0;
@@ -337,46 +271,11 @@ static enum nf_status begin_packing(struct nf_exchange *x,
 
 /* ------------------------------------------------------------------ pieces */
 
-static struct nf_blob_part part_of(const struct nf_pieces *result, uint64_t at,
-                                   uint64_t bytes)
-{
-    return (struct nf_blob_part){ (const uint8_t *)result->data->data + at,
-                                  (size_t)bytes, result->data };
-}
-
-/* Our next result. */
-static bool pack_result(struct nf_exchange *x)
-{
-    uint32_t units = nf_exchange_length(&x->holders, x->rank);
-    const struct nf_pieces *result = &x->results[x->at_unit];
-    uint64_t unit, at;
-    struct walk w;
-
-    if (x->at_unit >= units)
-        return false;
-    w = walk_over(x, result);
-    while (next_piece(&w, &unit, &at)) {
-        uint32_t r = x->homes.rank[unit];
-        const struct nf_blob_part part = part_of(result, at, w.bytes);
-
-        if (r >= x->count || r == x->rank)
-            continue;
-        if (x->chained) {
-            nf_blob_add(x->chains[r], &part);
-            continue;
-        }
-        memcpy(x->out + x->at_byte[r], part.data, part.bytes);
-        x->at_byte[r] += part.bytes;
-    }
-    return ++x->at_unit < units;
-}
-
 static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
                                   struct nf_request **request_p)
 {
-    struct nf_call call = make_call(x, x->out, NULL, nf_elem_of(x->type));
-    const struct nf_blocks blocks = { .chains = x->chained ? x->chains : NULL,
-                                      .come = x->blocks };
+    struct nf_call call = make_call(x, NULL, NULL, nf_elem_of(x->type));
+    const struct nf_blocks blocks = { .chains = x->out, .come = x->blocks };
     enum nf_status status = NF_OK;
 
     begin_call(x, NF_EXCHANGE_MOVE);
@@ -387,102 +286,16 @@ static enum nf_status move_pieces(struct nf_exchange *x, struct nf_group *group,
     return status < 0 ? status : NF_OK;
 }
 
-static bool make_input(const struct nf_exchange *x,
-                       struct nf_exchange_input *input)
-{
-    input->pieces.round = x->told.round;
-    input->pieces.sizes = nf_sizes_take(&input->sizes);
-    nf_sizes_fini(&input->sizes);
-    if (input->bytes == 0)
-        return input->pieces.sizes != NULL;
-    input->pieces.data = input->bytes / input->count < SMALL_BYTES
-                             ? nf_blob_create(input->bytes, x->type)
-                             : nf_blob_chain(input->count, x->type);
-    return input->pieces.sizes != NULL && input->pieces.data != NULL;
-}
-
 static enum nf_status begin_joining(struct nf_exchange *x)
 {
     end_call(x);
-    nf_exchange_drop_chains(x);
-    for (uint32_t i = 0; i < nf_exchange_length(&x->homes, x->rank); i++)
-        if (!make_input(x, &x->inputs[i]))
-            return NF_ERR_NOMEM;
-    for (uint32_t r = 0; r < x->count; r++)
-        x->at_piece[r] = nf_blob_read(x->blocks[r].owner, x->blocks[r].data);
+    nf_exchange_drop_out(x);
+    if (nf_exchange_begin_inputs(x) != NF_OK)
+        return NF_ERR_NOMEM;
     begin_reading(x);
     x->own_unit = 0;
     x->stage = NF_EXCHANGE_UNPACK;
     return NF_OK;
-}
-
-static void fill(struct nf_exchange_input *input,
-                 const struct nf_blob_part *part)
-{
-    struct nf_blob *data = input->pieces.data;
-
-    if (nf_blob_is_chain(data)) {
-        nf_blob_add(data, part);
-        return;
-    }
-    memcpy((uint8_t *)data->data + input->filled, part->data, part->bytes);
-    input->filled += part->bytes;
-}
-
-/* What our next unit has for ours. */
-static void join_own(struct nf_exchange *x)
-{
-    const struct nf_pieces *result = &x->results[x->own_unit++];
-    struct walk w = walk_over(x, result);
-    uint64_t unit, at;
-
-    while (next_piece(&w, &unit, &at)) {
-        const struct nf_blob_part part = part_of(result, at, w.bytes);
-
-        if (x->homes.rank[unit] == x->rank)
-            fill(&x->inputs[x->place[unit]], &part);
-    }
-}
-
-/* What the next unit has for ours: inputs are filled in the order of units. */
-static bool join_unit(struct nf_exchange *x)
-{
-    uint32_t r = x->holders.rank[x->at_unit];
-    uint32_t mine =
-        r == x->rank ? 0 : nf_exchange_length(&x->homes, x->rank);
-
-    if (r == x->rank)
-        join_own(x);
-    for (uint32_t k = 0; r < x->count && k < mine;) {
-        uint64_t bytes;
-        uint32_t run =
-            (uint32_t)nf_sizes_next(&x->readers[r], mine - k, &bytes);
-
-        for (uint32_t end = k + run; k < end; k++) {
-            struct nf_blob_part part;
-
-            if (bytes == 0)
-                continue;
-            x->nonsense =
-                !nf_blob_next(&x->at_piece[r], (size_t)bytes, &part);
-            if (x->nonsense)
-                return false; /* a chain that is not of such pieces */
-            fill(&x->inputs[k], &part);
-        }
-    }
-    return ++x->at_unit < x->stock->units;
-}
-
-static enum nf_status store_inputs(struct nf_exchange *x)
-{
-    struct nf_shelf *shelf = nf_stock_inputs(x->stock, x->phase + 1);
-    enum nf_status status = NF_OK;
-
-    for (uint32_t i = 0;
-         i < nf_exchange_length(&x->homes, x->rank) && status == NF_OK; i++)
-        status = nf_shelf_put(shelf, nf_exchange_list(&x->homes, x->rank)[i],
-                              &x->inputs[i].pieces);
-    return status;
 }
 
 /* ------------------------------------------------------------------- turns */
@@ -559,7 +372,9 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
             status = begin_packing(x, group, request_p);
         break;
     case NF_EXCHANGE_PACK:
-        status = work(x, pack_result, slice_us);
+        status = work(x, nf_exchange_pack_result, slice_us);
+        if (status == NF_OK && x->nonsense)
+            return NF_ERR_PROTOCOL;
         if (status == NF_OK)
             x->stage = NF_EXCHANGE_AGREE;
         break;
@@ -574,9 +389,9 @@ static enum nf_status step(struct nf_exchange *x, struct nf_group *group,
             status = begin_joining(x);
         break;
     case NF_EXCHANGE_UNPACK:
-        status = work(x, join_unit, slice_us);
+        status = work(x, nf_exchange_join_unit, slice_us);
         if (status == NF_OK)
-            return x->nonsense ? NF_ERR_PROTOCOL : store_inputs(x);
+            return x->nonsense ? NF_ERR_PROTOCOL : nf_exchange_store(x);
         break;
     }
     return status == NF_OK ? NF_WAIT : status;

@@ -11,7 +11,7 @@
  *
  *  What comes is not copied: inputs are chains of pieces (blob.h) that lie in the messages
  *  that brought them, or in our own results.  Messages are chains, too, of parts of our
- *  results, unless these are many: then they are packed before.  Between threads chains
+ *  results, unless these are many and small: then they are packed before.  Between threads chains
  *  arrive as such, and inputs are made of the others' results.  Small pieces are copied
  *  into inputs.
  *
@@ -76,11 +76,8 @@ struct nf_exchange {
     uint64_t *out_lengths, *in_lengths;  /* [count] bytes of tables */
     uint8_t *out_table, *in_table;       /* by rank */
     struct nf_sizes_reader *readers;     /* [count] of those that came */
-    /* The pieces that go, by the holder's units, by the home's: one rank's behind the
-       other's in the stock's room, or in a chain for each rank */
-    bool chained;
-    uint8_t *out;
-    struct nf_blob **chains;         /* [count] NULL: no bytes */
+    /* The pieces that go, by the holder's units, by the home's */
+    struct nf_blob **out;            /* [count] a chain or one piece; NULL: no bytes */
     struct nf_exec_block *blocks;    /* [count] those that came, in the same order */
     struct nf_blob_reader *at_piece; /* [count] next in them */
     size_t *out_bytes, *in_bytes;    /* [count] */
@@ -125,6 +122,19 @@ void nf_exchange_clear(struct nf_exchange *x);
 
 /* Inside. */
 
+/** What goes to each is to be a chain, or packed.  @return false: no memory */
+bool nf_exchange_make_out(struct nf_exchange *x, const struct nf_group *group);
+/** Put our next result there.  @return whether there are more */
+bool nf_exchange_pack_result(struct nf_exchange *x);
 /** They are with those who get them. */
-void nf_exchange_drop_chains(struct nf_exchange *x);
+void nf_exchange_drop_out(struct nf_exchange *x);
+/** All have come: inputs are to be made.
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_exchange_begin_inputs(struct nf_exchange *x);
+/** Put into ours what the next unit has for them.
+ *  @return whether there are more, and no nonsense */
+bool nf_exchange_join_unit(struct nf_exchange *x);
+/** They are complete.
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_exchange_store(struct nf_exchange *x);
 #endif

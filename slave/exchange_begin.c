@@ -33,18 +33,18 @@ static void clear_tables(struct nf_exchange *x)
     nf_free(x->readers);
 }
 
-void nf_exchange_drop_chains(struct nf_exchange *x)
+void nf_exchange_drop_out(struct nf_exchange *x)
 {
-    for (uint32_t r = 0; x->chains && r < x->count; r++) {
-        nf_blob_unref(x->chains[r]);
-        x->chains[r] = NULL;
+    for (uint32_t r = 0; x->out && r < x->count; r++) {
+        nf_blob_unref(x->out[r]);
+        x->out[r] = NULL;
     }
 }
 
 static void clear_pieces(struct nf_exchange *x)
 {
-    nf_exchange_drop_chains(x);
-    nf_free(x->chains);
+    nf_exchange_drop_out(x);
+    nf_free(x->out);
     for (uint32_t r = 0; x->blocks && r < x->count; r++)
         nf_blob_unref(x->blocks[r].owner);
     nf_free(x->blocks);
@@ -122,7 +122,7 @@ static bool make_room(struct nf_exchange *x)
     x->in_bytes = nf_calloc(n, sizeof(*x->in_bytes));
     x->at_byte = nf_calloc(n, sizeof(*x->at_byte));
     x->out_parts = nf_calloc(n, sizeof(*x->out_parts));
-    x->chains = nf_calloc(n, sizeof(*x->chains));
+    x->out = nf_calloc(n, sizeof(*x->out));
     x->blocks = nf_calloc(n, sizeof(*x->blocks));
     x->at_piece = nf_calloc(n, sizeof(*x->at_piece));
     x->inputs = nf_calloc((size_t)nf_exchange_length(&x->homes, x->rank) + 1,
@@ -131,7 +131,7 @@ static bool make_room(struct nf_exchange *x)
                            sizeof(*x->results));
     return x->send_counts && x->counts && x->out_sizes && x->out_lengths &&
            x->in_lengths && x->readers && x->out_bytes && x->in_bytes &&
-           x->at_byte && x->out_parts && x->chains && x->blocks &&
+           x->at_byte && x->out_parts && x->out && x->blocks &&
            x->at_piece && x->inputs && x->results;
 }
 

@@ -102,16 +102,25 @@ enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
 }
 
 /* In most jobs a result is as large as its input. */
-static void give_room(struct nf_slave *s, struct nf_slave_lease *lease)
+static void give_room(struct nf_slave_lease *lease)
 {
-    struct nf_area block;
+    struct nf_spare block;
 
     nf_buf_fini(&lease->room);
     if (lease->input == NULL)
         return;
-    block = nf_room_take(&s->groups.stock.room, lease->input->bytes);
+    block = nf_room_take(lease->input->bytes);
     lease->room.data = block.data;
     lease->room.capacity = block.bytes;
+}
+
+void nf_groups_make_room(struct nf_slave *s, const struct nf_slave_lease *lease)
+{
+    const uint64_t count = lease->m.count;
+
+    if (lease->input != NULL && count > 0)
+        nf_room_warm(&s->groups.stock.room,
+                     (size_t)(lease->input->bytes / count), count);
 }
 
 enum nf_status nf_groups_find_input(struct nf_slave *s,
@@ -136,7 +145,7 @@ enum nf_status nf_groups_find_input(struct nf_slave *s,
     nf_blob_unref(lease->in_sizes);
     lease->in_sizes = nf_blob_ref(input->sizes);
     lease->in_round = input->round;
-    give_room(s, lease);
+    give_room(lease);
     return NF_OK;
 }
 

@@ -197,6 +197,9 @@ enum nf_status nf_groups_keep(struct nf_slave *s, struct nf_answer *answer);
 /** ... in a phase before the last, as pieces. */
 enum nf_status nf_groups_keep_pieces(struct nf_slave *s, uint32_t phase,
                                      struct nf_answer *answer);
+/** A lease of the first phase has come: its results will need memory. */
+void nf_groups_make_room(struct nf_slave *s,
+                         const struct nf_slave_lease *lease);
 /** Give a lease of a later phase its input.  NF_ERR_FAILED: it is not here */
 enum nf_status nf_groups_find_input(struct nf_slave *s,
                                     struct nf_slave_lease *lease);

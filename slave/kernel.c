@@ -5,7 +5,6 @@
  * no deviation within the call). */
 #include "config.h"
 #include "slave/kernel.h"
-#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -435,14 +434,15 @@ static bool join_input(const struct run *run)
 static const max_align_t nowhere;
 
 /* Where all pieces of the input are. */
-static void find_pieces(const struct run *run)
+static bool find_pieces(const struct run *run)
 {
     struct nf_kernel_state *state = run->state;
     struct nf_blob *input = run->lease->input;
     uint64_t units = run->kernel->units;
     struct nf_blob_reader reader =
         nf_blob_read(input, input == NULL ? NULL : input->data);
-    bool good = nf_sizes_begins(run->lease->in_sizes, units, state->in_at);
+    bool good = nf_sizes_begins(run->lease->in_sizes, units, state->in_at) &&
+                state->in_at[units] == (input == NULL ? 0 : input->bytes);
 
     for (uint64_t u = 0; u < units && good; u++) {
         size_t bytes = (size_t)(state->in_at[u + 1] - state->in_at[u]);
@@ -454,7 +454,7 @@ static void find_pieces(const struct run *run)
         good = nf_blob_next(&reader, bytes, &part);
         state->in_pieces[u] = part.data;
     }
-    assert(good); /* we made it */
+    return good;
 }
 
 /* Room for what says where pieces are, for as long as the slot lives. */
@@ -478,8 +478,7 @@ static bool make_tables(const struct run *run)
     if (state->in_at == NULL || state->in_pieces == NULL ||
         !join_input(run))
         return false;
-    find_pieces(run);
-    return true;
+    return find_pieces(run);
 }
 
 /* Memory that is there already, unless there is some of the last result. */

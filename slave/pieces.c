@@ -19,6 +19,32 @@ struct nf_pieces nf_pieces_ref(const struct nf_pieces *pieces)
                                nf_blob_ref(pieces->sizes), pieces->round };
 }
 
+struct nf_pieces_walk nf_pieces_walk(const struct nf_pieces *result,
+                                     uint64_t units)
+{
+    return (struct nf_pieces_walk){
+        .reader = nf_sizes_read(result->sizes->data, result->sizes->bytes),
+        .units = units,
+    };
+}
+
+bool nf_pieces_next(struct nf_pieces_walk *walk, uint64_t *unit_p,
+                    uint64_t *at_p)
+{
+    while (walk->left == 0 || walk->bytes == 0) {
+        walk->unit += walk->left;
+        walk->left = nf_sizes_next(&walk->reader, walk->units - walk->unit,
+                                   &walk->bytes);
+        if (walk->left == 0)
+            return false; /* there are no more units */
+    }
+    *unit_p = walk->unit++;
+    *at_p = walk->at;
+    walk->at += walk->bytes;
+    walk->left--;
+    return true;
+}
+
 /* ------------------------------------------------------------------ shelves */
 
 /* @return where the unit is, or belongs */
@@ -144,7 +170,6 @@ void nf_stock_clear(struct nf_stock *stock)
 void nf_stock_fini(struct nf_stock *stock)
 {
     nf_stock_clear(stock);
-    nf_room_fini(&stock->room);
     nf_free(stock->results);
     nf_free(stock->inputs);
     *stock = (struct nf_stock){ 0 };

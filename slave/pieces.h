@@ -6,6 +6,7 @@
  * units. */
 #include "common/base/blob.h"
 #include "slave/room.h"
+#include "slave/sizes.h"
 
 /** The pieces of a result, or of an input.  Both blobs are shared, and
  * constant. */
@@ -31,7 +32,7 @@ struct nf_stock {
     uint64_t units;
     struct nf_shelf *results; /**< [phases - 1] of phase 0 first */
     struct nf_shelf *inputs;  /**< likewise, of phase 1 first */
-    struct nf_room room;      /**< for results of later phases */
+    struct nf_room room;      /**< for results */
 };
 
 /** @retval NF_ERR_NOMEM */
@@ -55,6 +56,23 @@ enum nf_status nf_shelf_put(struct nf_shelf *shelf, uint64_t unit,
                             const struct nf_pieces *pieces);
 /** Forget what there is of @p unit; a shelf that is empty takes no memory. */
 void nf_shelf_drop(struct nf_shelf *shelf, uint64_t unit);
+
+/** Goes over the pieces of a result that are not empty. */
+struct nf_pieces_walk {
+    uint64_t bytes; /**< of the piece that was given last */
+    /* inside */
+    struct nf_sizes_reader reader;
+    uint64_t units, left; /* of the run of equal ones */
+    uint64_t unit, at;    /* the next one, and where it begins */
+};
+/** @param units  that it has pieces for */
+struct nf_pieces_walk nf_pieces_walk(const struct nf_pieces *result,
+                                     uint64_t units);
+/** @param unit_p  that the next piece is for
+ *  @param at_p    where in the result it begins
+ *  @return false: there is none */
+bool nf_pieces_next(struct nf_pieces_walk *walk, uint64_t *unit_p,
+                    uint64_t *at_p);
 
 /** References of one's own. */
 struct nf_pieces nf_pieces_ref(const struct nf_pieces *pieces);

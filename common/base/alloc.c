@@ -18,6 +18,11 @@ static int must_fail(void)
     return 1;
 }
 
+bool nf_alloc_fails(void)
+{
+    return must_fail();
+}
+
 void *nf_malloc(size_t bytes)
 {
     return must_fail() ? NULL : malloc(bytes == 0 ? 1 : bytes);

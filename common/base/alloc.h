@@ -1,6 +1,7 @@
 #ifndef NF_BASE_ALLOC_H
 #define NF_BASE_ALLOC_H
 /** @file alloc.h  The one allocator.  Tests make the n-th allocation fail. */
+#include <stdbool.h>
 #include <stddef.h>
 
 /** As malloc, but a request of 0 bytes is one of 1. */
@@ -19,4 +20,7 @@ char *nf_strdup(const char *text);
 /** For tests: let @p successes more allocations succeed and fail all after
  *  them; -1 turns failing off.  Counts over all threads. */
 void nf_alloc_fail_after(long successes);
+/** For who hands out memory that was allocated before: counts as an allocation.
+ *  @return whether it is to fail */
+bool nf_alloc_fails(void);
 #endif

@@ -1,16 +1,16 @@
 /* Reference-counted payloads and the buffer that applications append to. */
 #include "config.h"
 #include "common/base/blob.h"
-#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "common/base/alloc.h"
+#include "common/base/spare.h"
 
 /* From this size on, pages of their own, and huge ones if the system has them:
  * clearing and mapping small ones would take longer than filling them. */
-enum { HUGE_BYTES = 4 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+enum { HUGE_BYTES = 2 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
-void *nf_blob_alloc(size_t bytes)
+void *nf_blob_alloc_new(size_t bytes)
 {
     void *data;
 
@@ -25,16 +25,29 @@ void *nf_blob_alloc(size_t bytes)
     return data;
 }
 
-static struct nf_blob *create_huge(size_t bytes, enum nf_type type)
+void *nf_blob_alloc(size_t bytes)
+{
+    struct nf_spare block =
+        nf_spare_take(bytes, bytes < HUGE_BYTES ? 1 : HUGE_PAGE_BYTES);
+
+    if (block.data == NULL)
+        return nf_blob_alloc_new(bytes);
+    if (!nf_alloc_fails())
+        return block.data;
+    nf_spare_give(block.data);
+    return NULL;
+}
+
+static struct nf_blob *create_apart(size_t bytes, enum nf_type type)
 {
     void *data = nf_blob_alloc(bytes);
     struct nf_blob *blob;
 
     if (data == NULL)
         return NULL;
-    blob = nf_blob_wrap(data, bytes, type, nf_free);
+    blob = nf_blob_wrap(data, bytes, type, nf_spare_give);
     if (blob == NULL)
-        nf_free(data);
+        nf_spare_give(data);
     return blob;
 }
 
@@ -44,8 +57,8 @@ struct nf_blob *nf_blob_create(size_t bytes, enum nf_type type)
 
     if (bytes > SIZE_MAX - sizeof(*blob))
         return NULL;
-    if (bytes >= HUGE_BYTES)
-        return create_huge(bytes, type);
+    if (bytes >= NF_SPARE_LEAST_BYTES)
+        return create_apart(bytes, type);
     blob = nf_malloc(sizeof(*blob) + bytes);
     if (blob == NULL)
         return NULL;
@@ -125,22 +138,25 @@ struct nf_blob *nf_blob_chain(size_t most_parts, enum nf_type type)
     return blob;
 }
 
-void nf_blob_add(struct nf_blob *chain, const struct nf_blob_part *part)
+bool nf_blob_add(struct nf_blob *chain, const struct nf_blob_part *part)
 {
     struct nf_blob_part *last =
         chain->nparts > 0 ? &chain->parts[chain->nparts - 1] : NULL;
 
     if (part->bytes == 0)
-        return;
-    chain->bytes += part->bytes;
+        return true;
     if (last != NULL && last->owner == part->owner &&
         last->data + last->bytes == part->data) {
         last->bytes += part->bytes;
-        return;
+        chain->bytes += part->bytes;
+        return true;
     }
-    assert(chain->nparts < chain->most_parts);
+    if (chain->nparts == chain->most_parts)
+        return false;
+    chain->bytes += part->bytes;
     chain->parts[chain->nparts] = *part;
     nf_blob_ref(chain->parts[chain->nparts++].owner);
+    return true;
 }
 
 void nf_blob_copy_out(const struct nf_blob *blob, void *to)
@@ -285,7 +301,7 @@ enum nf_status nf_buf_borrow(struct nf_buf *buf, const void *data, size_t bytes)
 struct nf_blob *nf_buf_take(struct nf_buf *buf, enum nf_type type)
 {
     struct nf_blob *blob = nf_blob_wrap(buf->data, buf->bytes, type,
-                                        buf->capacity > 0 ? nf_free : NULL);
+                                        buf->capacity > 0 ? nf_spare_give : NULL);
 
     if (blob != NULL)
         nf_buf_init(buf);

@@ -30,9 +30,12 @@ struct nf_blob_part {
                                 is only lent */
 };
 
-/** Memory for many bytes, uninitialised: large pages for large ones.  To be
- * nf_free()d; NULL if out of memory. */
+/** Memory for many bytes, uninitialised: a spare block (spare.h), or large pages for large
+ *  ones.  To be nf_free()d, or given to nf_spare_give(), as blobs and taken buffers do;
+ *  NULL if out of memory. */
 void *nf_blob_alloc(size_t bytes);
+/** The same, but no spare block. */
+void *nf_blob_alloc_new(size_t bytes);
 /** A blob of @p bytes uninitialised bytes, count 1; NULL if out of memory. */
 struct nf_blob *nf_blob_create(size_t bytes, enum nf_type type);
 /** A blob over @p data, count 1.  @p release (may be NULL: borrowed) is called
@@ -45,8 +48,9 @@ struct nf_blob *nf_blob_wrap(void *data, size_t bytes, enum nf_type type,
 struct nf_blob *nf_blob_chain(size_t most_parts, enum nf_type type);
 /** Append bytes to a chain that nobody else has yet, and that has room for them;
  *  what follows what was appended before is no part of its own.
- *  @param part  its owner gets one more reference */
-void nf_blob_add(struct nf_blob *chain, const struct nf_blob_part *part);
+ *  @param part  its owner gets one more reference
+ *  @return false: there is no room */
+bool nf_blob_add(struct nf_blob *chain, const struct nf_blob_part *part);
 /** Copy all bytes, of a chain or not. */
 void nf_blob_copy_out(const struct nf_blob *blob, void *to);
 static inline bool nf_blob_is_chain(const struct nf_blob *blob)

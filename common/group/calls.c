@@ -235,6 +235,23 @@ static enum nf_status set_vector_buffers(struct draft *draft)
     return draft->in_place ? copy_input(draft, call->count) : NF_OK;
 }
 
+/* What goes to each is as long as was said, and nothing is for this one. */
+static bool are_blocks(const struct draft *draft, struct nf_blob *const *chains)
+{
+    const struct nf_group *group = draft->group;
+    size_t elem = nf_elem_bytes(&group->codes, draft->call->type);
+
+    for (uint32_t r = 0; chains != NULL && r < nf_group_size(group); r++) {
+        size_t bytes = chains[r] != NULL ? chains[r]->bytes : 0;
+
+        if (bytes % elem != 0 || (r == nf_group_rank(group) && bytes > 0) ||
+            (r != nf_group_rank(group) &&
+             bytes / elem != draft->call->send_counts[r]))
+            return false;
+    }
+    return true;
+}
+
 static enum nf_status set_block_buffers(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
@@ -243,6 +260,8 @@ static enum nf_status set_block_buffers(struct draft *draft)
         call->kind != NF_CALL_SCATTER && call->kind != NF_CALL_REDUCE_SCATTER;
 
     if (draft->blocks != NULL) {
+        if (!are_blocks(draft, draft->blocks->chains))
+            return bad(draft->group, "a block is not as long as was said");
         exec->src = draft->blocks->chains == NULL ? call->send : NULL;
         exec->chains = draft->blocks->chains;
         exec->blocks = draft->blocks->come;
@@ -466,11 +485,11 @@ enum nf_status nf_group_start_blocks(struct nf_group *group,
     return start(group, call, blocks, request_p);
 }
 
-bool nf_group_likes_chains(const struct nf_group *group, size_t bytes,
-                           size_t parts)
+bool nf_group_likes_chain(const struct nf_group *group, uint32_t rank,
+                          size_t bytes, size_t parts)
 {
     return group->mesh != NULL &&
-           nf_mesh_likes_chain(group->mesh, bytes, parts);
+           nf_mesh_likes_chain(group->mesh, rank, bytes, parts);
 }
 
 /* Of one that is done, too: its user may have been away for long, and be so again

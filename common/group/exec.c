@@ -278,6 +278,7 @@ static void set_up_chains(struct nf_exec *exec)
         struct nf_exec_item *item = &exec->items[rank * ranks + to];
 
         item->owner = nf_blob_ref(exec->call.chains[to]);
+        item->value = item->owner != NULL ? item->owner->data : NULL;
         item->came = NF_PLAN_NONE;
     }
 }

@@ -67,8 +67,8 @@ struct nf_exec_call {
     bool src_own;    /**< src holds this rank's item only */
     bool home_own;   /**< likewise */
     bool home_late;  /**< home overlaps src elsewhere: write it at the end */
-    struct nf_blob *const *chains; /**< pairs: [P] what goes to each, instead of
-                                        src; or NULL.  Borrowed until it begins */
+    struct nf_blob *const *chains; /**< pairs: [P] what goes to each, in one piece
+                                        or not, instead of src; or NULL.  Borrowed until it begins */
     struct nf_exec_block *blocks;  /**< pairs: [P] set to what has come of each
                                         when all is done, instead of home; or
                                         NULL */

@@ -186,15 +186,16 @@ int64_t nf_group_now_us(const struct nf_group *group);
  *  user's buffers. */
 struct nf_blocks {
     struct nf_blob *const *chains; /**< [P] what goes to each, as long as its
-                                        count says; NULL for no bytes, and all for
-                                        this member itself.  Or NULL: call->send */
+                                        count says, a chain or not; NULL for no
+                                        bytes, and all for this member itself.  Or
+                                        NULL: call->send */
     struct nf_exec_block *come;    /**< [P] set when the request is done: what
                                         came of each, with a reference */
 };
-/** May there be chains, and are they better than one piece, for so many bytes in so
- * many parts? */
-bool nf_group_likes_chains(const struct nf_group *group, size_t bytes,
-                           size_t parts);
+/** May there be chains, and is one better than one piece, for so many bytes in so many
+ * parts that go to @p rank? */
+bool nf_group_likes_chain(const struct nf_group *group, uint32_t rank,
+                          size_t bytes, size_t parts);
 /** As nf_group_start().  call->recv is not used: what comes is not copied, but handed
  *  out as it came, in messages.
  *  @param blocks  `chains` is borrowed for this call, `come` until it is done */

@@ -49,7 +49,7 @@ void nf_keeper_work_spawn(int socket, char **f)
     struct nf_error err = { .text = "out of memory" };
 
     snprintf(exported, sizeof(exported),
-             "NOWFARM_SLAVE:NOWFARM_LOG:NOWFARM_ENCODING:NOWFARM_ROUTE:"
+             "NOWFARM_SLAVE:NOWFARM_LOG:NOWFARM_ENCODING:NOWFARM_ROUTE:NOWFARM_LOANS:"
              "LD_LIBRARY_PATH:OPENBLAS_NUM_THREADS%s%s",
              more != NULL ? ":" : "", more != NULL ? more : "");
     setenv("NOWFARM_SLAVE", f[5], 1);

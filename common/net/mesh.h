@@ -60,7 +60,6 @@ struct nf_mesh_event {
 struct nf_mesh_ops {
     const char *name;
     bool takes_chains;
-    size_t chain_part_bytes; /* parts below that, on average, are better packed */
     enum nf_status (*send)(struct nf_mesh *mesh, uint32_t member,
                            const struct nf_mesh_message *message);
     enum nf_status (*next)(struct nf_mesh *mesh, struct nf_mesh_event *event_p);
@@ -82,6 +81,8 @@ struct nf_mesh_ops {
     bool (*converts)(const struct nf_mesh *mesh, uint32_t member);
     void (*host_names)(const struct nf_mesh *mesh, char (*names)[64]);
     void (*suspect)(struct nf_mesh *mesh, uint32_t member);
+    /* parts of chains below that, on average, are better packed */
+    size_t (*chain_part_bytes)(const struct nf_mesh *mesh, uint32_t member);
 };
 
 /** A mesh's object starts with this. */
@@ -166,12 +167,14 @@ static inline bool nf_mesh_takes_chains(const struct nf_mesh *mesh)
     return mesh->ops->takes_chains;
 }
 
-/** Is a chain of so many bytes, in so many parts, better than to pack it? */
-static inline bool nf_mesh_likes_chain(const struct nf_mesh *mesh, size_t bytes,
+/** Is a chain of so many bytes, in so many parts, for @p member better than to pack it? */
+static inline bool nf_mesh_likes_chain(const struct nf_mesh *mesh,
+                                       uint32_t member, size_t bytes,
                                        size_t parts)
 {
     return mesh->ops->takes_chains &&
-           (parts == 0 || bytes / parts >= mesh->ops->chain_part_bytes);
+           (parts == 0 || mesh->ops->chain_part_bytes == NULL ||
+            bytes / parts >= mesh->ops->chain_part_bytes(mesh, member));
 }
 
 /** Forget what is queued for everybody, urgent or not, but a message of which a

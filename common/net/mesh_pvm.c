@@ -15,37 +15,9 @@
 enum {
     /* Times that libpvm is asked for more in a call that gives no event. */
     TURNS_MOST = 256,
-    /* Sending reads too: more could come, and be confirmed, for ever. */
-    UNTAKEN_MOST_BYTES = NF_LINK_WINDOW_MAX_BYTES,
 };
 
-/* ----------------------------------------------------------------- notes */
-
-static void push(struct mesh_notes *list, struct mesh_note *note)
-{
-    note->next = NULL;
-    if (list->head == NULL)
-        list->head = note;
-    else
-        list->tail->next = note;
-    list->tail = note;
-}
-
-static struct mesh_note *pop(struct mesh_notes *list)
-{
-    struct mesh_note *note = list->head;
-
-    if (note != NULL)
-        list->head = note->next;
-    return note;
-}
-
-void nf_mesh_note_free(struct mesh_note *note)
-{
-    if (note != NULL)
-        nf_blob_unref(note->payload);
-    nf_free(note);
-}
+/* -------------------------------------------------------------- sleepers */
 
 void nf_mesh_pvm_signal(struct mesh_pvm *p)
 {
@@ -59,32 +31,6 @@ void nf_mesh_pvm_wake(struct mesh_pvm *p)
 {
     if (p->watched && !p->awake)
         nf_mesh_pvm_signal(p);
-}
-
-static size_t note_bytes(const struct mesh_note *note)
-{
-    return note->head_bytes +
-           (note->payload != NULL ? note->payload->bytes : 0);
-}
-
-void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note)
-{
-    struct mesh_member *m = &p->members[note->member];
-    bool first = note->kind == NF_MESH_LEFT && m->untaken_bytes == 0;
-
-    /* a member that has left stands behind what it said, not behind others */
-    push(note->urgent || first ? &p->urgent : &p->normal, note);
-    if (!note->urgent) {
-        m->untaken_bytes += note_bytes(note);
-        if (m->untaken_bytes > UNTAKEN_MOST_BYTES)
-            nf_link_hold(&m->link, true);
-    }
-    nf_mesh_pvm_wake(p);
-}
-
-bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p)
-{
-    return p->urgent.head != NULL || p->normal.head != NULL;
 }
 
 /* ---------------------------------------------------------------- frames */
@@ -129,6 +75,15 @@ static void take_message(struct mesh_pvm *p, uint32_t member,
         nf_mesh_watch_hear(p, member, msg->body, msg->body_bytes);
         return;
     }
+    if (msg->kind == KIND_LOAN) {
+        nf_mesh_loan_hear(p, member, msg->body, msg->body_bytes);
+        return;
+    }
+    if (msg->kind == KIND_LENT) {
+        nf_blob_unref(msg->payload);
+        nf_mesh_loan_come(p, member, msg->body, msg->body_bytes);
+        return;
+    }
     if (msg->body_bytes < 1 || msg->body_bytes > NF_MESH_HEAD_BYTES ||
         (msg->kind != KIND_NORMAL && msg->kind != KIND_URGENT)) {
         nf_blob_unref(msg->payload);
@@ -144,6 +99,7 @@ static void take_message(struct mesh_pvm *p, uint32_t member,
     note->urgent = msg->kind == KIND_URGENT;
     note->member = member;
     note->payload = msg->payload;
+    note->debt = NULL;
     note->head_bytes = msg->body_bytes;
     memcpy(note->head, msg->body, msg->body_bytes);
     nf_mesh_pvm_post(p, note);
@@ -193,6 +149,11 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
         take_message(p, member, &msg);
 }
 
+static bool is_normal(enum nf_msg_kind kind)
+{
+    return kind == KIND_NORMAL || kind == KIND_LENT;
+}
+
 void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
                           const struct nf_link_out *out)
 {
@@ -204,7 +165,7 @@ void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
     /* a failed send says no more than that a notice will come */
     (void)nf_pvm_send(m->tid, out, m->convert);
     nf_link_sent(&m->link, out);
-    if (out->frame.kind == KIND_NORMAL)
+    if (is_normal(out->frame.kind))
         p->moved_bytes += out->frame.body_bytes + out->frame.payload_bytes;
     p->space->sending = false;
     nf_mesh_space_catch_up(p->space);
@@ -217,7 +178,7 @@ void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member)
 
     while (m->met && !m->left && !m->exited &&
            nf_route_next(m->tid, &m->link, &out) == NF_OK) {
-        if (out.frame.kind == KIND_NORMAL && m->link.nnormal <= m->nwaiting)
+        if (is_normal(out.frame.kind) && m->link.nnormal <= m->nwaiting)
             break; /* it is others' turn */
         nf_mesh_pvm_transmit(p, member, &out);
     }
@@ -266,10 +227,14 @@ static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
         return NF_OK;
     if (nf_mesh_space_is_dead(p->space))
         return NF_ERR_UNREACHABLE;
-    status = nf_link_queue(&m->link, &msg);
+    bytes = message->payload != NULL ? message->payload->bytes : 0;
+    status = nf_mesh_loan_lend(p, member, message);
+    if (status == NF_OK)
+        bytes = 0; /* next to nothing goes out */
+    else if (status == NF_WAIT)
+        status = nf_link_queue(&m->link, &msg);
     if (status != NF_OK)
         return status;
-    bytes = message->payload != NULL ? message->payload->bytes : 0;
     if (!message->urgent && nf_mesh_turn_waits(p, member, bytes))
         return NF_OK;
     nf_pvm_enter(p->space->context, false, &guard);
@@ -290,6 +255,7 @@ void nf_mesh_pvm_serve(struct mesh_pvm *p)
 
         nf_mesh_pvm_greet(p, member);
         nf_mesh_watch_tell(p, member);
+        nf_mesh_loan_tell(p, member);
         nf_mesh_pvm_flush(p, member);
         confirm(p, member);
     }
@@ -320,50 +286,20 @@ static void forget(struct mesh_pvm *p, uint32_t member)
         confirm(p, member);
         nf_pvm_return(&guard);
     }
+    nf_mesh_loan_withdraw(p, member);
     nf_link_fini(&p->members[member].link);
-}
-
-/* That a paused member has left is told if nothing stands before it. */
-static bool is_to_wait(const struct mesh_pvm *p, const struct mesh_note *note)
-{
-    const struct mesh_member *m = &p->members[note->member];
-
-    return m->paused && (note->kind != NF_MESH_LEFT || m->held.head != NULL);
-}
-
-/* What paused members sent goes to their own lists. */
-static struct mesh_note *pop_normal(struct mesh_pvm *p)
-{
-    struct mesh_note *note;
-
-    while ((note = pop(&p->normal)) != NULL && is_to_wait(p, note))
-        push(&p->members[note->member].held, note);
-    return note;
-}
-
-static void took(struct mesh_pvm *p, const struct mesh_note *note)
-{
-    struct mesh_member *m = &p->members[note->member];
-
-    if (note->urgent)
-        return;
-    m->untaken_bytes -= note_bytes(note);
-    if (m->untaken_bytes > 0 || m->paused || !m->link.holding)
-        return;
-    nf_link_hold(&m->link, false);
-    nf_mesh_pvm_touch(p, note->member);
 }
 
 static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
 {
-    struct mesh_note *note = pop(&p->urgent);
+    struct mesh_note *note = nf_mesh_notes_pop(&p->urgent);
 
     if (note == NULL)
-        note = pop_normal(p);
+        note = nf_mesh_pvm_pop_normal(p);
     if (note == NULL)
         return false;
     p->current = note;
-    took(p, note);
+    nf_mesh_pvm_took(p, note);
     if (note->kind == NF_MESH_LEFT)
         forget(p, note->member);
     event_p->kind = note->kind;
@@ -373,6 +309,8 @@ static bool take_event(struct mesh_pvm *p, struct nf_mesh_event *event_p)
                                                  .payload = note->payload,
                                                  .urgent = note->urgent };
     note->payload = NULL;
+    if (note->debt != NULL && !nf_mesh_space_is_dead(p->space))
+        nf_mesh_pvm_serve(p); /* who lent it waits for word of that */
     return true;
 }
 
@@ -415,7 +353,9 @@ static enum nf_status pvm_next(struct nf_mesh *mesh,
             break;
         }
         status = p->failed != NF_OK ? p->failed : look(p);
-        if (status < NF_OK ||
+        if (status == NF_OK && p->reading)
+            status = NF_WAIT;
+        if (status < NF_OK || p->reading ||
             (status == NF_WAIT && !nf_mesh_pvm_holds_notes(p) &&
              !nf_mesh_pvm_declare_ends(p)))
             break;
@@ -491,7 +431,9 @@ static size_t pvm_backlog_bytes(const struct nf_mesh *mesh, uint32_t member)
     const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
     const struct mesh_member *m = &p->members[member];
 
-    return m->left || m->exited ? 0 : (size_t)m->link.queued_bytes;
+    return m->left || m->exited
+               ? 0
+               : (size_t)m->link.queued_bytes + m->lent_bytes;
 }
 
 static uint64_t pvm_moved_bytes(const struct nf_mesh *mesh)
@@ -504,8 +446,10 @@ static void pvm_drop(struct nf_mesh *mesh)
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
 
     nf_mesh_turn_drop(p);
-    for (uint32_t i = 0; i < mesh->ranks; i++)
+    for (uint32_t i = 0; i < mesh->ranks; i++) {
+        nf_mesh_loan_withdraw(p, i);
         nf_link_purge(&p->members[i].link);
+    }
 }
 
 static bool pvm_has_urgent(const struct nf_mesh *mesh, uint32_t member)
@@ -529,14 +473,8 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
         nf_link_hold(&m->link, true);
         return;
     }
-    if (m->held.head != NULL) {
-        m->held.tail->next = p->normal.head;
-        if (p->normal.head == NULL)
-            p->normal.tail = m->held.tail;
-        p->normal.head = m->held.head;
-        m->held.head = NULL;
+    if (nf_mesh_pvm_take_up(p, member))
         nf_mesh_pvm_wake(p);
-    }
     if (m->untaken_bytes > 0)
         return;
     nf_link_hold(&m->link, false);
@@ -568,10 +506,17 @@ static bool pvm_is_direct(const struct nf_mesh *mesh, uint32_t member)
     return p->routes && !nf_mesh_pvm_has_detour(p, member);
 }
 
+static size_t pvm_chain_part_bytes(const struct nf_mesh *mesh, uint32_t member)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+
+    /* to copy that takes as long as a frame does, or as long as another part to read */
+    return p->members[member].lends ? 4 << 10 : 64 << 10;
+}
+
 const struct nf_mesh_ops nf_mesh_pvm = {
     .name = "pvm",
     .takes_chains = true,
-    .chain_part_bytes = 64 << 10, /* to copy as much takes as long as a frame */
     .send = pvm_send_to,
     .next = pvm_next,
     .wait = pvm_wait,
@@ -589,4 +534,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .host_of = pvm_host_of,
     .converts = pvm_converts,
     .suspect = nf_mesh_watch_suspect,
+    .chain_part_bytes = pvm_chain_part_bytes,
 };

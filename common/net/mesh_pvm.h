@@ -9,6 +9,7 @@
 #include "common/base/int_map.h"
 #include "common/net/mesh.h"
 #include "common/net/mesh_lookout.h"
+#include "common/net/peer_memory.h"
 #include "common/net/pvm_context.h"
 
 /* Kinds of frames; of the last: its sender has closed its mesh. */
@@ -19,6 +20,10 @@
  * a body says who has ended, see mesh_lookout.h. */
 #define KIND_ASK    NF_MSG_PING
 #define KIND_ANSWER NF_MSG_HEARTBEAT
+/* Of payloads that are read from the sender's memory, see mesh_loan.c: what is said about
+ * them, and a message with one. */
+#define KIND_LOAN NF_MSG_LOAN
+#define KIND_LENT NF_MSG_RESULT
 
 struct mesh_note {
     struct mesh_note *next;
@@ -26,6 +31,7 @@ struct mesh_note {
     bool urgent;
     uint32_t member;
     struct nf_blob *payload; /**< one reference, or NULL */
+    struct mesh_debt *debt;  /**< where to read it, when it is taken; or NULL */
     size_t head_bytes;
     uint8_t head[];
 };
@@ -57,6 +63,18 @@ struct mesh_member {
     size_t untaken_bytes;   /**< of notes in held and normal.  Many, or paused:
                                  credit is withheld until all were taken */
     struct mesh_note *leaving; /**< reserved, so that it can't be lost */
+    bool shown;     /**< it was told how to know our memory */
+    bool reads;     /**< we can read its memory, if this is its mark: */
+    struct nf_memory_mark mark;
+    bool owes_open; /**< it is to be told so */
+    bool lends;     /**< it can read ours */
+    bool broken;    /**< what it lent will never be there: nor what it said next */
+    uint64_t nlent;         /**< loans to it, ever */
+    uint64_t returned;      /**< the last one of them that it is done with */
+    uint64_t taken, told_taken; /**< the last one of its loans that we are done with; and that
+                                     it knows of */
+    size_t lent_bytes;      /**< that it has not read yet, of: */
+    struct mesh_loan *loans; /**< the first one first */
     struct nf_link link;
 };
 
@@ -78,6 +96,7 @@ struct mesh_pvm {
     uint64_t moved_bytes;      /**< as nf_mesh_moved_bytes() */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
+    bool reading;   /**< what stands first in `normal` is being read */
     bool arriving;  /**< a socket has something: mostly the head of a message,
                          with the rest of it right behind */
     bool drained;   /**< the last look at the sockets found all that there was,
@@ -143,6 +162,12 @@ enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
                                  uint64_t cookie, struct nf_error *err);
 
 void nf_mesh_note_free(struct mesh_note *note);
+/** What it takes of what may wait to be taken. */
+size_t nf_mesh_note_bytes(const struct mesh_note *note);
+void nf_mesh_notes_push(struct mesh_notes *list, struct mesh_note *note);
+/** @return the first one, or NULL */
+struct mesh_note *nf_mesh_notes_pop(struct mesh_notes *list);
+void nf_mesh_notes_free(struct mesh_notes *list);
 /** Wait for the sockets of libpvm.  @return whether there is something to read
  */
 bool nf_mesh_pvm_sleep(int64_t timeout_us);
@@ -184,6 +209,14 @@ void nf_mesh_pvm_signal(struct mesh_pvm *p);
 void nf_mesh_pvm_wake(struct mesh_pvm *p);
 
 void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note);
+/** The first one that is not urgent, and not of a paused member: what these sent goes to
+ *  their own lists.  @return NULL: none is there, or not all of it */
+struct mesh_note *nf_mesh_pvm_pop_normal(struct mesh_pvm *p);
+/** It is out of the lists: its member may have more credit. */
+void nf_mesh_pvm_took(struct mesh_pvm *p, const struct mesh_note *note);
+/** @p member is paused no more: what it sent goes before all else.
+ *  @return whether there is anything */
+bool nf_mesh_pvm_take_up(struct mesh_pvm *p, uint32_t member);
 /** Has it events that wait to be taken? */
 bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p);
 
@@ -240,6 +273,31 @@ void nf_mesh_pvm_hear(struct mesh_pvm *p, uint32_t member,
                       enum nf_msg_kind kind);
 /** Do what that calls for.  In the context of the mesh. */
 void nf_mesh_pvm_greet(struct mesh_pvm *p, uint32_t member);
+
+/* Payloads that members on one host read from each other's memory: mesh_loan.c. */
+
+/** Lend the payload to @p member, and queue a message that says where it is.
+ *  @retval NF_WAIT  no: it is to be sent
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_mesh_loan_lend(struct mesh_pvm *p, uint32_t member,
+                                 const struct nf_mesh_message *message);
+/** Such a message has come. */
+void nf_mesh_loan_come(struct mesh_pvm *p, uint32_t member,
+                       const uint8_t *body, size_t bytes);
+/** @p note is first in line: read its payload, for some milliseconds.
+ *  @retval NF_OK    it is there, or there is none
+ *  @retval NF_WAIT  there is more to read
+ *  @retval < 0  it will never be there: drop the note */
+enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note);
+/** What a member says of loans. */
+void nf_mesh_loan_hear(struct mesh_pvm *p, uint32_t member,
+                       const uint8_t *body, size_t bytes);
+/** Say to @p member what is to be said.  In the context of the mesh. */
+void nf_mesh_loan_tell(struct mesh_pvm *p, uint32_t member);
+/** Is there anything? */
+bool nf_mesh_loan_owes(const struct mesh_pvm *p, uint32_t member);
+/** Have all back that @p member has not read. */
+void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member);
 
 /* Whose turn it is while the way out of this host is busy: mesh_turn.c. */
 

@@ -17,16 +17,6 @@
 /* For members to read what was sent, before this task may end. */
 enum { LINGER_US = 1000000 };
 
-static void free_list(struct mesh_notes *list)
-{
-    while (list->head != NULL) {
-        struct mesh_note *note = list->head;
-
-        list->head = note->next;
-        nf_mesh_note_free(note);
-    }
-}
-
 enum nf_status nf_mesh_pvm_check_tids(const int *tids, uint32_t count, int tid,
                                       uint32_t *rank_p, struct nf_error *err)
 {
@@ -103,11 +93,12 @@ static void drop_all(struct mesh_pvm *p)
 {
     nf_mesh_turn_drop(p);
     for (uint32_t i = 0; i < p->base.ranks && p->members != NULL; i++) {
+        nf_mesh_loan_withdraw(p, i);
         nf_link_fini(&p->members[i].link);
-        free_list(&p->members[i].held);
+        nf_mesh_notes_free(&p->members[i].held);
     }
-    free_list(&p->urgent);
-    free_list(&p->normal);
+    nf_mesh_notes_free(&p->urgent);
+    nf_mesh_notes_free(&p->normal);
     nf_mesh_note_free(p->current);
     p->current = NULL;
     nf_free(p->fds);
@@ -354,6 +345,10 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
             nf_mesh_watch_note(sub, i, true);
         sub->members[i].heard = old->heard;
         sub->members[i].met = old->met;
+        sub->members[i].shown = old->lends;
+        sub->members[i].reads = old->reads;
+        sub->members[i].mark = old->mark;
+        sub->members[i].lends = old->lends;
         nf_link_set_window(&sub->members[i].link, old->link.window_bytes);
     }
     status = nf_mesh_pvm_enter(sub, p->space, cookie, err);

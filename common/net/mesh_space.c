@@ -222,7 +222,8 @@ static void on_room(int tid)
 
             if (member == UINT32_MAX || p->closed ||
                 (p->members[member].link.queued_bytes == 0 &&
-                 !nf_mesh_watch_owes(p, member)))
+                 !nf_mesh_watch_owes(p, member) &&
+                 !nf_mesh_loan_owes(p, member)))
                 continue;
             nf_mesh_pvm_touch(p, member);
             nf_mesh_pvm_wake(p);

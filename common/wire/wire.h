@@ -44,7 +44,7 @@
 #include "nowfarm.h"
 
 /** Raised by every change of the messages; checked in HELLO. */
-#define NF_WIRE_VERSION 7u
+#define NF_WIRE_VERSION 8u
 
 enum nf_msg_kind {
     NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
@@ -67,6 +67,7 @@ enum nf_msg_kind {
     NF_MSG_GROUP_END,
     NF_MSG_EXCHANGE,
     NF_MSG_EXCHANGED,
+    NF_MSG_LOAN, /**< between members of a mesh only, see mesh_loan.c */
     NF_MSG_KINDS
 };
 

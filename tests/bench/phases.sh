@@ -9,9 +9,9 @@
 #
 #   POINTS  of the transform (default 4194304)
 #   KEYS    to be sorted (default 10000000)
-#   UNITS   of each (default 32 of fft, as it has by itself, 64 of sort).  Between
-#           threads 16 are better, whose results of 4 MiB get huge pages; between
-#           processes they were much worse
+#   UNITS   of each (default 32 of fft, as it has by itself, 64 of sort).  Results of
+#           2 MiB and more get huge pages
+#   NOWFARM_LOANS=no  between processes pieces are sent, and not read where they are
 #
 # "on slaves": from data that are on the slaves to data that are on the slaves, as the
 # trace has it: from the first exchange to the last, and before and behind that what

@@ -582,5 +582,10 @@ const struct scene mesh_scenes[] = {
     { "no-route-granted", play_no_route_granted },
     { "no-route-among-others", play_no_route_among_others },
     { "route-ends", play_route_ends },
+    { "lent", play_lent },
+    { "lent-back", play_lent_back },
+    { "lent-death", play_lent_death },
+    { "lent-unread", play_lent_unread },
+    { "lent-closed", play_lent_closed },
     { NULL, NULL },
 };

@@ -329,7 +329,7 @@ static void neighbouring_pieces_are_borrowed_as_one(void)
 
 static void large_data_begin_with_a_large_page(void)
 {
-    static const size_t sizes[] = { 1, (4 << 20) - 1, 4 << 20, (7 << 20) + 3 };
+    static const size_t sizes[] = { 1, (2 << 20) - 1, 2 << 20, (7 << 20) + 3 };
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         uint8_t *data = nf_blob_alloc(sizes[i]);
@@ -338,7 +338,7 @@ static void large_data_begin_with_a_large_page(void)
         CU_ASSERT_FATAL(data != NULL && blob != NULL);
         memset(data, 7, sizes[i]);
         memset(blob->data, 7, sizes[i]);
-        CU_ASSERT(sizes[i] < 4 << 20 || (uintptr_t)data % (2 << 20) == 0);
+        CU_ASSERT(sizes[i] < 2 << 20 || (uintptr_t)data % (2 << 20) == 0);
         nf_blob_unref(blob);
         nf_free(data);
     }

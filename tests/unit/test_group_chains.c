@@ -94,7 +94,7 @@ static void sim_open(struct sim *sim, uint32_t ranks, const char *algorithm)
         CU_ASSERT_EQUAL_FATAL(nf_group_create(meshes[r], 1, NULL, &options,
                                               &sim->members[r].group, &err),
                               NF_OK);
-        CU_ASSERT(nf_group_likes_chains(sim->members[r].group, 100, 100));
+        CU_ASSERT(nf_group_likes_chain(sim->members[r].group, 0, 100, 100));
         make_data(sim, r);
     }
 }
@@ -178,12 +178,28 @@ static bool is_right(const struct sim *sim, uint32_t to, uint32_t from)
            !nf_blob_next(&reader, 1, &part);
 }
 
+/* Every second one. */
+static void pack_some(struct member *m, uint32_t ranks)
+{
+    for (uint32_t r = 0; r < ranks; r += 2) {
+        struct nf_blob *chain = m->chains[r];
+
+        if (chain == NULL)
+            continue;
+        m->chains[r] = nf_blob_create(chain->bytes, chain->type);
+        nf_blob_copy_out(chain, m->chains[r]->data);
+        nf_blob_unref(chain);
+    }
+}
+
 static void exchange(const char *algorithm, uint32_t ranks, bool chained)
 {
     struct sim *sim = malloc(sizeof(*sim));
     bool right = true;
 
     sim_open(sim, ranks, algorithm);
+    for (uint32_t r = 0; r < ranks; r += 3)
+        pack_some(&sim->members[r], ranks);
     for (uint32_t r = 0; r < ranks; r++)
         start(&sim->members[r], chained);
     CU_ASSERT(run(sim));
@@ -262,6 +278,12 @@ static void who_leaves_keeps_nothing(void)
         }
 }
 
+static size_t hundred(const struct nf_mesh *mesh, uint32_t member)
+{
+    (void)mesh;
+    return member * 100;
+}
+
 /* A mesh may take none, or want them to be of large parts. */
 static void chains_are_for_who_takes_them(void)
 {
@@ -273,14 +295,15 @@ static void chains_are_for_who_takes_them(void)
                                              .payload = chain };
 
     CU_ASSERT(!nf_mesh_may_send(&mesh, 1, &message));
-    CU_ASSERT(!nf_mesh_likes_chain(&mesh, 1000, 1));
+    CU_ASSERT(!nf_mesh_likes_chain(&mesh, 1, 1000, 1));
     ops.takes_chains = true;
     CU_ASSERT(nf_mesh_may_send(&mesh, 1, &message));
-    CU_ASSERT(nf_mesh_likes_chain(&mesh, 1, 1));
-    ops.chain_part_bytes = 100;
-    CU_ASSERT(nf_mesh_likes_chain(&mesh, 1000, 10));
-    CU_ASSERT(!nf_mesh_likes_chain(&mesh, 1000, 11));
-    CU_ASSERT(nf_mesh_likes_chain(&mesh, 0, 0));
+    CU_ASSERT(nf_mesh_likes_chain(&mesh, 1, 1, 1));
+    ops.chain_part_bytes = hundred;
+    CU_ASSERT(nf_mesh_likes_chain(&mesh, 1, 1000, 10));
+    CU_ASSERT(!nf_mesh_likes_chain(&mesh, 1, 1000, 11));
+    CU_ASSERT(nf_mesh_likes_chain(&mesh, 0, 1000, 11)); /* that one does */
+    CU_ASSERT(nf_mesh_likes_chain(&mesh, 1, 0, 0));
     nf_blob_unref(chain);
 }
 

@@ -251,6 +251,24 @@ static void test_route_ends(void)
     run("route-ends", 2, -1);
 }
 
+static void test_lent(void)
+{
+    unsetenv("NOWFARM_LOANS");
+    run("lent", 2, -1);
+    run("lent-back", 2, -1);
+    run("exchange", 5, -1);
+    setenv("NOWFARM_LOANS", "no", 1);
+}
+
+static void test_lent_ends(void)
+{
+    unsetenv("NOWFARM_LOANS");
+    run("lent-death", 2, 1);
+    run("lent-unread", 2, 1);
+    run("lent-closed", 2, -1);
+    setenv("NOWFARM_LOANS", "no", 1);
+}
+
 static CU_TestInfo tests[] = {
     { "all exchange messages of all sizes and types", test_exchange },
     { "the same in XDR", test_exchange_xdr },
@@ -303,6 +321,8 @@ static CU_TestInfo tests[] = {
     { "or if no direct route can be had, and that is known", test_no_route },
     { "also when a route ends before its tasks", test_route_ends },
     { "a program that handles all messages is told", test_handler },
+    { "large payloads are read from where they are", test_lent },
+    { "and are the lender's again when either ends", test_lent_ends },
     CU_TEST_INFO_NULL,
 };
 
@@ -330,6 +350,8 @@ int main(int argc, char **argv)
     if (argc == 3) { /* one scene, by hand */
         by_hand = argv + 1;
         suites[0].pTests = one_test;
+    } else {
+        setenv("NOWFARM_LOANS", "no", 1); /* most scenes are about links */
     }
     return own_pvm_run(suites);
 }

@@ -9,12 +9,12 @@
 #include "nowfarm.h"
 #include "tests/unit/nf_unit.h"
 
-/* A slave asks for room when it knows what comes, and before pieces are packed: there it
+/* A slave makes room when it knows what goes, and before pieces are packed: there it
  * hangs.  This is in place of the library's. */
-#define nf_area_make make_area
-#include "slave/room.c"
-#undef nf_area_make
-void *nf_area_make(struct nf_area *area, size_t bytes);
+#define nf_exchange_make_out make_out
+#include "slave/exchange_pieces.c"
+#undef nf_exchange_make_out
+bool nf_exchange_make_out(struct nf_exchange *x, const struct nf_group *group);
 
 static struct {
     pthread_mutex_t lock;
@@ -22,14 +22,14 @@ static struct {
     uint32_t asked, hangs_at; /* the n-th that asks, 0: nobody */
 } stall = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0 };
 
-void *nf_area_make(struct nf_area *area, size_t bytes)
+bool nf_exchange_make_out(struct nf_exchange *x, const struct nf_group *group)
 {
     pthread_mutex_lock(&stall.lock);
     if (++stall.asked == stall.hangs_at)
         for (;;)
             pthread_cond_wait(&stall.never, &stall.lock);
     pthread_mutex_unlock(&stall.lock);
-    return make_area(area, bytes);
+    return make_out(x, group);
 }
 
 enum { UNITS = 12, PHASES = 3, SLAVES = 3, ASKED = SLAVES };

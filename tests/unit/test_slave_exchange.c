@@ -282,11 +282,11 @@ static void late_results_get_no_room(void)
     CU_ASSERT_EQUAL(nf_stock_init(&stock, PHASES, UNITS), NF_OK);
     store_results(&stock, 0);
     nf_room_warm(&stock.room, 1 << 20, PHASES - 1);
-    CU_ASSERT_EQUAL(stock.room.count, PHASES - 1);
+    CU_ASSERT_EQUAL(stock.room.warm_bytes, (PHASES - 1) << 20);
     CU_ASSERT_EQUAL(nf_exchange_begin(&x, &m, &stock, NF_INT64), NF_OK);
     for (int i = 0; i < 20; i++)
         nf_room_warm(&stock.room, 1 << 20, PHASES - 1);
-    CU_ASSERT_EQUAL(stock.room.count, PHASES - 1);
+    CU_ASSERT_EQUAL(stock.room.warm_bytes, (PHASES - 1) << 20);
     nf_exchange_clear(&x);
     nf_stock_fini(&stock);
 }
@@ -359,11 +359,11 @@ static void a_shelf_has_what_was_put_there_last(void)
 }
 
 /* Are all pages there that are its own? */
-static bool is_resident(const struct nf_area *area)
+static bool is_resident(const void *data, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = ((uintptr_t)area->data + page - 1) / page * page;
-    uintptr_t to = ((uintptr_t)area->data + area->bytes) / page * page;
+    uintptr_t from = ((uintptr_t)data + page - 1) / page * page;
+    uintptr_t to = ((uintptr_t)data + bytes) / page * page;
     size_t pages = (to - from) / page, there = 0;
     unsigned char *list = calloc(pages, 1);
 
@@ -375,66 +375,76 @@ static bool is_resident(const struct nf_area *area)
     return there == pages;
 }
 
-/* It is there before it is used, and what was there stays as the area grows. */
+/* It is there before it is used. */
 static void room_is_there_before_it_is_used(void)
 {
-    enum { BYTES = 1 << 20 };
-    struct nf_room room = { .blocks = NULL };
-    struct nf_area block;
-    uint8_t *data;
+    enum { BYTES = 1 << 20, COUNT = 12 * 3 };
+    struct nf_room room = { .closed = false };
+    struct nf_spare blocks[COUNT];
 
+    nf_spare_clear();
     for (int i = 0; i < 12; i++)
         nf_room_warm(&room, BYTES, 3);
-    CU_ASSERT_EQUAL(room.count, 12 * 3);
-    for (size_t i = 0; i < room.count; i++)
-        CU_ASSERT(is_resident(&room.blocks[i]));
-    data = nf_area_make(&room.out, 6 * BYTES);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(data);
-    data[6 * BYTES - 1] = 7;
-    data = nf_area_make(&room.out, 9 * BYTES + 1);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(data);
-    CU_ASSERT(room.out.bytes > 9 * BYTES);
-    CU_ASSERT_EQUAL(data[6 * BYTES - 1], 7);
-    CU_ASSERT_PTR_EQUAL(nf_area_make(&room.out, 0), data);
-    nf_room_warm(&room, 2 * BYTES, 1);
-    CU_ASSERT_EQUAL(room.count, 12 * 3 + 1);
-    block = nf_room_take(&room, BYTES + 1);
-    CU_ASSERT_EQUAL(block.bytes, 2 * BYTES);
-    nf_free(block.data);
-    CU_ASSERT_PTR_NULL(nf_room_take(&room, BYTES + 1).data);
-    for (int i = 0; i < 12 * 3; i++) {
-        block = nf_room_take(&room, (size_t)(BYTES - i));
-        CU_ASSERT_EQUAL(block.bytes, BYTES);
-        nf_free(block.data);
+    CU_ASSERT_EQUAL(room.warm_bytes, COUNT * BYTES);
+    for (int i = 0; i < COUNT; i++) {
+        blocks[i] = nf_room_take((size_t)(BYTES - i));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(blocks[i].data);
+        CU_ASSERT(is_resident(blocks[i].data, BYTES));
     }
-    CU_ASSERT_EQUAL(room.count, 0);
-    CU_ASSERT_PTR_NULL(nf_room_take(&room, 0).data);
+    CU_ASSERT_PTR_NULL(nf_room_take(BYTES).data);
+    CU_ASSERT_PTR_NULL(nf_room_take(0).data);
+    for (int i = 0; i < COUNT; i++)
+        nf_free(blocks[i].data);
     room.closed = true;
     nf_room_warm(&room, BYTES, 3);
-    CU_ASSERT_EQUAL(room.count, 0);
-    CU_ASSERT_PTR_EQUAL(room.out.data, data);
-    nf_room_fini(&room);
-    CU_ASSERT_PTR_NULL(room.out.data);
+    CU_ASSERT_EQUAL(room.warm_bytes, COUNT * BYTES);
+    CU_ASSERT_PTR_NULL(nf_room_take(BYTES).data);
+}
+
+/* Results that vary in size get what fits best, or the largest, made larger. */
+static void room_fits_results_that_vary(void)
+{
+    enum { KIB = 1024 };
+    static const size_t had[] = { 900 * KIB, 300 * KIB, 700 * KIB, 500 * KIB };
+    static const size_t want[][2] = { /* bytes, and those of the block, about */
+        { 400 * KIB, 500 * KIB }, { 701 * KIB, 900 * KIB },
+        { 800 * KIB, 800 * KIB }, { 290 * KIB, 300 * KIB },
+    };
+    struct nf_room room = { .closed = false };
+
+    nf_spare_clear();
+    for (size_t i = 0; i < 4; i++)
+        nf_room_warm(&room, had[i], 1);
+    CU_ASSERT_PTR_NULL(nf_room_take(2000 * KIB).data);
+    for (size_t i = 0; i < 4; i++) {
+        struct nf_spare block = nf_room_take(want[i][0]);
+
+        CU_ASSERT(block.bytes >= want[i][1] &&
+                  block.bytes < want[i][1] + 8 * KIB);
+        memset(block.data, 1, want[i][0]);
+        nf_free(block.data);
+    }
+    CU_ASSERT_PTR_NULL(nf_room_take(1).data);
 }
 
 /* Little results, large ones, and what is more than 256 MiB are not waited for. */
 static void room_has_limits(void)
 {
-    struct nf_room room = { .blocks = NULL };
+    struct nf_room room = { .closed = false };
 
+    nf_spare_clear();
     nf_room_warm(&room, 1000, 3);
+    nf_room_warm(&room, 0, 3);
     nf_room_warm(&room, SIZE_MAX / 2, 3);
-    nf_room_warm(&room, 8 << 20, 3);
-    CU_ASSERT_EQUAL(room.count, 0);
+    nf_room_warm(&room, (32 << 20) + 1, 3);
     CU_ASSERT_EQUAL(room.warm_bytes, 0);
+    nf_room_warm(&room, 14 << 20, 3); /* so many at once */
+    CU_ASSERT_EQUAL(room.warm_bytes, 28 << 20);
     for (int i = 0; i < 50; i++)
-        nf_room_warm(&room, 4 << 20, 2);
-    CU_ASSERT_EQUAL(room.count, 2 * 32);
-    CU_ASSERT_EQUAL(room.warm_bytes, 256 << 20);
-    nf_room_fini(&room);
-    CU_ASSERT_PTR_NOT_NULL(nf_area_make(&room.out, 0));
-    CU_ASSERT_PTR_NULL(nf_area_make(&room.out, SIZE_MAX));
-    nf_room_fini(&room);
+        nf_room_warm(&room, 12 << 20, 2);
+    CU_ASSERT(room.warm_bytes > 200 << 20);
+    CU_ASSERT(room.warm_bytes <= NF_SPARE_MOST_BYTES);
+    nf_spare_clear();
 }
 
 int main(void)
@@ -447,6 +457,7 @@ int main(void)
         { "what makes no sense is refused", what_makes_no_sense_is_refused },
         { "late answers change nothing", late_answers_change_nothing },
         { "room is there before it is used", room_is_there_before_it_is_used },
+        { "room fits results that vary", room_fits_results_that_vary },
         { "room has limits", room_has_limits },
         { "late results get no room", late_results_get_no_room },
         { "what is of no use is dropped", what_is_of_no_use_is_dropped },

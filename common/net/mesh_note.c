@@ -1,0 +1,143 @@
+/* What has come for a mesh of PVM tasks and was not taken yet. */
+#include "config.h"
+#include "common/base/alloc.h"
+#include "common/net/mesh_pvm.h"
+
+/* Sending reads too: more could come, and be confirmed, for ever. */
+enum { UNTAKEN_MOST_BYTES = NF_LINK_WINDOW_MAX_BYTES };
+
+void nf_mesh_notes_push(struct mesh_notes *list, struct mesh_note *note)
+{
+    note->next = NULL;
+    if (list->head == NULL)
+        list->head = note;
+    else
+        list->tail->next = note;
+    list->tail = note;
+}
+
+struct mesh_note *nf_mesh_notes_pop(struct mesh_notes *list)
+{
+    struct mesh_note *note = list->head;
+
+    if (note != NULL)
+        list->head = note->next;
+    return note;
+}
+
+void nf_mesh_note_free(struct mesh_note *note)
+{
+    if (note == NULL)
+        return;
+    nf_blob_unref(note->payload);
+    nf_free(note->debt);
+    nf_free(note);
+}
+
+void nf_mesh_notes_free(struct mesh_notes *list)
+{
+    struct mesh_note *note;
+
+    while ((note = nf_mesh_notes_pop(list)) != NULL)
+        nf_mesh_note_free(note);
+}
+
+/* What is read when it is taken has not come by the link. */
+size_t nf_mesh_note_bytes(const struct mesh_note *note)
+{
+    return note->head_bytes + (note->payload != NULL && note->debt == NULL
+                                   ? note->payload->bytes
+                                   : 0);
+}
+
+void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note)
+{
+    struct mesh_member *m = &p->members[note->member];
+    bool first = note->kind == NF_MESH_LEFT && m->untaken_bytes == 0;
+
+    /* a member that has left stands behind what it said, not behind others */
+    nf_mesh_notes_push(note->urgent || first ? &p->urgent : &p->normal, note);
+    if (!note->urgent) {
+        m->untaken_bytes += nf_mesh_note_bytes(note);
+        if (m->untaken_bytes > UNTAKEN_MOST_BYTES)
+            nf_link_hold(&m->link, true);
+    }
+    nf_mesh_pvm_wake(p);
+}
+
+bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p)
+{
+    return p->urgent.head != NULL || p->normal.head != NULL;
+}
+
+/* That a paused member has left is told if nothing stands before it. */
+static bool is_to_wait(const struct mesh_pvm *p, const struct mesh_note *note)
+{
+    const struct mesh_member *m = &p->members[note->member];
+
+    return m->paused && (note->kind != NF_MESH_LEFT || m->held.head != NULL);
+}
+
+void nf_mesh_pvm_took(struct mesh_pvm *p, const struct mesh_note *note)
+{
+    struct mesh_member *m = &p->members[note->member];
+
+    if (note->urgent)
+        return;
+    m->untaken_bytes -= nf_mesh_note_bytes(note);
+    if (m->untaken_bytes > 0 || m->paused || !m->link.holding)
+        return;
+    nf_link_hold(&m->link, false);
+    nf_mesh_pvm_touch(p, note->member);
+}
+
+/* @return NULL, and nothing stands first any more, or not all of it is there */
+static struct mesh_note *pop_first(struct mesh_pvm *p)
+{
+    struct mesh_note *note = p->normal.head;
+    enum nf_status status = nf_mesh_loan_read(p, note);
+
+    if (status == NF_WAIT)
+        return NULL;
+    (void)nf_mesh_notes_pop(&p->normal);
+    if (status == NF_OK)
+        return note;
+    nf_mesh_pvm_took(p, note); /* it was taken back, or will never be there */
+    nf_mesh_note_free(note);
+    return NULL;
+}
+
+static void hold_first(struct mesh_pvm *p)
+{
+    struct mesh_note *note = nf_mesh_notes_pop(&p->normal);
+
+    nf_mesh_notes_push(&p->members[note->member].held, note);
+}
+
+struct mesh_note *nf_mesh_pvm_pop_normal(struct mesh_pvm *p)
+{
+    struct mesh_note *note = NULL;
+
+    p->reading = false;
+    while (note == NULL && !p->reading && p->normal.head != NULL)
+        if (is_to_wait(p, p->normal.head)) {
+            hold_first(p);
+        } else {
+            note = pop_first(p);
+        }
+    return note;
+}
+
+bool nf_mesh_pvm_take_up(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_notes *held = &p->members[member].held;
+
+    if (held->head == NULL)
+        return false;
+    held->tail->next = p->normal.head;
+    if (p->normal.head == NULL)
+        p->normal.tail = held->tail;
+    p->normal.head = held->head;
+    held->head = NULL;
+    return true;
+}

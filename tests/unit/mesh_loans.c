@@ -1,0 +1,279 @@
+/* Scenes of test_mesh_pvm in which payloads are read from their sender's memory.  Where
+ * the system does not allow that there is nothing to play. */
+#include "config.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/net/mesh_pvm.h"
+#include "tests/unit/link_pipe.h"
+#include "tests/unit/mesh_play.h"
+
+/* More than is read in one go. */
+enum { BYTES = (20 << 20) + 8, PART_BYTES = 100 << 10, TIMES = 6 };
+
+static bool can_read(void)
+{
+    static const uint64_t word = 4711;
+    const struct nf_memory_lent lent = {
+        .mark = { (uint32_t)getpid(), (uintptr_t)&word, word }
+    };
+
+    return nf_memory_read(&lent, 0, NULL, 0) == NF_OK;
+}
+
+/* A mesh of two that lend to each other. */
+static struct nf_mesh *open_lending(void)
+{
+    struct nf_mesh *mesh = open_mesh(1);
+    const struct mesh_member *other =
+        &((struct mesh_pvm *)mesh)->members[1 - me];
+    int64_t until_us = nf_now_us() + PATIENCE_US;
+    struct nf_mesh_event event;
+
+    while (!other->lends) {
+        CHECK(nf_now_us() < until_us);
+        if (nf_mesh_next(mesh, &event) == NF_OK)
+            note_ahead(&event); /* of the meeting */
+        else if (!other->lends)
+            nf_mesh_wait(mesh, 100000);
+    }
+    meet(mesh, 99);
+    return mesh;
+}
+
+/* Every second part of a blob, from its end on. */
+static struct nf_blob *chain_of(struct nf_blob *blob, uint32_t parts)
+{
+    struct nf_blob *chain = nf_blob_chain(parts, NF_BYTES);
+
+    CHECK(chain != NULL);
+    for (uint32_t i = parts; i-- > 0;) {
+        const struct nf_blob_part part = {
+            (const uint8_t *)blob->data + (size_t)2 * i * PART_BYTES, PART_BYTES,
+            blob
+        };
+
+        nf_blob_add(chain, &part);
+    }
+    return chain;
+}
+
+static bool is_chain_of(const struct nf_blob *came, const struct nf_blob *blob,
+                        uint32_t parts)
+{
+    const uint8_t *at = came->data;
+    bool same = came->bytes == (size_t)parts * PART_BYTES;
+
+    for (uint32_t i = parts; same && i-- > 0; at += PART_BYTES)
+        same = memcmp(at, (const uint8_t *)blob->data + (size_t)2 * i * PART_BYTES,
+                      PART_BYTES) == 0;
+    return same;
+}
+
+static void hear_payload(struct nf_mesh *mesh, uint32_t word,
+                         const struct nf_blob *whole, uint32_t parts)
+{
+    struct nf_mesh_event event = next(mesh);
+
+    CHECK(word_of(&event) == word && event.message.payload != NULL);
+    if (parts > 0)
+        CHECK(is_chain_of(event.message.payload, whole, parts));
+    else
+        CHECK(pipe_payload_is(event.message.payload, 1, BYTES, NF_FLOAT64));
+    nf_blob_unref(event.message.payload);
+}
+
+/* Both ways at once, in order with what goes by the link. */
+void play_lent(void)
+{
+    enum { PARTS = 100 };
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64), *chain;
+    struct nf_blob *small = pipe_payload(2, 3000, NF_BYTES);
+    struct nf_mesh *mesh;
+    uint64_t moved_bytes;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    chain = chain_of(payload, PARTS);
+    moved_bytes = nf_mesh_moved_bytes(mesh);
+    for (uint32_t i = 0; i < TIMES; i++) {
+        say(mesh, 1 - me, 3 * i, payload);
+        say(mesh, 1 - me, 3 * i + 1, small);
+        say(mesh, 1 - me, 3 * i + 2, chain);
+    }
+    CHECK(nf_mesh_backlog_bytes(mesh, 1 - me) >= TIMES * (size_t)BYTES);
+    CHECK(atomic_load(&payload->refs) >= 1 + TIMES);
+    for (uint32_t i = 0; i < TIMES; i++) {
+        hear_payload(mesh, 3 * i, payload, 0);
+        hear(mesh, 1 - me, 3 * i + 1);
+        hear_payload(mesh, 3 * i + 2, payload, PARTS);
+    }
+    drain(mesh, 1 - me);
+    CHECK(nf_mesh_moved_bytes(mesh) - moved_bytes >= 2 * TIMES * (size_t)BYTES);
+    CHECK(atomic_load(&chain->refs) == 1);
+    nf_blob_unref(chain);
+    CHECK(atomic_load(&payload->refs) == 1);
+    meet(mesh, 100);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+    nf_blob_unref(small);
+}
+
+static void unmap(void *data)
+{
+    munmap(data, BYTES);
+}
+
+/* In memory that is not there any more when nobody has it. */
+static struct nf_blob *mapped_payload(void)
+{
+    void *data = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct nf_blob *blob;
+
+    CHECK(data != MAP_FAILED);
+    memset(data, 1, BYTES);
+    blob = nf_blob_wrap(data, BYTES, NF_BYTES, unmap);
+    CHECK(blob != NULL);
+    return blob;
+}
+
+/* What was not read is dropped, as if it had never been sent; what is only lent to the
+ * payload goes by the link. */
+void play_lent_back(void)
+{
+    static uint8_t lent_only[1 << 20];
+    struct nf_blob *wrapped =
+        nf_blob_wrap(lent_only, sizeof(lent_only), NF_BYTES, NULL);
+    struct nf_blob *payload = mapped_payload();
+    struct nf_mesh *mesh;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 0) {
+        struct nf_blob *other = pipe_payload(1, BYTES, NF_FLOAT64);
+
+        say(mesh, 1, 1, payload);
+        say(mesh, 1, 2, other);
+        CHECK(atomic_load(&payload->refs) == 2);
+        nf_mesh_drop(mesh);
+        CHECK(nf_mesh_backlog_bytes(mesh, 1) == 0);
+        CHECK(atomic_load(&payload->refs) == 1);
+        CHECK(atomic_load(&other->refs) == 1);
+        nf_blob_unref(payload); /* this memory is not there any more */
+        memset(other->data, 9, BYTES);
+        say(mesh, 1, 3, NULL);
+        tell(1);
+        say(mesh, 1, 4, wrapped);
+        CHECK(((struct mesh_pvm *)mesh)->members[1].loans == NULL);
+        nf_blob_unref(other);
+    } else {
+        await_word(0);
+        hear(mesh, 0, 3);
+        hear(mesh, 0, 4);
+        nf_blob_unref(payload);
+    }
+    meet(mesh, 5);
+    nf_mesh_close(mesh);
+    nf_blob_unref(wrapped);
+}
+
+static void await_death(pid_t pid)
+{
+    char path[64], text[256];
+    bool dead = false;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    while (!dead) {
+        FILE *file = fopen(path, "r");
+
+        dead = file == NULL || fgets(text, sizeof(text), file) == NULL ||
+               strstr(text, ") Z ") != NULL || strstr(text, ") X ") != NULL;
+        if (file != NULL)
+            fclose(file);
+        usleep(10000);
+    }
+}
+
+/* Who lends and dies has said neither that nor what follows. */
+void play_lent_death(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh *mesh;
+    struct nf_mesh_event event;
+    uint32_t pid;
+
+    if (!can_read() && me == 1)
+        raise(SIGKILL);
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 1) {
+        say(mesh, 0, (uint32_t)getpid(), NULL);
+        say(mesh, 0, 1, payload);
+        say(mesh, 0, 2, NULL);
+        raise(SIGKILL);
+    }
+    event = next(mesh);
+    pid = word_of(&event);
+    await_death((pid_t)pid);
+    event = next(mesh);
+    CHECK(event.kind == NF_MESH_LEFT && event.member == 1);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
+
+/* Who dies, or goes, without having read gives all back. */
+void play_lent_unread(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh *mesh;
+    struct nf_mesh_event event;
+
+    if (!can_read() && me == 1)
+        raise(SIGKILL);
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 1) {
+        await_word(0);
+        raise(SIGKILL);
+    }
+    say(mesh, 1, 1, payload);
+    CHECK(nf_mesh_backlog_bytes(mesh, 1) >= BYTES);
+    tell(1);
+    event = next(mesh);
+    CHECK(event.kind == NF_MESH_LEFT && event.member == 1);
+    CHECK(nf_mesh_backlog_bytes(mesh, 1) == 0);
+    CHECK(atomic_load(&payload->refs) == 1);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
+
+void play_lent_closed(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh *mesh;
+    struct nf_mesh_event event;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 1) {
+        await_word(0);
+    } else {
+        say(mesh, 1, 1, payload);
+        tell(1);
+        event = next(mesh);
+        CHECK(event.kind == NF_MESH_LEFT && event.member == 1);
+        CHECK(atomic_load(&payload->refs) == 1);
+    }
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
