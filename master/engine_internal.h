@@ -179,7 +179,7 @@ struct engine {
     struct nf_network network; /**< measured; no hosts: there is none of use */
     bool network_read;   /**< ... or it was not looked for yet */
     bool network_failed; /**< no broadcast can be planned by it: that was told */
-    char network_doubt[NF_ERROR_TEXT_BYTES]; /**< what was said of it last */
+    unsigned network_doubts; /**< of nf_network_doubts(), that were told */
     struct nf_blob *shared;
     struct nf_buf input;
     struct nf_body body;

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -147,6 +146,7 @@ void nf_network_compare(struct engine *e, const struct nf_mesh *mesh)
                                   e->network.model.encoding };
     struct nf_mesh_place place;
     char text[NF_ERROR_TEXT_BYTES];
+    unsigned doubts;
 
     if (e->network.nhosts == 0)
         return;
@@ -156,10 +156,11 @@ void nf_network_compare(struct engine *e, const struct nf_mesh *mesh)
         use.encoding =
             place.converts ? NF_MODEL_ENCODING_XDR : NF_MODEL_ENCODING_RAW;
     }
-    if (!nf_network_is_doubtful(&e->network, &use, text, sizeof(text)) ||
-        strcmp(text, e->network_doubt) == 0)
+    doubts = nf_network_doubts(&e->network, &use) & ~e->network_doubts;
+    if (doubts == 0)
         return;
-    memcpy(e->network_doubt, text, sizeof(text));
+    e->network_doubts |= doubts;
+    nf_network_say_doubts(&e->network, &use, doubts, text, sizeof(text));
     nf_engine_notice(e, "%s: %s", nf_network_file(e), text);
 }
 

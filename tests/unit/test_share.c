@@ -1,7 +1,9 @@
 /* The group that brings shared data, at the master's end. */
 #include "config.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "common/base/alloc.h"
 #include "common/base/blob.h"
 #include "common/model/gift.h"
@@ -265,6 +267,92 @@ static void test_prices(void)
     nf_network_close(&engine);
 }
 
+/* ------------------------------------------------- what a job tells its slaves */
+
+static void names_of(const struct nf_mesh *mesh, char (*names)[64])
+{
+    for (uint32_t i = 0; i < mesh->ranks; i++)
+        memcpy(names[i], hosts[i % HOSTS].name, sizeof(names[i]));
+}
+
+static uint32_t host_of(const struct nf_mesh *mesh, uint32_t member)
+{
+    (void)mesh;
+    return member % HOSTS;
+}
+
+static void by_the_daemons(const struct nf_mesh *mesh,
+                           struct nf_mesh_place *place_p)
+{
+    (void)mesh;
+    *place_p = (struct nf_mesh_place){ .direct = false };
+}
+
+static const struct nf_mesh_ops far = { .host_names = names_of,
+                                        .host_of = host_of,
+                                        .place = by_the_daemons };
+static char notices[2000];
+
+static void note(void *user, const char *line)
+{
+    (void)user;
+    snprintf(notices + strlen(notices), sizeof(notices) - strlen(notices),
+             "%s\n", line);
+}
+
+static const struct nf_options told_options = { .heartbeat_timeout_us =
+                                                    TIMEOUT_US,
+                                                .network_file = "lan.json",
+                                                .notice = note };
+
+/* A master that has the network, measured so long ago. */
+static void make_master(int64_t age_s)
+{
+    time_t then = time(NULL) - age_s;
+
+    make_network();
+    engine.options = &told_options;
+    engine.network_read = true;
+    engine.network.model = (struct nf_model){ .npieces = 1,
+                                              .pieces = { { 0, 100, 0.1 } },
+                                              .delta = 1,
+                                              .route = NF_MODEL_ROUTE_DIRECT,
+                                              .encoding =
+                                                  NF_MODEL_ENCODING_RAW };
+    strftime(engine.network.model.date, sizeof(engine.network.model.date),
+             "%Y-%m-%dT%H:%M:%SZ", gmtime(&then));
+    notices[0] = '\0';
+}
+
+/* Of exchanges the way does not count, of shared data it does: the age, which is
+ * the same, is told once. */
+static void test_doubts_once(void)
+{
+    const struct nf_mesh mesh = { .ops = &far, .ranks = 3 };
+
+    make_master(30 * 86400);
+    nf_network_compare(&engine, NULL);
+    CU_ASSERT_STRING_EQUAL(
+        notices, "lan.json: the model is 30 days old: measure again\n");
+    notices[0] = '\0';
+    nf_network_compare(&engine, &mesh);
+    CU_ASSERT_STRING_EQUAL(notices, "lan.json: the model is of messages by the "
+                                    "direct route: measure again\n");
+    notices[0] = '\0';
+    nf_network_compare(&engine, NULL);
+    nf_network_compare(&engine, &mesh);
+    CU_ASSERT_STRING_EQUAL(notices, "");
+    nf_network_close(&engine);
+
+    make_master(30 * 86400);
+    nf_network_compare(&engine, &mesh);
+    nf_network_compare(&engine, NULL);
+    CU_ASSERT_STRING_EQUAL(notices,
+                           "lan.json: the model is 30 days old, of messages by "
+                           "the direct route: measure again\n");
+    nf_network_close(&engine);
+}
+
 static CU_TestInfo tests[] = {
     { "the group is open until all have the data", test_done },
     { "one that was given up is closed", test_given_up },
@@ -275,6 +363,7 @@ static CU_TestInfo tests[] = {
     { "a near one that gives to many is far", test_network_and_load },
     { "who was not measured comes last", test_not_measured },
     { "what a gift takes", test_prices },
+    { "what is wrong with a model is told once", test_doubts_once },
     CU_TEST_INFO_NULL,
 };
 
