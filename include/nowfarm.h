@@ -259,11 +259,13 @@ struct nf_options {
     const char *table_file;
     /** Model file of a measured network, of `nowfarm probe`: shared data goes to
      *  the slaves that are there at the begin by what is the cheapest broadcast
-     *  there, whatever table_file says; and if there is no table, gathers and
-     *  exchanges of slaves go by its model.  One that is damaged, or has a date to
-     *  come, gives a notice and is left aside; one that is older than 7 days, or
-     *  of messages by another route or encoding, gives a notice.  Default: the
-     *  environment variable NOWFARM_NETWORK; "": none. */
+     *  there, whatever table_file says (for more than 511 slaves none is planned:
+     *  it goes by table_file, or else by the model of the usual link); and if
+     *  there is no table, gathers and exchanges of slaves go by that model.  One
+     *  that is damaged, or has a date to come, gives a notice and is left aside;
+     *  one that is older than 7 days, or of messages by another route or
+     *  encoding, gives a notice.  Default: the environment variable
+     *  NOWFARM_NETWORK; "": none. */
     const char *network_file;
 };
 
@@ -330,7 +332,8 @@ struct nf_report {
     char gather[16];         /**< nf_options.gather */
     char gather_algorithm[48]; /**< of the last gather; "": none was needed */
     char gather_by[288]; /**< by what that was chosen: "NOWFARM_COLL", "table
-                              FILE", "network FILE" or "built-in" */
+                              FILE", "network FILE" or "built-in"; "": none
+                              was needed */
     double gather_s;         /**< in gathers, also those that failed; part of
                                   makespan_s and part_transfer_s */
     uint64_t gather_bytes;   /**< that came home by gathers */
@@ -353,7 +356,8 @@ struct nf_report {
     char shared_algorithm[48]; /**< of the broadcast of the shared data; "": each
                                     slave got it by itself */
     char shared_network[256];  /**< nf_options.network_file, or NOWFARM_NETWORK,
-                                    which chose that; "": none did */
+                                    which chose that; "": a table, a wish or the
+                                    built-in model did */
     uint32_t shared_slaves;    /**< that it went to */
     uint64_t shared_bytes;     /**< to each of them */
     double shared_s;           /**< until the last one said that it has it, and

@@ -179,8 +179,7 @@ struct engine {
     struct gather gather;
     struct nf_network network; /**< measured; no hosts: there is none of use */
     bool network_read;   /**< ... or it was not looked for yet */
-    bool network_failed; /**< no broadcast can be planned by it: that was told */
-    char network_doubt[NF_ERROR_TEXT_BYTES]; /**< what was said of it last */
+    unsigned network_doubts; /**< of nf_network_doubts(), that were told */
     struct nf_blob *shared;
     struct nf_buf input;
     struct nf_body body;
@@ -400,7 +399,7 @@ struct nf_told; /* over_mesh.h */
 /** Plan the broadcast of the shared data by the network, if there is one; what
  *  is wrong with it gives a notice.
  *  @param told_p  its tree is the caller's
- *  @return false: the network has no say, or is of no use */
+ *  @return false: the network has no say, or there are too many slaves */
 bool nf_network_tell(struct engine *e, const struct nf_mesh *mesh,
                      struct nf_told *told_p);
 /** Fill e->network, if there is one and it was not tried before. */

@@ -91,6 +91,16 @@ static void name_model(const struct engine *e, char by_p[BY_BYTES])
         snprintf(by_p, BY_BYTES, "built-in");
 }
 
+/* A broadcast that is not planned may go by the network all the same: by what its
+ * file has of the usual link. */
+static void note_shared(struct engine *e, bool wished, const char *algorithm)
+{
+    if (!wished && algorithm[0] != '\0' && !e->has_rules &&
+        e->network.nhosts > 0)
+        snprintf(e->report.shared_network, sizeof(e->report.shared_network),
+                 "%s", nf_network_file(e));
+}
+
 /* @param algorithm  that is told; "": the library's own rule holds */
 static void note_source(struct engine *e, enum nf_group_purpose purpose,
                         bool wished, const char *algorithm)
@@ -100,8 +110,10 @@ static void note_source(struct engine *e, enum nf_group_purpose purpose,
     _Static_assert(sizeof(e->report.gather_by) == BY_BYTES &&
                        sizeof(e->report.exchange_by) == BY_BYTES,
                    "the report has room for it");
-    if (purpose == NF_GROUP_SHARED)
+    if (purpose == NF_GROUP_SHARED) {
+        note_shared(e, wished, algorithm);
         return;
+    }
     to = purpose == NF_GROUP_EXCHANGE ? e->report.exchange_by
                                       : e->report.gather_by;
     if (wished)

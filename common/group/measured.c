@@ -90,22 +90,54 @@ static uint32_t find_id(const struct nf_measured *m)
     return id != 0 ? id : 1;
 }
 
-static bool keep_source(struct nf_measured *m, const char *text, size_t bytes,
-                        const char (*names)[64], const uint32_t *hosts,
-                        uint32_t ranks)
+static bool keep_places(struct nf_measured *m, const char (*names)[64],
+                        const uint32_t *hosts, uint32_t ranks)
 {
     m->hosts = nf_calloc(ranks, sizeof(*m->hosts));
     m->is_leaf = nf_calloc(ranks, sizeof(*m->is_leaf));
     m->names = nf_calloc(ranks, sizeof(*m->names));
-    m->text = nf_calloc(bytes + 1, 1);
-    if (m->hosts == NULL || m->is_leaf == NULL || m->names == NULL ||
-        m->text == NULL)
+    if (m->hosts == NULL || m->is_leaf == NULL || m->names == NULL)
         return false;
     memcpy(m->hosts, hosts, ranks * sizeof(*hosts));
     memcpy(m->names, names, ranks * sizeof(*names));
-    memcpy(m->text, text, bytes);
-    m->bytes = bytes;
     return true;
+}
+
+static enum nf_status too_many(const char *file, uint32_t ranks, int most,
+                               struct nf_error *err)
+{
+    return nf_fail(err, NF_ERR_INVAL,
+                   "%s: a group of %u members: trees are planned for up to %d",
+                   file, ranks, most);
+}
+
+enum nf_status nf_measured_of(const struct nf_network *network,
+                              const char *file, const char (*names)[64],
+                              const uint32_t *hosts, uint32_t ranks,
+                              struct nf_measured **measured_p,
+                              struct nf_error *err)
+{
+    struct nf_measured *m;
+    enum nf_status status = NF_ERR_NOMEM;
+
+    if (ranks > NF_NETWORK_HOSTS_MAX)
+        return too_many(file, ranks, NF_NETWORK_HOSTS_MAX, err);
+    m = nf_calloc(1, sizeof(*m));
+    if (m != NULL && keep_places(m, names, hosts, ranks))
+        status = nf_network_of(network, names, ranks, &m->network, &m->unknown);
+    for (uint32_t i = 0; i < ranks && status == NF_OK; i++)
+        m->is_leaf[i] = nf_network_find(network, names[i]) == network->nhosts;
+    if (status == NF_OK)
+        status = nf_network_share(&m->network, hosts);
+    if (status != NF_OK) {
+        nf_measured_destroy(m);
+        return nf_fail(err, status, "%s", nf_strerror(status));
+    }
+    m->hetero = nf_network_hetero(&m->network, true);
+    m->hetero.is_leaf = m->is_leaf;
+    m->hetero.in_groups = true;
+    *measured_p = m;
+    return NF_OK;
 }
 
 enum nf_status nf_measured_create(const char *text, size_t bytes,
@@ -119,31 +151,21 @@ enum nf_status nf_measured_create(const char *text, size_t bytes,
     enum nf_status status;
 
     if (ranks > NF_MEASURED_RANKS_MAX)
-        return nf_fail(err, NF_ERR_INVAL,
-                       "%s: a group of %u members: trees are planned for up "
-                       "to %d",
-                       file, ranks, NF_MEASURED_RANKS_MAX);
+        return too_many(file, ranks, NF_MEASURED_RANKS_MAX, err);
     status = nf_network_parse(text, bytes, file, &network, err);
     if (status != NF_OK)
         return status;
-    m = nf_calloc(1, sizeof(*m));
-    if (m == NULL || !keep_source(m, text, bytes, names, hosts, ranks))
-        status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    else
-        status =
-            nf_network_of(&network, names, ranks, &m->network, &m->unknown);
-    for (uint32_t i = 0; i < ranks && status == NF_OK; i++)
-        m->is_leaf[i] = nf_network_find(&network, names[i]) == network.nhosts;
+    status = nf_measured_of(&network, file, names, hosts, ranks, &m, err);
     nf_network_fini(&network);
-    if (status == NF_OK)
-        status = nf_network_share(&m->network, hosts);
-    if (status != NF_OK) {
+    if (status != NF_OK)
+        return status;
+    m->text = nf_calloc(bytes + 1, 1);
+    if (m->text == NULL) {
         nf_measured_destroy(m);
-        return nf_fail(err, status, "%s", nf_strerror(status));
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     }
-    m->hetero = nf_network_hetero(&m->network, true);
-    m->hetero.is_leaf = m->is_leaf;
-    m->hetero.in_groups = true;
+    memcpy(m->text, text, bytes);
+    m->bytes = bytes;
     m->id = find_id(m);
     *measured_p = m;
     return NF_OK;
@@ -234,4 +256,25 @@ enum nf_status nf_measured_choose(struct nf_measured *m,
                                                  (query->bytes % segment != 0));
     *choice_p = choice;
     return NF_OK;
+}
+
+enum nf_status nf_measured_time(const struct nf_measured *m,
+                                const struct nf_coll_query *query,
+                                const struct nf_coll_choice *choice,
+                                double *time_us_p)
+{
+    const struct nf_bcast_query asked = { .root = query->root,
+                                          .bytes = query->bytes,
+                                          .elements = query->elements,
+                                          .hosts = m->hosts };
+    struct nf_pricer pricer;
+    enum nf_status status = nf_pricer_init(&pricer, &m->hetero);
+
+    if (status != NF_OK)
+        return status;
+    status = nf_bcast_price(&pricer, choice->algorithm, &asked, choice->tree,
+                            choice->segments > 0 ? choice->segments : 1,
+                            time_us_p);
+    nf_pricer_fini(&pricer);
+    return status;
 }

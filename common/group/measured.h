@@ -14,7 +14,7 @@
 #include "common/model/network.h"
 
 enum {
-    /** Planning for more would take longer than many a broadcast. */
+    /** Each member plans, and has the costs of each pair of them in memory. */
     NF_MEASURED_RANKS_MAX = 128,
     /** Of the model, as text: each member gets all of it.  As `nowfarm probe`
      *  writes them that is some 240 hosts. */
@@ -34,6 +34,15 @@ enum nf_status nf_measured_create(const char *text, size_t bytes,
                                   const uint32_t *hosts, uint32_t ranks,
                                   struct nf_measured **measured_p,
                                   struct nf_error *err);
+/** The same for one who plans for all others: of a model that was read already,
+ *  for up to NF_NETWORK_HOSTS_MAX ranks, without a number and without a source.
+ *  @param network  not needed any more when this returns
+ *  @param file     its name, for errors */
+enum nf_status nf_measured_of(const struct nf_network *network,
+                              const char *file, const char (*names)[64],
+                              const uint32_t *hosts, uint32_t ranks,
+                              struct nf_measured **measured_p,
+                              struct nf_error *err);
 /** NULL is fine, here and below. */
 void nf_measured_destroy(struct nf_measured *measured);
 
@@ -62,4 +71,13 @@ enum nf_status nf_measured_choose(struct nf_measured *measured,
                                   bool tree_only,
                                   struct nf_coll_choice *choice_p,
                                   struct nf_error *err);
+
+/** What that takes, for the very size: plans are made for a round one.
+ *  @param choice  a broadcast for as many ranks
+ *  @param time_us_p  INFINITY: it is not for such a query
+ *  @retval NF_ERR_NOMEM */
+enum nf_status nf_measured_time(const struct nf_measured *measured,
+                                const struct nf_coll_query *query,
+                                const struct nf_coll_choice *choice,
+                                double *time_us_p);
 #endif

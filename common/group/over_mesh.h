@@ -2,6 +2,7 @@
 #define NF_GROUP_OVER_MESH_H
 /** @file over_mesh.h  Groups for those who have a mesh. */
 #include "common/coll/rules.h"
+#include "common/model/network.h"
 #include "common/net/mesh.h"
 #include "nowfarm_group.h"
 
@@ -66,19 +67,23 @@ struct nf_told {
     uint8_t *tree;    /**< as nf_group_set_tree() takes it, nf_free(); NULL: it
                            goes down none that was planned */
     uint32_t unknown; /**< members on hosts that were not measured */
+    double time_us;   /**< what it takes by the network; 0: there was no memory
+                           to find out */
 };
 
 /** What all members are to be told so that they broadcast by a measured
  *  network, which only this one has: the cheapest there, and its tree.
  *  @param mesh  of all members; their hosts are known by name
  *  @param wish  as above; bcast.tree takes the best tree, in so many segments
- *  @param path  the model file
+ *  @param file  the name of its file
  *  @retval NF_WAIT  @p wish is for another broadcast: the network has no say
- *  @retval NF_ERR_IO, NF_ERR_INVAL, NF_ERR_NOMEM  it is of no use; err has the
- *                   file's name */
+ *  @retval NF_ERR_INVAL  more than NF_NETWORK_HOSTS_MAX members: err says it,
+ *                        with the file's name
+ *  @retval NF_ERR_NOMEM */
 enum nf_status nf_group_tell_network(const char *wish,
                                      const struct nf_mesh *mesh,
-                                     const char *path,
+                                     const struct nf_network *network,
+                                     const char *file,
                                      const struct nf_coll_query *query,
                                      struct nf_told *told_p,
                                      struct nf_error *err);

@@ -197,7 +197,7 @@ static void take_network(struct nf_group *group, const char *path,
     if (status == NF_OK)
         status = check_date(group, path, &err);
     if (status != NF_OK) {
-        nf_log(NF_LOG_WARN, "%s: broadcasts go by no network", err.text);
+        nf_log(NF_LOG_WARN, "%s: going by no network", err.text);
         nf_free(text);
         nf_free(texts->names);
         texts->names = NULL;

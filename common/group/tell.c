@@ -2,6 +2,7 @@
  * them is the algorithm and, if need be, a tree of some bytes a member, so that
  * nobody else needs the model, nor doubles like its. */
 #include "config.h"
+#include <math.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/coll/tree_words.h"
@@ -9,7 +10,7 @@
 #include "common/group/group.h"
 #include "common/group/measured.h"
 
-/* Who is where, as nf_measured_create() takes it. */
+/* Who is where, as nf_measured_of() takes it. */
 struct places {
     uint32_t *hosts;
     char (*names)[64];
@@ -66,11 +67,14 @@ static enum nf_status plan(struct nf_measured *measured,
 
     if (status != NF_OK)
         return status;
-    nf_coll_wish_write(
-        &(struct nf_coll_wish){ choice.algorithm,
-                                segments > 0 ? segments : choice.segments,
-                                choice.params },
-        told.algorithm, sizeof(told.algorithm));
+    if (segments > 0)
+        choice.segments = nf_coll_clamp_segments(query->elements, segments);
+    nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,
+                                               choice.segments, choice.params },
+                       told.algorithm, sizeof(told.algorithm));
+    if (nf_measured_time(measured, query, &choice, &told.time_us) != NF_OK ||
+        !isfinite(told.time_us))
+        told.time_us = 0;
     if (choice.tree != NULL) {
         told.tree = nf_coll_tree_write(choice.tree);
         if (told.tree == NULL)
@@ -82,7 +86,8 @@ static enum nf_status plan(struct nf_measured *measured,
 
 enum nf_status nf_group_tell_network(const char *wish,
                                      const struct nf_mesh *mesh,
-                                     const char *path,
+                                     const struct nf_network *network,
+                                     const char *file,
                                      const struct nf_coll_query *query,
                                      struct nf_told *told_p,
                                      struct nf_error *err)
@@ -91,28 +96,20 @@ enum nf_status nf_group_tell_network(const char *wish,
     struct nf_coll_query placed = *query;
     struct places places;
     uint64_t segments;
-    size_t bytes;
     bool tree_only;
-    char *text;
     enum nf_status status = read_wish(wish, query, &tree_only, &segments);
 
+    if (status == NF_OK)
+        status = places_init(&places, mesh, err);
     if (status != NF_OK)
         return status;
-    text = nf_group_read_text(path, &bytes, err);
-    if (text == NULL)
-        return NF_ERR_IO;
-    status = places_init(&places, mesh, err);
-    if (status == NF_OK) {
-        status = nf_measured_create(text, bytes, path,
-                                    (const char(*)[64])places.names,
-                                    places.hosts, mesh->ranks, &measured, err);
-        placed.hosts = places.hosts;
-        if (status == NF_OK)
-            status = plan(measured, &placed, tree_only, segments, told_p, err);
-        nf_measured_destroy(measured);
-        places_fini(&places);
-    }
-    nf_free(text);
+    status = nf_measured_of(network, file, (const char(*)[64])places.names,
+                            places.hosts, mesh->ranks, &measured, err);
+    placed.hosts = places.hosts;
+    if (status == NF_OK)
+        status = plan(measured, &placed, tree_only, segments, told_p, err);
+    nf_measured_destroy(measured);
+    places_fini(&places);
     return status;
 }
 

@@ -337,32 +337,61 @@ static void doubt(char *text, size_t bytes, const char *what)
              used > 0 ? ", " : "the model is ", what);
 }
 
-bool nf_network_is_doubtful(const struct nf_network *network,
-                            const struct nf_network_use *use, char *text,
-                            size_t bytes)
+static int64_t age_s(const struct nf_network *network, int64_t now_s)
+{
+    return now_s - nf_network_date_s(network->model.date);
+}
+
+unsigned nf_network_doubts(const struct nf_network *network,
+                           const struct nf_network_use *use)
+{
+    unsigned doubts = 0;
+
+    if (use->now_s > 0 && age_s(network, use->now_s) > NF_NETWORK_OLD_S)
+        doubts += NF_NETWORK_DOUBT_AGE;
+    if (network->model.route != use->route)
+        doubts += NF_NETWORK_DOUBT_ROUTE;
+    if (network->model.encoding != use->encoding)
+        doubts += NF_NETWORK_DOUBT_ENCODING;
+    return doubts;
+}
+
+void nf_network_say_doubts(const struct nf_network *network,
+                           const struct nf_network_use *use, unsigned doubts,
+                           char *text, size_t bytes)
 {
     const struct nf_model *model = &network->model;
-    int64_t age_s = use->now_s - nf_network_date_s(model->date);
     char age[32];
     size_t used;
 
     text[0] = '\0';
-    snprintf(age, sizeof(age), "%u days old", (uint32_t)(age_s / 86400));
-    if (use->now_s > 0 && age_s > NF_NETWORK_OLD_S)
+    if (doubts & NF_NETWORK_DOUBT_AGE) {
+        snprintf(age, sizeof(age), "%u days old",
+                 (uint32_t)(age_s(network, use->now_s) / 86400));
         doubt(text, bytes, age);
-    if (model->route != use->route)
+    }
+    if (doubts & NF_NETWORK_DOUBT_ROUTE)
         doubt(text, bytes,
               model->route == NF_MODEL_ROUTE_DIRECT
                   ? "of messages by the direct route"
                   : "of messages by the daemons");
-    if (model->encoding != use->encoding)
+    if (doubts & NF_NETWORK_DOUBT_ENCODING)
         doubt(text, bytes,
               model->encoding == NF_MODEL_ENCODING_RAW ? "of data as they are"
                                                        : "of data in XDR");
     used = strlen(text);
-    if (used > 0)
-        snprintf(text + used, bytes - used, ": measure again");
-    return used > 0;
+    snprintf(text + used, bytes - used, ": measure again");
+}
+
+bool nf_network_is_doubtful(const struct nf_network *network,
+                            const struct nf_network_use *use, char *text,
+                            size_t bytes)
+{
+    unsigned doubts = nf_network_doubts(network, use);
+
+    if (doubts != 0)
+        nf_network_say_doubts(network, use, doubts, text, bytes);
+    return doubts != 0;
 }
 
 bool nf_network_is_old(const struct nf_network *network, int64_t now_s,

@@ -125,10 +125,24 @@ struct nf_network_use {
     enum nf_model_route route;
     enum nf_model_encoding encoding;
 };
+/** What there may be to say of a model that is used. */
+enum nf_network_doubt {
+    NF_NETWORK_DOUBT_AGE = 1,
+    NF_NETWORK_DOUBT_ROUTE = 2,
+    NF_NETWORK_DOUBT_ENCODING = 4,
+};
 /** Is it out of date there, or of messages that went another way?  Of hosts
  *  nothing is said: a group may be of some of them, and who is on others is
  *  counted by nf_network_of().
- *  @return true: text says it in one line */
+ *  @return the sum of enum nf_network_doubt; 0: no */
+unsigned nf_network_doubts(const struct nf_network *network,
+                           const struct nf_network_use *use);
+/** Those doubts in one line.
+ *  @param doubts  some of nf_network_doubts(), not 0 */
+void nf_network_say_doubts(const struct nf_network *network,
+                           const struct nf_network_use *use, unsigned doubts,
+                           char *text, size_t bytes);
+/** Both at once.  @return true: text says it */
 bool nf_network_is_doubtful(const struct nf_network *network,
                             const struct nf_network_use *use, char *text,
                             size_t bytes);

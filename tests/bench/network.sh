@@ -5,12 +5,33 @@
 # what the model says.  Then bcast.tree of a group that has that model beside all
 # other broadcasts there are, each in the segments that the group gives it.
 #
-#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=40s] network.sh [MODEL]
+#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=40s] network.sh [-f FRAMES] [-g] [MODEL]
 #
-# MODEL: keep the model file.  Some ten minutes.
+#   -f  frames that a link lets through at a time (default: 3; see `nowfarm lab`):
+#       frame by frame, timers for 8 hosts of 100 Mbit/s are more than two processors
+#       can do, and the processors are measured and not the links
+#   -g  broadcasts of groups only, no trees by bare relays, of which those of long
+#       messages take the most of the time
+#
+# MODEL: keep the model file.  Some ten minutes; five with -g and REPEATS=1.
 . "${0%/*}/bench-lib.sh"
 need_pvm
 sizes=${SIZES:-1KiB,64KiB,1MiB}
+frames=3 groups_only=
+wrong() {
+    echo "network.sh: $*" >&2
+    exit 2
+}
+while getopts f:gh option; do
+    case $option in
+    f) frames=$OPTARG ;;
+    g) groups_only=yes ;;
+    h) sed -n '2,/^\. /s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) wrong "see network.sh -h" ;;
+    esac
+done
+shift $((OPTIND - 1))
+[[ $frames =~ ^[1-9][0-9]?$ ]] || wrong "$frames is not a number of frames"
 export NOWFARM_LAB=nf-network-$$
 reason=$("$NF" lab check 2>&1) || skip "${reason##*$'\n'}"
 test_cleanup() { "$NF" lab down 2> /dev/null; }
@@ -22,7 +43,7 @@ done
 machine
 
 lab() { "$NF" lab "$@" > /dev/null || exit 1; }
-lab up 7 100mbit
+lab up 7 100mbit --frames="$frames"
 for host in ws2 ws5; do lab cpu $host 20%; done
 for host in ws3 ws6; do lab rate $host 20mbit; done
 seq -f ws%g 0 7 > "$work/hosts"
@@ -44,27 +65,33 @@ column() {
 }
 
 # --- trees, each by the same relays
+trees=(--validate --trees "$sizes")
+[ -z "$groups_only" ] || trees=()
 on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-40s}" \
-    -o "$work/model.json" --validate --trees "$sizes" --json
+    -o "$work/model.json" "${trees[@]}" --json
 [ $# = 0 ] || cp "$work/model.json" "$1"
-echo "# ws2, ws5: 20 % of a processor; ws3, ws6: 20 Mbit/s; the others 100"
+echo "# ws2, ws5: 20 % of a processor; ws3, ws6: 20 Mbit/s; the others 100; $frames frames at a time"
 echo "# probed in $(json elapsed_s) s: $(json points) times, $(json uneven) uneven"
 printf '# what a message of a group takes beyond a bare one, us a host:'
 for ((i = 0; i < 8; i++)); do
     printf ' %.1f' "$(json network.hosts.$i.runtime_us || echo 0)"
 done
 printf '\n'
-for field in bytes tree nodes segments predicted_us measured_us; do
-    column validation $field > "$work/column.$field"
-done
-paste "$work"/column.{bytes,tree,nodes,segments,predicted_us,measured_us} \
-    > "$work/trees"
-printf '\n# trees, sent along by bare relays\n'
-show='{printf("%9d %-22s %5s %8s %12.0f %12.0f %+6.0f %%\n", $1, $2, $3, $4, $5,
-    $6, 100 * ($5 / $6 - 1))}'
-printf '%9s %-22s %5s %8s %12s %12s %8s\n' bytes tree nodes segments \
-    "predicted us" "measured us" error
-sort -s -k1,1n -k6,6g "$work/trees" | awk "$show"
+bare_trees() {
+    for field in bytes tree nodes segments predicted_us measured_us; do
+        column validation $field > "$work/column.$field"
+    done
+    paste "$work"/column.{bytes,tree,nodes,segments,predicted_us,measured_us} \
+        > "$work/trees"
+    printf '\n# trees, sent along by bare relays\n'
+    show='{printf("%9d %-22s %5s %8s %12.0f %12.0f %+6.0f %%\n", $1, $2, $3, $4, $5,
+        $6, 100 * ($5 / $6 - 1))}'
+    printf '%9s %-22s %5s %8s %12s %12s %8s\n' bytes tree nodes segments \
+        "predicted us" "measured us" error
+    sort -s -k1,1n -k6,6g "$work/trees" | awk "$show"
+}
+: > "$work/trees"
+[ -n "$groups_only" ] || bare_trees
 
 # --- broadcasts of groups
 for ((round = 0; round < repeats; round++)); do
@@ -102,16 +129,21 @@ awk '{printf("%9d %-22s %8s %12.0f %12.0f %+6.0f %%\n", $1, $2, $3, $4, $5,
 
 printf '\n# goals: of all trees within 3 %%, 1.5 x binomial from 64 KiB, predicted within 20 %%\n'
 awk '
-    FNR == NR {if ($2 == "crl") {tree[$1] = $6; said[$1] = $5}
+    FILENAME ~ /trees$/ {if ($2 == "crl") {tree[$1] = $6; said[$1] = $5}
         if ($3 > 4 || $2 != "star" && $2 != "chain")
             if (!($1 in best) || $6 < best[$1]) {best[$1] = $6; by[$1] = $2}
         next}
     $2 == "bcast.tree" {group[$1] = $5; price[$1] = $4; next}
     $2 == "bcast.binomial" {binomial[$1] = $5}
     {if (!($1 in least) || $5 < least[$1]) {least[$1] = $5; least_by[$1] = $2}}
-    END {for (b in group) printf("%d bytes: crl %.3f of the fastest tree (%s), " \
-        "predicted %+.0f %%; bcast.tree %.3f of the fastest other broadcast (%s), " \
-        "binomial / bcast.tree %.2f, predicted %+.0f %%\n", b, tree[b] / best[b],
-        by[b], 100 * (said[b] / tree[b] - 1), group[b] / least[b], least_by[b],
-        binomial[b] / group[b], 100 * (price[b] / group[b] - 1))}' \
+    END {for (b in group) {
+        printf("%d bytes: ", b)
+        if (b in tree)
+            printf("crl %.3f of the fastest tree (%s), predicted %+.0f %%; ",
+                tree[b] / best[b], by[b], 100 * (said[b] / tree[b] - 1))
+        printf("bcast.tree %.3f of the fastest other broadcast (%s), " \
+            "binomial / bcast.tree %.2f, predicted %+.0f %%\n",
+            group[b] / least[b], least_by[b], binomial[b] / group[b],
+            100 * (price[b] / group[b] - 1))
+    }}' \
     "$work/trees" "$work/both" | sort -n

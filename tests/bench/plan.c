@@ -160,7 +160,7 @@ static void row(uint32_t hosts, uint64_t bytes, enum what what)
 int main(int argc, char **argv)
 {
     static const uint32_t sizes[] = { 8, 32, 100, 1000 },
-                          groups[] = { 32, 128 };
+                          groups[] = { 32, 128, 511 };
 
     printf(" hosts      bytes  segments  equal links   different     curves\n");
     for (int i = 1; i + 1 < argc; i += 2)

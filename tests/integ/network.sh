@@ -242,13 +242,19 @@ for case in "here.json|" "old.json|30 days old" \
         same "shared data, ${case%|*}: says so" \
             "$(doubts "${case%|*}" "${case#*|}")" 1
 done
-for file in bad.json none.json coming.json long.json; do
+for file in bad.json none.json coming.json; do
     run "${job[@]}" --network $file
     job_verified "shared data, $file"
     same "shared data, $file: one line" "$(err_lines)" 1
     check "shared data, $file: it says which" \
-        err_says "$file.*: $([ $file != long.json ] || echo "shared data ")go(es|ing) by no network"
+        err_says "$file.*: going by no network"
 done
+run "${job[@]}" --network long.json # no group gets it, so that it may be long
+job_verified "shared data, a long file"
+same "shared data, a long file: lines, network" "$(err_lines) $(json shared.network)" \
+    "1 long.json"
+check "shared data, a long file: that hosts are not in it" err_says \
+    'long.json: [34] of [34] members are on hosts that were not measured'
 
 # --- gathers, reductions and exchanges go by its model, if there is no table
 # collective START US_PER_BYTE HANDS FILE: as here.json, with another model of these

@@ -178,8 +178,7 @@ static void a_doubtful_model_is_told_of(void)
               NULL);
     CU_ASSERT(!open_by_model(-2, "direct"));
     CU_ASSERT_EQUAL(warnings, 1);
-    CU_ASSERT(strstr(warning, " is still to come: broadcasts go by no "
-                              "network") != NULL);
+    CU_ASSERT(strstr(warning, " is still to come: going by no network") != NULL);
     nf_log_set_sink(NULL);
 }
 
@@ -219,11 +218,11 @@ static void of_long_files_the_limit_is_told(void)
     CU_ASSERT_EQUAL(warnings, 1); /* "local" was not measured */
     CU_ASSERT(!open_by_text(text, NF_MEASURED_BYTES_MAX - bytes + 1));
     CU_ASSERT_EQUAL(warnings, 1);
-    CU_ASSERT(strstr(warning, ": 17 MiB, a group takes up to 16: broadcasts "
-                              "go by no network") != NULL);
+    CU_ASSERT(strstr(warning, ": 17 MiB, a group takes up to 16: going by no "
+                              "network") != NULL);
     CU_ASSERT(!open_by_text("", 0));
     CU_ASSERT_EQUAL(warnings, 1);
-    CU_ASSERT(strstr(warning, ": empty: broadcasts go by no network") != NULL);
+    CU_ASSERT(strstr(warning, ": empty: going by no network") != NULL);
     free(text);
 }
 

@@ -1,9 +1,13 @@
 /* The group that brings shared data, at the master's end. */
 #include "config.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "common/base/alloc.h"
 #include "common/base/blob.h"
+#include "common/group/over_mesh.h"
 #include "common/model/gift.h"
 #include "master/engine_internal.h"
 #include "tests/unit/group_sim.h"
@@ -265,6 +269,169 @@ static void test_prices(void)
     nf_network_close(&engine);
 }
 
+/* ------------------------------------------------- what a job tells its slaves */
+
+static void names_of(const struct nf_mesh *mesh, char (*names)[64])
+{
+    for (uint32_t i = 0; i < mesh->ranks; i++)
+        memcpy(names[i], hosts[i % HOSTS].name, sizeof(names[i]));
+}
+
+static uint32_t host_of(const struct nf_mesh *mesh, uint32_t member)
+{
+    (void)mesh;
+    return member % HOSTS;
+}
+
+static void by_the_daemons(const struct nf_mesh *mesh,
+                           struct nf_mesh_place *place_p)
+{
+    (void)mesh;
+    *place_p = (struct nf_mesh_place){ .direct = false };
+}
+
+static const struct nf_mesh_ops crowded = { .host_names = names_of,
+                                            .host_of = host_of };
+static const struct nf_mesh_ops far = { .host_names = names_of,
+                                        .host_of = host_of,
+                                        .place = by_the_daemons };
+static char notices[2000];
+
+static void note(void *user, const char *line)
+{
+    (void)user;
+    snprintf(notices + strlen(notices), sizeof(notices) - strlen(notices),
+             "%s\n", line);
+}
+
+static const struct nf_options told_options = { .heartbeat_timeout_us =
+                                                    TIMEOUT_US,
+                                                .network_file = "lan.json",
+                                                .notice = note };
+
+/* A master that has the network, measured so long ago. */
+static void make_master(int64_t age_s)
+{
+    static const struct nf_app app = { .name = "told" };
+    time_t then = time(NULL) - age_s;
+
+    unsetenv("NOWFARM_COLL");
+    make_network();
+    engine.options = &told_options;
+    engine.app = &app;
+    engine.network_read = true;
+    engine.network.model = (struct nf_model){ .npieces = 1,
+                                              .pieces = { { 0, 100, 0.1 } },
+                                              .delta = 1,
+                                              .route = NF_MODEL_ROUTE_DIRECT,
+                                              .encoding =
+                                                  NF_MODEL_ENCODING_RAW };
+    strftime(engine.network.model.date, sizeof(engine.network.model.date),
+             "%Y-%m-%dT%H:%M:%SZ", gmtime(&then));
+    notices[0] = '\0';
+}
+
+/* @return what all are told, and in told_p the plan, if there is one */
+static struct nf_group_msg tell_all(uint32_t members, struct nf_told *told_p,
+                                    bool *planned_p)
+{
+    const struct nf_mesh mesh = { .ops = &crowded, .ranks = members };
+    struct nf_coll_query asked = nf_share_query(&engine, members);
+    struct nf_group_msg m = { .purpose = NF_GROUP_SHARED };
+
+    *told_p = (struct nf_told){ .tree = NULL };
+    nf_table_tell(&engine, &asked, &m);
+    *planned_p = nf_network_tell(&engine, &mesh, told_p);
+    return m;
+}
+
+/* For so many slaves that groups of their own would make no plans. */
+static void test_many_slaves(void)
+{
+    struct nf_told told;
+    bool planned;
+
+    make_master(0);
+    (void)tell_all(150, &told, &planned);
+    CU_ASSERT(planned && told.unknown == 0 && told.algorithm[0] != '\0');
+    CU_ASSERT_STRING_EQUAL(engine.report.shared_network, "lan.json");
+    /* all of it on the thin wire to d */
+    CU_ASSERT(engine.report.shared_model_s > 0.08e-6 * (double)shared.bytes);
+    CU_ASSERT_STRING_EQUAL(notices, "");
+    nf_free(told.tree);
+    nf_network_close(&engine);
+}
+
+/* Nobody plans for those: what the file says of collective operations counts,
+ * unless there is a table or a wish. */
+static void test_too_many_slaves(void)
+{
+    static const char *const said =
+        "lan.json: a group of 600 members: trees are planned for up to 512: "
+        "shared data is not planned\n";
+    struct nf_group_msg m;
+    struct nf_told told;
+    bool planned;
+
+    make_master(0);
+    m = tell_all(600, &told, &planned);
+    CU_ASSERT(!planned && m.algorithm[0] != '\0');
+    CU_ASSERT_STRING_EQUAL(notices, said);
+    CU_ASSERT_STRING_EQUAL(engine.report.shared_network, "lan.json");
+    CU_ASSERT_EQUAL(engine.report.shared_model_s, 0);
+    nf_network_close(&engine);
+
+    make_master(0);
+    engine.has_rules = true;
+    nf_coll_rules_init(&engine.rules);
+    engine.rules.model = nf_group_model;
+    m = tell_all(600, &told, &planned);
+    CU_ASSERT(!planned && m.algorithm[0] != '\0');
+    CU_ASSERT_STRING_EQUAL(notices, said);
+    CU_ASSERT_STRING_EQUAL(engine.report.shared_network, "");
+    nf_table_close(&engine);
+    nf_network_close(&engine);
+
+    make_master(0);
+    setenv("NOWFARM_COLL", "bcast.flat", 1);
+    m = tell_all(600, &told, &planned);
+    CU_ASSERT(!planned);
+    CU_ASSERT_STRING_EQUAL(m.algorithm, "bcast.flat");
+    CU_ASSERT_STRING_EQUAL(notices, "");
+    CU_ASSERT_STRING_EQUAL(engine.report.shared_network, "");
+    unsetenv("NOWFARM_COLL");
+    nf_network_close(&engine);
+}
+
+/* Of exchanges the way does not count, of shared data it does: the age, which is
+ * the same, is told once. */
+static void test_doubts_once(void)
+{
+    const struct nf_mesh mesh = { .ops = &far, .ranks = 3 };
+
+    make_master(30 * 86400);
+    nf_network_compare(&engine, NULL);
+    CU_ASSERT_STRING_EQUAL(
+        notices, "lan.json: the model is 30 days old: measure again\n");
+    notices[0] = '\0';
+    nf_network_compare(&engine, &mesh);
+    CU_ASSERT_STRING_EQUAL(notices, "lan.json: the model is of messages by the "
+                                    "direct route: measure again\n");
+    notices[0] = '\0';
+    nf_network_compare(&engine, NULL);
+    nf_network_compare(&engine, &mesh);
+    CU_ASSERT_STRING_EQUAL(notices, "");
+    nf_network_close(&engine);
+
+    make_master(30 * 86400);
+    nf_network_compare(&engine, &mesh);
+    nf_network_compare(&engine, NULL);
+    CU_ASSERT_STRING_EQUAL(notices,
+                           "lan.json: the model is 30 days old, of messages by "
+                           "the direct route: measure again\n");
+    nf_network_close(&engine);
+}
+
 static CU_TestInfo tests[] = {
     { "the group is open until all have the data", test_done },
     { "one that was given up is closed", test_given_up },
@@ -275,6 +442,9 @@ static CU_TestInfo tests[] = {
     { "a near one that gives to many is far", test_network_and_load },
     { "who was not measured comes last", test_not_measured },
     { "what a gift takes", test_prices },
+    { "more slaves than plan by themselves have a plan", test_many_slaves },
+    { "too many go by the model of the usual link", test_too_many_slaves },
+    { "what is wrong with a model is told once", test_doubts_once },
     CU_TEST_INFO_NULL,
 };
 

@@ -1,0 +1,80 @@
+#ifndef NF_TESTS_UNIT_BCAST_NETS_H
+#define NF_TESTS_UNIT_BCAST_NETS_H
+/* Random networks of hosts and links that differ, and broadcasts planned for
+ * them. */
+#include "common/base/rng.h"
+#include "common/tree/bcast_plan.h"
+#include "tests/unit/nf_unit.h"
+
+static inline double nets_draw(struct nf_rng *rng, double least, double most)
+{
+    return least + (most - least) * (double)nf_rng_below(rng, 1 << 20) /
+                       (double)(1 << 20);
+}
+
+/* Hosts of which the slowest is up to @p ratio times the quickest, and links
+ * likewise. */
+static inline struct nf_hetero make_net_of(uint32_t hosts, double ratio,
+                                    double link_ratio, uint64_t seed)
+{
+    struct nf_rng rng = { seed };
+    struct nf_hetero net;
+
+    CU_ASSERT_FATAL(nf_hetero_init(&net, hosts, true) == NF_OK);
+    net.has_ports = true;
+    for (uint32_t i = 0; i < hosts; i++) {
+        net.send[i].fixed_us = nets_draw(&rng, 20, 20 * ratio);
+        net.send[i].byte_us = nets_draw(&rng, 0.002, 0.002 * ratio);
+        net.recv[i].fixed_us = nets_draw(&rng, 30, 30 * ratio);
+        net.recv[i].byte_us = nets_draw(&rng, 0.003, 0.003 * ratio);
+        for (uint32_t j = 0; j < i; j++) {
+            struct nf_cost wire = { nets_draw(&rng, 40, 40 * link_ratio),
+                                    nets_draw(&rng, 0.08, 0.08 * link_ratio) };
+
+            net.wire[(size_t)i * hosts + j] = wire;
+            net.wire[(size_t)j * hosts + i] = wire;
+        }
+    }
+    return net;
+}
+
+static inline struct nf_hetero make_net(uint32_t hosts, double ratio, uint64_t seed)
+{
+    return make_net_of(hosts, ratio, ratio, seed);
+}
+
+static inline struct nf_bcast_plan plan(const struct nf_hetero *net, uint64_t bytes)
+{
+    const struct nf_bcast_query query = { .bytes = bytes, .elements = bytes };
+    struct nf_bcast_plan p = { .algorithm = NULL };
+
+    CU_ASSERT_EQUAL(nf_bcast_plan(net, &query, &p, NULL), NF_OK);
+    CU_ASSERT(p.algorithm != NULL && p.cost_us <= p.tree_us * (1 + 1e-9));
+    return p;
+}
+
+/* One host, its processor and its links, so many times slower than the rest. */
+static inline struct nf_hetero one_slow(uint32_t hosts, double ratio, uint64_t seed)
+{
+    struct nf_hetero net = make_net(hosts, 1, seed);
+    uint32_t slow = 1 + (uint32_t)(seed % (hosts - 1));
+
+    net.send[slow] = (struct nf_cost){ 20 * ratio, 0.002 * ratio };
+    net.recv[slow] = (struct nf_cost){ 30 * ratio, 0.003 * ratio };
+    for (uint32_t i = 0; i < hosts; i++)
+        net.wire[(size_t)i * hosts + slow] =
+            net.wire[(size_t)slow * hosts + i] =
+                (struct nf_cost){ 40 * ratio, 0.08 * ratio };
+    return net;
+}
+
+static inline struct nf_hetero net_of(int kind, uint32_t hosts, double ratio,
+                               uint64_t seed)
+{
+    if (kind == 3)
+        return one_slow(hosts, ratio, seed);
+    return make_net_of(hosts, kind == 2 ? 1 : ratio, kind == 1 ? 1 : ratio,
+                       seed);
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* Where other broadcasts are cheaper than the planned tree no planner of single
+ * trees could do better. */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include "common/tree/hnow.h"
+#include "common/tree/times.h"
+#include "tests/unit/bcast_nets.h"
+
+/* What any single tree takes at least, in segments of one size: it is a chain,
+ * whose last host has it after all hops, or below a node of two children each
+ * segment takes that node two ports. */
+static double least_in_segments(const struct nf_hops *hops, uint64_t segments)
+{
+    double hop_us = INFINITY, port_us = INFINITY, send_us = INFINITY,
+           recv_us = INFINITY, bound_us = 0, more = (double)(segments - 1);
+    double chain_us, branch_us;
+
+    for (uint32_t i = 0; i < hops->nodes; i++) {
+        send_us = fmin(send_us, hops->send[i]);
+        recv_us = i > 0 ? fmin(recv_us, hops->recv[i]) : recv_us;
+        for (uint32_t j = 1; j < hops->nodes; j++)
+            if (i != j) {
+                hop_us = fmin(hop_us, nf_hops_time(hops, i, j));
+                port_us = fmin(port_us, nf_hops_port(hops, i, j));
+            }
+    }
+    chain_us = (hops->nodes - 1) * hop_us +
+               more * fmax(port_us, send_us + recv_us);
+    branch_us = hop_us + (2 * more + 1) * fmax(port_us, send_us);
+    CU_ASSERT_EQUAL(nf_tree_bound_of(hops, 0, segments, &bound_us, NULL),
+                    NF_OK);
+    return fmax(bound_us, fmin(chain_us, branch_us));
+}
+
+static double least_of_any_tree(const struct nf_hetero *net, uint64_t bytes)
+{
+    double least_us = INFINITY;
+
+    for (uint64_t segment = bytes; segment > 0;
+         segment = nf_segment_next(segment, NF_BCAST_LEAST)) {
+        struct nf_hops hops;
+
+        CU_ASSERT_FATAL(nf_hops_init(&hops, net, (double)segment) == NF_OK);
+        least_us = fmin(least_us,
+                        least_in_segments(&hops,
+                                          nf_segment_count(bytes, segment)));
+        nf_hops_fini(&hops);
+    }
+    return least_us;
+}
+
+/* No planner of single trees could do better where others win by the most. */
+static void others_win_where_no_tree_can(void)
+{
+    static const struct {
+        int kind;
+        uint32_t hosts;
+        double ratio;
+        uint64_t bytes;
+        double tree_least; /* of any, in times of the cheapest */
+    } rows[] = { { 1, 24, 2.1, 65536, 1.0 }, { 3, 5, 3, 1 << 20, 1.04 } };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        double most = 0;
+
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct nf_hetero net =
+                net_of(rows[i].kind, rows[i].hosts, rows[i].ratio, seed);
+            struct nf_bcast_plan p = plan(&net, rows[i].bytes);
+            double least_us = least_of_any_tree(&net, rows[i].bytes);
+
+            CU_ASSERT(p.tree_us >= least_us * (1 - 1e-9));
+            most = fmax(most, least_us / p.cost_us);
+            nf_bcast_plan_fini(&p);
+            nf_hetero_fini(&net);
+        }
+        printf("\n    %u hosts, %d bytes: no tree below %.3f of the cheapest",
+               rows[i].hosts, (int)rows[i].bytes, most);
+        CU_ASSERT(most >= rows[i].tree_least);
+    }
+}
+
+enum { FEW = 5, ORDERS = 24, TREES = 625 };
+
+/* The @p n-th order of hosts 1 to 4, behind the root. */
+static void make_order(uint32_t n, uint32_t order[FEW])
+{
+    uint32_t left[FEW - 1] = { 1, 2, 3, 4 };
+
+    order[0] = 0;
+    for (uint32_t i = 1, count = FEW - 1; i < FEW; i++, n /= count + 1) {
+        uint32_t at = n % count;
+
+        order[i] = left[at];
+        left[at] = left[--count];
+    }
+}
+
+/* @return false: the @p n-th choice of parents is no tree from host 0 on */
+static bool make_parents(uint32_t n, uint32_t parent[FEW])
+{
+    parent[0] = NF_TREE_NONE;
+    for (uint32_t v = 1; v < FEW; v++, n /= FEW)
+        parent[v] = n % FEW;
+    for (uint32_t v = 1; v < FEW; v++) {
+        uint32_t above = v, hops = 0;
+
+        while (above != 0 && hops++ < FEW)
+            above = parent[above];
+        if (above != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Of all trees of five hosts, each in all orders of children, in @p k segments. */
+static double best_of_all(const struct nf_hetero *net, uint64_t bytes,
+                          uint32_t k)
+{
+    double best_us = INFINITY;
+    uint32_t trees = 0, order[FEW];
+    struct nf_tree tree;
+    struct nf_hops hops;
+
+    CU_ASSERT_FATAL(nf_tree_init(&tree, FEW, 0) == NF_OK);
+    CU_ASSERT_FATAL(nf_hops_init(&hops, net, (double)bytes / k) == NF_OK);
+    for (uint32_t n = 0; n < TREES; n++) {
+        if (!make_parents(n, tree.parent))
+            continue;
+        trees++;
+        for (uint32_t i = 0; i < ORDERS; i++) {
+            double us = INFINITY;
+
+            make_order(i, order);
+            nf_tree_children(&tree, order, FEW);
+            CU_ASSERT(nf_tree_pipe(&tree, &hops, k, &us) == NF_OK);
+            best_us = fmin(best_us, us);
+        }
+    }
+    CU_ASSERT_EQUAL(trees, 125);
+    nf_hops_fini(&hops);
+    nf_tree_fini(&tree);
+    return best_us;
+}
+
+/* Nor is any of all trees faster than the plan between few hosts, where others
+ * win: in all orders of children, and in any number of segments. */
+static void others_win_against_the_best_tree(void)
+{
+    static const struct {
+        int kind;
+        double ratio;
+        uint64_t bytes;
+    } rows[] = { { 0, 2.1, 4096 }, { 1, 2.1, 4096 }, { 1, 3, 4096 },
+                 { 2, 2.1, 4096 }, { 3, 3, 16384 } };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        unsigned lost = 0;
+
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct nf_hetero net =
+                net_of(rows[i].kind, FEW, rows[i].ratio, seed);
+            struct nf_bcast_plan p = plan(&net, rows[i].bytes);
+            double best_us = INFINITY;
+
+            if (p.tree_us > p.cost_us * (1 + 1e-9)) {
+                lost++;
+                for (uint32_t k = 1; rows[i].bytes / k >= NF_BCAST_LEAST; k++)
+                    best_us =
+                        fmin(best_us, best_of_all(&net, rows[i].bytes, k));
+                CU_ASSERT(p.tree_us <= best_us * (1 + 1e-9));
+                CU_ASSERT(best_us > p.cost_us);
+            }
+            nf_bcast_plan_fini(&p);
+            nf_hetero_fini(&net);
+        }
+        CU_ASSERT(lost > 0);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "others win where no tree can", others_win_where_no_tree_can },
+        { "others win against the best tree",
+          others_win_against_the_best_tree },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "limits of trees", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
