@@ -420,6 +420,10 @@ extern const struct nf_coll_algorithm *const nf_coll_table[];
 /** @return the algorithm of that full name, or of another one that it is known
  *  by (alltoall.pairwise is alltoall.pairwise_shift), or NULL */
 const struct nf_coll_algorithm *nf_coll_find(const char *name);
+/** @return the @p n th other full name of @p algorithm, from 0; NULL: it has no more
+ */
+const char *nf_coll_other_name(const struct nf_coll_algorithm *algorithm,
+                               size_t n);
 /** Are the ranks of each host neighbours, so that what is combined host by host
  *  is combined in the order of ranks?  O(P^2), less if hosts come in order.
  *  @param hosts  [ranks]; NULL: each rank has its own */
