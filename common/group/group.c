@@ -428,19 +428,13 @@ void nf_group_sleep(struct nf_group *group, int64_t timeout_us)
 enum nf_status nf_group_look_around(struct nf_group *group, bool starting)
 {
     enum nf_status status;
-    int64_t now_us = nf_group_now_us(group);
-    bool came = true;
 
-    if (now_us - group->pumped_us < LOOK_AGAIN_US)
+    if (nf_group_now_us(group) - group->pumped_us < LOOK_AGAIN_US)
         return NF_OK;
     /* the mesh may hold its last look to be fresh, and what we send to one that
      * has ended can take away what it said last */
     if (group->mesh != NULL)
-        came = nf_mesh_wait(group->mesh, 0) != NF_WAIT;
-    if (!came && group->requests == NULL) {
-        group->pumped_us = now_us;
-        return NF_OK;
-    }
+        (void)nf_mesh_wait(group->mesh, 0);
     group->starting = starting;
     status = nf_group_progress(group);
     group->starting = false;

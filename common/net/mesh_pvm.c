@@ -296,7 +296,7 @@ void nf_mesh_pvm_serve(struct mesh_pvm *p)
     nf_pvm_return(&guard);
 }
 
-enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p, int64_t wait_us)
+enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p)
 {
     struct nf_pvm_guard guard;
     enum nf_status status;
@@ -304,7 +304,7 @@ enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p, int64_t wait_us)
     if (nf_mesh_space_is_dead(p->space))
         return NF_ERR_UNREACHABLE;
     nf_pvm_enter(p->space->context, false, &guard);
-    status = wait_us == 0 ? nf_pvm_pump() : nf_pvm_await(wait_us);
+    status = nf_pvm_pump();
     nf_mesh_pvm_serve(p);
     nf_pvm_return(&guard);
     nf_mesh_pvm_tend();
@@ -387,9 +387,9 @@ static enum nf_status look(struct mesh_pvm *p)
         p->drained = false;
         return NF_WAIT;
     }
-    status = nf_mesh_pvm_move(p, 0);
+    status = nf_mesh_pvm_move(p);
     if (status == NF_WAIT && p->arriving)
-        status = nf_mesh_pvm_move(p, 0);
+        status = nf_mesh_pvm_move(p);
     p->arriving = false;
     p->drained = status == NF_OK;
     return status;

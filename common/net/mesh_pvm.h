@@ -147,8 +147,8 @@ void nf_mesh_note_free(struct mesh_note *note);
 /** Wait for the sockets of libpvm.  @return whether there is something to read
  */
 bool nf_mesh_pvm_sleep(int64_t timeout_us);
-/** Wait in a call: others on this processor have a turn first, and what comes is
- *  read at once.  @return false: time is up */
+/** The same for who waits in a call, but others on this processor have a turn
+ *  first.  What is found is read to the end of a message, if that is there. */
 bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us);
 /** Which members' hosts have another data format? */
 void nf_mesh_pvm_compare_formats(struct mesh_pvm *p);
@@ -166,10 +166,9 @@ void nf_mesh_pvm_place(const struct nf_mesh *mesh,
                        struct nf_mesh_place *place_p);
 
 /** Read what has come, and send what may go after it.
- *  @param wait_us  wait so long for a message; 0: not at all; < 0: for ever
  *  @retval NF_WAIT  nothing came
  *  @retval NF_ERR_UNREACHABLE  the pvmd is gone, or this task has left PVM */
-enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p, int64_t wait_us);
+enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p);
 /** There is something to be sent to @p member, or soon may be. */
 void nf_mesh_pvm_touch(struct mesh_pvm *p, uint32_t member);
 /** Take one from the list that this makes. */

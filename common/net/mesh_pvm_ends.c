@@ -77,7 +77,7 @@ void nf_mesh_pvm_see_ends(struct mesh_pvm *p)
             nf_pvm_notify_route_end(m->tid); /* may be told at once */
         } else if (now_us - m->exited_us > PATIENCE_US) {
             if (!looked)
-                (void)nf_mesh_pvm_move(p, 0);
+                (void)nf_mesh_pvm_move(p);
             looked = true;
             end(p, i);
         }

@@ -398,7 +398,7 @@ static enum nf_status pump_until(struct mesh_pvm *p, int64_t until_us,
     uint32_t who = 0;
 
     while (m != NULL ? first_unmet(p) < p->base.ranks : is_awaited(p)) {
-        enum nf_status status = nf_mesh_pvm_move(p, 0);
+        enum nf_status status = nf_mesh_pvm_move(p);
 
         if (status < NF_OK)
             return no_pvmd(err);

@@ -35,15 +35,8 @@ bool nf_mesh_pvm_sleep(int64_t timeout_us)
  * woken. */
 bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us)
 {
-    enum nf_status status;
-
-    if (timeout_us == 0) {
-        p->arriving = nf_mesh_pvm_sleep(0);
-        p->drained = !p->arriving;
-        return p->arriving;
-    }
-    sched_yield();
-    status = nf_mesh_pvm_move(p, timeout_us);
-    p->drained = status == NF_OK;
-    return status != NF_WAIT; /* what failed is told by the next look */
+    if (timeout_us != 0)
+        sched_yield();
+    p->arriving = nf_mesh_pvm_sleep(timeout_us);
+    return p->arriving;
 }

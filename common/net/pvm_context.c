@@ -12,11 +12,6 @@ enum { FRAGMENT_BYTES = 64 * 1024 };
 
 /* Of libpvm: < 0 as long as the process is not enrolled. */
 extern int pvmmytid;
-/* Of libpvm: what all its calls send and receive by.  Without a message to send it
- * returns how many have come, also those that a handler has taken, as soon as there
- * are any, or after @p limit; pvm_trecv() would go on waiting for one that no
- * handler takes. */
-extern int mroute(int buffer, int tid, int tag, struct timeval *limit);
 
 /* pvm_exit() deletes the handlers of all places, and complains of each that
  * was deleted before.  So a place that we give up gets another handler until we
@@ -194,20 +189,6 @@ enum nf_status nf_pvm_pump(void)
     if (pvm_nrecv(-1, -1) < 0)
         return NF_ERR_UNREACHABLE;
     return handled != before ? NF_OK : NF_WAIT;
-}
-
-enum nf_status nf_pvm_await(int64_t timeout_us)
-{
-    struct timeval limit = { .tv_sec = (time_t)(timeout_us / 1000000),
-                             .tv_usec = (suseconds_t)(timeout_us % 1000000) };
-    int came;
-
-    if (pvmmytid < 0)
-        return NF_ERR_UNREACHABLE;
-    came = mroute(0, 0, 0, timeout_us < 0 ? NULL : &limit);
-    if (came < 0)
-        return NF_ERR_UNREACHABLE;
-    return came > 0 ? NF_OK : NF_WAIT;
 }
 
 bool nf_pvm_holds_more(void)

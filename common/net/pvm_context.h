@@ -71,13 +71,6 @@ void nf_pvm_await_pvmd(void);
  *  @retval NF_WAIT  nothing
  *  @retval NF_ERR_UNREACHABLE  the pvmd is gone */
 enum nf_status nf_pvm_pump(void);
-/** The same, but wait for a message: in libpvm, which sleeps, reads its head and
- *  reads the rest, where poll() and a look would ask the sockets twice more.
- *  @param timeout_us  not 0; < 0: for ever
- *  @retval NF_OK    something came, for whomever
- *  @retval NF_WAIT  time is up
- *  @retval NF_ERR_UNREACHABLE  the pvmd is gone, or this task has left PVM */
-enum nf_status nf_pvm_await(int64_t timeout_us);
 /** Has libpvm messages in the base context, and does anybody here take them by
  *  nf_pvm_receive()? */
 bool nf_pvm_holds_more(void);
