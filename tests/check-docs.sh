@@ -56,6 +56,7 @@ sed -n 's/^    \([A-Za-z]*\)=.*/\1/p' "$work/policies" | sort -u > "$work/params
 sed -n 's/^ *"\([a-z_]*\)": .*/\1/p' "$work/json" | sort -u > "$work/fields"
 "$nowfarm" plans > "$work/plans" || exit 99
 sed -n 's/^\([a-z_]*\.[a-z0-9_.]*\): .*/\1/p' "$work/plans" > "$work/algorithms"
+sed -n 's/^    also: //p' "$work/plans" | sed 's/, /\n/g' >> "$work/algorithms"
 # in sources: names of people, more or less
 sed -n 's/^ *source: //p' "$work/plans" |
     grep -oE '[A-Z][^ ,;.&0-9]{4,}' | sed "s/'s$//" | grep -v '^MPICH$' |
@@ -290,7 +291,7 @@ tried doc/user-guide.md 's/`gss`/`self`/g'
 tried doc/user-guide.md '/^| `PVM_TMP`/d'
 tried doc/user-guide.md 's/](nowfarmd.8)/](nowfarmd.9)/'
 tried doc/nowfarm.1 '/^\.Cm coll-bench$/d'
-tried include/nowfarm_group.h 's/reduce\.chain\.fd/reduce.chain/'
+tried include/nowfarm_group.h 's/reduce\.chain\.fd/reduce.chains/'
 [ ! -x "$nowfarm_fft" ] || tried doc/nowfarm-fft.1 '/Fl -inverse/d'
 tried doc/nf_group.3 's/nf_exscan/nf_escan/'
 tried doc/nf_run.3 '/combine_by/d'

@@ -79,6 +79,26 @@ static const char *items_name(enum nf_coll_items items)
     return "?";
 }
 
+static void print_other_names(const struct nf_coll_algorithm *a)
+{
+    const char *name;
+
+    for (size_t n = 0; (name = nf_coll_other_name(a, n)) != NULL; n++)
+        printf("%s%s", n == 0 ? "    also: " : ", ", name);
+    if (nf_coll_other_name(a, 0) != NULL)
+        putchar('\n');
+}
+
+static json_t *other_names_json(const struct nf_coll_algorithm *a)
+{
+    json_t *list = json_array();
+    const char *name;
+
+    for (size_t n = 0; (name = nf_coll_other_name(a, n)) != NULL; n++)
+        json_array_append_new(list, json_string(name));
+    return list;
+}
+
 static void print_text(void)
 {
     puts(
@@ -94,6 +114,7 @@ static void print_text(void)
         const char *order = order_name(a);
 
         printf("%s: %s\n", a->name, a->summary);
+        print_other_names(a);
         printf("    cost: %s\n", a->cost);
         printf("    data: %s; ports: %s%s%s%s\n", items_name(a->items),
                ports_name(a->ports), order != NULL ? "; operators: " : "",
@@ -118,6 +139,7 @@ static json_t *all_json(void)
             ports_name(a->ports), "order", order_name(a), "power_of_two",
             a->power_of_two, "radix", (int)a->radix);
 
+        json_object_set_new(one, "other_names", other_names_json(a));
         json_object_set_new(one, "source", json_string(a->source));
         json_object_set_new(one, "keeps",
                             a->kept != NULL ? json_string(a->kept->text)

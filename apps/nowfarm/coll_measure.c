@@ -6,16 +6,15 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 
-/* Each way of a call has so many turns, of at least MIN calls: the first ones
- * of a turn are not counted, so short turns are dear. */
-enum { TURNS = 4, TURN_MIN = 2 };
+/* A turn has at least so many calls: the first ones of it are not counted, so
+ * short turns are dear. */
+enum { TURN_MIN = 2 };
 
 struct measuring {
     struct coll_world *world;
     const struct nf_coll_query *query;
     const struct nf_model *model;
-    uint64_t least, most; /* calls of each way */
-    uint64_t turns;
+    struct coll_effort effort;
 };
 
 uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm)
@@ -44,9 +43,9 @@ static struct bench_request request_of(const struct measuring *m,
         .segments = wish->segments,
         .ordered = !m->query->commutative,
         .bytes = m->query->bytes,
-        .least = part(m->least, turn, m->turns),
-        .most = part(m->most, turn, m->turns),
-        .budget_us = COLL_BUDGET_US / m->turns,
+        .least = part(m->effort.least, turn, m->effort.turns),
+        .most = part(m->effort.most, turn, m->effort.turns),
+        .budget_us = m->effort.budget_us / m->effort.turns,
     };
 
     bench_set_params(&request, &wish->params);
@@ -123,7 +122,8 @@ static enum nf_status summarize(const struct measuring *m, struct coll_row *row)
 }
 
 enum nf_status coll_measure(const struct coll_options *o,
-                            struct coll_world *world, uint64_t least,
+                            struct coll_world *world,
+                            const struct coll_effort *effort,
                             const struct nf_coll_query *query,
                             const struct nf_model *model,
                             const struct nf_coll_wish *wishes, unsigned count,
@@ -133,19 +133,22 @@ enum nf_status coll_measure(const struct coll_options *o,
         .world = world,
         .query = query,
         .model = model,
-        .least = o->repeat > 0 ? o->repeat : least,
-        .most = o->repeat > 0 ? o->repeat : COLL_MOST_REPEATS,
+        .effort = *effort,
     };
+    uint64_t *turns = &m.effort.turns;
     enum nf_status status = NF_OK;
 
-    m.turns = m.least / TURN_MIN < TURNS ? m.least / TURN_MIN : TURNS;
-    if (m.turns == 0 || count == 1)
-        m.turns = 1;
+    if (o->repeat > 0)
+        m.effort.least = m.effort.most = o->repeat;
+    if (*turns > m.effort.least / TURN_MIN)
+        *turns = m.effort.least / TURN_MIN;
+    if (*turns == 0 || count == 1)
+        *turns = 1;
     memset(rows_p, 0, count * sizeof(*rows_p));
-    for (uint64_t turn = 0; turn < m.turns; turn++)
+    for (uint64_t turn = 0; turn < *turns; turn++)
         for (unsigned i = 0; i < count && status == NF_OK; i++) {
             /* nobody is always the first */
-            unsigned way = (unsigned)((i + turn * count / m.turns) % count);
+            unsigned way = (unsigned)((i + turn * count / *turns) % count);
 
             status = take_turn(&m, &wishes[way], turn, &rows_p[way]);
         }

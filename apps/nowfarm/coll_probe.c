@@ -4,6 +4,7 @@
 #include "apps/nowfarm/coll_probe.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include "apps/nowfarm/coll_pairs.h"
 #include "apps/nowfarm/coll_run.h"
@@ -352,10 +353,17 @@ static void sign(const struct coll_world *world, struct nf_model *model)
         strftime(model->date, sizeof(model->date), "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
+/* The model is of links between hosts: what is known of those within. */
+static void set_near(const struct nf_model *near, struct nf_model *model)
+{
+    model->nnear = near->npieces;
+    memcpy(model->near, near->pieces, sizeof(model->near));
+}
+
 enum nf_status coll_probe(struct coll_world *world, bool thorough,
                           uint64_t largest_bytes, struct nf_model *model_p)
 {
-    struct nf_model route;
+    struct nf_model route, near = { .npieces = 0 };
     int count = 0;
     enum nf_status status = NF_OK;
 
@@ -386,6 +394,10 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
             *model_p = route;
         else
             nf_model_worse(model_p, &route, model_p);
+        if (same_host)
+            near = *model_p;
+        else
+            set_near(&near, model_p);
     }
     if (status == NF_OK && count > 0)
         status =

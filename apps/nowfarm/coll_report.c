@@ -53,6 +53,7 @@ struct nf_coll_network coll_network(const struct nf_model *model,
     if (query->hosts != NULL)
         network.share_us = nf_model_share_on(
             model, nf_model_fullest_part(query->hosts, query->ranks));
+    nf_coll_network_spread(&network, query->hosts, query->ranks);
     return network;
 }
 
@@ -161,6 +162,9 @@ static void print_model(const struct coll_results *results, FILE *to)
     for (uint32_t i = 1; i < model->npieces; i++)
         fprintf(to, "%s %.0f", i == 1 ? " us; from" : ",",
                 model->pieces[i].from_bytes);
+    for (uint32_t i = 0; i < model->nnear; i++)
+        fprintf(to, "%s %.4g + %.4g m", i > 0 ? "," : "; within a host",
+                model->near[i].start_us, model->near[i].byte_us);
     fprintf(to, "; delta %.3g; combining a byte %.3g us; %s", model->delta,
             combine_byte_us(results), results->model_source);
     if (model->share_us > 0)
@@ -235,20 +239,27 @@ static json_t *row_json(const struct coll_row *row)
         "libgpvm3_us", real_or_null(row->group_us), "samples_us", samples);
 }
 
+static json_t *pieces_json(const struct nf_model_piece *pieces, uint32_t count)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(
+            list, json_pack("{s:f, s:f, s:f}", "from_bytes",
+                            pieces[i].from_bytes, "start_us",
+                            pieces[i].start_us, "byte_us", pieces[i].byte_us));
+    return list;
+}
+
 static json_t *model_json(const struct coll_results *results)
 {
     const struct nf_model *model = &results->model;
-    json_t *pieces = json_array();
 
-    for (uint32_t i = 0; i < model->npieces; i++)
-        json_array_append_new(pieces,
-                              json_pack("{s:f, s:f, s:f}", "from_bytes",
-                                        model->pieces[i].from_bytes, "start_us",
-                                        model->pieces[i].start_us, "byte_us",
-                                        model->pieces[i].byte_us));
-    return json_pack("{s:s, s:s?, s:o, s:f, s:f, s:f, s:f, s:f}", "source",
+    return json_pack("{s:s, s:s?, s:o, s:o, s:f, s:f, s:f, s:f, s:f}", "source",
                      results->model_source, "route", route_of(results),
-                     "pieces", pieces, "delta", model->delta, "occupancy_us",
+                     "pieces", pieces_json(model->pieces, model->npieces),
+                     "within_host", pieces_json(model->near, model->nnear),
+                     "delta", model->delta, "occupancy_us",
                      model->occupancy_us, "share_us", model->share_us,
                      "share_part", model->share_part, "combine_byte_us",
                      combine_byte_us(results));

@@ -353,6 +353,7 @@ static enum nf_status measure_query(const struct coll_options *o,
 {
     struct nf_coll_wish wishes[WISHES_MAX];
     struct coll_row rows[WISHES_MAX] = { { .us = NULL } };
+    const struct coll_effort effort = coll_usual_effort(LEAST_REPEATS);
     unsigned count = list_wishes(o, query, wishes);
     double library_us;
     enum nf_status status;
@@ -361,8 +362,8 @@ static enum nf_status measure_query(const struct coll_options *o,
         return not_served(o->algorithm, query, world->team.err);
     status = measure_library(o, world, query, &library_us);
     if (status == NF_OK)
-        status = coll_measure(o, world, LEAST_REPEATS, query, &results->model,
-                              wishes, count, rows);
+        status = coll_measure(o, world, &effort, query, &results->model, wishes,
+                              count, rows);
     for (unsigned i = 0; i < count && status == NF_OK; i++) {
         rows[i].group_us = library_us;
         status = add(results, &rows[i], world->team.err);

@@ -3,6 +3,7 @@
 /** @file coll_run.h  The parts of `nowfarm coll-bench`: predicting, measuring,
  *  tuning. */
 #include "apps/nowfarm/coll_bench.h"
+#include "apps/nowfarm/coll_tune.h"
 #include "apps/nowfarm/coll_world.h"
 #include "common/coll/wish.h"
 
@@ -31,19 +32,16 @@ enum nf_status coll_tune_all(const struct coll_options *options,
 /** As bench_request.algorithm; NULL: auto. */
 uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm);
 
-/** Of a series of calls if nobody says how many: at most so many, but for so
- *  long if that is less. */
-enum { COLL_MOST_REPEATS = 200, COLL_BUDGET_US = 300000 };
-
 /** Time @p count ways of one call, each in a row.  They take turns, a few calls
  *  each, so that what disturbs the machine for a while disturbs all of them.
- *  @param least  calls of each, if options->repeat does not say
+ *  @param effort  how many, if options->repeat does not say
  *  @param wishes  [count]; without algorithm: auto
  *  @param rows_p  [count] on NF_OK; their us are to be freed or handed to
  *  coll_results_add()
  *  @retval NF_ERR_VERIFY  a result was wrong  @retval < 0  world->team.err */
 enum nf_status coll_measure(const struct coll_options *options,
-                            struct coll_world *world, uint64_t least,
+                            struct coll_world *world,
+                            const struct coll_effort *effort,
                             const struct nf_coll_query *query,
                             const struct nf_model *model,
                             const struct nf_coll_wish *wishes, unsigned count,

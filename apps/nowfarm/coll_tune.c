@@ -274,6 +274,28 @@ void coll_search_begin(struct coll_search *search_p,
     search_p->model = search_p->best = search_p->list[0];
 }
 
+/* Those with a lesser median than the winner has, which did not win as the
+ * intervals overlap.  @return whether there are any, and it is worth the time */
+static bool try_again(struct coll_search *search)
+{
+    unsigned winner = coll_winner(search->list, search->count, 0), n = 1;
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { search->list[winner] };
+    double most_us = (1 - COLL_LEAST_GAIN) * list[0].us.median;
+
+    if (list[0].us.n == 0 || list[0].us.median > COLL_SHORT_US)
+        return false;
+    for (unsigned i = 0; i < search->count; i++)
+        if (i != winner && search->list[i].us.n > 0 &&
+            search->list[i].us.median <= most_us)
+            list[n++] = search->list[i];
+    if (n == 1)
+        return false;
+    memcpy(search->list, list, sizeof(list));
+    search->count = n;
+    search->phase = COLL_SEARCH_AGAIN;
+    return true;
+}
+
 /* Other numbers of segments, of the winner and of what was nearly as fast. */
 static void refine(struct coll_search *search)
 {
@@ -326,6 +348,10 @@ void coll_search_go_on(struct coll_search *search)
 {
     switch (search->phase) {
     case COLL_SEARCH_FIRST:
+        if (!try_again(search))
+            refine(search);
+        return;
+    case COLL_SEARCH_AGAIN:
         refine(search);
         return;
     case COLL_SEARCH_SEGMENTS:
@@ -343,12 +369,25 @@ void coll_search_go_on(struct coll_search *search)
     }
 }
 
-unsigned coll_search_repeats(const struct coll_search *search)
+struct coll_effort coll_usual_effort(uint64_t least)
 {
+    return (struct coll_effort){ .least = least,
+                                 .most = COLL_MOST_REPEATS,
+                                 .turns = COLL_TURNS,
+                                 .budget_us = COLL_BUDGET_US };
+}
+
+struct coll_effort coll_search_effort(const struct coll_search *search)
+{
+    if (search->phase == COLL_SEARCH_AGAIN)
+        return (struct coll_effort){ .least = 2 * COLL_AGAIN_TURNS,
+                                     .most = COLL_AGAIN_MOST,
+                                     .turns = COLL_AGAIN_TURNS,
+                                     .budget_us = COLL_AGAIN_US };
     if (search->phase == COLL_SEARCH_FIRST ||
         COLL_REPEATS_SEGMENTS * search->best.us.median > COLL_REPEATS_MOST_US)
-        return COLL_REPEATS_FIRST;
-    return COLL_REPEATS_SEGMENTS;
+        return coll_usual_effort(COLL_REPEATS_FIRST);
+    return coll_usual_effort(COLL_REPEATS_SEGMENTS);
 }
 
 bool coll_search_is_model(const struct coll_search *search)

@@ -20,9 +20,22 @@ enum { COLL_CANDIDATES_MAX = COLL_BEST_MOST + 4 };
  *  but not more often than COLL_STEPS. */
 enum { COLL_NEAR = 3, COLL_STEPS = 4 };
 #define COLL_NEARLY 1.25
-/** See coll_search_repeats(). */
+/** See coll_search_effort(). */
 enum { COLL_REPEATS_FIRST = 10, COLL_REPEATS_SEGMENTS = 20 };
 enum { COLL_REPEATS_MOST_US = 4000000 };
+/** Short calls of which a few hundred do not say which is the fastest are made so
+ *  often, in so many turns, and for so long. */
+enum { COLL_AGAIN_MOST = 1000, COLL_AGAIN_TURNS = 20, COLL_AGAIN_US = 1000000 };
+
+/** Of a series of calls if nobody says how many: at most so many, but for so
+ *  long if that is less; each way of a call has so many turns. */
+enum { COLL_MOST_REPEATS = 200, COLL_BUDGET_US = 300000, COLL_TURNS = 4 };
+struct coll_effort {
+    uint64_t least, most; /**< calls of each way */
+    uint64_t turns, budget_us;
+};
+/** The usual one, of @p least calls and more. */
+struct coll_effort coll_usual_effort(uint64_t least);
 
 struct coll_candidate {
     const struct nf_coll_algorithm *algorithm;
@@ -35,7 +48,7 @@ struct coll_candidate {
 
 /** The best algorithms by the model, as many as above, each with its best k,
  * and @p usual, what a group takes without a table, if that is another one;
- * where ranks share hosts also the two_level one, of which the model knows
+ * where ranks share hosts also the two_level one, of which the model may know
  * nothing.
  *  @param hosts  that the ranks are on
  *  @param list_p  [COLL_CANDIDATES_MAX]; the first is the model's choice
@@ -83,20 +96,26 @@ unsigned coll_winner(const struct coll_candidate *list, unsigned count,
  *
  *      coll_search_begin(&search, ...);
  *      while (search.count > 0) {
- *          ... set search.list[i].us of each i < search.count, by
- *              coll_search_repeats() calls or more ...
+ *          ... set search.list[i].us of each i < search.count, with
+ *              coll_search_effort() ...
  *          coll_search_go_on(&search);
  *      }
  *
- *  First the candidates are measured; then the winner and what was nearly as
- *  fast, together with half and twice their segments; then, as long as that
- *  helps, the best so far against one of twice (or half) as many.  So there are
- *  at most COLL_LISTS_MAX lists. */
-enum { COLL_LISTS_MAX = 2 + COLL_STEPS };
+ *  First the candidates are measured; of calls that last at most COLL_SHORT_US those
+ *  that were faster than the winner, and not clearly, once more against it, more
+ *  often; then the winner and what was nearly as fast, together with half and twice
+ *  their segments; then, as long as that helps, the best so far against one of twice
+ *  (or half) as many.  So there are at most COLL_LISTS_MAX lists. */
+enum { COLL_LISTS_MAX = 3 + COLL_STEPS };
 struct coll_search {
     const struct nf_coll_query *query;
     const struct nf_coll_network *network;
-    enum { COLL_SEARCH_FIRST, COLL_SEARCH_SEGMENTS, COLL_SEARCH_FURTHER } phase;
+    enum {
+        COLL_SEARCH_FIRST,
+        COLL_SEARCH_AGAIN,
+        COLL_SEARCH_SEGMENTS,
+        COLL_SEARCH_FURTHER,
+    } phase;
     struct coll_candidate list[COLL_CANDIDATES_MAX]; /**< to be measured */
     unsigned count;             /**< of these; 0: it is over */
     struct coll_candidate best; /**< of what was measured so far */
@@ -114,11 +133,13 @@ void coll_search_begin(struct coll_search *search_p,
                        const struct nf_coll_choice *usual, uint32_t hosts);
 /** All of search->list was measured: what next? */
 void coll_search_go_on(struct coll_search *search);
-/** The least number of calls by which to measure search->list.  How many segments
- *  are best shows in a few percent, as which algorithm is seldom does: with 20
- *  calls the median lies between the 6th and the 15th, with 10 it may be nearly
- *  any (95 %, sign test).  But not if 20 take longer than COLL_REPEATS_MOST_US. */
-unsigned coll_search_repeats(const struct coll_search *search);
+/** By how many calls to measure search->list.  How many segments are best shows in a
+ *  few percent, as which algorithm is seldom does: with 20 calls the median lies
+ *  between the 6th and the 15th, with 10 it may be nearly any (95 %, sign test).  But
+ *  not if 20 take longer than COLL_REPEATS_MOST_US.  Short calls spread by more than
+ *  they differ: of 1000 the median lies between the 469th and the 532nd, and turns of
+ *  50 have what disturbs the machine for a second disturb all. */
+struct coll_effort coll_search_effort(const struct coll_search *search);
 /** Is the best what the model chose, with its segments? */
 bool coll_search_is_model(const struct coll_search *search);
 

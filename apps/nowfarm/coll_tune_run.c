@@ -65,6 +65,7 @@ static enum nf_status time_them(struct tuning *t,
                                 struct coll_search *search)
 {
     const unsigned count = search->count;
+    const struct coll_effort effort = coll_search_effort(search);
     struct nf_coll_wish wishes[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     struct coll_row rows[COLL_CANDIDATES_MAX];
     enum nf_status status;
@@ -73,8 +74,8 @@ static enum nf_status time_them(struct tuning *t,
         wishes[i] = (struct nf_coll_wish){ search->list[i].algorithm,
                                            search->list[i].segments,
                                            search->list[i].params };
-    status = coll_measure(t->options, t->world, coll_search_repeats(search),
-                          query, &t->results->model, wishes, count, rows);
+    status = coll_measure(t->options, t->world, &effort, query,
+                          &t->results->model, wishes, count, rows);
     if (status != NF_OK)
         return status;
     for (unsigned i = 0; i < count; i++) {

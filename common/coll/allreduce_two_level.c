@@ -3,7 +3,7 @@
  *     within, right; between leaders 2 (k+ceil(log2 h)-1) rounds; within, copy
  *
  * Pays where hosts have several ranks each and links between them are slower
- * than within.  Which, no model says: it is asked for by name or by a table.
+ * than within, by a model that has what a message costs on each (two_level.h).
  */
 #include "config.h"
 #include "common/coll/two_level.h"
@@ -29,12 +29,13 @@ const struct nf_coll_algorithm nf_coll_allreduce_two_level = {
     .op = NF_COLL_ALLREDUCE,
     .summary = "within each host, between hosts to one and back, and within",
     .source = "leaders of hosts, as MPICH and Open MPI (han) have them",
-    .cost = "no formula: by the hosts, h of them, p ranks on the fullest: 2 (k "
+    .cost = "by the hosts, h of them, p ranks on the fullest: 2 (k "
             "+ log2 h - 1) between, 2 log2 p a segment within",
     .items = NF_ITEMS_SEGMENTS,
     .ports = NF_PORTS_FULL,
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = nf_two_level_cost_us,
+    .levels_us = nf_two_level_allreduce_us,
     .kept = &nf_kept_two_level_all,
 };

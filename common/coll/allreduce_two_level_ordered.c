@@ -32,12 +32,13 @@ const struct nf_coll_algorithm nf_coll_allreduce_two_level_ordered = {
     .summary = "within each host, along a chain of hosts and back, and within, "
                "in the order of ranks",
     .source = "leaders of hosts, as MPICH and Open MPI (han) have them",
-    .cost = "no formula: by the hosts, h of them, p ranks on the fullest: k + "
+    .cost = "by the hosts, h of them, p ranks on the fullest: k + "
             "h - 2 and k + log2 h - 1 between, 2 log2 p a segment within",
     .items = NF_ITEMS_SEGMENTS,
     .ports = NF_PORTS_FULL,
     .order = NF_ORDER_HOSTS,
     .make = make,
     .cost_us = nf_two_level_cost_us,
+    .levels_us = nf_two_level_allreduce_us,
     .kept = &nf_kept_two_level_all,
 };

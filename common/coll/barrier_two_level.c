@@ -4,7 +4,7 @@
  * dissemination; within, back
  *
  * Pays where hosts have several ranks each and links between them are slower
- * than within.  Which, no model says: it is asked for by name or by a table.
+ * than within, by a model that has what a message costs on each (two_level.h).
  */
 #include "config.h"
 #include "common/coll/two_level.h"
@@ -29,10 +29,11 @@ const struct nf_coll_algorithm nf_coll_barrier_two_level = {
     .op = NF_COLL_BARRIER,
     .summary = "within each host, then leaders by dissemination, and back",
     .source = "leaders of hosts, as MPICH and Open MPI (han) have them",
-    .cost = "no formula: by the hosts, h of them, p ranks on the fullest: log2 "
+    .cost = "by the hosts, h of them, p ranks on the fullest: log2 "
             "h between, 2 log2 p within",
     .items = NF_ITEMS_NONE,
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = nf_two_level_cost_us,
+    .levels_us = nf_two_level_barrier_us,
 };

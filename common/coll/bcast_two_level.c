@@ -4,8 +4,8 @@
  *     binomial tree
  *
  * Pays where hosts have several ranks each and links between them are slower
- * than within.  Which, a measured network says (bcast_plan.h); no formula does:
- * elsewhere it is asked for by name or by a table. */
+ * than within, by a measured network (bcast_plan.h) or a model that has what a
+ * message costs on each (two_level.h). */
 #include "config.h"
 #include "common/coll/kept.h"
 #include "common/coll/two_level.h"
@@ -29,11 +29,12 @@ const struct nf_coll_algorithm nf_coll_bcast_two_level = {
     .op = NF_COLL_BCAST,
     .summary = "each segment once to each host, then within",
     .source = "leaders of hosts, as MPICH and Open MPI (han) have them",
-    .cost = "no formula: by the hosts, h of them, p ranks on the fullest: k + "
+    .cost = "by the hosts, h of them, p ranks on the fullest: k + "
             "log2 h - 1 between, log2 p a segment within",
     .items = NF_ITEMS_SEGMENTS,
     .ports = NF_PORTS_FULL,
     .make = make,
     .cost_us = nf_two_level_cost_us,
+    .levels_us = nf_two_level_bcast_us,
     .kept = &nf_kept_vector,
 };

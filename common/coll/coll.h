@@ -228,6 +228,14 @@ double nf_price_relay_us(const struct nf_coll_price *price, double bytes);
 /** C(bytes). */
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes);
 
+/** Ranks that share hosts, and what messages cost between and within these. */
+struct nf_coll_levels {
+    const struct nf_coll_price *between, *within;
+    uint32_t hosts;   /**< >= 2 */
+    uint32_t fullest; /**< so many ranks are on the fullest */
+    double delta;     /**< between hosts, as in nf_coll_network */
+};
+
 struct nf_coll_algorithm;
 
 /** What an algorithm keeps at a member beyond the user's buffers, see kept.h.
@@ -279,6 +287,11 @@ struct nf_coll_algorithm {
     double (*cost_us)(const struct nf_coll_algorithm *self,
                       const struct nf_coll_price *price, uint32_t ranks,
                       double bytes, uint32_t segments);
+    /** Of algorithms of two levels, in place of cost_us, which knows of one kind of
+     *  link; else NULL. */
+    double (*levels_us)(const struct nf_coll_algorithm *self,
+                        const struct nf_coll_levels *levels, double bytes,
+                        uint32_t segments);
     const struct nf_coll_kept *kept; /**< NULL: nothing, of barriers */
 };
 
@@ -407,6 +420,10 @@ extern const struct nf_coll_algorithm *const nf_coll_table[];
 /** @return the algorithm of that full name, or of another one that it is known
  *  by (alltoall.pairwise is alltoall.pairwise_shift), or NULL */
 const struct nf_coll_algorithm *nf_coll_find(const char *name);
+/** @return the @p n th other full name of @p algorithm, from 0; NULL: it has no more
+ */
+const char *nf_coll_other_name(const struct nf_coll_algorithm *algorithm,
+                               size_t n);
 /** Are the ranks of each host neighbours, so that what is combined host by host
  *  is combined in the order of ranks?  O(P^2), less if hosts come in order.
  *  @param hosts  [ranks]; NULL: each rank has its own */

@@ -1,7 +1,10 @@
-/* Prices of a message and of combining. */
+/* Prices of a message and of combining, and how they come of a model. */
 #include "config.h"
-#include "common/coll/coll.h"
+#include "common/coll/select.h"
 #include <math.h>
+
+_Static_assert((int)NF_PRICE_PIECES_MAX >= (int)NF_MODEL_PIECES_MAX,
+               "a price has room for a model");
 
 double nf_price_send_us(const struct nf_coll_price *price, double bytes)
 {
@@ -42,4 +45,47 @@ double nf_price_relay_us(const struct nf_coll_price *price, double bytes)
 double nf_price_combine_us(const struct nf_coll_price *price, double bytes)
 {
     return price->combine_byte_us * bytes;
+}
+
+static void set_pieces(struct nf_coll_price *price,
+                       const struct nf_model_piece *pieces, uint32_t count)
+{
+    price->npieces = count;
+    for (uint32_t i = 0; i < count; i++) {
+        price->pieces[i].from_bytes = pieces[i].from_bytes;
+        price->pieces[i].start_us = pieces[i].start_us;
+        price->pieces[i].byte_us = pieces[i].byte_us;
+    }
+}
+
+struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
+                                          const char *type,
+                                          const char *operation)
+{
+    struct nf_coll_network network = {
+        .price.occupancy_us = model->occupancy_us,
+        .share_us = model->share_us,
+        .delta = model->delta,
+    };
+
+    set_pieces(&network.price, model->pieces, model->npieces);
+    set_pieces(&network.near, model->near, model->nnear);
+    if (type != NULL)
+        network.price.combine_byte_us = network.near.combine_byte_us =
+            nf_model_combine_byte_us(model, type, operation);
+    return network;
+}
+
+void nf_coll_network_spread(struct nf_coll_network *network,
+                            const uint32_t *hosts, uint32_t ranks)
+{
+    network->hosts = 0;
+    network->fullest = nf_model_fullest(hosts, ranks);
+    for (uint32_t r = 0; r < ranks && hosts != NULL; r++) {
+        uint32_t first = 0;
+
+        while (hosts[first] != hosts[r])
+            first++;
+        network->hosts += first == r;
+    }
 }

@@ -4,7 +4,7 @@
  *     k+ceil(log2 h)-1 rounds, right
  *
  * Pays where hosts have several ranks each and links between them are slower
- * than within.  Which, no model says: it is asked for by name or by a table.
+ * than within, by a model that has what a message costs on each (two_level.h).
  */
 #include "config.h"
 #include "common/coll/two_level.h"
@@ -28,12 +28,13 @@ const struct nf_coll_algorithm nf_coll_reduce_two_level = {
     .op = NF_COLL_REDUCE,
     .summary = "within each host, then each segment once from each host",
     .source = "leaders of hosts, as MPICH and Open MPI (han) have them",
-    .cost = "no formula: by the hosts, h of them, p ranks on the fullest: k + "
+    .cost = "by the hosts, h of them, p ranks on the fullest: k + "
             "log2 h - 1 between, log2 p a segment within",
     .items = NF_ITEMS_SEGMENTS,
     .ports = NF_PORTS_FULL,
     .order = NF_ORDER_COMMUTATIVE,
     .make = make,
     .cost_us = nf_two_level_cost_us,
+    .levels_us = nf_two_level_reduce_us,
     .kept = &nf_kept_two_level,
 };

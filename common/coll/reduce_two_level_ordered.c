@@ -34,12 +34,13 @@ const struct nf_coll_algorithm nf_coll_reduce_two_level_ordered = {
     .summary = "within each host, then along a chain of hosts, in the order of "
                "ranks",
     .source = "leaders of hosts, as MPICH and Open MPI (han) have them",
-    .cost = "no formula: by the hosts, h of them, p ranks on the fullest: k + "
+    .cost = "by the hosts, h of them, p ranks on the fullest: k + "
             "h - 2 between, log2 p a segment within, k to the root",
     .items = NF_ITEMS_SEGMENTS,
     .ports = NF_PORTS_FULL,
     .order = NF_ORDER_HOSTS,
     .make = make,
     .cost_us = nf_two_level_cost_us,
+    .levels_us = nf_two_level_reduce_us,
     .kept = &nf_kept_two_level_all,
 };

@@ -14,6 +14,7 @@
  *      share_us 31.5                 only if it is not 0
  *      share_part 0.25               only if it is known
  *      piece 0 176 0.105             from_bytes start_us byte_us
+ *      near 0 12 0.0006              the same within a host, if that is known
  *      combine double sum 0.001      type operation us a byte
  *      rule bcast any 8 12288 bcast.binomial 1
  *      rule bcast any 8 max bcast.circulant 8192B

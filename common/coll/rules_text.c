@@ -84,6 +84,14 @@ static bool is_word(const char *text)
     return true;
 }
 
+static void put_pieces(struct writer *writer, const char *word,
+                       const struct nf_model_piece *pieces, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        put(writer, "%s %.9g %.9g %.9g\n", word, pieces[i].from_bytes,
+            pieces[i].start_us, pieces[i].byte_us);
+}
+
 static void put_model(struct writer *writer, const struct nf_model *model)
 {
     put(writer, "hosts %08" PRIx32 "\n", model->hosts_hash);
@@ -97,9 +105,8 @@ static void put_model(struct writer *writer, const struct nf_model *model)
         put(writer, "share_us %.9g\n", model->share_us);
     if (model->share_us > 0 && model->share_part > 0)
         put(writer, "share_part %.9g\n", model->share_part);
-    for (uint32_t i = 0; i < model->npieces; i++)
-        put(writer, "piece %.9g %.9g %.9g\n", model->pieces[i].from_bytes,
-            model->pieces[i].start_us, model->pieces[i].byte_us);
+    put_pieces(writer, "piece", model->pieces, model->npieces);
+    put_pieces(writer, "near", model->near, model->nnear);
     for (uint32_t i = 0; i < model->ncombines; i++)
         if (is_word(model->combines[i].type) &&
             is_word(model->combines[i].operation))
@@ -201,10 +208,11 @@ static bool copy_word(char *to, size_t bytes, const char *word)
     return true;
 }
 
-static bool read_piece(struct nf_model *model, char **words)
+static bool read_piece(struct nf_model_piece *pieces, uint32_t *count,
+                       char **words)
 {
     struct nf_model_piece piece;
-    uint32_t n = model->npieces;
+    uint32_t n = *count;
 
     if (n == NF_MODEL_PIECES_MAX ||
         !read_real(words[1], 0, &piece.from_bytes) ||
@@ -212,12 +220,12 @@ static bool read_piece(struct nf_model *model, char **words)
         !read_real(words[3], 0, &piece.byte_us))
         return false;
     if (n == 0 ? piece.from_bytes > 0 || piece.start_us < 0
-               : piece.from_bytes <= model->pieces[n - 1].from_bytes)
+               : piece.from_bytes <= pieces[n - 1].from_bytes)
         return false;
     /* a message takes time, whatever its size */
     if (!(piece.start_us + piece.byte_us * piece.from_bytes > 0))
         return false;
-    model->pieces[model->npieces++] = piece;
+    pieces[(*count)++] = piece;
     return true;
 }
 
@@ -317,7 +325,9 @@ static bool read_line(struct reader *reader, char **words, size_t count)
     if (count == 7 && strcmp(words[0], "rule") == 0)
         return read_rule(reader, words);
     if (count == 4 && strcmp(words[0], "piece") == 0)
-        return read_piece(model, words);
+        return read_piece(model->pieces, &model->npieces, words);
+    if (count == 4 && strcmp(words[0], "near") == 0)
+        return read_piece(model->near, &model->nnear, words);
     if (count == 4 && strcmp(words[0], "combine") == 0)
         return read_combine(model, words);
     if (count != 2)

@@ -15,31 +15,6 @@
  * longer than many a call. */
 enum { CROWD_MOST = 128 };
 
-_Static_assert((int)NF_PRICE_PIECES_MAX >= (int)NF_MODEL_PIECES_MAX,
-               "a price has room for a model");
-
-struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
-                                          const char *type,
-                                          const char *operation)
-{
-    struct nf_coll_network network = {
-        .price.occupancy_us = model->occupancy_us,
-        .share_us = model->share_us,
-        .delta = model->delta,
-    };
-
-    network.price.npieces = model->npieces;
-    for (uint32_t i = 0; i < model->npieces; i++) {
-        network.price.pieces[i].from_bytes = model->pieces[i].from_bytes;
-        network.price.pieces[i].start_us = model->pieces[i].start_us;
-        network.price.pieces[i].byte_us = model->pieces[i].byte_us;
-    }
-    if (type != NULL)
-        network.price.combine_byte_us =
-            nf_model_combine_byte_us(model, type, operation);
-    return network;
-}
-
 static bool combines(enum nf_coll_op op)
 {
     return op == NF_COLL_REDUCE || op == NF_COLL_ALLREDUCE ||
@@ -186,6 +161,7 @@ struct formulas {
     const struct nf_coll_algorithm *half, *full;
     double half_weight, full_weight;
     struct nf_coll_price half_price, full_price;
+    struct nf_coll_levels levels; /* of algorithms of two; hosts 0: not known */
 };
 
 /* "bcast.pipeline.fd" for "bcast.pipeline.hd" and ".fd": the same messages in
@@ -226,18 +202,37 @@ static bool has_formula(const struct nf_coll_algorithm *algorithm,
  * these have had all of its messages.
  * @return messages of a segment, or of all where there are none; 0: too many */
 static double count_messages(const struct nf_coll_algorithm *algorithm,
+                             const struct nf_coll_network *network,
                              uint32_t ranks)
 {
-    const struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
+    uint32_t hosts[CROWD_MOST]; /* which rank is where changes no number */
     struct nf_schedule schedule;
     double count = 0;
 
     if (ranks > CROWD_MOST)
         return 0;
+    for (uint32_t r = 0; r < ranks && network->hosts > 1; r++) {
+        hosts[r] = r < network->hosts ? r : 0;
+        args.hosts = hosts;
+    }
     if (nf_coll_make(algorithm, &args, NF_ALL_RANKS, &schedule, NULL) == NF_OK)
         count = (double)schedule.count;
     nf_schedule_fini(&schedule);
     return count;
+}
+
+static struct nf_coll_levels levels_of(const struct nf_coll_network *network,
+                                       uint32_t ranks)
+{
+    if (network->near.npieces == 0 || network->hosts < 2 ||
+        network->hosts >= ranks)
+        return (struct nf_coll_levels){ .hosts = 0 };
+    return (struct nf_coll_levels){ .between = &network->price,
+                                    .within = &network->near,
+                                    .hosts = network->hosts,
+                                    .fullest = network->fullest,
+                                    .delta = network->delta };
 }
 
 /* Between the two kinds of ports a missing formula is replaced: by that of the
@@ -257,7 +252,12 @@ static struct formulas find_formulas(const struct nf_coll_algorithm *algorithm,
     };
 
     if (network->share_us > 0)
-        f.crowd_us = network->share_us * count_messages(algorithm, ranks);
+        f.crowd_us =
+            network->share_us * count_messages(algorithm, network, ranks);
+    if (algorithm->levels_us != NULL) {
+        f.levels = levels_of(network, ranks);
+        return f;
+    }
     f.half_price.ports = NF_PORTS_HALF;
     f.full_price.ports = NF_PORTS_FULL;
     if (f.half_weight <= 0 || f.full_weight <= 0)
@@ -285,10 +285,14 @@ static double cost_by(const struct formulas *f, uint32_t ranks, double bytes,
 {
     double cost = 0;
 
-    if (f->half_weight > 0)
+    if (f->full->levels_us != NULL)
+        cost = f->levels.hosts > 0
+                   ? f->full->levels_us(f->full, &f->levels, bytes, k)
+                   : INFINITY;
+    else if (f->half_weight > 0)
         cost += f->half_weight *
                 f->half->cost_us(f->half, &f->half_price, ranks, bytes, k);
-    if (f->full_weight > 0)
+    if (f->full->levels_us == NULL && f->full_weight > 0)
         cost += f->full_weight *
                 f->full->cost_us(f->full, &f->full_price, ranks, bytes, k);
     return cost < f->crowd_us * k ? f->crowd_us * k : cost;

@@ -13,15 +13,24 @@ struct nf_coll_network {
     double delta;
     double share_us; /**< of the processors that members share: so much of their
                           time does each message take; 0: each has its own */
+    struct nf_coll_price near; /**< within a host; npieces 0: not known */
+    uint32_t hosts, fullest; /**< how many there are, and ranks on the fullest; 0:
+                                  each has its own.  Of algorithms of two levels */
 };
 
 /** For members that are spread as those whom the model was measured with;
- *  others have nf_model_share_on() as share_us.
+ *  others have nf_model_share_on() as share_us.  None that share hosts, see
+ *  nf_coll_network_spread().
  *  @param type, operation  what is combined, for nf_model_combine_byte_us();
  *  NULL: nothing is */
 struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
                                           const char *type,
                                           const char *operation);
+
+/** The ranks are on these hosts.  O(P^2).
+ *  @param hosts  [P], or NULL: each has its own */
+void nf_coll_network_spread(struct nf_coll_network *network,
+                            const uint32_t *hosts, uint32_t ranks);
 
 /** One call. */
 struct nf_coll_query {

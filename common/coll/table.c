@@ -31,14 +31,33 @@ static const struct {
     const char *other;
     const struct nf_coll_algorithm *algorithm;
 } other_names[] = {
+    { "bcast.knomial", &nf_coll_bcast_knomial4 },
+    { "bcast.edge_disjoint", &nf_coll_bcast_nesbt },
+    { "bcast.ksegment", &nf_coll_bcast_kseg },
+    { "bcast.pipeline", &nf_coll_bcast_pipeline_fd },
+    { "bcast.twopath", &nf_coll_bcast_twopath_hd },
+    { "bcast.scatter_allgather_ring", &nf_coll_bcast_vdg_ring },
+    { "bcast.scatter_allgather_circulant", &nf_coll_bcast_vdg_circ },
+    { "reduce.chain", &nf_coll_reduce_chain_fd },
+    { "reduce.seg_gather", &nf_coll_reduce_seg },
     { "allreduce.rd", &nf_coll_allreduce_rec_doubling },
     { "allreduce.seg", &nf_coll_allreduce_seg_doubling },
+    { "scan.pipeline", &nf_coll_scan_pipeline_hd },
+    { "scan.overlapped_pipeline", &nf_coll_scan_pipeline_fd },
+    { "scan.brent_kung_seg", &nf_coll_scan_brent_kung_seg_fd },
     { "scan.rootp", &nf_coll_scan_rootp_chain },
+    { "scan.rootp_seg", &nf_coll_scan_rootp_seg_chain_fd },
     { "scan.rootp_seg.hd", &nf_coll_scan_rootp_seg_chain_hd },
     { "scan.rootp_seg.fd", &nf_coll_scan_rootp_seg_chain_fd },
+    { "exscan.pipeline", &nf_coll_exscan_pipeline_hd },
+    { "exscan.overlapped_pipeline", &nf_coll_exscan_pipeline_fd },
+    { "exscan.brent_kung_seg", &nf_coll_exscan_brent_kung_seg_fd },
     { "exscan.rootp", &nf_coll_exscan_rootp_chain },
+    { "exscan.rootp_seg", &nf_coll_exscan_rootp_seg_chain_fd },
     { "exscan.rootp_seg.hd", &nf_coll_exscan_rootp_seg_chain_hd },
     { "exscan.rootp_seg.fd", &nf_coll_exscan_rootp_seg_chain_fd },
+    { "gather.windowed", &nf_coll_gather_linear_nb },
+    { "scatter.windowed", &nf_coll_scatter_linear_nb },
     { "alltoall.pairwise", &nf_coll_alltoall_pairwise_shift },
     { "alltoall.xor", &nf_coll_alltoall_pairwise_xor },
     { "alltoall.tournament", &nf_coll_alltoall_tournament_hd },
@@ -53,6 +72,15 @@ const struct nf_coll_algorithm *nf_coll_find(const char *name)
     for (size_t i = 0; i < sizeof(other_names) / sizeof(*other_names); i++)
         if (strcmp(other_names[i].other, name) == 0)
             return other_names[i].algorithm;
+    return NULL;
+}
+
+const char *nf_coll_other_name(const struct nf_coll_algorithm *algorithm,
+                               size_t n)
+{
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(*other_names); i++)
+        if (other_names[i].algorithm == algorithm && n-- == 0)
+            return other_names[i].other;
     return NULL;
 }
 

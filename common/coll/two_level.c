@@ -158,6 +158,67 @@ double nf_two_level_cost_us(const struct nf_coll_algorithm *self,
     return INFINITY;
 }
 
+/* @param rounds  between leaders */
+static double way_us(const struct nf_coll_levels *levels, double bytes,
+                     uint32_t segments, uint32_t rounds, bool combines)
+{
+    double segment = bytes / segments, combine_us = 0, within_us, between_us;
+
+    if (combines)
+        combine_us = nf_price_combine_us(levels->between, segment);
+    within_us = nf_price_send_us(levels->within, segment) + combine_us;
+    within_us *= segments * nf_coll_ceil_log2(levels->fullest);
+    between_us = nf_price_send_us(levels->between, segment);
+    between_us *= segments > 1 && levels->hosts > 2 ? levels->delta : 1;
+    between_us = rounds * (between_us + combine_us);
+    return fmax(within_us, between_us) + fmin(within_us, between_us) / segments;
+}
+
+static uint32_t graph_rounds(const struct nf_coll_levels *levels,
+                             uint32_t segments)
+{
+    return segments + nf_coll_ceil_log2(levels->hosts) - 1;
+}
+
+double nf_two_level_bcast_us(const struct nf_coll_algorithm *self,
+                             const struct nf_coll_levels *levels, double bytes,
+                             uint32_t segments)
+{
+    (void)self;
+    return way_us(levels, bytes, segments, graph_rounds(levels, segments),
+                  false);
+}
+
+double nf_two_level_reduce_us(const struct nf_coll_algorithm *self,
+                              const struct nf_coll_levels *levels, double bytes,
+                              uint32_t segments)
+{
+    uint32_t rounds = graph_rounds(levels, segments);
+
+    if (self->order == NF_ORDER_HOSTS)
+        rounds = segments + levels->hosts - 2 + (self->op == NF_COLL_REDUCE);
+    return way_us(levels, bytes, segments, rounds, true);
+}
+
+double nf_two_level_allreduce_us(const struct nf_coll_algorithm *self,
+                                 const struct nf_coll_levels *levels,
+                                 double bytes, uint32_t segments)
+{
+    return nf_two_level_reduce_us(self, levels, bytes, segments) +
+           nf_two_level_bcast_us(self, levels, bytes, segments);
+}
+
+double nf_two_level_barrier_us(const struct nf_coll_algorithm *self,
+                               const struct nf_coll_levels *levels,
+                               double bytes, uint32_t segments)
+{
+    (void)self, (void)bytes, (void)segments;
+    return 2 * nf_coll_ceil_log2(levels->fullest) *
+               nf_price_send_us(levels->within, 0) +
+           nf_coll_ceil_log2(levels->hosts) *
+               nf_price_send_us(levels->between, 0);
+}
+
 /* q levels and k+q-1 rounds of a segment; there are not as many of both. */
 static uint64_t kept_of(uint32_t ranks, uint64_t bytes, uint32_t segments,
                         uint32_t copies)

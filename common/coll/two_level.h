@@ -49,6 +49,30 @@ double nf_two_level_cost_us(const struct nf_coll_algorithm *self,
                             const struct nf_coll_price *price, uint32_t ranks,
                             double bytes, uint32_t segments);
 
+/** Where both kinds are known (nf_coll_algorithm.levels_us).  What passes within a
+ *  host, k d messages of m/k with d = ceil(log2 p), and what passes between
+ *  leaders, in R rounds, overlap but for one segment of whichever is less:
+ *
+ *      max(A, B) + min(A, B) / k,  A = k d (T'(m/k) + C(m/k)),
+ *                                  B = R (T(m/k) + C(m/k))
+ *
+ *  R = k + ceil(log2 h) - 1 along the circulant graph, where a message that is sent
+ *  while another comes (k > 1, h > 2) takes delta T, and k + h - 2 along a chain (and one to the
+ *  root, which may be elsewhere).  Nothing is combined on the way from the root. */
+double nf_two_level_bcast_us(const struct nf_coll_algorithm *self,
+                             const struct nf_coll_levels *levels, double bytes,
+                             uint32_t segments);
+double nf_two_level_reduce_us(const struct nf_coll_algorithm *self,
+                              const struct nf_coll_levels *levels, double bytes,
+                              uint32_t segments);
+double nf_two_level_allreduce_us(const struct nf_coll_algorithm *self,
+                                 const struct nf_coll_levels *levels,
+                                 double bytes, uint32_t segments);
+/** 2 d T'(0) + ceil(log2 h) T(0). */
+double nf_two_level_barrier_us(const struct nf_coll_algorithm *self,
+                               const struct nf_coll_levels *levels,
+                               double bytes, uint32_t segments);
+
 /** A leader's, whatever the hosts: of the trees within a host and of the rounds
  *  between leaders; and of an allreduce the result. */
 extern const struct nf_coll_kept nf_kept_two_level, nf_kept_two_level_all;

@@ -15,6 +15,8 @@
 const struct nf_model nf_group_model = {
     .npieces = 1,
     .pieces = { { 0, 90, 0.085 } },
+    .nnear = 1, /* and these have processors of a few GB/s */
+    .near = { { 0, 15, 0.0007 } },
     .delta = 1.1,
     .occupancy_us = 20,
     .ncombines = 1,
@@ -199,6 +201,8 @@ static enum nf_status choose(const struct nf_group *group,
     }
     network = network_for(model, query);
     network.share_us = nf_model_share_on(model, group->part);
+    network.hosts = group->nhosts;
+    network.fullest = (uint32_t)(group->part * group->ranks + 0.5);
     /* whose doubles differ is found out by the first calls */
     if (group->sharing || group->odd != 0 || group->deterministic)
         status =
@@ -451,6 +455,7 @@ enum nf_status nf_group_tell_choice(const char *wish,
     network = network_for(&rules->model, &asked);
     network.share_us = nf_model_share_on(
         &rules->model, nf_model_fullest_part(query->hosts, query->ranks));
+    nf_coll_network_spread(&network, query->hosts, query->ranks);
     if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)
         return status;
     nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,

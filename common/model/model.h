@@ -44,6 +44,9 @@ enum nf_model_encoding { NF_MODEL_ENCODING_RAW, NF_MODEL_ENCODING_XDR };
 struct nf_model {
     uint32_t npieces; /**< 1..NF_MODEL_PIECES_MAX */
     struct nf_model_piece pieces[NF_MODEL_PIECES_MAX];
+    uint32_t nnear; /**< T within a host, where the above is between hosts and
+                         members share some; 0: not known */
+    struct nf_model_piece near[NF_MODEL_PIECES_MAX];
     double delta;        /**< 1 (full duplex) to 2 (half duplex) */
     double occupancy_us; /**< o_s: how long a send keeps its sender busy */
     double share_us; /**< of processors that members share: so much of their

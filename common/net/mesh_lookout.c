@@ -40,11 +40,12 @@ bool nf_lookout_init(struct nf_lookout *lookout, uint32_t rank, uint32_t ranks)
     size_t bytes = nf_lookout_bytes(ranks);
 
     *lookout = (struct nf_lookout){ .rank = rank, .ranks = ranks };
-    lookout->ended = nf_calloc(3, bytes);
+    lookout->ended = nf_calloc(4, bytes);
     if (lookout->ended == NULL)
         return false;
     lookout->gone = lookout->ended + bytes;
-    lookout->suspected = lookout->gone + bytes;
+    lookout->certain = lookout->gone + bytes;
+    lookout->suspected = lookout->certain + bytes;
     (void)find_firsts(lookout);
     return true;
 }
@@ -55,22 +56,38 @@ void nf_lookout_fini(struct nf_lookout *lookout)
     *lookout = (struct nf_lookout){ .ranks = 0 };
 }
 
-bool nf_lookout_note(struct nf_lookout *lookout, uint32_t member, bool ended)
+enum nf_lookout_due nf_lookout_note(struct nf_lookout *lookout, uint32_t member,
+                                    enum nf_lookout_word word)
 {
-    bool tells = nf_lookout_tells(lookout);
+    bool told = nf_lookout_tells(lookout), changed = false, asks = false;
+    bool ended = word != NF_LOOKOUT_CLOSED;
     bool is_new = ended && !nf_lookout_says(lookout->ended, member);
 
     if (is_new) {
         set(lookout->ended, member);
         lookout->nended++;
     }
+    if (word == NF_LOOKOUT_ENDED)
+        set(lookout->certain, member);
     if (!nf_lookout_says(lookout->gone, member)) {
+        asks = word == NF_LOOKOUT_TOLD;
+        if (asks)
+            set(lookout->suspected, member);
         set(lookout->gone, member);
-        is_new = (find_firsts(lookout) && !tells) || (is_new && tells);
-    } else {
-        is_new = is_new && tells;
+        changed = find_firsts(lookout) && !told;
     }
-    return is_new && nf_lookout_is_partial(lookout);
+    if (!nf_lookout_is_partial(lookout))
+        return NF_LOOKOUT_NOTHING;
+    if (changed)
+        lookout->waits = !ended;
+    if (asks || (is_new && told) || (changed && ended))
+        return NF_LOOKOUT_NOW;
+    return changed ? NF_LOOKOUT_SOON : NF_LOOKOUT_NOTHING;
+}
+
+void nf_lookout_settle(struct nf_lookout *lookout)
+{
+    lookout->waits = false;
 }
 
 bool nf_lookout_suspect(struct nf_lookout *lookout, uint32_t member)
@@ -89,20 +106,23 @@ bool nf_lookout_is_partial(const struct nf_lookout *lookout)
 
 bool nf_lookout_tells(const struct nf_lookout *lookout)
 {
-    return nf_lookout_is_partial(lookout) && lookout->rank < lookout->firsts[0];
+    return nf_lookout_is_partial(lookout) && !lookout->waits &&
+           lookout->rank < lookout->firsts[0];
 }
 
 bool nf_lookout_asks(const struct nf_lookout *lookout, uint32_t member)
 {
-    if (member == lookout->rank || nf_lookout_says(lookout->ended, member))
+    if (member == lookout->rank || nf_lookout_says(lookout->certain, member))
         return false;
-    if (!nf_lookout_is_partial(lookout))
+    if (!nf_lookout_is_partial(lookout) ||
+        nf_lookout_says(lookout->suspected, member))
+        return true;
+    if (nf_lookout_says(lookout->ended, member))
+        return false;
+    if (nf_lookout_tells(lookout))
         return true;
     if (nf_lookout_says(lookout->gone, member))
         return false;
-    if (nf_lookout_tells(lookout) ||
-        nf_lookout_says(lookout->suspected, member))
-        return true;
     for (int i = 0; i < NF_LOOKOUT_FIRSTS; i++)
         if (member == lookout->firsts[i])
             return true;

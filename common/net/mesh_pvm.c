@@ -376,10 +376,13 @@ static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
     int64_t look_us = nf_mesh_turn_look_us();
+    int64_t watch_us = nf_mesh_watch_left_us(p);
 
     p->drained = false;
     if (nf_mesh_pvm_has_news(p))
         return NF_OK;
+    if (look_us < 0 || (watch_us >= 0 && watch_us < look_us))
+        look_us = watch_us;
     if (look_us < 0 || (timeout_us >= 0 && timeout_us < look_us))
         return nf_mesh_pvm_doze(p, timeout_us) ? NF_OK : NF_WAIT;
     (void)nf_mesh_pvm_doze(p, look_us);

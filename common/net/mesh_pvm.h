@@ -87,6 +87,7 @@ struct mesh_pvm {
     struct nf_int_map numbers;   /**< of members, by their tids */
     struct nf_lookout lookout;
     bool watch_due; /**< others are to be watched, or told, than before */
+    int64_t watch_at_us; /**< they will be, from then on; 0: no */
     bool leaving;   /**< it is being closed */
     uint32_t *touched;           /**< members that may be sent to again */
     uint32_t ntouched;
@@ -244,8 +245,11 @@ enum nf_status nf_mesh_watch_ask(struct mesh_pvm *p);
 void nf_mesh_watch_see(struct mesh_pvm *p);
 /** Is that to be done for any mesh? */
 bool nf_mesh_watch_is_due(void);
-/** @p member has ended, or, if not @p ended, closed its mesh. */
-void nf_mesh_watch_note(struct mesh_pvm *p, uint32_t member, bool ended);
+/** In so many microseconds it will be to be done in @p p; < 0: not by itself. */
+int64_t nf_mesh_watch_left_us(const struct mesh_pvm *p);
+/** That is known of @p member. */
+void nf_mesh_watch_note(struct mesh_pvm *p, uint32_t member,
+                        enum nf_lookout_word word);
 /** Tell @p member who has ended, if it is to be told.  In the context of the
  *  mesh. */
 void nf_mesh_watch_tell(struct mesh_pvm *p, uint32_t member);

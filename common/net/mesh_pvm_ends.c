@@ -20,7 +20,7 @@ void nf_mesh_pvm_leave(struct mesh_pvm *p, uint32_t member)
     if (m->left)
         return;
     m->left = true;
-    nf_mesh_watch_note(p, member, false);
+    nf_mesh_watch_note(p, member, NF_LOOKOUT_CLOSED);
     nf_route_doubt(m->tid);
     p->nexited -= m->exited;
     nf_mesh_pvm_post(p, m->leaving);
@@ -40,7 +40,7 @@ void nf_mesh_pvm_note_end(struct mesh_pvm *p, uint32_t member)
     if (m->exited)
         return;
     m->exited = true;
-    nf_mesh_watch_note(p, member, true);
+    nf_mesh_watch_note(p, member, NF_LOOKOUT_ENDED);
     m->exited_us = nf_now_us();
     p->nexited += !m->left;
     if (p->closed)

@@ -342,7 +342,7 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         sub->members[i].exited_us = old->exited_us;
         sub->nexited += old->exited;
         if (old->exited)
-            nf_mesh_watch_note(sub, i, true);
+            nf_mesh_watch_note(sub, i, NF_LOOKOUT_ENDED);
         sub->members[i].heard = old->heard;
         sub->members[i].met = old->met;
         sub->members[i].shown = old->lends;

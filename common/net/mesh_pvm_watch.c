@@ -3,6 +3,7 @@
 #include "config.h"
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/net/mesh_pvm.h"
 #include "common/net/pvm_route.h"
 
@@ -10,6 +11,9 @@ enum {
     SAID_MOST_BYTES = NF_LINK_URGENT_BODY_BYTES,
     /* Tids in one message to the pvmd that takes back. */
     BATCH = 256,
+    /* Members that close their meshes do that at about the same time.  That one has
+     * ended may be told so much later, once: who waits for it asks by then, too. */
+    SETTLE_US = 500000,
 };
 
 /* Meshes in which something is to be done. */
@@ -141,10 +145,30 @@ static void make_due(struct mesh_pvm *p)
         nf_mesh_pvm_wake(p);
 }
 
-void nf_mesh_watch_note(struct mesh_pvm *p, uint32_t member, bool ended)
+void nf_mesh_watch_note(struct mesh_pvm *p, uint32_t member,
+                        enum nf_lookout_word word)
 {
-    if (nf_lookout_note(&p->lookout, member, ended))
+    switch (nf_lookout_note(&p->lookout, member, word)) {
+    case NF_LOOKOUT_NOTHING:
+        break;
+    case NF_LOOKOUT_SOON:
+        if (p->watch_at_us == 0)
+            p->watch_at_us = nf_now_us() + SETTLE_US;
+        break;
+    case NF_LOOKOUT_NOW:
         make_due(p);
+        break;
+    }
+}
+
+int64_t nf_mesh_watch_left_us(const struct mesh_pvm *p)
+{
+    int64_t left_us;
+
+    if (p->watch_at_us == 0)
+        return -1;
+    left_us = p->watch_at_us - nf_now_us();
+    return left_us > 0 ? left_us : 0;
 }
 
 void nf_mesh_watch_suspect(struct nf_mesh *mesh, uint32_t member)
@@ -157,9 +181,15 @@ void nf_mesh_watch_suspect(struct nf_mesh *mesh, uint32_t member)
 
 void nf_mesh_watch_see(struct mesh_pvm *p)
 {
-    if (!p->watch_due)
+    bool settled = nf_mesh_watch_left_us(p) == 0;
+
+    if (!p->watch_due && !settled)
         return;
     set_due(p, false);
+    if (settled) {
+        p->watch_at_us = 0;
+        nf_lookout_settle(&p->lookout);
+    }
     if (p->leaving || nf_mesh_space_is_dead(p->space))
         return;
     if (nf_mesh_watch_ask(p) != NF_OK)
@@ -209,5 +239,5 @@ void nf_mesh_watch_hear(struct mesh_pvm *p, uint32_t from, const uint8_t *said,
         return; /* an answer without a body, or nothing that we say */
     for (uint32_t i = 0; i < p->base.ranks; i++)
         if (i != p->base.rank && i != from && nf_lookout_says(said, i))
-            nf_mesh_pvm_note_end(p, i);
+            nf_mesh_watch_note(p, i, NF_LOOKOUT_TOLD);
 }

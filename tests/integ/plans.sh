@@ -11,7 +11,7 @@ same "plans: exit status" "$rc" 0
 check "plans: stdout is one JSON object" only_json
 i=0
 while has_field "algorithms.$i"; do
-    for field in name op summary cost items ports order power_of_two source keeps; do
+    for field in name op other_names summary cost items ports order power_of_two source keeps; do
         has_field "algorithms.$i.$field" ||
             fail "plans: algorithm $i has no $field"
     done
@@ -24,6 +24,35 @@ same "plans for people: exit status" "$rc" 0
 while read -r plan; do
     grep -q "^$plan: " out || fail "plans for people: $plan is missing"
 done < names
+
+# --- by the names that reports and papers have
+# is_named OP ALGORITHM
+is_named() { grep -q "^$1\.$2: \|^    also: .*\b$1\.$2\(\$\|,\)" out; }
+# is_sound OP ALGORITHM: it is printed, and checked
+is_sound() {
+    timeout 10 "$NF" plan "$1" "$2" --ranks 8 --segments 5 --check \
+        > printed 2>&1 && [ -s printed ]
+}
+while read -r op all; do
+    for one in $all; do
+        check "plans for people: $op.$one" is_named "$op" "$one"
+        check "plan $op $one" is_sound "$op" "$one"
+    done
+done << 'END'
+bcast flat binomial knomial edge_disjoint nesbt ksegment pipeline twopath
+bcast scatter_allgather_ring scatter_allgather_circulant circulant
+reduce linear binomial binomial_ordered chain seg_gather circulant
+allreduce reduce_bcast seg rec_doubling ring circulant
+reduce_scatter circulant doubling halving ring
+allgather circulant rec_doubling ring
+scan linear pipeline overlapped_pipeline brent_kung rootp rootp_seg
+scan brent_kung_seg rec_doubling
+exscan linear pipeline overlapped_pipeline brent_kung rootp rootp_seg
+exscan brent_kung_seg rec_doubling
+gather linear binomial windowed
+scatter linear binomial windowed
+barrier linear tree dissemination
+END
 
 # --- the goldens, line by line
 # All-to-all is printed in another way, below.

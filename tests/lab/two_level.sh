@@ -57,6 +57,20 @@ play "that keep no order" "$unordered" 20000 6 "${neighbours[@]}"
 same "that keep no order: products are refused" "$(products)" "product -1"
 play "that keep no order, going round" "$unordered" 20000 6 "${round[@]}"
 
+# --- the price: both kinds of links are measured, and both count
+run_in ws0 coll-bench reduce --hosts "$work/hosts" --slaves 6 --sizes=8B \
+    --repeat 10 --algorithm two_level --json
+same "coll-bench: exit status" "$rc2" 0
+price() { "$jsonget" "$work/out2" "$1" 2>> "$work/err"; }
+# the model is of the worse of the two, which are alike when this machine is busy
+check "within a host a message takes no more than the worst one ($(
+    price model.within_host.0.start_us), $(price model.pieces.0.start_us) us)" \
+    awk -v in_us="$(price model.within_host.0.start_us)" \
+    -v out_us="$(price model.pieces.0.start_us)" \
+    'BEGIN { exit !(in_us > 0 && in_us <= out_us) }'
+check "two levels have a price ($(price results.0.predicted_us) us)" \
+    awk -v us="$(price results.0.predicted_us)" 'BEGIN { exit !(us > 0) }'
+
 # 4 MB: once to the host by two levels, once to each of its members by flat
 mb=4000000
 before=$(received ws2)

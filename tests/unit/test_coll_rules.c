@@ -16,6 +16,8 @@ static int set_up(void)
     rules.model = (struct nf_model){
         .npieces = 2,
         .pieces = { { 0, 176, 0.105 }, { 8192, -20.5, 0.13 } },
+        .nnear = 1,
+        .near = { { 0, 12, 0.0006 } },
         .delta = 1.25,
         .occupancy_us = 12,
         .share_us = 31.5,
@@ -225,6 +227,7 @@ static const char *const text =
     "share_part 0.25\n"
     "piece 0 176 0.105\n"
     "piece 8192 -20.5 0.13\n"
+    "near 0 12 0.0006\n"
     "combine double sum 0.001\n"
     "rule bcast any 8 1000 bcast.binomial 1\n"
     "rule bcast any 8 50000 bcast.pipeline.hd 7\n"
@@ -363,7 +366,7 @@ static void test_wrong_lines(void)
         whole = sealed(joined);
         nf_coll_rules_init(&got);
         CU_ASSERT_EQUAL(read_text(whole, &got, &warning, &err), NF_ERR_INVAL);
-        CU_ASSERT_STRING_EQUAL(err.text, "line 19 is damaged");
+        CU_ASSERT_STRING_EQUAL(err.text, "line 20 is damaged");
         nf_coll_rules_fini(&got);
         free(whole);
     }
@@ -458,7 +461,7 @@ static void test_unknown(void)
     nf_coll_rules_init(&got);
     CU_ASSERT_EQUAL(read_text(whole, &got, &warning, &err), NF_OK);
     CU_ASSERT_STRING_EQUAL(
-        warning.text, "line 19: rule ignored: algorithm \"bcast.later\" is "
+        warning.text, "line 20: rule ignored: algorithm \"bcast.later\" is "
                       "not known (and 1 more)");
     CU_ASSERT_EQUAL(got.count, 5);
     CU_ASSERT_EQUAL(nf_coll_rules_write(&got, &again, &bytes, &err), NF_OK);

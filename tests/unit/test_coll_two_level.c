@@ -1,6 +1,7 @@
 /* Algorithms of two levels: right for any hosts, and each item crosses to each
  * host once. */
 #include "config.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/base/rng.h"
@@ -240,6 +241,178 @@ static void one_rank_a_host_is_one_level(void)
     nf_schedule_fini(&one);
 }
 
+/* -------------------------------------------------------------- the price */
+
+enum { SHARING = 16 };
+
+/* Every other rank on the same host; what is combined takes 0.0005 us a byte. */
+static struct nf_coll_network two_links(uint32_t hosts, double near_start_us,
+                                        double near_byte_us)
+{
+    struct nf_model model = { .npieces = 1,
+                              .pieces = { { 0, 90, 0.085 } },
+                              .nnear = near_start_us > 0,
+                              .near = { { 0, near_start_us, near_byte_us } },
+                              .delta = 1 };
+    struct nf_coll_network network;
+    uint32_t host_of[SHARING];
+
+    CU_ASSERT_EQUAL(nf_model_set_combine(&model, "double", "sum", 0.0005),
+                    NF_OK);
+    for (uint32_t r = 0; r < SHARING; r++)
+        host_of[r] = r % hosts;
+    network = nf_coll_network_of(&model, "double", "sum");
+    nf_coll_network_spread(&network, host_of, SHARING);
+    CU_ASSERT_EQUAL(network.hosts, hosts);
+    CU_ASSERT_EQUAL(network.fullest, (SHARING + hosts - 1) / hosts);
+    return network;
+}
+
+static void expect_us(const struct nf_coll_network *network, const char *name,
+                      double bytes, uint32_t segments, double want_us)
+{
+    double got_us = nf_coll_cost_us(nf_coll_find(name), network, SHARING, bytes,
+                                    segments);
+
+    CU_ASSERT_DOUBLE_EQUAL(got_us, want_us, 1e-9 * want_us);
+    if (!(fabs(got_us - want_us) <= 1e-9 * want_us))
+        printf("\n    %s: %g, want %g", name, got_us, want_us);
+}
+
+/* By hand: two hosts with 8 ranks each, whose trees are 3 deep. */
+static void both_kinds_of_links_make_a_price(void)
+{
+    struct nf_coll_network network = two_links(2, 15, 0.0007);
+
+    expect_us(&network, "barrier.two_level", 0, 1, 2 * 3 * 15 + 90);
+    expect_us(&network, "bcast.two_level", 1000, 1, 3 * 15.7 + 175);
+    expect_us(&network, "reduce.two_level", 1000, 1, 3 * 16.2 + 175.5);
+    /* four messages of a segment between, 12 within, which overlap */
+    expect_us(&network, "reduce.two_level", 4000, 4,
+              4 * 175.5 + 12 * 16.2 / 4);
+    expect_us(&network, "reduce.two_level_ordered", 1000, 1,
+              2 * 175.5 + 3 * 16.2);
+    expect_us(&network, "allreduce.two_level", 1000, 1,
+              3 * 16.2 + 175.5 + 3 * 15.7 + 175);
+    expect_us(&network, "allreduce.two_level_ordered", 1000, 1,
+              3 * 16.2 + 175.5 + 3 * 15.7 + 175);
+    network.delta = 1.5; /* of two leaders one sends and one takes */
+    expect_us(&network, "bcast.two_level", 4000, 4, 4 * 175 + 12 * 15.7 / 4);
+    /* 15 messages of each segment go by the same processors */
+    network.share_us = 100;
+    expect_us(&network, "bcast.two_level", 4000, 4, 4 * 15 * 100);
+    expect_us(&network, "barrier.two_level", 0, 1, (2 * 14 + 2) * 100);
+    network = two_links(4, 15, 0.0007);
+    network.delta = 1.5; /* of four some do both */
+    expect_us(&network, "bcast.two_level", 4000, 4,
+              5 * 1.5 * 175 + 8 * 15.7 / 4);
+}
+
+static void one_kind_makes_none(void)
+{
+    struct nf_coll_network network = two_links(2, 0, 0);
+
+    for (int n = 0; n < NAMES; n++)
+        CU_ASSERT_FALSE(isfinite(nf_coll_cost_us(nf_coll_find(names[n]),
+                                                 &network, SHARING, 8, 1)));
+    network = two_links(2, 15, 0.0007);
+    nf_coll_network_spread(&network, NULL, SHARING);
+    for (int n = 0; n < NAMES; n++)
+        CU_ASSERT_FALSE(isfinite(nf_coll_cost_us(nf_coll_find(names[n]),
+                                                 &network, SHARING, 8, 1)));
+    network = two_links(1, 15, 0.0007); /* there is nothing between */
+    for (int n = 0; n < NAMES; n++)
+        CU_ASSERT_FALSE(isfinite(nf_coll_cost_us(nf_coll_find(names[n]),
+                                                 &network, SHARING, 8, 1)));
+}
+
+/* As many as along a circulant graph, as rounds are about as many. */
+static void what_has_no_price_has_segments_too(void)
+{
+    static const enum nf_coll_op ops[] = { NF_COLL_BCAST, NF_COLL_REDUCE,
+                                           NF_COLL_ALLREDUCE };
+    const struct nf_coll_network network = two_links(2, 0, 0);
+
+    for (int i = 0; i < 3; i++) {
+        struct nf_coll_query query = { .op = ops[i],
+                                       .ranks = SHARING,
+                                       .bytes = 8 << 20,
+                                       .elements = 1 << 20,
+                                       .commutative = true };
+        char name[40];
+        double us;
+
+        snprintf(name, sizeof(name), "%s.two_level", nf_coll_op_names[ops[i]]);
+        CU_ASSERT(nf_coll_usual_segments(nf_coll_find(name), &network, &query,
+                                         &us) > 4);
+        CU_ASSERT_FALSE(isfinite(us));
+        query.bytes = query.elements = 8; /* not worth it */
+        CU_ASSERT_EQUAL(nf_coll_usual_segments(nf_coll_find(name), &network,
+                                               &query, NULL),
+                        1);
+    }
+}
+
+static const char *taken(const struct nf_coll_network *network,
+                         enum nf_coll_op op, uint64_t bytes, bool commutative,
+                         const uint32_t *hosts)
+{
+    const struct nf_coll_query query = { .op = op,
+                                         .ranks = SHARING,
+                                         .bytes = bytes,
+                                         .elements = (bytes + 7) / 8,
+                                         .commutative = commutative,
+                                         .hosts = hosts };
+    struct nf_coll_choice choice = { .algorithm = NULL };
+
+    CU_ASSERT_TRUE(nf_coll_select_by_model(&query, network, &choice));
+    return choice.algorithm->name;
+}
+
+/* Where messages within a host are cheap, and not where they are as dear. */
+static void auto_takes_two_levels_where_they_pay(void)
+{
+    static const enum nf_coll_op ops[] = { NF_COLL_REDUCE, NF_COLL_ALLREDUCE,
+                                           NF_COLL_BARRIER, NF_COLL_BCAST };
+    const struct nf_coll_network cheap = two_links(2, 15, 0.0007);
+    const struct nf_coll_network dear = two_links(2, 90, 0.085);
+    uint32_t mixed[SHARING], in_order[SHARING];
+
+    for (uint32_t r = 0; r < SHARING; r++) {
+        mixed[r] = r % 2;
+        in_order[r] = r / 8;
+    }
+    for (int i = 0; i < 4; i++) {
+        char name[40];
+
+        snprintf(name, sizeof(name), "%s.two_level", nf_coll_op_names[ops[i]]);
+        CU_ASSERT_STRING_EQUAL(taken(&cheap, ops[i], 8, true, mixed), name);
+        CU_ASSERT_STRING_NOT_EQUAL(taken(&dear, ops[i], 8, true, mixed), name);
+    }
+    /* others keep the order where ranks of a host are not neighbours */
+    CU_ASSERT_STRING_EQUAL(taken(&cheap, NF_COLL_REDUCE, 8, false, in_order),
+                           "reduce.two_level_ordered");
+    CU_ASSERT_STRING_NOT_EQUAL(taken(&cheap, NF_COLL_REDUCE, 8, false, mixed),
+                               "reduce.two_level_ordered");
+    /* the model says how many segments, too */
+    for (uint64_t bytes = 1 << 16; bytes <= 1 << 24; bytes *= 4) {
+        const struct nf_coll_query query = { .op = NF_COLL_REDUCE,
+                                             .ranks = SHARING,
+                                             .bytes = bytes,
+                                             .elements = bytes / 8,
+                                             .commutative = true,
+                                             .hosts = mixed };
+        const struct nf_coll_algorithm *a = &nf_coll_reduce_two_level;
+        double us;
+        uint32_t k = nf_coll_usual_segments(a, &cheap, &query, &us);
+
+        CU_ASSERT(us <= nf_coll_cost_us(a, &cheap, SHARING, (double)bytes, 1));
+        CU_ASSERT_DOUBLE_EQUAL(
+            us, nf_coll_cost_us(a, &cheap, SHARING, (double)bytes, k),
+            1e-9 * us);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -250,6 +423,13 @@ int main(void)
         { "where the order is not kept, operators must commute",
           the_filter_is_exact },
         { "circulant graphs keep no order", the_others_keep_no_order },
+        { "both kinds of links make a price",
+          both_kinds_of_links_make_a_price },
+        { "one kind makes none", one_kind_makes_none },
+        { "what has no price has segments too",
+          what_has_no_price_has_segments_too },
+        { "auto takes two levels where they pay",
+          auto_takes_two_levels_where_they_pay },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

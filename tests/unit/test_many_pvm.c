@@ -45,6 +45,8 @@ static void check_watched(const struct nf_mesh *mesh, bool first, size_t living)
 
     /* of those that others told of PVM's own word may still come */
     CHECK(mesh->partial);
+    if (count < least || count > least + (ntasks - living))
+        fprintf(stderr, "task %u watches %zu of %zu\n", me, count, living);
     CHECK(count >= least && count <= least + (ntasks - living));
 }
 
@@ -171,6 +173,99 @@ static void play_mesh(void)
     nf_mesh_close(mesh);
 }
 
+/* These two are not the first. */
+enum { HEARER = 5, TALKER = 9, TALKS = 20, TALK_BYTES = 1000 };
+
+/* Member 5 is told that member 9 has ended, before that has sent what it sends: so
+ * early does word of an end come that has overtaken all of it. */
+static void hear_of_the_end(struct nf_mesh *mesh)
+{
+    uint8_t said[(TASKS + 7) / 8] = { [TALKER / 8] = 1 << TALKER % 8 };
+    int64_t until_us = nf_now_us() + AT_ONCE_US;
+    struct nf_mesh_event event;
+    uint32_t talks = 0;
+
+    say(mesh, TALKER, SEEN);
+    nf_mesh_watch_hear((struct mesh_pvm *)mesh, 0, said, sizeof(said));
+    while (!gone[TALKER]) {
+        enum nf_status status = nf_mesh_next(mesh, &event);
+
+        CHECK(status >= NF_OK && nf_now_us() < until_us);
+        if (status == NF_WAIT) {
+            (void)nf_mesh_wait(mesh, 1000000);
+        } else if (event.kind == NF_MESH_LEFT) {
+            CHECK(event.member == TALKER && talks == TALKS);
+            gone[TALKER] = true;
+        } else {
+            CHECK(event.member == TALKER && event.message.payload != NULL);
+            nf_blob_unref(event.message.payload);
+            talks++;
+        }
+    }
+    say(mesh, 0, SEEN);
+}
+
+static void talk_and_end(struct nf_mesh *mesh)
+{
+    const uint8_t word = SEEN;
+    struct nf_mesh_message message = { .head = &word, .head_bytes = 1 };
+
+    while (nseen == 0)
+        CHECK(hear(mesh, nf_now_us() + AT_ONCE_US) == 0);
+    usleep(300000); /* for what was told to have its effect */
+    for (int i = 0; i < TALKS; i++) {
+        message.payload = nf_blob_create(TALK_BYTES, NF_BYTES);
+        CHECK(message.payload != NULL);
+        memset((void *)(uintptr_t)message.payload->data, i, TALK_BYTES);
+        CHECK(nf_mesh_send(mesh, HEARER, &message) == NF_OK);
+        nf_blob_unref(message.payload);
+    }
+    CHECK(nf_mesh_backlog_bytes(mesh, HEARER) == 0);
+    die();
+}
+
+/* Nothing that was sent is lost by it. */
+static void play_told(void)
+{
+    struct nf_mesh *mesh = open_mesh();
+
+    if (me == TALKER)
+        talk_and_end(mesh);
+    if (me == HEARER)
+        hear_of_the_end(mesh);
+    while (me == 0 && nseen == 0)
+        CHECK(hear(mesh, nf_now_us() + AT_ONCE_US) == 0);
+    for (uint32_t i = 1; i < ntasks && me == 0; i++)
+        if (i != TALKER)
+            say(mesh, i, CLOSE);
+    while (me != 0 && hear(mesh, nf_now_us() + AT_ONCE_US) != CLOSE)
+        continue;
+    nf_mesh_close(mesh);
+}
+
+/* Each closes its mesh when the one before it has, and all behind it wait in theirs.
+ * The first one of those asks for all, and the others for the next: but not each
+ * time. */
+static void play_closing(void)
+{
+    int64_t start_us = nf_now_us(); /* the first ones may not wait for long */
+    struct nf_mesh *mesh = open_mesh();
+    size_t first = ntasks - 1, most;
+
+    while (me > 0 && !gone[me - 1])
+        CHECK(hear(mesh, nf_now_us() + AT_ONCE_US) == 0);
+    /* one became the first when the others had waited for long enough */
+    most = NF_LOOKOUT_FIRSTS *
+           (2 + (size_t)((nf_now_us() - start_us) / 500000));
+    if (me > 0 && watched((const struct mesh_pvm *)mesh) > most) {
+        fprintf(stderr, "member %u has asked for %zu\n", me,
+                watched((const struct mesh_pvm *)mesh));
+        CHECK(watched((const struct mesh_pvm *)mesh) <= first);
+        CHECK(nf_now_us() - start_us > 500000);
+    }
+    nf_mesh_close(mesh);
+}
+
 /* ------------------------------------------------------------ a group */
 
 static enum nf_status sum(struct nf_group *group)
@@ -273,6 +368,8 @@ static void play_busy(void)
 
 static const struct scene scenes[] = {
     { "mesh", play_mesh },
+    { "told", play_told },
+    { "closing", play_closing },
     { "busy", play_busy },
     { "group", play_group },
     { NULL, NULL },
@@ -299,6 +396,16 @@ static void members_tell_each_other_of_ends(void)
     run("mesh", (const uint32_t[]){ 77, 0, 40, 135, 100, 2, 1 }, 7);
 }
 
+static void what_was_sent_comes_though_an_end_is_told(void)
+{
+    run("told", (const uint32_t[]){ TALKER }, 1);
+}
+
+static void closing_in_order_asks_for_few(void)
+{
+    run("closing", NULL, 0);
+}
+
 static void survivors_name_the_dead_and_shrink(void)
 {
     run("group", (const uint32_t[]){ 77, 0 }, 2);
@@ -320,6 +427,10 @@ int main(int argc, char **argv)
     CU_TestInfo tests[] = {
         { "members of a mesh tell each other of ends",
           members_tell_each_other_of_ends },
+        { "what was sent comes, though an end is told before",
+          what_was_sent_comes_though_an_end_is_told },
+        { "members that close one after the other ask for few",
+          closing_in_order_asks_for_few },
         { "survivors of a group name the dead, and shrink",
           survivors_name_the_dead_and_shrink },
         { "who waits asks, though the first is busy",

@@ -15,9 +15,10 @@ enum {
     MEMBERS_MOST = 300,
     DELAY_US = 1000,  /* the most that word travels */
     KILLS_US = 20000, /* within which all die that do */
+    SETTLE_US = 5000, /* after which somebody closed is replaced */
 };
 
-enum kind { NOTICE, WORD, GOODBYE, DEATH, CLOSE };
+enum kind { NOTICE, WORD, GOODBYE, DEATH, CLOSE, SETTLED };
 
 struct happening {
     struct happening *next;
@@ -35,18 +36,18 @@ struct world {
     struct nf_lookout members[MEMBERS_MOST];
     bool dead[MEMBERS_MOST], closed[MEMBERS_MOST];
     bool busy[MEMBERS_MOST]; /* hears, asks and says nothing */
+    bool settling[MEMBERS_MOST];
     bool asked[MEMBERS_MOST][MEMBERS_MOST];
     uint32_t told[MEMBERS_MOST][MEMBERS_MOST];
     uint32_t nasked[MEMBERS_MOST], nwords;
 };
 
-static struct happening *happen(struct world *w, enum kind kind, uint32_t to,
-                                uint32_t about, int64_t most_us)
+static struct happening *happen_at(struct world *w, enum kind kind,
+                                   uint32_t to, uint32_t about, int64_t at_us)
 {
     struct happening *h = calloc(1, sizeof(*h)), **at = &w->happenings;
 
-    h->at_us =
-        w->now_us + 1 + (int64_t)nf_rng_below(&w->rng, (uint64_t)most_us);
+    h->at_us = at_us;
     h->kind = kind;
     h->to = to;
     h->about = about;
@@ -55,6 +56,15 @@ static struct happening *happen(struct world *w, enum kind kind, uint32_t to,
     h->next = *at;
     *at = h;
     return h;
+}
+
+/* Within that time. */
+static struct happening *happen(struct world *w, enum kind kind, uint32_t to,
+                                uint32_t about, int64_t most_us)
+{
+    return happen_at(w, kind, to, about,
+                     w->now_us + 1 +
+                         (int64_t)nf_rng_below(&w->rng, (uint64_t)most_us));
 }
 
 /* What mesh_pvm_watch.c does when something is due. */
@@ -96,10 +106,33 @@ static void end(struct world *w)
         nf_lookout_fini(&w->members[r]);
 }
 
-static void carry_out(struct world *w, const struct happening *h)
+/* What that member, or its host, says. */
+static enum nf_lookout_due hear(struct world *w, const struct happening *h)
 {
     struct nf_lookout *l = &w->members[h->to];
-    bool due = false;
+    enum nf_lookout_due due = NF_LOOKOUT_NOTHING;
+
+    if (h->kind == SETTLED) {
+        w->settling[h->to] = false;
+        nf_lookout_settle(l);
+        return NF_LOOKOUT_NOW;
+    }
+    if (h->kind == GOODBYE)
+        return nf_lookout_note(l, h->about, NF_LOOKOUT_CLOSED);
+    if (h->kind == NOTICE)
+        return nf_lookout_note(l, h->about, NF_LOOKOUT_ENDED);
+    for (uint32_t i = 0; i < w->ranks; i++)
+        if (i != h->to && nf_lookout_says(h->said, i)) {
+            enum nf_lookout_due also = nf_lookout_note(l, i, NF_LOOKOUT_TOLD);
+
+            due = also > due ? also : due;
+        }
+    return due;
+}
+
+static void carry_out(struct world *w, const struct happening *h)
+{
+    enum nf_lookout_due due;
 
     if (h->kind == DEATH) {
         w->dead[h->about] = true;
@@ -120,12 +153,11 @@ static void carry_out(struct world *w, const struct happening *h)
     /* what somebody said just before it ended may be lost with it */
     if (h->kind == WORD && w->dead[h->about] && nf_rng_below(&w->rng, 2) == 0)
         return;
-    if (h->kind != WORD)
-        due = nf_lookout_note(l, h->about, h->kind == NOTICE);
-    for (uint32_t i = 0; i < w->ranks && h->kind == WORD; i++)
-        if (i != h->to && nf_lookout_says(h->said, i))
-            due = nf_lookout_note(l, i, true) || due;
-    if (due)
+    due = hear(w, h);
+    if (due == NF_LOOKOUT_SOON && !w->settling[h->to])
+        happen_at(w, SETTLED, h->to, 0, w->now_us + SETTLE_US);
+    w->settling[h->to] = w->settling[h->to] || due == NF_LOOKOUT_SOON;
+    if (due == NF_LOOKOUT_NOW)
         act(w, h->to);
 }
 
@@ -141,7 +173,7 @@ static void run(struct world *w)
     }
 }
 
-/* Everybody that is there knows of each end, and of no other.
+/* Everybody that is there knows of each end, and of no other, and has it from PVM.
  * @return members for which that is not so */
 static uint32_t count_wrong(const struct world *w)
 {
@@ -151,8 +183,11 @@ static uint32_t count_wrong(const struct world *w)
         bool right = true;
 
         for (uint32_t i = 0; i < w->ranks; i++)
-            right = right && nf_lookout_says(w->members[r].ended, i) ==
-                                 (w->dead[i] && !w->closed[i]);
+            right = right &&
+                    nf_lookout_says(w->members[r].ended, i) ==
+                        (w->dead[i] && !w->closed[i]) &&
+                    nf_lookout_says(w->members[r].ended, i) ==
+                        nf_lookout_says(w->members[r].certain, i);
         wrong += !right && !w->dead[r] && !w->closed[r];
     }
     return wrong;
@@ -201,7 +236,7 @@ static void of_many_only_the_first_does(void)
         CU_ASSERT_EQUAL(count_wrong(&w), 0);
         CU_ASSERT_EQUAL(w.nasked[0], last);
         for (uint32_t r = 1; r < last; r++)
-            CU_ASSERT_EQUAL(w.nasked[r], NF_LOOKOUT_FIRSTS);
+            CU_ASSERT_EQUAL(w.nasked[r], NF_LOOKOUT_FIRSTS + 1);
         CU_ASSERT_EQUAL(w.nwords, last - 1);
         end(&w);
     }
@@ -265,6 +300,74 @@ static void first_ones_close_while_others_end(void)
         CU_ASSERT_EQUAL(count_wrong(&w), 0);
         end(&w);
     }
+}
+
+/* As many requests as before for each while that it takes, and not one of each for
+ * each that is left.  Each ends soon after, which those who asked before hear. */
+static void members_close_in_the_order_of_ranks(void)
+{
+    enum { EVERY_US = 100 };
+
+    for (size_t s = 0; s < SIZES; s++) {
+        uint32_t ranks = sizes[s], nasked = 0, whiles;
+
+        begin(&w, ranks, s + 1);
+        for (uint32_t r = 0; r + 10 < ranks; r++) {
+            happen_at(&w, CLOSE, 0, r, (r + 1) * EVERY_US);
+            happen_at(&w, DEATH, 0, r, (r + 1) * EVERY_US + 2 * DELAY_US);
+        }
+        happen(&w, DEATH, 0, ranks - 5, KILLS_US);
+        run(&w);
+        for (uint32_t r = ranks - 10; r < ranks; r++)
+            CU_ASSERT(w.dead[r] ||
+                      nf_lookout_says(w.members[r].certain, ranks - 5));
+        for (uint32_t r = 0; r < ranks; r++)
+            nasked += w.nasked[r];
+        whiles = 2 + (ranks * EVERY_US + DELAY_US) / SETTLE_US;
+        CU_ASSERT(nasked <= whiles * (NF_LOOKOUT_FIRSTS + 1) * ranks);
+        if (nasked > whiles * (NF_LOOKOUT_FIRSTS + 1) * ranks ||
+            getenv("NF_SHOW") != NULL)
+            printf("\n    of %u members %u requests", ranks, nasked);
+        end(&w);
+    }
+}
+
+/* Of a goodbye that only the first ones have heard, and no more: not that its
+ * sender has ended since. */
+static void one_that_said_goodbye_ends(void)
+{
+    begin(&w, 200, 1);
+    for (uint32_t r = 0; r < 2; r++)
+        CU_ASSERT_EQUAL(
+            nf_lookout_note(&w.members[r], 150, NF_LOOKOUT_CLOSED),
+            NF_LOOKOUT_NOTHING);
+    happen(&w, DEATH, 0, 0, 1);
+    run(&w);
+    CU_ASSERT(nf_lookout_asks(&w.members[1], 150));
+    happen(&w, DEATH, 0, 150, 1);
+    run(&w);
+    CU_ASSERT_EQUAL(count_wrong(&w), 0);
+    end(&w);
+}
+
+/* Who is told asks, and goes by the answer: told of one that lives, it gets none. */
+static void what_is_told_is_asked_for(void)
+{
+    struct happening *word;
+
+    begin(&w, 200, 1);
+    word = happen(&w, WORD, 7, 0, 1);
+    word->said[150 / 8] = 1 << 150 % 8;
+    run(&w);
+    CU_ASSERT(nf_lookout_says(w.members[7].ended, 150));
+    CU_ASSERT_FALSE(nf_lookout_says(w.members[7].certain, 150));
+    CU_ASSERT_EQUAL(w.nasked[7], NF_LOOKOUT_FIRSTS + 1);
+    CU_ASSERT(w.asked[7][150]);
+    happen(&w, DEATH, 0, 150, 1);
+    run(&w);
+    CU_ASSERT_EQUAL(count_wrong(&w), 0);
+    CU_ASSERT_FALSE(nf_lookout_asks(&w.members[7], 150));
+    end(&w);
 }
 
 /* A first one that computes tells nobody: who waits asks for itself. */
@@ -378,6 +481,10 @@ int main(void)
           a_host_with_all_the_first_ends },
         { "first ones close while others end",
           first_ones_close_while_others_end },
+        { "members close in the order of ranks",
+          members_close_in_the_order_of_ranks },
+        { "one that said goodbye ends", one_that_said_goodbye_ends },
+        { "what is told is asked for", what_is_told_is_asked_for },
         { "who waits asks, though the first is busy",
           who_waits_asks_though_the_first_is_busy },
         { "a lookout needs memory", a_lookout_needs_memory },
