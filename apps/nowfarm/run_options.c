@@ -15,6 +15,7 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
+#include "common/model/network_file.h"
 #include "common/policy/policy.h"
 #include "master/emulate.h"
 #include "master/engine.h"
@@ -327,11 +328,31 @@ static enum nf_status check_trace(const struct run_options *o,
     return NF_OK;
 }
 
+/* One that is named in the command is there to be used.  What the environment names
+ * is for all jobs, and is left aside if it is of no use. */
+static enum nf_status check_network(const char *path, struct nf_error *err)
+{
+    struct nf_network network;
+    struct nf_error why;
+    enum nf_status status;
+
+    if (path == NULL || *path == '\0')
+        return NF_OK;
+    status = nf_network_read(path, &network, &why);
+    if (status == NF_OK)
+        nf_network_fini(&network);
+    else
+        nf_fail(err, status == NF_ERR_NOMEM ? status : NF_ERR_INVAL,
+                "--network %s", why.text);
+    return status == NF_OK ? NF_OK : err->status;
+}
+
 /* What nf_run() would find wrong too, found before the inputs are read. */
 static enum nf_status check(const struct run_options *o, struct nf_error *err)
 {
     struct nf_policy policy;
     struct nf_emulate emulate;
+    enum nf_status status;
 
     if (o->job.policy != NULL &&
         nf_policy_parse(o->job.policy, &policy, err) != NF_OK)
@@ -359,7 +380,8 @@ static enum nf_status check(const struct run_options *o, struct nf_error *err)
         strcmp(o->job.transport, "local") == 0)
         return nf_fail(err, NF_ERR_INVAL,
                        "--hosts goes with --transport pvm only");
-    return check_trace(o, err);
+    status = check_network(o->job.network_file, err);
+    return status == NF_OK ? check_trace(o, err) : status;
 }
 
 /* Options, and what popt says on --help. */

@@ -242,12 +242,22 @@ for case in "here.json|" "old.json|30 days old" \
         same "shared data, ${case%|*}: says so" \
             "$(doubts "${case%|*}" "${case#*|}")" 1
 done
-for file in bad.json none.json coming.json; do
-    run "${job[@]}" --network $file
+for file in bad.json none.json coming.json; do # for all jobs, also this one
+    export NOWFARM_NETWORK=$file
+    run "${job[@]}"
+    unset NOWFARM_NETWORK
     job_verified "shared data, $file"
     same "shared data, $file: one line" "$(err_lines)" 1
     check "shared data, $file: it says which" \
         err_says "$file.*: going by no network"
+done
+run "${job[@]}" --network coming.json # what is wrong may be a clock
+job_verified "shared data, an option, coming.json"
+check "shared data, an option, coming.json: it says which" \
+    err_says "coming.json.*: going by no network"
+for file in bad.json none.json; do
+    refuse "shared data, an option, $file" "--network $file:" \
+        "${job[@]}" --network $file
 done
 run "${job[@]}" --network long.json # no group gets it, so that it may be long
 job_verified "shared data, a long file"
@@ -317,7 +327,7 @@ aged hands.json old.json
 gathered tree gather.binomial "network old.json" --network old.json
 same "gather by an old model: says so, once" \
     "$(doubts old.json '30 days old') $(err_lines)" "1 1"
-gathered tree gather.linear_nb built-in --network bad.json
+NOWFARM_NETWORK=bad.json gathered tree gather.linear_nb built-in
 check "gather by a bad model: one line that says so" \
     err_says '^nowfarm: bad.json.*: going by no network$'
 run run synth --units 60 --result 40B --slaves 3 --gather tree --network hands.json

@@ -103,7 +103,7 @@ check "late: the next one of ws4 gets the data of ws3" err_says \
 
 unset NOWFARM_LOG
 for file in bad.json none.json; do
-    start_in ws0 "${job[@]}" --network $file
+    NOWFARM_NETWORK=$file start_in ws0 "${job[@]}"
     await 60
     job_verified "$file"
     same "$file: one line" "$(err_lines)" 1
