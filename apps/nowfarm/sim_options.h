@@ -20,6 +20,19 @@ struct sim_list {
         name, '\0', POPT_ARG_STRING, to, 0, help, what                         \
     }
 
+/** The options that sim_read_costs() reads: texts [SIM_TICKS]. */
+#define SIM_TICK_OPTIONS(ticks)                                                \
+    SIM_TEXT_OPTION("send-fixed", &(ticks)[0],                                 \
+                    "ticks of 0.01 us that a send takes (2000)", "TICKS"),     \
+        SIM_TEXT_OPTION("send-byte", &(ticks)[1], "and for each byte (2)",     \
+                        "TICKS"),                                              \
+        SIM_TEXT_OPTION("hop", &(ticks)[2],                                    \
+                        "that a byte takes over a channel (2)", "TICKS"),      \
+        SIM_TEXT_OPTION("recv-fixed", &(ticks)[3],                             \
+                        "that a receipt takes (3500)", "TICKS"),               \
+        SIM_TEXT_OPTION("recv-byte", &(ticks)[4], "and for each byte (3)",     \
+                        "TICKS")
+
 /** The words of "a,b,c" one after the other, cutting it up; NULL: no more. */
 char *sim_next_word(char **text);
 /** "8,16": each from @p least to @p most.  Cuts up the text. */
