@@ -361,7 +361,7 @@ static void deaths_leave_a_group_of_the_others(void)
 
         CU_ASSERT_FATAL(open_late(&sim, RANKS, seed, 3));
         sim.world.kill_member = (uint32_t)(seed % RANKS);
-        sim.world.kill_at = 1 + seed / 2;
+        sim.world.kill_at = 1 + seed / 3;
         good = run_until_it_fails(&sim, seed, 60);
         for (uint32_t r = 0; r < RANKS; r++)
             if (sim_runs(&sim, r)) {
