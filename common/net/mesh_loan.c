@@ -126,18 +126,19 @@ static bool signal_loan(struct mesh_pvm *p, uint32_t member, uint8_t word,
 
 static void show(struct mesh_pvm *p, uint32_t member)
 {
+    struct mesh_member *m = &p->members[member];
     struct nf_memory_mark mark;
 
+    m->shown = true; /* first: the answer may come within the send */
     if (atomic_load(&marks[0]) == 0) {
-        if (!is_wanted()) {
-            p->members[member].shown = true;
+        if (!is_wanted())
             return;
-        }
         nf_memory_open();
         atomic_store(&marks[0], new_mark());
     }
     mark = mark_of(&marks[0]);
-    p->members[member].shown = signal_loan(p, member, LOAN_KEY, &mark);
+    if (!signal_loan(p, member, LOAN_KEY, &mark))
+        m->shown = false;
 }
 
 static void give_back(struct mesh_pvm *p, uint32_t member, uint64_t number)
@@ -180,6 +181,21 @@ void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member)
     give_back(p, member, UINT64_MAX);
 }
 
+/* In all meshes with that task: when it hears that we can read its memory it will lend
+ * in any that it makes of this one, and we may have made ours before. */
+static void know_mark(struct mesh_pvm *p, int tid,
+                      const struct nf_memory_mark *mark)
+{
+    for (struct mesh_pvm *q = p->space->meshes; q != NULL; q = q->next) {
+        uint32_t member = nf_int_map_get(&q->numbers, tid);
+
+        if (member == NF_INT_MAP_NONE)
+            continue;
+        q->members[member].mark = *mark;
+        q->members[member].reads = true;
+    }
+}
+
 void nf_mesh_loan_hear(struct mesh_pvm *p, uint32_t member,
                        const uint8_t *body, size_t bytes)
 {
@@ -193,8 +209,8 @@ void nf_mesh_loan_hear(struct mesh_pvm *p, uint32_t member,
                                          nf_load_le64(body + 16) };
     if (body[0] == LOAN_KEY && is_wanted() &&
         nf_memory_read(&lent, 0, NULL, 0) == NF_OK) {
-        m->mark = lent.mark;
-        m->reads = m->owes_open = true;
+        know_mark(p, m->tid, &lent.mark);
+        m->owes_open = true;
     } else if (body[0] == LOAN_OPEN) {
         m->lends = m->shown;
     } else if (body[0] == LOAN_TAKEN) {

@@ -3,6 +3,7 @@
 #include "config.h"
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -275,5 +276,49 @@ void play_lent_closed(void)
         CHECK(atomic_load(&payload->refs) == 1);
     }
     nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
+
+/* The reader has made its subset before it hears how to know the other's memory, who makes
+ * its own after it hears that it may lend. */
+void play_lent_subset(void)
+{
+    static const uint32_t both[] = { 0, 1 };
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh *mesh, *sub;
+    struct nf_mesh_event event;
+    int64_t until_us = nf_now_us() + PATIENCE_US;
+
+    if (!can_read())
+        return;
+    setenv("NOWFARM_LOANS", "no", 1);
+    mesh = open_mesh(1);
+    meet(mesh, 1);
+    if (me == 1) {
+        CHECK(nf_mesh_subset(mesh, both, 2, 6, &sub, NULL) == NF_OK);
+        unsetenv("NOWFARM_LOANS");
+        tell(0);
+        hear_payload(sub, 2, payload, 0);
+    } else {
+        struct mesh_member *other = &((struct mesh_pvm *)mesh)->members[1];
+
+        await_word(1);
+        unsetenv("NOWFARM_LOANS");
+        other->shown = false;
+        nf_mesh_pvm_touch((struct mesh_pvm *)mesh, 1);
+        while (!other->lends) {
+            CHECK(nf_now_us() < until_us);
+            CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+            if (!other->lends)
+                nf_mesh_wait(mesh, 100000);
+        }
+        CHECK(nf_mesh_subset(mesh, both, 2, 6, &sub, NULL) == NF_OK);
+        say(sub, 1, 2, payload);
+        CHECK(((struct mesh_pvm *)sub)->members[1].loans != NULL);
+        drain(sub, 1);
+    }
+    meet(sub, 3);
+    nf_mesh_close(mesh);
+    nf_mesh_close(sub);
     nf_blob_unref(payload);
 }

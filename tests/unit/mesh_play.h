@@ -72,6 +72,7 @@ void play_no_route_among_others(void);
 void play_route_ends(void);
 void play_lent(void);
 void play_lent_back(void);
+void play_lent_subset(void);
 void play_lent_death(void);
 void play_lent_unread(void);
 void play_lent_closed(void);

@@ -584,6 +584,7 @@ const struct scene mesh_scenes[] = {
     { "route-ends", play_route_ends },
     { "lent", play_lent },
     { "lent-back", play_lent_back },
+    { "lent-subset", play_lent_subset },
     { "lent-death", play_lent_death },
     { "lent-unread", play_lent_unread },
     { "lent-closed", play_lent_closed },
