@@ -134,10 +134,10 @@ bool nf_exchange_join_unit(struct nf_exchange *x)
 
             if (bytes == 0)
                 continue;
-            x->nonsense =
-                !nf_blob_next(&x->at_piece[r], (size_t)bytes, &part);
-            if (x->nonsense)
-                return false; /* a chain that is not of such pieces */
+            if (!nf_blob_next(&x->at_piece[r], (size_t)bytes, &part)) {
+                x->nonsense = true; /* a chain that is not of such pieces */
+                return false;
+            }
             fill(x, k, &part);
         }
     }
