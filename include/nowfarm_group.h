@@ -212,7 +212,11 @@ enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
 
 /** Groups for @p count threads of this process: groups_p[r] is for the thread
  *  that is to be rank r, which also closes it.
- *  @param groups_p  [count], as it was if there is an error */
+ *  @param count     1 to 4096
+ *  @param options   may be NULL    @param err  may be NULL
+ *  @param groups_p  [count], as it was if there is an error
+ *  @retval NF_ERR_INVAL  @p count, an unknown algorithm, or one that is not for
+ *          so many   @retval NF_ERR_NOMEM */
 enum nf_status nf_group_open_threads(uint32_t count,
                                      const struct nf_group_options *options,
                                      struct nf_group **groups_p,
@@ -225,10 +229,12 @@ enum nf_status nf_group_open_threads(uint32_t count,
  *  waited for, or freed, before.  NULL is fine. */
 void nf_group_close(struct nf_group *group);
 
+/** @return this member's rank, 0..P-1 */
 uint32_t nf_group_rank(const struct nf_group *group);
-/** P */
+/** @return P */
 uint32_t nf_group_size(const struct nf_group *group);
-/** Why the last call on @p group that failed did so; status NF_OK: none did. */
+/** Why the last call on @p group that failed did so; status NF_OK: none did.
+ *  @return never NULL; the group's, until it is closed */
 const struct nf_error *nf_group_error(const struct nf_group *group);
 /** Is this member gone, as far as this one knows?
  *
@@ -263,7 +269,7 @@ enum nf_status nf_group_shrink(struct nf_group *group,
  *  8) bytes, each a number, which is converted between machines.  All members
  *  define the same types in the same order; a group made by shrink keeps them.
  *  @param type_p  to be used as type
- *  @retval NF_ERR_RANGE  @retval NF_ERR_NOMEM */
+ *  @retval NF_ERR_RANGE  @p units or @p unit_bytes, or there are 64 types */
 enum nf_status nf_group_define_type(struct nf_group *group, uint32_t units,
                                     uint32_t unit_bytes, int *type_p);
 /** How the elements of a structure travel to a machine of another data format:
@@ -313,8 +319,11 @@ enum nf_status nf_group_define_struct(struct nf_group *group, size_t bytes,
 /** An operator of your own.  All members define the same ones in the same
  *  order; a group made by shrink keeps them.
  *  @param commutative  0: operands are combined in the order of ranks
- *  @param user  handed to @p function
- *  @param operator_p  to be used as operator */
+ *  @param user  handed to @p function; yours, and to stay as long as the group
+ *               and those that shrink makes of it
+ *  @param operator_p  to be used as operator
+ *  @retval NF_ERR_INVAL  no function
+ *  @retval NF_ERR_RANGE  there are 64 operators */
 enum nf_status nf_group_define_operator(struct nf_group *group,
                                         nf_operator_function *function,
                                         int commutative, void *user,
@@ -401,10 +410,10 @@ enum nf_status nf_scatterv(struct nf_group *group, const void *send,
 /** Block s of recv at rank r := block r of send at rank s, @p count elements
  *  each.  send may be NF_IN_PLACE: it is in recv, and is copied.  Takes memory
  *  beyond both for 2 P blocks that rest at a member (mdh: 3 P, split_merge:
- * 8 P; none where blocks go straight home) and for messages on their way, one out and one in
- * while members keep step; behind a member that stands still all that the
- * others send may wait.  And 40 bytes for each of the P^2 pairs; in
- * nf_alltoallv up to 48. */
+ *  8 P; none where blocks go straight home) and for messages on their way, one
+ *  out and one in while members keep step; behind a member that stands still all
+ *  that the others send may wait.  And 40 bytes for each of the P^2 pairs; in
+ *  nf_alltoallv up to 48. */
 enum nf_status nf_alltoall(struct nf_group *group, const void *send, void *recv,
                            size_t count, int type);
 /** The same with different counts, which may be 0; by
