@@ -67,7 +67,11 @@ received() { # what eth0 of host $1 has had, in bytes
 }
 pair=(synth --units 600 --cost 20ms --shared 16MiB --chatty --slaves 4 --slots 1)
 start_in ws0 run "${pair[@]}" --hosts "$work/two" --verify --json
-check "late: all are at work" wait_until 30 units_done 60
+at_work() { # WS N: so many of its slaves have begun units
+    [ "$(grep -o "^slave [0-9]* ($1): unit" "$work/err" | sort -u | wc -l)" -ge "$2" ]
+}
+# those of ws0 may have done many while ws1 still gets its data
+check "late: all are at work" wait_until 30 at_work ws1 2
 before=$(received ws1)
 # shellcheck disable=SC2046
 kill -9 $(slaves_on ws1 | head -n 1)
