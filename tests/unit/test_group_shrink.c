@@ -104,12 +104,8 @@ static bool go_on(struct group_sim *sim, uint32_t rank, struct member *m)
     }
     if (sim->requests[rank] == NULL)
         sim_start(sim, rank, &call);
-    if (sim->requests[rank] != NULL)
-        sim->statuses[rank] = nf_request_test(sim->requests[rank]);
-    if (sim->statuses[rank] == NF_WAIT)
+    if (!sim_test(sim, rank))
         return false;
-    nf_request_free(sim->requests[rank]);
-    sim->requests[rank] = NULL;
     if (sim->statuses[rank] != NF_OK)
         printf("call %u of rank %u: %s: %s\n", m->calls, rank,
                nf_strerror(sim->statuses[rank]),
