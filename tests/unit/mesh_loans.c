@@ -202,6 +202,17 @@ static void await_death(pid_t pid)
     }
 }
 
+/* Of scenes in which task 1 dies, where the system lets nobody read: it dies all the
+ * same.  @return whether that was all */
+static bool dies_unread(void)
+{
+    if (can_read())
+        return false;
+    if (me == 1)
+        raise(SIGKILL);
+    return true;
+}
+
 /* Who lends and dies has said neither that nor what follows. */
 void play_lent_death(void)
 {
@@ -210,9 +221,7 @@ void play_lent_death(void)
     struct nf_mesh_event event;
     uint32_t pid;
 
-    if (!can_read() && me == 1)
-        raise(SIGKILL);
-    if (!can_read())
+    if (dies_unread())
         return;
     mesh = open_lending();
     if (me == 1) {
@@ -237,9 +246,7 @@ void play_lent_unread(void)
     struct nf_mesh *mesh;
     struct nf_mesh_event event;
 
-    if (!can_read() && me == 1)
-        raise(SIGKILL);
-    if (!can_read())
+    if (dies_unread())
         return;
     mesh = open_lending();
     if (me == 1) {
