@@ -329,8 +329,8 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
                                   size_t bytes, struct nf_error *warning,
                                   struct nf_error *err);
 
-/** Choose broadcasts by this network, a model file as text, from now on; those
- *  under way go on as they are.
+/** Choose algorithms and trees by this network, a model file as text, from now on;
+ *  calls under way go on as they are.
  *  @param names  [ranks] of the members' hosts   @param file  for errors
  *  @retval NF_ERR_INVAL  it is no model, or there are too many members
  *  @retval NF_ERR_NOMEM */
