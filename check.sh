@@ -51,10 +51,19 @@ summary() {
     [ $failed -eq 0 ] && [ $passed -gt 0 ]
     exit
 }
-# What failed, with what was said about it, and how the log ends.
+# What failed, with what was said about it, and how the log begins and ends: the
+# first thing that goes wrong is often the cause of all others.
 show() { # LOG
     awk '/^not ok /, /^ok /' "$1" | grep -v '^ok ' | head -n 60 | sed 's/^/    | /'
-    sed 's/^/    | /' "$1" | tail -n 20
+    awk -v ends=20 '
+        NR <= ends { print "    | " $0; next }
+        { last[NR % ends] = $0 }
+        END {
+            if (NR > 2 * ends)
+                print "    : " NR - 2 * ends " lines"
+            for (i = NR > 2 * ends ? NR - ends + 1 : ends + 1; i <= NR; i++)
+                print "    | " last[i % ends]
+        }' "$1"
 }
 passes() {
     passed=$((passed + 1))
