@@ -1,6 +1,7 @@
 /* Children: how they end, and how they are ended. */
 #include "config.h"
 #include "apps/nowfarm/child.h"
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "tests/unit/nf_unit.h"
@@ -72,6 +73,14 @@ static void the_last_line_is_its_reason(void)
               "0123456789012345678901234567890");
 }
 
+/* By the signal.  Under valgrind what was forked ends with a status of valgrind's
+ * own (3) where the signal comes before the program is there. */
+static bool was_ended(int status)
+{
+    return status == 128 + SIGTERM ||
+           (getenv("NF_VALGRIND") != NULL && status == 3);
+}
+
 /* A signal is sent to us before the child starts: it is seen all the same. */
 static void a_signal_ends_the_child(void)
 {
@@ -80,7 +89,7 @@ static void a_signal_ends_the_child(void)
     child_guard_enter(&guard);
     CU_ASSERT_FALSE(child_guard_look(&guard));
     raise(SIGINT);
-    CU_ASSERT_EQUAL(sh("sleep 60", NULL, NULL, &guard), 128 + SIGTERM);
+    CU_ASSERT(was_ended(sh("sleep 60", NULL, NULL, &guard)));
     CU_ASSERT_EQUAL(guard.interrupted, SIGINT);
     child_guard_leave(&guard);
 }
@@ -103,7 +112,7 @@ static void an_inner_child_passes_the_signal_on(void)
 
     child_guard_enter(&guard);
     raise(SIGINT);
-    CU_ASSERT_EQUAL(sh("sleep 60", NULL, NULL, NULL), 128 + SIGTERM);
+    CU_ASSERT(was_ended(sh("sleep 60", NULL, NULL, NULL)));
     CU_ASSERT_TRUE(child_guard_look(&guard));
     child_guard_leave(&guard);
 }
