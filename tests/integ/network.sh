@@ -110,6 +110,11 @@ refuse "coll-bench: a long file" "--network long.json: 17 MiB, a group takes up 
     coll-bench bcast --slaves 3 --sizes 8B --network long.json
 refuse "tuning by a network" "not with --tune" \
     coll-bench bcast --network net.json --tune
+refuse "coll-bench: too many members" "--slaves 129: with --network up to 128" \
+    coll-bench bcast --slaves 3,129 --sizes 8B --network net.json
+seq -f other%g 129 > many.hosts
+refuse "coll-bench: too many hosts" "many.hosts has 129 hosts: want up to 128 with --network" \
+    coll-bench bcast --sizes 8B --hosts many.hosts --network net.json
 sed 's/"date": "20/"date": "22/' net.json > coming.json
 for command in "plan bcast tree --size 1KiB" \
     "coll-bench bcast --slaves 3 --sizes 8B"; do
