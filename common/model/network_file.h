@@ -14,7 +14,8 @@
  *      CURVE  {"us": 12.5, "us_per_byte": 0.08, "points": [[0, 12], ...]}
  *
  *  Two hosts or more with different names, and a wire for each pair both ways;
- *  all times from 0 up.  points may be missing: then the line is all.
+ *  all times from 0 up.  points may be missing: then the line is all.  All of a
+ *  curve's points may have a third number, nf_curve.low_us: nothing goes by it.
  *  "collective" may have "share_us" too, of members that share processors, and
  *  with it "share_part"; without it each has its own.  No other keys, so that a
  * slip of the pen is noticed; a version that we do not know is refused. */
