@@ -117,6 +117,8 @@ enum nf_status nf_network_write(const struct nf_network *network, char **text_p,
         network->shared ? "shared" : "switch",
         model->route == NF_MODEL_ROUTE_DIRECT ? "direct" : "daemon",
         model->encoding == NF_MODEL_ENCODING_RAW ? "raw" : "xdr");
+    if (network->call_us > 0)
+        put(&text, " \"call_us\": %.17g,\n", network->call_us);
     put_model(&text, model);
     for (uint32_t i = 0; i < n; i++) {
         const struct nf_network_host *host = &network->hosts[i];

@@ -83,6 +83,17 @@ same "without a network it is binomial: exit status" "$rc" 0
 same "and sends to all" "$(wc -l < out)" $((12 * 6))
 refuse "a plan of a reduction" "only for bcast" \
     plan reduce linear --network net.json --size 1KiB
+sed 's/"encoding"/"call_us": 5000, &/' net.json > call.json
+for algorithm in tree binomial flat; do
+    for file in net call; do
+        run plan bcast $algorithm --network $file.json --size 64KiB --json
+        json network.predicted_us > $file.us
+        json network.cheapest.algorithm > $file.cheapest
+    done
+    check "$algorithm: what a call takes is in its price" \
+        awk "BEGIN {d = $(cat call.us) - $(cat net.us); exit !(d > 4999.9 && d < 5000.1)}"
+    same "$algorithm: the same is the cheapest" "$(cat call.cheapest)" "$(cat net.cheapest)"
+done
 refuse "a plan without a size" "want --size" plan bcast tree --network net.json
 refuse "a size without a network" "goes with --network" \
     plan bcast tree --ranks 4 --size 1KiB
