@@ -11,6 +11,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/group/measured.h"
 #include "common/model/network_file.h"
 
 static uint32_t most_members(const struct coll_options *o)
@@ -68,6 +69,8 @@ static enum nf_status measure(const struct coll_options *o,
     const struct coll_world_config config = {
         .local = o->transport != NULL && strcmp(o->transport, "local") == 0,
         .members = most_members(o),
+        .members_most = o->network != NULL ? NF_MEASURED_RANKS_MAX : 0,
+        .members_most_why = " with --network",
         .hosts_file = o->hosts_file,
         .timeout_us = o->timeout_us,
         .route = o->route,

@@ -1,5 +1,6 @@
 /* nowfarm probe: what messages cost each host and each pair of hosts. */
 #include "config.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/model/network_file.h"
+#include "common/tree/bcast_plan.h"
 #include "master/hosts.h"
 
 enum { COLLECTIVE_BYTES = 1 << 20 };
@@ -73,7 +75,7 @@ static enum nf_status measure_with(const struct probe_options *o,
 static enum nf_status measure_groups(const struct probe_options *o,
                                      struct coll_world *world,
                                      struct nf_model *model_p,
-                                     double *group_us_p)
+                                     double *group_us_p, double *call_us_p)
 {
     enum nf_status status;
 
@@ -82,10 +84,35 @@ static enum nf_status measure_groups(const struct probe_options *o,
     probe_show_progress(o->quiet, "groups of rank 0 and another", 0);
     if (status == NF_OK)
         status = coll_probe_ways(world, group_us_p);
+    if (status == NF_OK)
+        status = coll_probe_call(world, call_us_p);
     probe_show_progress(o->quiet, NULL, 0);
     if (status != NF_OK)
         coll_world_name_guilty(world, world->team.err);
     return status;
+}
+
+/* What a broadcast of a byte took beyond what its messages would. */
+static enum nf_status set_call(struct nf_network *network, double measured_us,
+                               struct nf_error *err)
+{
+    const struct nf_bcast_query query = { .bytes = 1, .elements = 1 };
+    struct nf_hetero hetero = nf_network_hetero(network, true);
+    struct nf_pricer pricer;
+    double messages_us = 0;
+    enum nf_status status = nf_pricer_init(&pricer, &hetero);
+
+    if (status != NF_OK)
+        return nf_fail(err, status, "out of memory");
+    hetero.in_groups = true;
+    network->call_us = 0;
+    status = nf_bcast_price(&pricer, &nf_coll_bcast_binomial, &query, NULL, 1,
+                            &messages_us);
+    nf_pricer_fini(&pricer);
+    if (status != NF_OK)
+        return nf_fail(err, status, "out of memory");
+    network->call_us = fmax(measured_us - messages_us, 0);
+    return NF_OK;
 }
 
 /* Both models: of single messages, and of collective operations. */
@@ -96,7 +123,7 @@ static enum nf_status measure_world(const struct probe_options *o,
                                     struct nf_error *err)
 {
     struct nf_model model;
-    double group_us[NF_NETWORK_HOSTS_MAX];
+    double group_us[NF_NETWORK_HOSTS_MAX], call_us = 0;
     char(*names)[NF_NETWORK_NAME_BYTES] = NULL;
     enum nf_status status = name_members(world, &names, err);
 
@@ -106,10 +133,11 @@ static enum nf_status measure_world(const struct probe_options *o,
     status = measure_with(o, world, (const char(*)[NF_NETWORK_NAME_BYTES])names,
                           outcome, checks);
     if (status == NF_OK)
-        status = measure_groups(o, world, &model, group_us);
+        status = measure_groups(o, world, &model, group_us, &call_us);
     if (status == NF_OK) {
         outcome->network.model = model;
         nf_network_set_runtime(&outcome->network, group_us, outcome->bare_us);
+        status = set_call(&outcome->network, call_us, err);
     }
     nf_free(names);
     return status;

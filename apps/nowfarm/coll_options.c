@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "common/coll/wish.h"
+#include "common/group/measured.h"
 
 #define SIZE_MOST     (UINT64_C(256) << 20)
 #define DEFAULT_SIZES "8B,512B,8KiB,64KiB,1MiB"
@@ -295,6 +296,26 @@ static bool is_local(const struct coll_options *o)
     return o->transport != NULL && strcmp(o->transport, "local") == 0;
 }
 
+/* Each member of a group plans: so there are not to be too many.  How many
+ * hosts there are, if nothing is said, is seen when members are started. */
+static enum nf_status check_network(const struct coll_options *o,
+                                    struct nf_error *err)
+{
+    if (o->network == NULL)
+        return NF_OK;
+    if (o->tune || o->model != NULL)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "--network is what running broadcasts go by: not with "
+                       "--tune or --model");
+    for (unsigned i = 0; i < o->nslaves; i++)
+        if (o->slaves[i] > NF_MEASURED_RANKS_MAX)
+            return nf_fail(err, NF_ERR_INVAL,
+                           "--slaves %u: with --network up to %d members, as "
+                           "each of them plans",
+                           o->slaves[i], NF_MEASURED_RANKS_MAX);
+    return NF_OK;
+}
+
 /* Sizes that do not suit an operation, and options that do not go together. */
 static enum nf_status check(const struct coll_options *o, struct nf_error *err)
 {
@@ -343,10 +364,8 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
         return nf_fail(err, NF_ERR_INVAL,
                        "--repeat %u: --tune concludes from at least %d calls",
                        o->repeat, COLL_REPEATS_FIRST);
-    if (o->network != NULL && (o->tune || o->model != NULL))
-        return nf_fail(err, NF_ERR_INVAL,
-                       "--network is what running broadcasts go by: not with "
-                       "--tune or --model");
+    if (check_network(o, err) != NF_OK)
+        return err->status;
     if (o->model != NULL && o->nslaves == 0)
         return nf_fail(
             err, NF_ERR_INVAL,

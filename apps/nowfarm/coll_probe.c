@@ -263,17 +263,19 @@ static enum nf_status measure_worse(struct coll_world *world, bool by_daemon,
 
 /* ---- processors ---- */
 
-/* nf_model_share_us() says what that tells. */
-static enum nf_status measure_share(struct coll_world *world,
-                                    const struct patience *patience,
-                                    struct nf_model *model)
+/* An operation of all members, after a barrier: the median. */
+static enum nf_status measure_all(struct coll_world *world,
+                                  const struct nf_coll_algorithm *algorithm,
+                                  uint64_t bytes,
+                                  const struct patience *patience, double *us_p)
 {
     const struct bench_request team = { .kind = BENCH_TEAM,
                                         .ranks = world->members };
     struct bench_request request = {
         .kind = BENCH_TIME,
-        .op = NF_COLL_BARRIER,
-        .algorithm = coll_number_of(&nf_coll_barrier_dissemination),
+        .op = algorithm->op,
+        .bytes = bytes,
+        .algorithm = coll_number_of(algorithm),
         .least = patience->least,
         .most = patience->most,
         .budget_us = patience->budget_us,
@@ -283,10 +285,23 @@ static enum nf_status measure_share(struct coll_world *world,
 
     if (status == NF_OK)
         status = bench_direct(&world->team, &request, NULL, &result);
+    if (status == NF_OK)
+        *us_p = stats_median(result.us, result.count);
+    return status;
+}
+
+/* nf_model_share_us() says what that tells. */
+static enum nf_status measure_share(struct coll_world *world,
+                                    const struct patience *patience,
+                                    struct nf_model *model)
+{
+    double us = 0;
+    enum nf_status status =
+        measure_all(world, &nf_coll_barrier_dissemination, 0, patience, &us);
+
     if (status != NF_OK)
         return status;
-    model->share_us = nf_model_share_us(model, world->members,
-                                        stats_median(result.us, result.count));
+    model->share_us = nf_model_share_us(model, world->members, us);
     if (model->share_us > 0)
         model->share_part = nf_model_fullest_part(world->hosts, world->members);
     return NF_OK;
@@ -423,4 +438,9 @@ enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p)
         way_us_p[j] = round_us / 2;
     }
     return status;
+}
+
+enum nf_status coll_probe_call(struct coll_world *world, double *us_p)
+{
+    return measure_all(world, &nf_coll_bcast_binomial, 1, &quick, us_p);
 }

@@ -6,14 +6,15 @@
 #include "common/coll/rules.h"
 
 struct coll_world_config {
-    bool local;               /**< threads instead of tasks */
-    uint32_t members;         /**< P; 0: one a host */
-    uint32_t members_alone;   /**< and if there is one host only; 0: refuse */
-    uint32_t members_most;    /**< no more hosts than that may be meant by 0;
-                                   0: any number */
-    const char *hosts_file;   /**< NULL: all hosts of the virtual machine */
-    int64_t timeout_us;       /**< of calls */
-    const char *route;        /**< of tasks; NULL: as NOWFARM_ROUTE says */
+    bool local;             /**< threads instead of tasks */
+    uint32_t members;       /**< P; 0: one a host */
+    uint32_t members_alone; /**< and if there is one host only; 0: refuse */
+    uint32_t members_most;  /**< no more hosts than that may be meant by 0;
+                                 0: any number */
+    const char *members_most_why; /**< " with ...", for errors; may be NULL */
+    const char *hosts_file;       /**< NULL: all hosts of the virtual machine */
+    int64_t timeout_us;           /**< of calls */
+    const char *route;            /**< of tasks; NULL: as NOWFARM_ROUTE says */
     bool group_server;        /**< tasks: start that of PVM's group library */
     const volatile int *stop; /**< as in struct bench_team */
 };

@@ -343,9 +343,11 @@ static enum nf_status check_count(const struct coll_world_config *config,
         hosts <= config->members_most)
         return NF_OK;
     return nf_fail(err, NF_ERR_INVAL,
-                   "%s has %zu hosts: want up to %u (or say how many members "
-                   "by --slaves)",
-                   whose, hosts, config->members_most);
+                   "%s has %zu hosts: want up to %u%s (or say how many "
+                   "members by --slaves)",
+                   whose, hosts, config->members_most,
+                   config->members_most_why != NULL ? config->members_most_why
+                                                    : "");
 }
 
 /* How many hosts a file lists is known before anything is started. */

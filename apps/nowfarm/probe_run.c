@@ -1,5 +1,5 @@
 /* Measuring: rank 0 has one member after the other, or several at the same
- * time, time messages, and keeps the medians. */
+ * time, time messages, and keeps medians and what a fifth is no longer than. */
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
  * again, so often; then no curve is laid through it, if enough others are left.
  */
 static const double EVEN_MAX = 0.3;
-enum { TRIES = 3, SURVEY_BYTES = 16384, SURVEY_COUNT = 3 };
+enum { TRIES = 3, SURVEY_BYTES = 16384, SURVEY_COUNT = 3, BARE_COUNT = 100 };
 
 struct run {
     struct probe *probe;
@@ -42,10 +42,11 @@ void probe_show_progress(bool quiet, const char *what, double share)
 
 /* ---- one point ---- */
 
-/* Median and evenness of some times. */
+/* Median, low quantile and evenness of some times. */
 struct point {
-    double us, send_us, width;
+    double us, low_us, send_us, send_low_us, width;
 };
+static const double LOW = 0.2;
 
 static struct point judge(struct probe_result *result)
 {
@@ -56,7 +57,9 @@ static struct point judge(struct probe_result *result)
     point.us = summary.median;
     point.width =
         summary.median > 0 ? (summary.q3 - summary.q1) / summary.median : 0;
+    point.low_us = stats_quantile(result->us, result->count, LOW);
     point.send_us = stats_median(result->send_us, result->count);
+    point.send_low_us = stats_quantile(result->send_us, result->count, LOW);
     return point;
 }
 
@@ -79,11 +82,16 @@ static struct probe_act act_of(const struct run *run, enum probe_job job,
     if (job >= PROBE_JOB_SEQ)
         act.run = run->measures.runs[couple->member * PROBE_RUNS +
                                      (uint32_t)(job - PROBE_JOB_SEQ)];
-    act.delay_us =
-        (uint32_t)(job == PROBE_JOB_TAKE
-                       ? probe_take_us(run->speeds, couple, bytes)
-                       : probe_idle_us(run->speeds, couple, bytes));
+    act.delay_us = (uint32_t)(job == PROBE_JOB_TAKE
+                                  ? probe_take_us(run->speeds, couple, bytes)
+                                  : probe_idle_us(run->speeds, couple, bytes));
     return act;
+}
+
+/* Of sending, the fastest of all partners: that one disturbed it least. */
+static void keep_least(double *us, double new_us)
+{
+    *us = *us > 0 ? fmin(*us, new_us) : new_us;
 }
 
 static void note(struct run *run, enum probe_job job,
@@ -97,17 +105,22 @@ static void note(struct run *run, enum probe_job job,
 
     if (job == PROBE_JOB_TAKE) {
         m->recv[at] = point->us;
+        m->recv_low[at] = point->low_us;
         m->recv_uneven[at] = uneven;
     } else if (job == PROBE_JOB_PING) {
-        *nf_measures_ping(m, i, couple->partner, size) = point->us;
-        m->ping_uneven[((size_t)i * m->hosts + couple->partner) * PROBE_SIZES +
-                       size] = uneven;
-        /* the fastest of its partners: that one disturbed it least */
-        m->send[at] = m->send[at] > 0 ? fmin(m->send[at], point->send_us)
-                                      : point->send_us;
+        size_t pair = nf_measures_ping_at(m, i, couple->partner, size);
+
+        m->ping[pair] = point->us;
+        m->ping_low[pair] = point->low_us;
+        m->ping_uneven[pair] = uneven;
+        keep_least(&m->send[at], point->send_us);
+        keep_least(&m->send_low[at], point->send_low_us);
     } else {
-        *nf_measures_seq(m, i, size, (uint32_t)(job - PROBE_JOB_SEQ)) =
-            point->us;
+        size_t row =
+            nf_measures_seq_at(m, i, size, (uint32_t)(job - PROBE_JOB_SEQ));
+
+        m->seq[row] = point->us;
+        m->seq_low[row] = point->low_us;
         m->seq_uneven[at] = m->seq_uneven[at] || uneven;
     }
 }
@@ -130,8 +143,7 @@ static enum nf_status measure_at_once(struct run *run, enum probe_job job,
         run->outcome->least_count = repeats;
     for (int own = 0; own < 2; own++)
         for (uint32_t i = 0; i < count && status == NF_OK; i++) {
-            struct probe_act act =
-                act_of(run, job, &couples[i], size, repeats);
+            struct probe_act act = act_of(run, job, &couples[i], size, repeats);
 
             if ((couples[i].member == 0) == (own == 1) &&
                 points_p[i].width > EVEN_MAX)
@@ -267,13 +279,14 @@ static enum nf_status measure_job(struct run *run, enum probe_job job)
 
 /* ---- a first look, for the plan ---- */
 
+/* One message there and back after the other, without a pause. */
 static enum nf_status survey_one(struct run *run, uint32_t member,
-                                 uint32_t bytes, double *us_p)
+                                 uint32_t bytes, uint32_t count, double *us_p)
 {
     const struct probe_act act = { .kind = PROBE_PING,
                                    .partner = member,
                                    .bytes = bytes,
-                                   .count = SURVEY_COUNT,
+                                   .count = count,
                                    .warm = 2 };
     static struct probe_result result;
     enum nf_status status = probe_carry_out(run->probe, &act, &result);
@@ -293,9 +306,9 @@ static enum nf_status survey(struct run *run)
         struct probe_speed *speed = &run->speeds[i];
         double long_us = 0;
 
-        status = survey_one(run, i, 0, &speed->empty_us);
+        status = survey_one(run, i, 0, SURVEY_COUNT, &speed->empty_us);
         if (status == NF_OK)
-            status = survey_one(run, i, SURVEY_BYTES, &long_us);
+            status = survey_one(run, i, SURVEY_BYTES, SURVEY_COUNT, &long_us);
         speed->byte_us = fmax(long_us - speed->empty_us, 0) / SURVEY_BYTES;
         own->empty_us = fmin(own->empty_us, speed->empty_us);
         own->byte_us = fmin(own->byte_us, speed->byte_us);
@@ -303,10 +316,25 @@ static enum nf_status survey(struct run *run)
     return status;
 }
 
+/* What groups take is measured without pauses (coll_probe_ways()), in which
+ * processors and links fall asleep; so that is what it is compared with. */
+static enum nf_status measure_bare(struct run *run)
+{
+    enum nf_status status = NF_OK;
+
+    for (uint32_t j = 1; j < run->members && status == NF_OK; j++) {
+        double us = 0;
+
+        status = survey_one(run, j, 0, BARE_COUNT, &us);
+        run->outcome->bare_us[j] = us / 2;
+    }
+    return status;
+}
+
 static void tell_plan(const struct run *run, const struct probe_options *o)
 {
-    double more_us = probe_most_us(&run->costs, run->budget_us) -
-                     run->costs.total_us;
+    double more_us =
+        probe_most_us(&run->costs, run->budget_us) - run->costs.total_us;
     uint32_t least = UINT32_MAX;
 
     for (int job = 0; job < PROBE_JOBS; job++)
@@ -315,9 +343,9 @@ static void tell_plan(const struct run *run, const struct probe_options *o)
                 least = run->costs.count[job][k];
     run->outcome->least_count = least;
     run->outcome->planned_s =
-        1e-6 * (run->costs.total_us +
-                probe_trees_us(run->members, run->speeds, o) +
-                probe_groups_us(run->members, run->speeds));
+        1e-6 *
+        (run->costs.total_us + probe_trees_us(run->members, run->speeds, o) +
+         probe_groups_us(run->members, run->speeds));
     run->outcome->most_s = run->outcome->planned_s + 1e-6 * fmax(more_us, 0);
     if (!o->quiet)
         fprintf(stderr,
@@ -373,9 +401,11 @@ enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
         status = measure_job(&run, (enum probe_job)job);
     probe_show_progress(o->quiet, NULL, 0);
     if (status == NF_OK)
+        run.measures.has_low = true;
+    if (status == NF_OK)
         status = nf_estimate(&run.measures, &outcome_p->network, probe->err);
-    for (uint32_t j = 1; status == NF_OK && j < run.members; j++)
-        outcome_p->bare_us[j] = *nf_measures_ping(&run.measures, 0, j, 0) / 2;
+    if (status == NF_OK)
+        status = measure_bare(&run);
     for (uint32_t i = 0; status == NF_OK && i < run.members; i++)
         memcpy(outcome_p->network.hosts[i].name, names[i],
                NF_NETWORK_NAME_BYTES);

@@ -79,10 +79,15 @@ enum nf_status nf_curve_fit(const struct nf_curve_point *points,
             (struct nf_curve_point){ points[i].bytes, fmax(points[i].us, 0) };
     }
     curve.line = theil_sen(curve.points, npoints);
-    curve.worst = worst_residual(&curve);
-    curve.by_table = curve.worst > NF_CURVE_OFF_MAX;
+    nf_curve_judge(&curve);
     *curve_p = curve;
     return NF_OK;
+}
+
+void nf_curve_judge(struct nf_curve *curve)
+{
+    curve->worst = worst_residual(curve);
+    curve->by_table = curve->worst > NF_CURVE_OFF_MAX;
 }
 
 struct nf_curve nf_curve_line(struct nf_cost line)

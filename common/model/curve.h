@@ -19,6 +19,9 @@ struct nf_curve {
     uint32_t npoints;    /**< 0: the line is all there is */
     struct nf_curve_point points[NF_CURVE_POINTS_MAX]; /**< sizes ascend, by a
                                                      byte or more */
+    bool has_low; /**< there is low_us: for people, nothing goes by it */
+    double low_us[NF_CURVE_POINTS_MAX]; /**< [npoints] as points, of what a
+                                             fifth of the times came below */
 };
 
 /** A line that is off by more at some point is not believed. */
@@ -36,6 +39,9 @@ struct nf_curve {
 enum nf_status nf_curve_fit(const struct nf_curve_point *points,
                             uint32_t npoints, struct nf_curve *curve_p,
                             struct nf_error *err);
+
+/** Set worst and by_table by the line and the points. */
+void nf_curve_judge(struct nf_curve *curve);
 
 /** A curve that is this line. */
 struct nf_curve nf_curve_line(struct nf_cost line);

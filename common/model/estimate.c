@@ -40,13 +40,18 @@ enum nf_status nf_measures_init(struct nf_measures *measures_p, uint32_t hosts,
     m.recv = nf_calloc((size_t)hosts * nsizes, sizeof(double));
     m.ping = nf_calloc((size_t)hosts * hosts * nsizes, sizeof(double));
     m.seq = nf_calloc((size_t)hosts * nsizes * nruns, sizeof(double));
+    m.send_low = nf_calloc((size_t)hosts * nsizes, sizeof(double));
+    m.recv_low = nf_calloc((size_t)hosts * nsizes, sizeof(double));
+    m.ping_low = nf_calloc((size_t)hosts * hosts * nsizes, sizeof(double));
+    m.seq_low = nf_calloc((size_t)hosts * nsizes * nruns, sizeof(double));
     m.recv_uneven = nf_calloc((size_t)hosts * nsizes, sizeof(bool));
     m.ping_uneven = nf_calloc((size_t)hosts * hosts * nsizes, sizeof(bool));
     m.seq_uneven = nf_calloc((size_t)hosts * nsizes, sizeof(bool));
     *measures_p = m;
     if (m.runs != NULL && m.send != NULL && m.recv != NULL && m.ping != NULL &&
-        m.seq != NULL && m.recv_uneven != NULL && m.ping_uneven != NULL &&
-        m.seq_uneven != NULL)
+        m.seq != NULL && m.send_low != NULL && m.recv_low != NULL &&
+        m.ping_low != NULL && m.seq_low != NULL && m.recv_uneven != NULL &&
+        m.ping_uneven != NULL && m.seq_uneven != NULL)
         return NF_OK;
     nf_measures_fini(measures_p);
     return NF_ERR_NOMEM;
@@ -59,6 +64,10 @@ void nf_measures_fini(struct nf_measures *measures)
     nf_free(measures->recv);
     nf_free(measures->ping);
     nf_free(measures->seq);
+    nf_free(measures->send_low);
+    nf_free(measures->recv_low);
+    nf_free(measures->ping_low);
+    nf_free(measures->seq_low);
     nf_free(measures->recv_uneven);
     nf_free(measures->ping_uneven);
     nf_free(measures->seq_uneven);
@@ -147,9 +156,9 @@ static enum nf_status fit_wire(const struct nf_measures *m,
     for (uint32_t k = 0; k < m->nsizes; k++)
         wire[k] = *nf_measures_ping(m, i, j, k) - send_us(m, i, k) -
                   recv_us(m, network, j, k) - back_us - empty_us;
-    status = fit(m, wire,
-                 m->ping_uneven + ((size_t)i * m->hosts + j) * m->nsizes,
-                 m->nsizes, nf_network_wire(network, i, j), err);
+    status =
+        fit(m, wire, m->ping_uneven + ((size_t)i * m->hosts + j) * m->nsizes,
+            m->nsizes, nf_network_wire(network, i, j), err);
     return status == NF_OK ? NF_OK
                            : nf_fail_prefix(err, "hosts %u and %u", i, j);
 }
@@ -167,8 +176,9 @@ void nf_network_set_runtime(struct nf_network *network, const double *group_us,
             fmax(group_us[j] - bare_us[j], 0) - least_us / 2;
 }
 
-enum nf_status nf_estimate(const struct nf_measures *measures,
-                           struct nf_network *network_p, struct nf_error *err)
+static enum nf_status estimate(const struct nf_measures *measures,
+                               struct nf_network *network_p,
+                               struct nf_error *err)
 {
     struct nf_network network;
     enum nf_status status = nf_network_init(&network, measures->hosts);
@@ -181,6 +191,59 @@ enum nf_status nf_estimate(const struct nf_measures *measures,
         for (uint32_t j = 0; j < network.nhosts && status == NF_OK; j++)
             if (i != j)
                 status = fit_wire(measures, &network, i, j, err);
+    if (status == NF_OK)
+        *network_p = network;
+    else
+        nf_network_fini(&network);
+    return status;
+}
+
+/* Both are of the same sizes, as the same times were uneven. */
+static void keep_low(struct nf_curve *curve, const struct nf_curve *low)
+{
+    curve->has_low = true;
+    for (uint32_t k = 0; k < curve->npoints; k++)
+        curve->low_us[k] = round(low->points[k].us * 1e3) / 1e3;
+}
+
+static enum nf_status estimate_low(const struct nf_measures *measures,
+                                   struct nf_network *network,
+                                   struct nf_error *err)
+{
+    struct nf_measures m = *measures;
+    struct nf_network low;
+    enum nf_status status;
+
+    m.send = m.send_low;
+    m.recv = m.recv_low;
+    m.ping = m.ping_low;
+    m.seq = m.seq_low;
+    status = estimate(&m, &low, err);
+    if (status != NF_OK)
+        return status;
+    for (uint32_t i = 0; i < low.nhosts; i++) {
+        keep_low(&network->hosts[i].send, &low.hosts[i].send);
+        keep_low(&network->hosts[i].recv, &low.hosts[i].recv);
+        keep_low(&network->hosts[i].hold, &low.hosts[i].hold);
+        for (uint32_t j = 0; j < low.nhosts; j++)
+            if (i != j)
+                keep_low(nf_network_wire(network, i, j),
+                         nf_network_wire(&low, i, j));
+    }
+    nf_network_fini(&low);
+    return NF_OK;
+}
+
+enum nf_status nf_estimate(const struct nf_measures *measures,
+                           struct nf_network *network_p, struct nf_error *err)
+{
+    struct nf_network network;
+    enum nf_status status = estimate(measures, &network, err);
+
+    if (status != NF_OK)
+        return status;
+    if (measures->has_low)
+        status = estimate_low(measures, &network, err);
     if (status == NF_OK)
         *network_p = network;
     else

@@ -34,6 +34,10 @@ struct nf_measures {
     double *recv;   /**< [hosts * nsizes]  RCV, where measured */
     double *ping;   /**< [hosts * hosts * nsizes]  PP; i = j is not used */
     double *seq;    /**< [hosts * nsizes * nruns]  SEQ */
+    /** These are medians of several times.  has_low, for the caller to set: and
+     *  these, indexed likewise, are what a fifth of them was no longer than. */
+    bool has_low;
+    double *send_low, *recv_low, *ping_low, *seq_low;
     /** Of RCV, PP and SEQ (of any r), indexed likewise: times that were too
      *  uneven to be believed.  Curves are fitted without them, but for those of
      *  0 bytes, as long as NF_EVEN_LEAST points are left. */
@@ -54,19 +58,25 @@ enum nf_status nf_measures_init(struct nf_measures *measures_p, uint32_t hosts,
                                 uint32_t nruns);
 void nf_measures_fini(struct nf_measures *measures);
 
+static inline size_t nf_measures_ping_at(const struct nf_measures *measures,
+                                         uint32_t i, uint32_t j, uint32_t size)
+{
+    return ((size_t)i * measures->hosts + j) * measures->nsizes + size;
+}
 static inline double *nf_measures_ping(const struct nf_measures *measures,
                                        uint32_t i, uint32_t j, uint32_t size)
 {
-    return &measures
-                ->ping[((size_t)i * measures->hosts + j) * measures->nsizes +
-                       size];
+    return &measures->ping[nf_measures_ping_at(measures, i, j, size)];
+}
+static inline size_t nf_measures_seq_at(const struct nf_measures *measures,
+                                        uint32_t i, uint32_t size, uint32_t run)
+{
+    return ((size_t)i * measures->nsizes + size) * measures->nruns + run;
 }
 static inline double *nf_measures_seq(const struct nf_measures *measures,
                                       uint32_t i, uint32_t size, uint32_t run)
 {
-    return &measures
-                ->seq[((size_t)i * measures->nsizes + size) * measures->nruns +
-                      run];
+    return &measures->seq[nf_measures_seq_at(measures, i, size, run)];
 }
 
 /** What messages cost each host more in collective operations than bare ones
@@ -79,7 +89,8 @@ static inline double *nf_measures_seq(const struct nf_measures *measures,
 void nf_network_set_runtime(struct nf_network *network, const double *group_us,
                             const double *bare_us);
 
-/** Fit all curves.  O(hosts^2)
+/** Fit all curves.  With has_low their low_us are found by the same equations,
+ *  to the nanosecond.  O(hosts^2)
  *  @param network_p  free with nf_network_fini(); names, model and shared are
  *                    the caller's to set
  *  @retval NF_ERR_INVAL  a time is no number; err says of whom */

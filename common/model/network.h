@@ -44,6 +44,8 @@ struct nf_network {
     struct nf_model model; /**< of collective operations: t_s, B, delta, o_s,
                                 t_op, route, encoding, date */
     bool shared;           /**< all pairs share one medium: a hub */
+    double call_us; /**< what a broadcast of all takes beyond its messages: all
+                         come to the call after a barrier, and wake up */
 };
 
 /** No names, no times.  @param network_p  free with nf_network_fini()

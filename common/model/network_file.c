@@ -123,17 +123,23 @@ static const json_t *enter_list(struct nf_json_reader *reader,
 static enum nf_status read_points(struct nf_json_reader *reader,
                                   const json_t *list, struct nf_curve *curve)
 {
+    curve->has_low = json_array_size(json_array_get(list, 0)) == 3;
     for (uint32_t i = 0; i < curve->npoints; i++) {
-        const json_t *pair = json_array_get(list, i);
+        const json_t *item = json_array_get(list, i);
         struct nf_curve_point *point = &curve->points[i];
         enum nf_status status;
 
         nf_reader_enter_item(reader, i);
-        if (!json_is_array(pair) || json_array_size(pair) != 2)
-            return nf_reader_fail(reader, NF_ERR_INVAL, "want [bytes, us]");
-        status = read_item(reader, pair, 0, 0, BYTES_MOST, &point->bytes);
+        if (!json_is_array(item) ||
+            json_array_size(item) != (curve->has_low ? 3 : 2))
+            return nf_reader_fail(reader, NF_ERR_INVAL, "want [bytes, us%s]",
+                                  curve->has_low ? ", us" : "");
+        status = read_item(reader, item, 0, 0, BYTES_MOST, &point->bytes);
         if (status == NF_OK)
-            status = read_item(reader, pair, 1, 0, TIME_MOST_US, &point->us);
+            status = read_item(reader, item, 1, 0, TIME_MOST_US, &point->us);
+        if (status == NF_OK && curve->has_low)
+            status =
+                read_item(reader, item, 2, 0, TIME_MOST_US, &curve->low_us[i]);
         if (status != NF_OK)
             return status;
         if (i > 0 && !(point->bytes >= point[-1].bytes + 1))
@@ -142,20 +148,6 @@ static enum nf_status read_points(struct nf_json_reader *reader,
         nf_reader_leave(reader);
     }
     return NF_OK;
-}
-
-/* Does the line do?  As when it was fitted. */
-static void judge(struct nf_curve *curve)
-{
-    curve->worst = 0;
-    for (uint32_t i = 0; i < curve->npoints; i++) {
-        double us = curve->points[i].us;
-        double off = fabs(nf_cost_us(curve->line, curve->points[i].bytes) - us);
-
-        if (off > 1e-9)
-            curve->worst = fmax(curve->worst, us > 0 ? off / us : 1);
-    }
-    curve->by_table = curve->worst > NF_CURVE_OFF_MAX;
 }
 
 static enum nf_status read_curve(struct nf_json_reader *reader,
@@ -182,7 +174,7 @@ static enum nf_status read_curve(struct nf_json_reader *reader,
         curve->npoints = (uint32_t)json_array_size(list);
         status = leave(reader, read_points(reader, list, curve));
     }
-    judge(curve);
+    nf_curve_judge(curve);
     return leave(reader, status);
 }
 
@@ -349,6 +341,9 @@ static enum nf_status read_head(struct file *file)
     if (status == NF_OK)
         status = nf_reader_int_key(reader, file->object, "hosts_hash", 0,
                                    UINT32_MAX, &hash);
+    if (status == NF_OK && json_object_get(file->object, "call_us") != NULL)
+        status = read_real(reader, file->object, "call_us", TIME_MOST_US,
+                           &file->network.call_us);
     model->route = direct ? NF_MODEL_ROUTE_DIRECT : NF_MODEL_ROUTE_DAEMON;
     model->encoding = xdr ? NF_MODEL_ENCODING_XDR : NF_MODEL_ENCODING_RAW;
     model->hosts_hash = (uint32_t)hash;
@@ -404,6 +399,7 @@ static enum nf_status read_hosts(struct file *file)
         return nf_reader_fail(reader, status, "out of memory");
     network.model = file->network.model;
     network.shared = file->network.shared;
+    network.call_us = file->network.call_us;
     file->network = network;
     for (uint32_t i = 0; i < network.nhosts && status == NF_OK; i++) {
         nf_reader_enter_item(reader, i);
@@ -515,8 +511,9 @@ static enum nf_status read_version(struct file *file)
 static enum nf_status read_network(struct file *file)
 {
     static const char *const keys[] = {
-        "nowfarm_network", "date",       "medium", "route", "encoding",
-        "hosts_hash",      "collective", "hosts",  "wires", NULL
+        "nowfarm_network", "date",       "medium",  "route",
+        "encoding",        "hosts_hash", "call_us", "collective",
+        "hosts",           "wires",      NULL
     };
     enum nf_status status;
 

@@ -55,14 +55,29 @@ static void put_name(struct text *text, const char *key, const char *name)
     json_decref(string);
 }
 
+/* With no more digits than it takes to read the same number. */
+static void put_short(struct text *text, double value)
+{
+    char digits[32];
+
+    snprintf(digits, sizeof(digits), "%.15g", value);
+    if (strtod(digits, NULL) < value || strtod(digits, NULL) > value)
+        snprintf(digits, sizeof(digits), "%.17g", value);
+    put(text, ", %s", digits);
+}
+
 static void put_curve(struct text *text, const char *key,
                       const struct nf_curve *curve)
 {
     put(text, ", \"%s\": {\"us\": %.17g, \"us_per_byte\": %.17g", key,
         curve->line.fixed_us, curve->line.byte_us);
-    for (uint32_t i = 0; i < curve->npoints; i++)
-        put(text, "%s[%.17g, %.17g]", i == 0 ? ", \"points\": [" : ", ",
+    for (uint32_t i = 0; i < curve->npoints; i++) {
+        put(text, "%s[%.17g, %.17g", i == 0 ? ", \"points\": [" : ", ",
             curve->points[i].bytes, curve->points[i].us);
+        if (curve->has_low)
+            put_short(text, curve->low_us[i]);
+        put(text, "]");
+    }
     put(text, curve->npoints > 0 ? "]}" : "}");
 }
 
@@ -102,6 +117,8 @@ enum nf_status nf_network_write(const struct nf_network *network, char **text_p,
         network->shared ? "shared" : "switch",
         model->route == NF_MODEL_ROUTE_DIRECT ? "direct" : "daemon",
         model->encoding == NF_MODEL_ENCODING_RAW ? "raw" : "xdr");
+    if (network->call_us > 0)
+        put(&text, " \"call_us\": %.17g,\n", network->call_us);
     put_model(&text, model);
     for (uint32_t i = 0; i < n; i++) {
         const struct nf_network_host *host = &network->hosts[i];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include "common/base/error.h"
 #include "common/coll/select.h"
+#include "common/model/network.h"
 
 /* Of equals the first one is to stay, whatever their sums were rounded to. */
 #define LESS (1 - 1e-9)
@@ -21,11 +22,19 @@ struct nf_coll_tree nf_bcast_plan_view(const struct nf_bcast_plan *plan)
                                   .child = plan->crl.tree.child };
 }
 
-enum nf_status nf_bcast_price(struct nf_pricer *pricer,
-                              const struct nf_coll_algorithm *algorithm,
-                              const struct nf_bcast_query *query,
-                              const struct nf_coll_tree *tree,
-                              uint32_t segments, double *time_us_p)
+/* The same for all algorithms, so that it is no reason to choose one. */
+static double call_us(const struct nf_hetero *hetero)
+{
+    return hetero->in_groups && hetero->measured != NULL && hetero->hosts > 1
+               ? hetero->measured->call_us
+               : 0;
+}
+
+static enum nf_status price_messages(struct nf_pricer *pricer,
+                                     const struct nf_coll_algorithm *algorithm,
+                                     const struct nf_bcast_query *query,
+                                     const struct nf_coll_tree *tree,
+                                     uint32_t segments, double *time_us_p)
 {
     const struct nf_coll_args args = { .ranks = pricer->hetero->hosts,
                                        .root = query->root,
@@ -45,6 +54,20 @@ enum nf_status nf_bcast_price(struct nf_pricer *pricer,
         status = NF_OK;
     }
     nf_schedule_fini(&schedule);
+    return status;
+}
+
+enum nf_status nf_bcast_price(struct nf_pricer *pricer,
+                              const struct nf_coll_algorithm *algorithm,
+                              const struct nf_bcast_query *query,
+                              const struct nf_coll_tree *tree,
+                              uint32_t segments, double *time_us_p)
+{
+    enum nf_status status =
+        price_messages(pricer, algorithm, query, tree, segments, time_us_p);
+
+    if (status == NF_OK)
+        *time_us_p += call_us(pricer->hetero);
     return status;
 }
 
@@ -68,13 +91,13 @@ enum nf_status nf_bcast_segments(struct nf_pricer *pricer,
         if (k > 1 && (algorithm->items != NF_ITEMS_SEGMENTS ||
                       k > query->elements || k > most))
             break;
-        if (nf_bcast_price(pricer, algorithm, query, NULL, (uint32_t)k, &us) !=
+        if (price_messages(pricer, algorithm, query, NULL, (uint32_t)k, &us) !=
             NF_OK)
             return NF_ERR_NOMEM;
         if ((k > 1 ? us * handicap : us) < best_us * LESS) {
             best_us = k > 1 ? us * handicap : us;
             *segments_p = (uint32_t)k;
-            *time_us_p = us;
+            *time_us_p = us + call_us(pricer->hetero);
         }
     }
     return NF_OK;
@@ -97,8 +120,7 @@ static enum nf_status consider(struct nf_pricer *pricer,
 
     if (!nf_coll_serves(algorithm, &asked))
         return NF_OK;
-    status =
-        nf_bcast_segments(pricer, algorithm, query, &segments, &time_us);
+    status = nf_bcast_segments(pricer, algorithm, query, &segments, &time_us);
     if (status == NF_OK && time_us < plan->cost_us * LESS) {
         plan->algorithm = algorithm;
         plan->segments = segments;

@@ -50,7 +50,8 @@ void nf_bcast_plan_fini(struct nf_bcast_plan *plan);
 /** The tree as bcast.tree takes it; borrows that of @p plan. */
 struct nf_coll_tree nf_bcast_plan_view(const struct nf_bcast_plan *plan);
 
-/** What @p algorithm takes with so many segments.
+/** What @p algorithm takes with so many segments; in groups with the call_us of
+ *  a measured network.
  *  @param tree  of bcast.tree
  *  @param time_us_p  INFINITY: it is not for this broadcast
  *  @retval NF_ERR_NOMEM */

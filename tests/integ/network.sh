@@ -83,6 +83,17 @@ same "without a network it is binomial: exit status" "$rc" 0
 same "and sends to all" "$(wc -l < out)" $((12 * 6))
 refuse "a plan of a reduction" "only for bcast" \
     plan reduce linear --network net.json --size 1KiB
+sed 's/"encoding"/"call_us": 5000, &/' net.json > call.json
+for algorithm in tree binomial flat; do
+    for file in net call; do
+        run plan bcast $algorithm --network $file.json --size 64KiB --json
+        json network.predicted_us > $file.us
+        json network.cheapest.algorithm > $file.cheapest
+    done
+    check "$algorithm: what a call takes is in its price" \
+        awk "BEGIN {d = $(cat call.us) - $(cat net.us); exit !(d > 4999.9 && d < 5000.1)}"
+    same "$algorithm: the same is the cheapest" "$(cat call.cheapest)" "$(cat net.cheapest)"
+done
 refuse "a plan without a size" "want --size" plan bcast tree --network net.json
 refuse "a size without a network" "goes with --network" \
     plan bcast tree --ranks 4 --size 1KiB
@@ -110,6 +121,11 @@ refuse "coll-bench: a long file" "--network long.json: 17 MiB, a group takes up 
     coll-bench bcast --slaves 3 --sizes 8B --network long.json
 refuse "tuning by a network" "not with --tune" \
     coll-bench bcast --network net.json --tune
+refuse "coll-bench: too many members" "--slaves 129: with --network up to 128" \
+    coll-bench bcast --slaves 3,129 --sizes 8B --network net.json
+seq -f other%g 129 > many.hosts
+refuse "coll-bench: too many hosts" "many.hosts has 129 hosts: want up to 128 with --network" \
+    coll-bench bcast --sizes 8B --hosts many.hosts --network net.json
 sed 's/"date": "20/"date": "22/' net.json > coming.json
 for command in "plan bcast tree --size 1KiB" \
     "coll-bench bcast --slaves 3 --sizes 8B"; do

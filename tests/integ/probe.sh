@@ -124,6 +124,11 @@ measured() { # TEXT MODEL MEMBERS: as the last run with --json says
     check "$1: last pair" has_field "network.wires.$(($3 * ($3 - 1) - 1)).wire.us"
     check "$1: t_end" has_field t_end.us
     check "$1: LogGP" has_field loggp.L_us
+    for at in send.points.0 send.points.6 recv.points.0; do
+        check "$1: $at: and what a fifth of the times were no longer than" \
+            awk "BEGIN {low = $(json network.hosts.0.$at.2)
+                exit !(low > 0 && low < $(json network.hosts.0.$at.1) + 0.001)}"
+    done
     check "$1: t_op" has_field t_op_us_per_byte
     check "$1: the file can be shown" "$NF" probe --show "$2"
     check "$1: nothing else is left" \

@@ -1,5 +1,6 @@
 /* What a measured network leaves out and what it adds: times that were uneven,
- * and what messages cost more in groups; and bounds where all share a medium. */
+ * and what messages cost more in groups; and bounds where all share a medium.
+ */
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@ enum { HOSTS = 6, SIZES = 5 };
 static const double sizes[SIZES] = { 0, 100, 1000, 10000, 100000 };
 static const uint32_t runs[2] = { 2, 6 };
 
-/* S = 10 + 0.01 m, R = 20 + 0.02 m, X = 50 + 0.1 m, H = 12 + 0.09 m, exactly. */
+/* S = 10 + 0.01 m, R = 20 + 0.02 m, X = 50 + 0.1 m, H = 12 + 0.09 m, exactly.
+ */
 static struct nf_measures measure(uint32_t hosts)
 {
     struct nf_measures m;
@@ -207,6 +209,44 @@ static void segments_are_fewer_the_more_each_costs(void)
     CU_ASSERT(segments[5] <= 16);
 }
 
+/* What a call takes is a part of each price, and decides nothing. */
+static void a_call_costs_all_the_same(void)
+{
+    static const uint64_t totals[] = { 1, 1024, 65536, 1 << 20 };
+    const char names[2][NF_NETWORK_NAME_BYTES] = { "h1", "h0" };
+    struct nf_network network, now;
+
+    make_network(&network, 5);
+    for (int i = 0; i < 4; i++) {
+        const struct nf_bcast_query query = { .bytes = totals[i],
+                                              .elements = totals[i] };
+        struct nf_hetero hetero = nf_network_hetero(&network, true);
+        struct nf_bcast_plan without, with, bare;
+
+        hetero.in_groups = true;
+        network.call_us = 0;
+        CU_ASSERT_FATAL(nf_bcast_plan(&hetero, &query, &without, NULL) ==
+                        NF_OK);
+        network.call_us = 50000;
+        CU_ASSERT_FATAL(nf_bcast_plan(&hetero, &query, &with, NULL) == NF_OK);
+        hetero.in_groups = false;
+        CU_ASSERT_FATAL(nf_bcast_plan(&hetero, &query, &bare, NULL) == NF_OK);
+        CU_ASSERT_PTR_EQUAL(with.algorithm, without.algorithm);
+        CU_ASSERT_EQUAL(with.segments, without.segments);
+        CU_ASSERT_EQUAL(with.tree_segments, without.tree_segments);
+        CU_ASSERT_DOUBLE_EQUAL(with.cost_us, without.cost_us + 50000, 1e-6);
+        CU_ASSERT_DOUBLE_EQUAL(with.tree_us, without.tree_us + 50000, 1e-6);
+        CU_ASSERT(bare.cost_us < without.cost_us); /* nor runtime_us */
+        nf_bcast_plan_fini(&without);
+        nf_bcast_plan_fini(&with);
+        nf_bcast_plan_fini(&bare);
+    }
+    CU_ASSERT_EQUAL_FATAL(nf_network_of(&network, names, 2, &now, NULL), NF_OK);
+    CU_ASSERT_EQUAL(now.call_us, 50000);
+    nf_network_fini(&now);
+    nf_network_fini(&network);
+}
+
 /* Nothing is quicker than all messages one after the other. */
 static void hubs_have_bounds(void)
 {
@@ -256,6 +296,8 @@ int main(void)
         { "strangers cost as much as any", strangers_cost_as_much_as_any },
         { "segments are fewer the more each costs",
           segments_are_fewer_the_more_each_costs },
+        { "what a call takes is in all prices and decides nothing",
+          a_call_costs_all_the_same },
         CU_TEST_INFO_NULL,
     };
     CU_TestInfo hubs[] = {

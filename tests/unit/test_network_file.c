@@ -24,6 +24,7 @@ static void measured(struct nf_network *network, uint32_t hosts)
         snprintf(network->hosts[i].name, sizeof(network->hosts[i].name),
                  i == 1 ? "h\xc3\xb6st%u" : "ws%u", i);
     network->shared = true;
+    network->call_us = 1 / 7.0;
     network->model = (struct nf_model){
         .npieces = 2,
         .pieces = { { 0, 1.0 / 3, 0.1 }, { 8192, -20.5, 0.125 } },
@@ -58,6 +59,7 @@ static void test_round_trip(void)
         CU_ASSERT(bytes == more && memcmp(text, again, bytes) == 0);
         CU_ASSERT_EQUAL(back.nhosts, hosts[n]);
         CU_ASSERT(back.shared);
+        CU_ASSERT_EQUAL(back.call_us, 1 / 7.0);
         CU_ASSERT_EQUAL(back.model.encoding, NF_MODEL_ENCODING_XDR);
         CU_ASSERT_EQUAL(back.model.share_us, 31.5);
         CU_ASSERT_EQUAL(back.model.share_part, 0.25);
@@ -71,6 +73,82 @@ static void test_round_trip(void)
         nf_network_fini(&network);
         nf_network_fini(&back);
     }
+}
+
+/* Times of two networks, one of which is where a fifth of the others' lie. */
+static void measure_twice(uint32_t hosts, struct nf_measures *m,
+                          struct nf_measures *low)
+{
+    struct nf_hetero truth;
+
+    virtual_network_make(&truth, hosts, true, true, 11);
+    virtual_network_measure(&truth, 0.1, 5, m);
+    virtual_network_make(&truth, hosts, true, true, 12);
+    virtual_network_measure(&truth, 0.1, 6, low);
+    nf_hetero_fini(&truth);
+    memcpy(m->send_low, low->send, hosts * m->nsizes * sizeof(double));
+    memcpy(m->recv_low, low->recv, hosts * m->nsizes * sizeof(double));
+    memcpy(m->ping_low, low->ping, hosts * hosts * m->nsizes * sizeof(double));
+    memcpy(m->seq_low, low->seq, hosts * m->nsizes * m->nruns * sizeof(double));
+    /* a point that is left out is left out of both */
+    m->recv_uneven[1] = low->recv_uneven[1] = true;
+    m->has_low = true;
+}
+
+static void compare_low(const struct nf_curve *curve,
+                        const struct nf_curve *low)
+{
+    CU_ASSERT(curve->has_low && !low->has_low);
+    CU_ASSERT_EQUAL(curve->npoints, low->npoints);
+    for (uint32_t k = 0; k < curve->npoints; k++) {
+        CU_ASSERT_EQUAL(curve->points[k].bytes, low->points[k].bytes);
+        CU_ASSERT_DOUBLE_EQUAL(curve->low_us[k], low->points[k].us, 0.000501);
+    }
+}
+
+static void test_low_times(void)
+{
+    enum { HOSTS = 4 };
+    struct nf_measures m, low_m;
+    struct nf_network network, low, back;
+    struct nf_error err = { NF_OK, "" };
+    char *text;
+    size_t bytes;
+
+    measure_twice(HOSTS, &m, &low_m);
+    CU_ASSERT_EQUAL_FATAL(nf_estimate(&m, &network, &err), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(nf_estimate(&low_m, &low, &err), NF_OK);
+    for (uint32_t i = 0; i < HOSTS; i++)
+        snprintf(network.hosts[i].name, sizeof(network.hosts[i].name), "w%u",
+                 i);
+    strcpy(network.model.date, "2026-11-22T12:00:00Z");
+    network.model.npieces = 1;
+    network.model.delta = 1;
+    CU_ASSERT_EQUAL_FATAL(nf_network_write(&network, &text, &bytes), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(nf_network_parse(text, bytes, "m", &back, &err),
+                          NF_OK);
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        compare_low(&network.hosts[i].send, &low.hosts[i].send);
+        compare_low(&network.hosts[i].recv, &low.hosts[i].recv);
+        compare_low(&network.hosts[i].hold, &low.hosts[i].hold);
+        for (uint32_t j = 0; j < HOSTS; j++) {
+            const struct nf_curve *wire = nf_network_wire(&network, i, j),
+                                  *read = nf_network_wire(&back, i, j);
+
+            if (i == j)
+                continue;
+            compare_low(wire, nf_network_wire(&low, i, j));
+            CU_ASSERT(read->has_low);
+            CU_ASSERT(memcmp(read->low_us, wire->low_us,
+                             wire->npoints * sizeof(double)) == 0);
+        }
+    }
+    nf_free(text);
+    nf_network_fini(&network);
+    nf_network_fini(&low);
+    nf_network_fini(&back);
+    nf_measures_fini(&m);
+    nf_measures_fini(&low_m);
 }
 
 #define HEAD                                                                   \
@@ -153,6 +231,13 @@ static const struct bad bad[] = {
     { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\", \"send\": {\"us\": 1, "
                       "\"us_per_byte\": 0, \"points\": [[1]]}},1]}",
       "want [bytes, us]" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\", \"send\": {\"us\": 1, "
+                      "\"us_per_byte\": 0, \"points\": [[1, 2, 1], [2, 2]]}},"
+                      "1]}",
+      "points[1]: want [bytes, us, us]" },
+    { HEAD COLLECTIVE "\"hosts\": [{\"name\": \"a\", \"send\": {\"us\": 1, "
+                      "\"us_per_byte\": 0, \"points\": [[1, 2, -1]]}},1]}",
+      "points[0][2]: -1" },
     { HEAD COLLECTIVE
       "\"hosts\": [{\"name\": \"a\", \"send\": {\"us\": 1}},1]}",
       "hosts[0].send: there is no \"us_per_byte\"" },
@@ -172,6 +257,7 @@ static const struct bad bad[] = {
            "\"o_s_us\": 2, \"t_op\": [[\"double\", \"sum\", 1], "
            "[\"double\", \"max\", 1], [\"double\", \"sum\", 2]]}}",
       "t_op[2]: \"double\" and \"sum\" are there twice" },
+    { HEAD "\"call_us\": -3,\n" COLLECTIVE HOSTS WIRES, "m:3: call_us: -3" },
     { "{\"nowfarm_network\": 1, \"date\": \"today\"}", "date: want a time" },
     { "{\"nowfarm_network\": 1, \"date\": \"2026-02-31T12:00:00Z\"}",
       "date: want a time" },
@@ -309,6 +395,7 @@ int main(void)
 {
     CU_TestInfo files[] = {
         { "what is written is read as the same", test_round_trip },
+        { "low times are found as the others, and kept", test_low_times },
         { "a file by hand", test_by_hand },
         { "bad files are refused with line and place", test_bad_files },
         { "no file", test_no_file },
