@@ -134,17 +134,21 @@ check "NOWFARM_COLL with nothing but a comma: it is told" \
     err_says 'NOWFARM_COLL: ",": a comma'
 unset NOWFARM_COLL
 
-# what members may keep: a reduction in one go keeps all vectors at the root
+# what members may keep: a binomial tree takes a vector of each child
 limited() {
-    NOWFARM_COLL=reduce.linear NOWFARM_COLL_MEMORY=$1 run run synth --units 20 \
-        --result 256KiB --combine sum --gather reduce --verify --slaves 3 --json
+    NOWFARM_COLL_MEMORY=$1 run run synth --units 20 --result 4KiB \
+        --combine sum --gather reduce --verify --slaves 4 --json
     job_verified "NOWFARM_COLL_MEMORY=$1"
 }
 limited 1GiB
-same "room for it: taken" "$(json gather.algorithm)" reduce.linear
+same "room for it: taken" "$(json gather.algorithm)" reduce.binomial
 check "room for it: no line" test ! -s "$work/err"
+limited 1B
+same "no room for it: that which keeps least" "$(json gather.algorithm)" \
+    reduce.chain.fd
+check "no room for it: no line" test ! -s "$work/err"
 limited plenty
-same "no size: no limit" "$(json gather.algorithm)" reduce.linear
+same "no size: no limit" "$(json gather.algorithm)" reduce.binomial
 same "no size: one line" "$(err_lines)" 1
 check "no size: it is told" err_says 'NOWFARM_COLL_MEMORY: "plenty"'
 
