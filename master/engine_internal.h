@@ -167,6 +167,7 @@ struct engine {
     struct nf_model local_model; /**< measured, if npieces > 0: of threads */
     bool has_rules, rules_compared[NF_GROUP_PURPOSES];
     char rules_differ[NF_ERROR_TEXT_BYTES]; /**< what was said of them last */
+    uint32_t lost_early;   /**< slaves that had the job and not yet joined */
     uint64_t memory_bytes; /**< NOWFARM_COLL_MEMORY; 0: no limit */
     bool wish_unmet[NF_GROUP_PURPOSES]; /**< that was said of NOWFARM_COLL */
     bool hold, combine; /**< results stay with slaves; ... and are combined */

@@ -300,6 +300,8 @@ at_most "given up while some have all: they sleep" \
     $(($(cpu_ms "${having[@]}") - before)) $((400 * slow)) ms
 await 60
 job_verified "given up while some have all"
+same "given up while some have all: one is lost" "$(json lost_slaves)" 1
+same "given up while some have all: which" "$(json lost.0.slave)" 4
 unset NOWFARM_COLL NOWFARM_LOG
 
 # -------------------------------------------------------------------- at random

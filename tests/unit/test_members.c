@@ -26,6 +26,8 @@ static struct {
     void (*lease)(uint32_t peer, const struct nf_lease_msg *m);
     bool crowd;       /* peer 0 talks without end */
     bool bad_first;   /* the first hello does not decode */
+    int die_early;    /* peer 0 does: 1: before it is ready, 2: as it is */
+    bool shared;      /* there are shared data */
     int64_t until_us; /* the crowd goes home then */
     /* results that are gathered */
     const char *way;
@@ -117,9 +119,13 @@ static enum nf_status scripted_send(struct nf_net *net, uint32_t peer,
     struct nf_group_msg group;
 
     (void)net;
-    if (msg->kind == NF_MSG_JOB) {
+    if (msg->kind == NF_MSG_JOB && peer == 0 && fake.die_early == 1) {
+        post(NF_NET_LEFT, peer);
+    } else if (msg->kind == NF_MSG_JOB) {
         CU_ASSERT_EQUAL(nf_put_ready(&fake.body, &ready), NF_OK);
         post_message(peer, NF_MSG_READY);
+        if (peer == 0 && fake.die_early == 2)
+            post(NF_NET_LEFT, peer);
     } else if (msg->kind == NF_MSG_LEASE) {
         CU_ASSERT_EQUAL(nf_get_lease(msg->body, msg->body_bytes, &lease),
                         NF_OK);
@@ -245,6 +251,14 @@ static enum nf_status collect(void *user, uint64_t unit, const void *result,
     return NF_OK;
 }
 
+static enum nf_status share(void *user, struct nf_buf *out)
+{
+    static const char data[] = "shared";
+
+    (void)user;
+    return nf_buf_append(out, data, sizeof(data));
+}
+
 static void hush(void *user, const char *line)
 {
     (void)user;
@@ -266,6 +280,7 @@ static enum nf_status run(uint64_t units, uint32_t slaves,
     struct nf_app app = {
         .name = "scripted", .units = units, .compute = never, .collect = collect
     };
+    app.share = fake.shared ? share : NULL;
     struct nf_options options = {
         .slaves = slaves,
         .max_attempts = 3,
@@ -311,6 +326,37 @@ static void test_pings_in_a_crowd(void)
     CU_ASSERT(fake.pings[1] >= 1);
     CU_ASSERT_EQUAL(collected, 20);
     CU_ASSERT_EQUAL(report.lost_slaves, 1);
+}
+
+static void give_result(uint32_t peer, const struct nf_lease_msg *m)
+{
+    post_result(peer, m);
+}
+
+/* It has the job and no units yet: replaced, and in the report. */
+static void test_lost_before_it_joined(void)
+{
+    struct nf_report report;
+    struct nf_error err;
+
+    for (int when = 1; when <= 2; when++) {
+        init(give_result);
+        fake.shared = true;
+        fake.die_early = when;
+        CU_ASSERT_EQUAL(run(20, 2, 2000000, &report, &err), NF_OK);
+        CU_ASSERT_EQUAL(fake.spawned, 3);
+        CU_ASSERT_EQUAL(collected, 20);
+        CU_ASSERT_EQUAL(report.lost_slaves, 1);
+        CU_ASSERT_EQUAL(report.nlost, 1);
+        CU_ASSERT_EQUAL(report.lost[0].slave, 0);
+        CU_ASSERT_STRING_EQUAL(report.lost[0].host, "alone");
+    }
+    /* a program that does not start is no slave that was lost */
+    init(give_result);
+    fake.die_early = 1;
+    CU_ASSERT_EQUAL(run(20, 2, 2000000, &report, &err), NF_OK);
+    CU_ASSERT_EQUAL(fake.spawned, 3);
+    CU_ASSERT_EQUAL(report.lost_slaves, 0);
 }
 
 static void die_at_3_and_4(uint32_t peer, const struct nf_lease_msg *m)
@@ -569,6 +615,8 @@ static void test_holder_without_memory(void)
 
 static CU_TestInfo tests[] = {
     { "a slave is pinged however much the others talk", test_pings_in_a_crowd },
+    { "a slave that dies before it joins is counted",
+      test_lost_before_it_joined },
     { "units that kill in a row don't cost the host",
       test_deadly_units_in_a_row },
     { "a job of deadly units ends", test_every_unit_deadly },
