@@ -320,7 +320,7 @@ struct nf_report {
                                / sum of the slots' speeds */
     uint64_t messages, bytes_out, bytes_in; /**< messages: data and results */
     uint64_t retries, duplicates;           /**< units */
-    uint32_t lost_slaves; /**< of those that had joined, with all shared data */
+    uint32_t lost_slaves; /**< also of those that were getting shared data */
     double part_compute_s, part_transfer_s, part_master_s, part_idle_s,
         part_tail_s;
     uint32_t nfailures;

@@ -464,7 +464,7 @@ static void fill_report(struct engine *e)
     r->duplicates = stats.duplicates;
     r->copies = stats.copies;
     r->recomputed = stats.recomputed;
-    r->lost_slaves = stats.lost_slaves;
+    r->lost_slaves = stats.lost_slaves + e->lost_early;
     if (e->began_us > 0) {
         r->startup_s = (double)(e->began_us - e->opened_us) * 1e-6;
         r->makespan_s = (double)(e->done_us - e->began_us) * 1e-6;

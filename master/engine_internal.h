@@ -167,6 +167,8 @@ struct engine {
     struct nf_model local_model; /**< measured, if npieces > 0: of threads */
     bool has_rules, rules_compared[NF_GROUP_PURPOSES];
     char rules_differ[NF_ERROR_TEXT_BYTES]; /**< what was said of them last */
+    uint32_t lost_early;   /**< slaves that had the job and not yet joined */
+    uint64_t memory_bytes; /**< NOWFARM_COLL_MEMORY; 0: no limit */
     bool wish_unmet[NF_GROUP_PURPOSES]; /**< that was said of NOWFARM_COLL */
     bool hold, combine; /**< results stay with slaves; ... and are combined */
     uint32_t phases;    /**< of the job, >= 1 */
@@ -370,7 +372,8 @@ enum nf_status nf_gather_open_group(struct engine *e, const uint32_t *members,
  *  it, the job ends. */
 enum nf_status nf_gather_collect(struct engine *e);
 /* table.c */
-/** Read the table, if one is wanted; one that is of no use gives a notice. */
+/** Read the table, if one is wanted, and NOWFARM_COLL_MEMORY; what is of no use
+ *  gives a notice. */
 void nf_table_open(struct engine *e);
 void nf_table_close(struct engine *e);
 /** Is it of these hosts, and of the routes of the group @p m?  Once for each
@@ -414,7 +417,8 @@ bool nf_network_is_given(const struct engine *e);
 void nf_network_close(struct engine *e);
 
 /* share.c */
-/** The broadcast of the shared data to so many members, the sender included. */
+/** The broadcast of the shared data to so many members, the sender included;
+ *  NOWFARM_COLL_MEMORY holds for it. */
 struct nf_coll_query nf_share_query(const struct engine *e, uint32_t count);
 /** Get the shared data to a slave that has just got the job. */
 void nf_share_to(struct engine *e, uint32_t peer, int64_t now_us);

@@ -59,6 +59,21 @@ void nf_members_respawn(struct engine *e, uint32_t index, int64_t now_us)
     nf_members_spawn_on(e, index, host->want - host->alive, now_us);
 }
 
+/* One that had the job, and was to be ready soon: lost as any other, though the
+ * farm has not heard of it.  Without shared data nothing lies between the job
+ * and READY but the start of its own program, and what fails there is told as
+ * trouble of its host; so is what was refused. */
+static void left_early(struct engine *e, uint32_t peer, enum slave_state before)
+{
+    bool lost = before == SLAVE_READY || e->shared != NULL;
+
+    if (!lost || e->done || e->stopping ||
+        e->hosts[e->slaves[peer].host].given_up)
+        return;
+    e->lost_early++;
+    tell_loss(e, peer, "ended before it was given units");
+}
+
 void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
 {
     struct slave *slave = &e->slaves[peer];
@@ -95,9 +110,12 @@ void nf_members_left(struct engine *e, uint32_t peer, int64_t now_us)
     } else if (before == SLAVE_READY) {
         e->ready_slaves--;
         e->ready_slots -= slave->nslots;
+        left_early(e, peer, before);
     } else {
         snprintf(e->last_reason, sizeof(e->last_reason), "%s ended early",
                  slave->label);
+        if (before == SLAVE_NEW)
+            left_early(e, peer, before);
     }
     /* the units' inputs for others may have taken long to make */
     nf_members_respawn(e, slave->host, nf_now_us());

@@ -57,6 +57,8 @@ static enum nf_status tell_choice(struct engine *e,
                                 : e->slaves[members[i]].host;
     query = m->purpose == NF_GROUP_SHARED ? nf_share_query(e, count)
                                           : nf_gather_query(e);
+    if (query.op == NF_COLL_REDUCE)
+        query.memory_bytes = e->memory_bytes;
     query.hosts = hosts;
     nf_table_tell(e, &query, m);
     nf_free(hosts);

@@ -85,6 +85,7 @@ struct nf_coll_query nf_share_query(const struct engine *e, uint32_t count)
         .bytes = e->shared->bytes,
         .elements = e->shared->bytes / nf_type_bytes(e->app->shared_type),
         .commutative = true,
+        .memory_bytes = e->memory_bytes,
     };
 }
 

@@ -11,6 +11,14 @@
 
 enum { BY_BYTES = 288 };
 
+static void read_memory_limit(struct engine *e)
+{
+    struct nf_error why;
+
+    if (nf_group_memory_limit(&e->memory_bytes, &why) != NF_OK)
+        nf_engine_notice(e, "%s", why.text);
+}
+
 void nf_table_open(struct engine *e)
 {
     const char *path = e->options->table_file;
@@ -18,6 +26,7 @@ void nf_table_open(struct engine *e)
     size_t bytes;
     char *text;
 
+    read_memory_limit(e);
     nf_coll_rules_init(&e->rules);
     e->rules.model = nf_group_model;
     if (e->app->phases > 1 && strcmp(e->config->transport->name, "local") == 0)

@@ -130,9 +130,11 @@ enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
         nf_blob_unref(payload);
         if (exec->clash != NF_PLAN_NONE)
             return say_clash(exec, err);
+        /* either may be the odd one: no more than two meet here */
         return nf_fail(err, NF_ERR_MISMATCH,
-                       "member %u made a different call: not the same %s", from,
-                       what);
+                       "members %u and %u made different calls: not the same "
+                       "%s",
+                       from, exec->plan->rank, what);
     }
     if (is_packed) {
         enum nf_status status = nf_exec_unpack(exec, &payload);

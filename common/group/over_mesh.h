@@ -32,6 +32,12 @@ const char *nf_group_why_lost(const struct nf_group *group, uint32_t rank);
  *  @retval NF_ERR_INVAL  no such algorithm, bad k */
 enum nf_status nf_group_check_wish(const char *text, struct nf_error *err);
 
+/** NOWFARM_COLL_MEMORY: what a call may keep in a member beyond the buffers of
+ *  the program.
+ *  @param bytes_p  0: no limit, also if it fails
+ *  @retval NF_ERR_INVAL  no size, @p err has the line to tell */
+enum nf_status nf_group_memory_limit(uint64_t *bytes_p, struct nf_error *err);
+
 /** The model that groups go by as long as nothing was measured: a switched
  *  100 Mbit/s network. */
 extern const struct nf_model nf_group_model;

@@ -2,6 +2,7 @@
  * of memory, so that all members choose alike. */
 #include "config.h"
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,19 +222,31 @@ static const char *network_file(const struct nf_group_options *options)
     return path != NULL ? path : getenv("NOWFARM_NETWORK");
 }
 
-static uint64_t memory_limit(const struct nf_group_options *options)
+enum nf_status nf_group_memory_limit(uint64_t *bytes_p, struct nf_error *err)
 {
     const char *text = getenv("NOWFARM_COLL_MEMORY");
-    uint64_t bytes = options != NULL ? options->memory_bytes : 0;
 
-    if (bytes != 0 || text == NULL || text[0] == '\0')
-        return bytes;
-    if (nf_parse_bytes(text, &bytes) == NF_OK)
-        return bytes;
-    nf_log(NF_LOG_WARN,
-           "NOWFARM_COLL_MEMORY: \"%.40s\" is no size such as 64MiB: no limit",
-           text);
-    return 0;
+    *bytes_p = 0;
+    if (text == NULL || text[0] == '\0' ||
+        nf_parse_bytes(text, bytes_p) == NF_OK)
+        return NF_OK;
+    return nf_fail(
+        err, NF_ERR_INVAL,
+        "NOWFARM_COLL_MEMORY: \"%.40s\" is no size such as 64MiB: no limit",
+        text);
+}
+
+/* Commands open several groups, and it would be the same line for each. */
+static uint64_t memory_limit(const struct nf_group_options *options)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    uint64_t bytes = options != NULL ? options->memory_bytes : 0;
+    struct nf_error err;
+
+    if (bytes == 0 && nf_group_memory_limit(&bytes, &err) != NF_OK &&
+        !atomic_flag_test_and_set(&told))
+        nf_log(NF_LOG_WARN, "%s", err.text);
+    return bytes;
 }
 
 static void read_texts(struct nf_group *group,

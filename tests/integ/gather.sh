@@ -134,6 +134,24 @@ check "NOWFARM_COLL with nothing but a comma: it is told" \
     err_says 'NOWFARM_COLL: ",": a comma'
 unset NOWFARM_COLL
 
+# what members may keep: a binomial tree takes a vector of each child
+limited() {
+    NOWFARM_COLL_MEMORY=$1 run run synth --units 20 --result 4KiB \
+        --combine sum --gather reduce --verify --slaves 4 --json
+    job_verified "NOWFARM_COLL_MEMORY=$1"
+}
+limited 1GiB
+same "room for it: taken" "$(json gather.algorithm)" reduce.binomial
+check "room for it: no line" test ! -s "$work/err"
+limited 1B
+same "no room for it: that which keeps least" "$(json gather.algorithm)" \
+    reduce.chain.fd
+check "no room for it: no line" test ! -s "$work/err"
+limited plenty
+same "no size: no limit" "$(json gather.algorithm)" reduce.binomial
+same "no size: one line" "$(err_lines)" 1
+check "no size: it is told" err_says 'NOWFARM_COLL_MEMORY: "plenty"'
+
 # --------------------------------------------------------------- in mid-gather
 # so many bytes that it takes a while
 export NOWFARM_LOG=info
@@ -282,6 +300,8 @@ at_most "given up while some have all: they sleep" \
     $(($(cpu_ms "${having[@]}") - before)) $((400 * slow)) ms
 await 60
 job_verified "given up while some have all"
+same "given up while some have all: one is lost" "$(json lost_slaves)" 1
+same "given up while some have all: which" "$(json lost.0.slave)" 4
 unset NOWFARM_COLL NOWFARM_LOG
 
 # -------------------------------------------------------------------- at random

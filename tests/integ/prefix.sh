@@ -153,6 +153,9 @@ NOWFARM_COLL=exscan.nosuch run prefix sin.txt --slaves 3
 same "no such name: exit status" "$rc" 2
 same "no such name: one line" "$(err_lines)" 1
 check "no such name: it is told" err_says 'NOWFARM_COLL: .*exscan.nosuch'
+NOWFARM_COLL_MEMORY=plenty run prefix sin.txt --slaves 3
+same "no size of memory: one line" "$(err_lines)" 1
+check "no size of memory: it is told" err_says 'NOWFARM_COLL_MEMORY: "plenty"'
 
 check "no slave is left" wait_until 10 no_slaves
 check "no pvmd is left" wait_until 10 no_pvmd

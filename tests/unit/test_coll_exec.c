@@ -210,7 +210,8 @@ static void a_brief_head_of_another_call_is_refused(void)
     CU_ASSERT_EQUAL(nf_exec_take(&run->execs[1], 0, &head, NULL, &err),
                     NF_ERR_MISMATCH);
     CU_ASSERT_STRING_EQUAL(
-        err.text, "member 0 made a different call: not the same arguments");
+        err.text,
+        "members 0 and 1 made different calls: not the same arguments");
     run_destroy(run);
     head.digest--;
     head.root = 1;

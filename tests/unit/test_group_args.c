@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tests/unit/group_alone.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
@@ -463,6 +464,16 @@ static void different_calls_are_errors(void)
         }
 }
 
+static void alone_no_operator_is_called(void)
+{
+    struct nf_group *group;
+    struct nf_error err;
+
+    CU_ASSERT_FATAL(nf_group_open_threads(1, NULL, &group, &err) == NF_OK);
+    CU_ASSERT(is_right_alone(group));
+    nf_group_close(group);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -480,6 +491,7 @@ int main(void)
           a_time_out_beyond_measure_is_a_long_one },
         { "lists of algorithms are read", lists_of_algorithms_are_read },
         { "the first reason is told", the_first_reason_is_told },
+        { "alone, no operator is called", alone_no_operator_is_called },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

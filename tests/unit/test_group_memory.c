@@ -130,13 +130,16 @@ static void the_environment_has_a_say(void)
 }
 
 static char logged[200];
+static int lines;
 
 static void keep_log(enum nf_log_level level, const char *line)
 {
     (void)level;
+    lines++;
     strncpy(logged, line, sizeof(logged) - 1);
 }
 
+/* Once, however many groups go by it. */
 static void what_is_no_size_is_told(void)
 {
     struct member members[RANKS];
@@ -145,6 +148,10 @@ static void what_is_no_size_is_told(void)
     setenv("NOWFARM_COLL_MEMORY", "plenty", 1);
     run(NULL, 0, members);
     CU_ASSERT_PTR_NOT_NULL(strstr(logged, "NOWFARM_COLL_MEMORY: \"plenty\""));
+    run(NULL, 0, members);
+    setenv("NOWFARM_COLL_MEMORY", "12", 1);
+    run(NULL, 0, members);
+    CU_ASSERT_EQUAL(lines, 1);
     nf_log_set_sink(NULL);
     unsetenv("NOWFARM_COLL_MEMORY");
 }

@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 #include "common/net/pvm_context.h"
 #include "nowfarm_group.h"
+#include "tests/unit/group_alone.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/own_pvm.h"
 #include "tests/unit/scene.h"
@@ -320,7 +321,19 @@ static void play_memory(void)
     free(all);
 }
 
+/* Each in a group of its own. */
+static void play_alone(void)
+{
+    struct nf_group *group = NULL;
+    struct nf_error err;
+
+    CHECK(nf_group_open(&tids[me], 1, 1, NULL, &group, &err) == NF_OK);
+    CHECK(is_right_alone(group));
+    nf_group_close(group);
+}
+
 static const struct scene scenes[] = {
+    { "alone", play_alone },
     { "memory", play_memory },
     { "ahead", play_ahead },
     { "several", play_several },
@@ -408,6 +421,11 @@ static void the_memory_of_rank_0_is_everybodys(void)
     run("memory", 4, -1);
 }
 
+static void alone_no_operator_is_called(void)
+{
+    run("alone", 2, -1);
+}
+
 static void routes_of_others_count_too(void)
 {
     run_with_table("detour");
@@ -474,6 +492,7 @@ int main(int argc, char **argv)
           the_table_of_rank_0_is_everybodys },
         { "how much memory rank 0 allows holds for all",
           the_memory_of_rank_0_is_everybodys },
+        { "alone, no operator is called", alone_no_operator_is_called },
         { "a table is compared with the routes of all",
           routes_of_others_count_too },
         { "a killed task is named and left behind",
