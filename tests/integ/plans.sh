@@ -90,6 +90,7 @@ cat > want << 'END'
 # each block is delivered once
 # steps 3, V 5, V_contended 5
 # messages 5, blocks 7; of one rank: messages 2, peers 2, blocks held 4
+# a rank sends and receives at most 1 a step (as it must be)
 # messages on a channel: at most 1 (as it must be)
 # step 1: messages 2, largest 2; on a channel: messages 1, blocks 2
 # step 2: messages 2, largest 2; on a channel: messages 1, blocks 2
