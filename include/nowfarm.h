@@ -351,7 +351,8 @@ struct nf_report {
                                   that took longest: not in packing and joining */
     double exchange_model_s; /**< ... as the model of the network has it;
                                   INFINITY: it has none of that algorithm */
-    char exchange_algorithm[48]; /**< of the last one; "": it had one slave */
+    char exchange_algorithm[64]; /**< of the last one, with its parameters; "":
+                                      it had one slave */
     char exchange_by[288]; /**< by what that was chosen, as gather_by */
     char shared_algorithm[48]; /**< of the broadcast of the shared data; "": each
                                     slave got it by itself */

@@ -163,6 +163,10 @@ static double model_us(struct engine *e, const char *algorithm)
                                       e->largest_bytes);
 }
 
+_Static_assert(sizeof(((struct nf_report *)NULL)->exchange_algorithm) >=
+                   NF_EXCHANGE_NAME_BYTES,
+               "a name is told whole");
+
 static void complete(struct engine *e, int64_t now_us)
 {
     struct nf_actions actions;

@@ -41,7 +41,6 @@ static uint32_t column_k(const struct request *request)
     case NF_ITEMS_SUBCUBE:
         return UINT32_C(1) << nf_coll_floor_log2(request->args.ranks);
     case NF_ITEMS_BLOCKS:
-    case NF_ITEMS_PAIRS:
         return request->args.ranks;
     default:
         return 1;
@@ -280,7 +279,8 @@ static int read_hosts(const struct numbers *numbers, struct request *request)
     return rc;
 }
 
-/* What only an all-to-all has.  @param ranks_p  0: the shape says it */
+/* What only an all-to-all has, and what it has not.
+ * @param ranks_p  0: the shape says it */
 static int read_exchange(const struct numbers *numbers, struct request *request,
                          uint64_t *ranks_p)
 {
@@ -299,6 +299,10 @@ static int read_exchange(const struct numbers *numbers, struct request *request,
     if (numbers->radices != NULL &&
         request->algorithm != &nf_coll_alltoall_mixed)
         return nf_usage_error("--radices: only for alltoall mixed");
+    if (is_exchange(request) && numbers->segments != NULL)
+        return nf_usage_error("--segments: alltoall has none");
+    if (is_exchange(request) && numbers->per_host != NULL)
+        return nf_usage_error("--per-host: no alltoall is of two levels");
     if (numbers->shape != NULL)
         rc = nf_read_sides("--shape", numbers->shape, &params->shape);
     if (rc == NF_EXIT_OK && numbers->ranks == NULL && params->shape.count > 0)

@@ -34,9 +34,16 @@ void nf_print_exchange(uint32_t ranks, const struct nf_schedule *schedule)
     }
 }
 
-static const char *demand(const struct nf_coll_algorithm *algorithm)
+/* @param most  of what is to be one at most, if that is promised */
+static const char *demand(bool promised, uint32_t most)
 {
-    return algorithm->one_each ? "as it must be" : "not promised";
+    return promised && most <= 1 ? "as it must be" : "not promised";
+}
+
+/* Does a rank have no more than one message each way in a step? */
+static bool is_one_port(const struct nf_coll_algorithm *algorithm)
+{
+    return algorithm->ports != NF_PORTS_MANY;
 }
 
 void nf_print_load(const struct nf_coll_algorithm *algorithm,
@@ -48,8 +55,11 @@ void nf_print_load(const struct nf_coll_algorithm *algorithm,
     printf("# messages %" PRIu64 ", blocks %" PRIu64
            "; of one rank: messages %u, peers %u, blocks held %" PRIu64 "\n",
            load->messages, load->blocks, load->sends, load->peers, load->held);
+    printf("# a rank sends and receives at most %u a step (%s)\n",
+           load->step_messages,
+           demand(is_one_port(algorithm), load->step_messages));
     printf("# messages on a channel: at most %u (%s)\n", load->channel_messages,
-           load->channel_messages <= 1 ? demand(algorithm) : "not promised");
+           demand(algorithm->one_each, load->channel_messages));
     for (uint32_t i = 0; i < load->rounds; i++) {
         const struct nf_torus_round *round = &load->each[i];
 
@@ -77,12 +87,14 @@ json_t *nf_load_json(const struct nf_coll_algorithm *algorithm,
                       (json_int_t)round->channel_blocks));
     }
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "volume_blocks",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I, s:b, s:o}",
+        "volume_blocks",
         (json_int_t)load->volume, "contended_blocks",
         (json_int_t)load->contended, "messages", (json_int_t)load->messages,
         "blocks", (json_int_t)load->blocks, "rank_messages",
         (json_int_t)load->sends, "rank_peers", (json_int_t)load->peers,
         "rank_blocks", (json_int_t)load->held, "channel_messages",
         (json_int_t)load->channel_messages, "channel_promised",
-        algorithm->one_each, "steps", each);
+        algorithm->one_each, "step_messages", (json_int_t)load->step_messages,
+        "step_promised", is_one_port(algorithm), "steps", each);
 }

@@ -295,26 +295,6 @@ static enum nf_status simulate_all(struct sim_torus_report *r,
     return status;
 }
 
-/* The promise of an algorithm is one of the paper, so a broken one is a
- * failure.
- * @return the exit status */
-static int check_promises(const struct sim_torus_report *r)
-{
-    size_t count = (size_t)r->nshapes * r->sizes.count * r->nalgorithms;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct sim_torus_algorithm *algorithm =
-            &r->algorithm[i % r->nalgorithms];
-
-        if (!sim_torus_is_broken(r, algorithm, &r->point[i]))
-            continue;
-        nf_usage_error("%s: promises that no messages meet, but some do",
-                       algorithm->name);
-        return NF_EXIT_FAILED;
-    }
-    return NF_EXIT_OK;
-}
-
 static int run(const struct options *o, struct sim_torus_report *r)
 {
     struct nf_error err = { .status = NF_OK };
@@ -341,7 +321,7 @@ static int run(const struct options *o, struct sim_torus_report *r)
         rc = nf_failure(&err);
     if (rc == NF_EXIT_OK)
         rc = o->json ? sim_torus_json(r) : sim_torus_text(r);
-    return rc == NF_EXIT_OK ? check_promises(r) : rc;
+    return rc == NF_EXIT_OK ? sim_torus_check_promises(r) : rc;
 }
 
 /* ---- the table of start-ups ---- */

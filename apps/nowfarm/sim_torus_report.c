@@ -44,26 +44,6 @@ const char *sim_torus_short(const struct sim_torus_algorithm *algorithm)
     return algorithm->name + strlen("alltoall.");
 }
 
-/* Is it promised for this pace? */
-static bool is_promised(const struct sim_torus_report *r,
-                        const struct sim_torus_algorithm *algorithm)
-{
-    return algorithm->wish.algorithm->one_each &&
-           r->setup.pace == NF_PACE_STEPS;
-}
-
-static bool is_free(const struct sim_torus_point *point)
-{
-    return point->stuck[0] == '\0' && nf_torus_is_free(&point->result);
-}
-
-bool sim_torus_is_broken(const struct sim_torus_report *r,
-                         const struct sim_torus_algorithm *algorithm,
-                         const struct sim_torus_point *point)
-{
-    return point->fits && is_promised(r, algorithm) && !is_free(point);
-}
-
 /* ---- text ---- */
 
 static const char *verdict(const struct sim_torus_report *r,
@@ -73,9 +53,9 @@ static const char *verdict(const struct sim_torus_report *r,
         return "yes, against its promise";
     if (item->point->stuck[0] != '\0')
         return "stuck";
-    if (!is_free(item->point))
+    if (!sim_torus_is_free(item->point))
         return "yes";
-    return is_promised(r, item->algorithm) ? "none, as promised" : "none";
+    return sim_torus_is_promised(r, item->algorithm) ? "none, as promised" : "none";
 }
 
 static enum nf_status add_row(const struct sim_torus_report *r,
@@ -171,7 +151,7 @@ static json_t *item_json(const struct sim_torus_report *r,
         (json_int_t)p->steps, "volume_blocks", (json_int_t)p->volume,
         "contended_blocks", (json_int_t)p->contended, "channel_messages",
         (json_int_t)p->channel_messages, "free_promised",
-        is_promised(r, item->algorithm), "free", is_free(p));
+        sim_torus_is_promised(r, item->algorithm), "free", sim_torus_is_free(p));
 
     if (object == NULL)
         return NULL;
@@ -234,8 +214,8 @@ static void print_csv(const struct sim_torus_report *r, FILE *to)
                 ",%" PRIu32 ",%d,%d,",
                 item.shape->text, item.shape->mesh.nodes, item.bytes,
                 item.algorithm->name, p->steps, p->volume, p->contended,
-                p->channel_messages, is_promised(r, item.algorithm),
-                is_free(p));
+                p->channel_messages, sim_torus_is_promised(r, item.algorithm),
+                sim_torus_is_free(p));
         if (p->stuck[0] != '\0')
             fputs(",,,,\n", to);
         else

@@ -43,10 +43,18 @@ struct sim_torus_report {
 
 /** The name without "alltoall." */
 const char *sim_torus_short(const struct sim_torus_algorithm *algorithm);
+/** Does it say that no messages meet, at this pace? */
+bool sim_torus_is_promised(const struct sim_torus_report *report,
+                           const struct sim_torus_algorithm *algorithm);
+/** Did none meet? */
+bool sim_torus_is_free(const struct sim_torus_point *point);
 /** Did messages meet where the algorithm says that they do not? */
 bool sim_torus_is_broken(const struct sim_torus_report *report,
                          const struct sim_torus_algorithm *algorithm,
                          const struct sim_torus_point *point);
+/** The promise of an algorithm is one of the paper, so a broken one is a failure.
+ *  @return the exit status; if NF_EXIT_FAILED the first has a line */
+int sim_torus_check_promises(const struct sim_torus_report *report);
 
 /** @return the exit status */
 int sim_torus_text(const struct sim_torus_report *report);

@@ -19,6 +19,7 @@ struct measure {
     struct channel *channels; /* [rank][side][back] */
     uint64_t *held;           /* [rank] */
     uint32_t *sends;          /* [rank] */
+    uint32_t *ports;          /* [rank] sent in the round, [rank] received */
     uint8_t *talks;           /* [rank][rank] one bit each */
     struct nf_torus_load load;
     struct nf_torus_fault fault;
@@ -124,6 +125,12 @@ static void count_talk(struct measure *m, uint32_t a, uint32_t b)
     m->talks[bit / 8] = (uint8_t)(m->talks[bit / 8] | 1U << bit % 8);
 }
 
+static void count_port(struct measure *m, size_t port)
+{
+    if (++m->ports[port] > m->load.step_messages)
+        m->load.step_messages = m->ports[port];
+}
+
 static void count_message(struct measure *m,
                           const struct nf_coll_message *message,
                           uint64_t blocks)
@@ -137,6 +144,8 @@ static void count_message(struct measure *m,
     m->load.messages++;
     if (++m->sends[message->src] > m->load.sends)
         m->load.sends = m->sends[message->src];
+    count_port(m, message->src);
+    count_port(m, (size_t)m->ranks + message->dst);
     count_talk(m, message->src, message->dst);
     count_talk(m, message->dst, message->src);
     m->held[message->src] -= blocks;
@@ -157,6 +166,7 @@ static bool count_all(struct measure *m)
             return false;
         if (i + 1 < schedule->count && message[1].round == message->round)
             continue;
+        memset(m->ports, 0, 2 * (size_t)m->ranks * sizeof(*m->ports));
         for (uint32_t r = 0; r < m->ranks; r++)
             if (m->held[r] > m->load.held)
                 m->load.held = m->held[r];
@@ -215,9 +225,10 @@ enum nf_status nf_torus_measure(const struct nf_coll_sides *shape,
         nf_calloc(2 * (size_t)ranks * m.shape->count, sizeof(*m.channels));
     m.held = nf_malloc(ranks * sizeof(*m.held));
     m.sends = nf_calloc(ranks, sizeof(*m.sends));
+    m.ports = nf_calloc(2 * (size_t)ranks, sizeof(*m.ports));
     m.talks = nf_calloc(((size_t)ranks * ranks + 7) / 8, 1);
     if (m.load.each != NULL && m.channels != NULL && m.held != NULL &&
-        m.sends != NULL && m.talks != NULL) {
+        m.sends != NULL && m.ports != NULL && m.talks != NULL) {
         for (uint32_t r = 0; r < ranks; r++)
             m.held[r] = ranks;
         status = count_all(&m) ? NF_OK : NF_ERR_VERIFY;
@@ -233,6 +244,7 @@ enum nf_status nf_torus_measure(const struct nf_coll_sides *shape,
     nf_free(m.channels);
     nf_free(m.held);
     nf_free(m.sends);
+    nf_free(m.ports);
     nf_free(m.talks);
     return status;
 }

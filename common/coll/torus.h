@@ -26,6 +26,8 @@ struct nf_torus_load {
     uint32_t channel_messages;
     uint32_t peers;              /**< the most ranks that one talks with */
     uint32_t sends;              /**< the most messages that one rank sends */
+    uint32_t step_messages;      /**< the most that one sends in a round, or
+                                      that one receives */
     struct nf_torus_round *each; /**< [rounds] */
 };
 

@@ -55,7 +55,9 @@ BEGIN {
     } else if (channels)
         wrong("no way is said")
     if (from == to || NF < first) wrong("no message")
-    if (ports && (sent[from]++ > 0 || taken[to]++ > 0)) wrong("more than one message")
+    if (++sent[from] > busiest) busiest = sent[from]
+    if (++taken[to] > busiest) busiest = taken[to]
+    if (ports && busiest > 1) wrong("more than one message")
     for (i = first; i <= NF; i++) {
         if (!($i in at)) wrong("no such block")
         if (at[$i] != from || $i in moving) wrong("it has not " $i)
@@ -70,6 +72,7 @@ END {
         for (q = 0; q < ranks; q++)
             if (at[s ">" q] != q) { print s ">" q " is at " at[s ">" q]; exit 1 }
     print steps + 0, volume + 0
+    print busiest + 0 > "busiest"
 }
 AWK
 carried() { awk -v shape="$1" -v ports="$2" -v channels="$3" -f carry_out.awk; }
@@ -112,6 +115,11 @@ BEGIN {
 AWK
 formula() { awk -v kind="$1" -v numbers="$2" -v ranks="${3:-0}" -f formula.awk; }
 
+# one_port PLAN PROMISE: out says what was found of messages of a rank in a step
+one_port() {
+    same "plan $1: of a rank in a step" "$(sed -n '/^# a rank/p' out)" \
+        "# a rank sends and receives at most $(cat busiest) a step ($2)"
+}
 # planned SHAPE CHANNELS ARGS...: sets found to steps and V of that plan, or to why not
 planned() {
     local shape=$1 channels=$2
@@ -120,6 +128,7 @@ planned() {
     found=$(carried "$shape" 1 "$channels" < out)
     same "plan $*: as --check says" "$found" \
         "$(sed -n 's/^# steps \([0-9]*\), V \([0-9]*\),.*/\1 \2/p' out)"
+    one_port "$*" "as it must be"
 }
 
 while read -r algorithm kind shape; do
@@ -168,6 +177,18 @@ same "xor of 128: steps and V" "$found" "127 127"
 planned 7x9 "" bruck_grid --shape 7x9
 planned 6x11 "" pairwise_grid --shape 6x11
 same "pairwise along sides: steps and V" "$found" "15 $((5 * 11 + 10 * 6))"
+
+run plan alltoall burst --ranks 4 --check
+same "burst of 4: steps and V" "$(carried 4 "" "" < out)" "1 1"
+same "burst of 4: of a rank in a step" "$(cat busiest)" 3
+one_port "burst --ranks 4" "not promised"
+check "burst of 4 is none of one port" eval '! carried 4 1 "" < out > why'
+for row in "burst 3 false" "mixed 1 true"; do
+    read -r algorithm most promised <<< "$row"
+    run plan alltoall "$algorithm" --ranks 4 --check --json
+    same "$algorithm of 4: of a rank in a step, in JSON" \
+        "$(json load.step_messages) $(json load.step_promised)" "$most $promised"
+done
 
 # The script itself finds what is wrong.
 run plan alltoall mdh --shape 5x7

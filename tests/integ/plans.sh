@@ -90,6 +90,7 @@ cat > want << 'END'
 # each block is delivered once
 # steps 3, V 5, V_contended 5
 # messages 5, blocks 7; of one rank: messages 2, peers 2, blocks held 4
+# a rank sends and receives at most 1 a step (as it must be)
 # messages on a channel: at most 1 (as it must be)
 # step 1: messages 2, largest 2; on a channel: messages 1, blocks 2
 # step 2: messages 2, largest 2; on a channel: messages 1, blocks 2
@@ -145,6 +146,7 @@ run plan alltoall pairwise_xor --ranks 8
 check "plan xor: is pairwise_xor" cmp other.out out
 run plan alltoall dh:shape=3x4 --json
 same "the shape with the name: ranks" "$(json ranks)" 12
+same "an all-to-all is not cut: segments" "$(json segments)" 1
 same "the first step of an all-to-all" "$(json messages.0.step)" 1
 run plan bcast circulant:k=5 --ranks 6 --json
 same "segments with the name" "$(json segments)" 5
@@ -288,6 +290,12 @@ refuse "radices where there are none" "only for alltoall mixed" \
     plan alltoall bruck --ranks 4 --radices 2x2
 refuse "a radix where there is none" "has none" \
     plan alltoall mdh --ranks 4 --radix 2
+refuse "segments of an all-to-all" "^nowfarm: --segments: alltoall has none$" \
+    plan alltoall burst --ranks 9 --segments 3
+refuse "hosts of an all-to-all" "^nowfarm: --per-host: no alltoall is of two levels$" \
+    plan alltoall burst --ranks 9 --per-host 3
+refuse "a root of an all-to-all" "alltoall has no root" \
+    plan alltoall burst --ranks 9 --root 3
 for bad in 0 1 4097 x; do
     refuse "radix $bad" "radix" plan alltoall bruck --ranks 9 --radix $bad
 done

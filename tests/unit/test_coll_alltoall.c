@@ -1,5 +1,7 @@
 /* All-to-all: every schedule, count and choice of the goldens. */
 #include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/error.h"
@@ -273,6 +275,31 @@ static bool holds_what(const json_t *table, const uint8_t *holder,
     return right && count == 36;
 }
 
+/* When a state is: "initial", or after which step along which side, of which the last
+ * one of 3 along a side of 6 is stage 2.
+ * @param m  the first message that is yet to go */
+static bool is_after(const json_t *after, const struct nf_schedule *s, size_t m)
+{
+    const char *text = json_string_value(after);
+    uint32_t side, round, first;
+    char want[32] = "initial";
+
+    if (m > 0) {
+        side = s->messages[m - 1].side;
+        round = s->messages[m - 1].round;
+        for (first = round; m > 0 && s->messages[m - 1].side == side; m--)
+            first = s->messages[m - 1].round;
+        snprintf(want, sizeof(want), "%c stage1 step%" PRIu32, "YX"[side & 1],
+                 round - first + 1);
+        if (round - first == 2)
+            snprintf(want, sizeof(want), "%c stage2", "YX"[side & 1]);
+    }
+    if (text == NULL || strcmp(text, want) != 0)
+        fprintf(stderr, "%s, want after %s\n", want,
+                text != NULL ? text : "nothing");
+    return text != NULL && strcmp(text, want) == 0;
+}
+
 static void follow_example(const char *section, uint32_t rank, size_t states)
 {
     const struct nf_coll_sides shape = { 2, { 6, 6 } };
@@ -291,6 +318,8 @@ static void follow_example(const char *section, uint32_t rank, size_t states)
     for (uint32_t step = 0; step < states; step++) {
         CU_ASSERT(holds_what(json_object_get(json_array_get(list, step), "M"),
                              holder, rank));
+        CU_ASSERT(
+            is_after(json_object_get(json_array_get(list, step), "after"), &s, m));
         for (; m < s.count && s.messages[m].round == step; m++)
             for (uint32_t i = 0; i < s.messages[m].nspans; i++) {
                 struct nf_coll_span span =

@@ -228,18 +228,23 @@ static void any_number_of_ranks_as_the_goldens(void)
     }
 }
 
-/* What the exchange on n x n is when it is carried out. */
-static struct nf_radix_cost carried_out(const char *name, json_int_t n)
+static struct nf_coll_sides square(json_int_t n)
 {
-    const struct nf_coll_sides shape = { 2, { (uint32_t)n, (uint32_t)n } };
+    return (struct nf_coll_sides){ 2, { (uint32_t)n, (uint32_t)n } };
+}
+
+/* What the exchange on that shape is when it is carried out. */
+static struct nf_radix_cost carried_out(const char *name,
+                                        const struct nf_coll_sides *shape)
+{
+    uint32_t ranks = (uint32_t)nf_coll_sides_product(shape);
     struct nf_radix_cost cost = { 0, 0 };
     struct nf_torus_load load;
     struct nf_schedule s;
 
-    if (!make_exchange(name, &shape, NULL, &s))
+    if (!make_exchange(name, shape, NULL, &s))
         return cost;
-    if (nf_torus_measure(&shape, (uint32_t)(n * n), &s, 0, &load, NULL) ==
-        NF_OK) {
+    if (nf_torus_measure(shape, ranks, &s, 0, &load, NULL) == NF_OK) {
         cost = (struct nf_radix_cost){ load.rounds, load.volume };
         nf_torus_load_fini(&load);
     }
@@ -262,6 +267,18 @@ static bool is_dominated(const struct nf_radix_cost *cost, uint32_t ranks)
     return false;
 }
 
+/* [S, V] of radix 2. */
+static bool bruck_2_is(const json_t *pair, uint32_t ranks)
+{
+    const struct nf_coll_sides ring = { 1, { ranks } };
+    struct nf_radix_cost cost = carried_out("alltoall.bruck", &ring);
+
+    return is("S", "bruck2", cost.rounds,
+              json_integer_value(json_array_get(pair, 0))) &
+           is("V", "bruck2", cost.blocks,
+              json_integer_value(json_array_get(pair, 1)));
+}
+
 static void on_a_switch_double_hop_is_dominated(void)
 {
     const json_t *list = json_object_get(golden, "switch_dominance");
@@ -271,11 +288,12 @@ static void on_a_switch_double_hop_is_dominated(void)
         const json_t *row = json_array_get(list, i);
         const json_t *by = json_object_get(row, "by");
         uint32_t ranks = (uint32_t)number(row, "P");
-        struct nf_radix_cost paper =
-            carried_out("alltoall.mdh", number(row, "N"));
+        const struct nf_coll_sides shape = square(number(row, "N"));
+        struct nf_radix_cost paper = carried_out("alltoall.mdh", &shape);
 
         CU_ASSERT(is("S", "mdh", paper.rounds, number(row, "paper_S")));
         CU_ASSERT(is("V", "mdh", paper.blocks, number(row, "paper_V")));
+        CU_ASSERT(bruck_2_is(json_object_get(row, "bruck2"), ranks));
         CU_ASSERT_EQUAL(json_is_true(json_object_get(row, "dominated")),
                         is_dominated(&paper, ranks));
         for (size_t j = 0; j < json_array_size(by); j++) {
@@ -288,6 +306,13 @@ static void on_a_switch_double_hop_is_dominated(void)
     }
 }
 
+static bool is_cost(const json_t *row, const char *key,
+                    struct nf_radix_cost cost)
+{
+    return is("S", key, cost.rounds, number(json_object_get(row, "S"), key)) &
+           is("V", key, cost.blocks, number(json_object_get(row, "V"), key));
+}
+
 /* m* / (t_s B) of an algorithm with fewer start-ups against pairwise. */
 static bool crosses(const json_t *row, const char *key, const char *bound,
                     struct nf_radix_cost cost)
@@ -297,9 +322,7 @@ static bool crosses(const json_t *row, const char *key, const char *bound,
     double got =
         (double)(p - cost.rounds) / (double)((json_int_t)cost.blocks - p);
 
-    return is("S", key, cost.rounds, number(json_object_get(row, "S"), key)) &
-           is("V", key, cost.blocks, number(json_object_get(row, "V"), key)) &
-           (fabs(got - want) < 5.1e-5);
+    return is_cost(row, key, cost) & (fabs(got - want) < 5.1e-5);
 }
 
 static void crossovers_are_the_goldens(void)
@@ -311,13 +334,16 @@ static void crossovers_are_the_goldens(void)
         const json_t *row = json_array_get(list, i);
         uint32_t n = (uint32_t)number(row, "N");
         const struct nf_coll_sides radices = radices_2((uint64_t)n * n);
+        const struct nf_coll_sides shape = square(n), ring = { 1, { n * n } };
         struct nf_radix_cost bruck = nf_radix_cost(n * n, &radices);
 
+        CU_ASSERT(is_cost(row, "pairwise",
+                          carried_out("alltoall.pairwise_shift", &ring)));
         CU_ASSERT(crosses(row, "bruck2", "bruck2_vs_pairwise", bruck));
         CU_ASSERT(crosses(row, "grid", "grid_pairwise_vs_pairwise",
-                          carried_out("alltoall.pairwise_grid", n)));
+                          carried_out("alltoall.pairwise_grid", &shape)));
         CU_ASSERT(crosses(row, "paper", "paper_vs_pairwise",
-                          carried_out("alltoall.mdh", n)));
+                          carried_out("alltoall.mdh", &shape)));
     }
 }
 

@@ -501,6 +501,44 @@ static enum nf_status try(const char *const settings[][2], const char *out,
     return status;
 }
 
+/* @return those of a job with these options, -1 if it cannot be opened */
+static double operations_of(const struct nf_app_kind *kind,
+                            const char *const settings[][2])
+{
+    const struct nf_app_request request = { .out = NULL };
+    struct nf_app app;
+    void *state = NULL;
+    double count = -1;
+    enum nf_status status = kind->create(&state, NULL);
+
+    for (size_t i = 0; status == NF_OK && settings[i][0] != NULL; i++)
+        status = kind->set(state, settings[i][0], settings[i][1], NULL);
+    if (status == NF_OK && kind->open(state, &request, &app, NULL) == NF_OK)
+        count = kind->operations(state);
+    kind->destroy(state);
+    return count;
+}
+
+/* 5 N log2 N, and 10 N for each phase: four, by columns two. */
+static void operations_are_of_lines_and_phases(void)
+{
+    static const struct {
+        const char *settings[3][2];
+        double want;
+    } rows[] = {
+        { { { "count", "1024" } }, 1024 * (5 * 10 + 10 * 4) },
+        { { { "count", "4096" } }, 4096 * (5 * 12 + 10 * 4) },
+        { { { "count", "1024" }, { "layout", "columns" } },
+          1024 * (5 * 10 + 10 * 2) },
+        { { { "count", "4096" }, { "layout", "columns" } },
+          4096 * (5 * 12 + 10 * 2) },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        CU_ASSERT_DOUBLE_EQUAL(
+            operations_of(&nf_app_fft, rows[i].settings), rows[i].want, 1e-6);
+}
+
 static void bad_options_are_told(void)
 {
     static const struct {
@@ -547,6 +585,8 @@ int main(void)
         { "what is wrong is not verified", what_is_wrong_is_not_verified },
         { "the kernel refuses what does not fit",
           the_kernel_refuses_what_does_not_fit },
+        { "operations are of lines and phases",
+          operations_are_of_lines_and_phases },
         { "bad options are told", bad_options_are_told },
         CU_TEST_INFO_NULL,
     };

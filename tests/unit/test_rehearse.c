@@ -172,6 +172,62 @@ static void kernels_may_fail(void)
     bad_call = 0;
 }
 
+/* @return those of a job with these options, -1 if it cannot be opened */
+static double operations_of(const struct nf_app_kind *kind,
+                            const char *const settings[][2])
+{
+    const struct nf_app_request request = { .out = NULL };
+    struct nf_app app;
+    void *state = NULL;
+    double count = -1;
+    enum nf_status status = kind->create(&state, NULL);
+
+    for (size_t i = 0; status == NF_OK && settings[i][0] != NULL; i++)
+        status = kind->set(state, settings[i][0], settings[i][1], NULL);
+    if (status == NF_OK && kind->open(state, &request, &app, NULL) == NF_OK)
+        count = kind->operations(state);
+    kind->destroy(state);
+    return count;
+}
+
+static void transposing_moves_each_entry_twice(void)
+{
+    static const char *const once[][2] = { { "rows", "30" },
+                                           { "cols", "50" },
+                                           { NULL, NULL } };
+    static const char *const doubled[][2] = { { "rows", "60" },
+                                              { "cols", "100" },
+                                              { NULL, NULL } };
+    const struct nf_app_kind *kind = nf_app_find("transpose");
+
+    CU_ASSERT_EQUAL(operations_of(kind, once), 2 * 30 * 50);
+    CU_ASSERT_EQUAL(operations_of(kind, doubled), 4 * 2 * 30 * 50);
+}
+
+/* 10 for a number to keys, by eight bytes, and back; then of the samples' way 2 and one
+ * for each doubling, of the network 6 an exchange: 3 of 4 units, 10 of 16. */
+static void sorting_goes_by_its_way(void)
+{
+    static const struct {
+        const char *settings[4][2];
+        double want;
+    } rows[] = {
+        { { { "count", "1000" }, { "units", "8" } }, 1000 * (10 + 2 + 3) },
+        { { { "count", "2000" }, { "units", "8" } }, 2000 * (10 + 2 + 3) },
+        { { { "count", "1000" }, { "units", "20" } }, 1000 * (10 + 2 + 5) },
+        { { { "count", "1000" }, { "units", "4" }, { "way", "bitonic" } },
+          1000 * (10 + 6 * 3) },
+        { { { "count", "1000" }, { "units", "16" }, { "way", "bitonic" } },
+          1000 * (10 + 6 * 10) },
+        { { { "count", "2000" }, { "units", "16" }, { "way", "bitonic" } },
+          2000 * (10 + 6 * 10) },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        CU_ASSERT_EQUAL(operations_of(nf_app_find("sort"), rows[i].settings),
+                        rows[i].want);
+}
+
 static void applications_have_small_jobs(void)
 {
     for (size_t i = 0; nf_app_table[i] != NULL; i++) {
@@ -197,6 +253,9 @@ int main(void)
         { "jobs are rehearsed by their size", jobs_are_rehearsed_by_their_size },
         { "kernels may fail", kernels_may_fail },
         { "applications have small jobs", applications_have_small_jobs },
+        { "transposing moves each entry twice",
+          transposing_moves_each_entry_twice },
+        { "sorting goes by its way", sorting_goes_by_its_way },
         CU_TEST_INFO_NULL,
     };
     static CU_SuiteInfo suites[] = {
