@@ -87,30 +87,50 @@ static void small_ones_cost_what_a_hand_finds(void)
     nf_hetero_fini(&net);
 }
 
-/* However many send pieces to a host at a time: all of the message comes over
- * its one link. */
+/* @return the least price of any broadcast in @p k segments */
+static double least_price(const struct nf_hetero *net, uint64_t bytes,
+                          uint32_t k, unsigned *priced)
+{
+    double least_us = INFINITY;
+
+    for (size_t a = 0; nf_coll_table[a] != NULL; a++) {
+        double us;
+
+        if (nf_coll_table[a]->op != NF_COLL_BCAST)
+            continue;
+        us = price(net, nf_coll_table[a]->name, NULL, bytes, k);
+        *priced += isfinite(us);
+        least_us = fmin(least_us, us);
+    }
+    return least_us;
+}
+
+/* However many send pieces to a host at a time, and in whatever turn: all of
+ * the message comes over its one link. */
 static void a_thin_link_takes_its_time(void)
 {
-    enum { HOSTS = 6, THIN = 2 };
-    static const uint32_t ks[] = { 1, 4, 32 };
-    struct nf_hetero net = make_net(HOSTS, 1, 3);
+    static const double ratios[] = { 3, 5, 10, 20 };
+    enum { RATIOS = sizeof(ratios) / sizeof(ratios[0]) };
     unsigned priced = 0;
 
-    for (uint32_t i = 0; i < HOSTS; i++)
-        net.wire[i * HOSTS + THIN].byte_us =
-            net.wire[THIN * HOSTS + i].byte_us = 1.6;
-    for (size_t a = 0; nf_coll_table[a] != NULL; a++)
-        for (size_t k = 0; k < sizeof(ks) / sizeof(ks[0]); k++) {
-            double us =
-                nf_coll_table[a]->op == NF_COLL_BCAST
-                    ? price(&net, nf_coll_table[a]->name, NULL, 524288, ks[k])
-                    : INFINITY;
+    for (uint32_t hosts = 3; hosts <= 8; hosts++)
+        for (uint32_t i = 0; i < RATIOS * (hosts - 1); i++) {
+            double ratio = ratios[i % RATIOS];
+            struct nf_hetero net = one_slow(hosts, ratio, i / RATIOS);
 
-            priced += isfinite(us);
-            CU_ASSERT(us >= 524288 * 1.6);
+            for (uint64_t bytes = 8192; bytes <= 1 << 20; bytes *= 2)
+                for (uint32_t k = 1; k <= 64; k = k < 8 ? k + 1 : 2 * k) {
+                    double us = least_price(&net, bytes, k, &priced);
+                    double link_us = (double)bytes * 0.08 * ratio;
+
+                    if (us < link_us)
+                        printf("\n    %u hosts, %g x, %d bytes in %u: %g < %g",
+                               hosts, ratio, (int)bytes, k, us, link_us);
+                    CU_ASSERT(us >= link_us);
+                }
+            nf_hetero_fini(&net);
         }
-    CU_ASSERT(priced > 10);
-    nf_hetero_fini(&net);
+    CU_ASSERT(priced > 10000);
 }
 
 /* Whatever the plan says, nothing that was priced is cheaper. */
