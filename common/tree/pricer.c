@@ -7,7 +7,7 @@
 #include "common/model/network.h"
 #include "common/tree/hub.h"
 
-enum { TIMES = 4 }; /* of a rank, in one block */
+enum { TIMES = 3 }; /* of a rank, in one block */
 
 /* The first of those that share a host stands for it.  O(hosts^2) if some do */
 static void find_homes(const struct nf_hetero *hetero, uint32_t *home_p)
@@ -29,15 +29,15 @@ enum nf_status nf_pricer_init(struct nf_pricer *pricer_p,
     memset(pricer_p, 0, sizeof(*pricer_p));
     pricer_p->hetero = hetero;
     pricer_p->hands_us = nf_calloc(hetero->hosts, TIMES * sizeof(double));
-    pricer_p->last = nf_calloc(hetero->hosts, 2 * sizeof(*pricer_p->last));
-    if (pricer_p->hands_us == NULL || pricer_p->last == NULL) {
+    pricer_p->link = nf_calloc(hetero->hosts, sizeof(*pricer_p->link));
+    pricer_p->home = nf_calloc(hetero->hosts, sizeof(*pricer_p->home));
+    if (pricer_p->hands_us == NULL || pricer_p->link == NULL ||
+        pricer_p->home == NULL) {
         nf_pricer_fini(pricer_p);
         return NF_ERR_NOMEM;
     }
     pricer_p->port_us = pricer_p->hands_us + hetero->hosts;
     pricer_p->way_us = pricer_p->port_us + hetero->hosts;
-    pricer_p->link_us = pricer_p->way_us + hetero->hosts;
-    pricer_p->home = pricer_p->last + hetero->hosts;
     find_homes(hetero, pricer_p->home);
     return NF_OK;
 }
@@ -49,7 +49,8 @@ void nf_pricer_fini(struct nf_pricer *pricer)
         nf_free(pricer->kept[i].in_us);
     }
     nf_free(pricer->hands_us);
-    nf_free(pricer->last);
+    nf_free(pricer->link);
+    nf_free(pricer->home);
     memset(pricer, 0, sizeof(*pricer));
 }
 
@@ -160,26 +161,30 @@ static bool send_round(struct nf_pricer *pricer, const struct load *load,
     return true;
 }
 
-/* What different hosts send to one goes through its one link; what one host
- * sends follows itself already. */
+/* What different hosts send to one goes through its one link.  What one host
+ * sends follows itself already, unless the one before it was held up: then it
+ * would come as if that had not been. */
 static double in_turn(struct nf_pricer *pricer, unsigned at,
                       const struct nf_coll_message *m, double there_us)
 {
     const struct nf_hops *hops = &pricer->kept[at].hops;
-    uint32_t from = pricer->home[m->src], to = pricer->home[m->dst];
-    double *link_us = &pricer->link_us[to];
+    uint32_t from = pricer->home[m->src];
+    struct nf_pricer_link *link = &pricer->link[pricer->home[m->dst]];
+    bool is_held_up = false;
 
     if (!(nf_hops_port(hops, m->src, m->dst) > 0))
         return there_us; /* of its own host */
-    if (*link_us > 0 && pricer->last[to] != from) {
-        double free_us = *link_us + pricer->kept[at].in_us[m->dst];
+    if (link->there_us > 0 && (link->from != from || link->was_held_up)) {
+        double free_us = link->there_us + pricer->kept[at].in_us[m->dst];
 
-        if (free_us > there_us)
+        is_held_up = free_us > there_us;
+        if (is_held_up)
             there_us = free_us;
     }
-    if (there_us > *link_us)
-        *link_us = there_us;
-    pricer->last[to] = from;
+    if (there_us > link->there_us)
+        link->there_us = there_us;
+    link->from = from;
+    link->was_held_up = is_held_up;
     return there_us;
 }
 
@@ -246,6 +251,7 @@ enum nf_status nf_pricer_time(struct nf_pricer *pricer,
     there_us = nf_calloc(schedule->count + 1, sizeof(*there_us));
     ok = there_us != NULL;
     memset(pricer->hands_us, 0, TIMES * pricer->hetero->hosts * sizeof(double));
+    memset(pricer->link, 0, pricer->hetero->hosts * sizeof(*pricer->link));
     for (size_t from = 0, to; ok && from < schedule->count; from = to) {
         to = from;
         while (to < schedule->count &&

@@ -28,6 +28,13 @@
 
 enum { NF_PRICER_SIZES = 16 };
 
+/** The one way into a host, by the last message that came over it. */
+struct nf_pricer_link {
+    double there_us;  /**< when it was there; 0: none came yet */
+    uint32_t from;    /**< its sender's home */
+    bool was_held_up; /**< by those before it: it came later than it was sent */
+};
+
 struct nf_pricer {
     const struct nf_hetero *hetero;
     /** Of sizes that were asked for last. */
@@ -38,10 +45,9 @@ struct nf_pricer {
     } kept[NF_PRICER_SIZES];
     unsigned count, next;
     double *hands_us, *port_us; /**< [hosts] when they are free */
-    double *way_us;  /**< [hosts] of a home: when the way out is */
-    double *link_us; /**< of a home: when what came over the link was there */
-    uint32_t *last;  /**< of which home */
-    uint32_t *home;  /**< [hosts] the first of those on the same host */
+    double *way_us;             /**< [hosts] of a home: when the way out is */
+    struct nf_pricer_link *link; /**< [hosts] of a home: the way in */
+    uint32_t *home; /**< [hosts] the first of those on the same host */
 };
 
 /** @param hetero  borrowed   @param pricer_p  nf_pricer_fini() it
