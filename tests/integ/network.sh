@@ -376,8 +376,8 @@ done
 exchanged alltoall.burst "table lan" --network hands.json --table lan
 NOWFARM_COLL=alltoall.dh exchanged alltoall.dh NOWFARM_COLL --network hands.json
 # a name that is long is told whole
-name=alltoall.pairwise_grid:shape=2x2x1x1x1x1x1x1x1x1x1x1
-NOWFARM_COLL=$name exchanged $name NOWFARM_COLL --transport local
+long_name=alltoall.pairwise_grid:shape=2x2x1x1x1x1x1x1x1x1x1x1
+NOWFARM_COLL=$long_name exchanged $long_name NOWFARM_COLL --transport local
 exchanged alltoall.mixed:radices=4 "network old.json" --network old.json
 same "exchange by an old model: says so" "$(doubts old.json '30 days old')" 1
 run run transpose --rows 300 --cols 200 --slaves 4 --network hands.json
