@@ -13,6 +13,7 @@
 #include "common/base/alloc.h"
 #include "common/base/blob.h"
 #include "common/base/rng.h"
+#include "tests/unit/app_operations.h"
 #include "tests/unit/nf_unit.h"
 
 static const long double two_pi = 6.283185307179586476925286766559L;
@@ -499,24 +500,6 @@ static enum nf_status try(const char *const settings[][2], const char *out,
         status = nf_app_fft.open(state, &request, &app, err);
     nf_app_fft.destroy(state);
     return status;
-}
-
-/* @return those of a job with these options, -1 if it cannot be opened */
-static double operations_of(const struct nf_app_kind *kind,
-                            const char *const settings[][2])
-{
-    const struct nf_app_request request = { .out = NULL };
-    struct nf_app app;
-    void *state = NULL;
-    double count = -1;
-    enum nf_status status = kind->create(&state, NULL);
-
-    for (size_t i = 0; status == NF_OK && settings[i][0] != NULL; i++)
-        status = kind->set(state, settings[i][0], settings[i][1], NULL);
-    if (status == NF_OK && kind->open(state, &request, &app, NULL) == NF_OK)
-        count = kind->operations(state);
-    kind->destroy(state);
-    return count;
 }
 
 /* 5 N log2 N, and 10 N for each phase: four, by columns two. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "apps/rehearse.h"
+#include "tests/unit/app_operations.h"
 #include "tests/unit/nf_unit.h"
 
 static atomic_uint calls, under_way, together;
@@ -170,24 +171,6 @@ static void kernels_may_fail(void)
             CU_ASSERT(op_s == -1);
         }
     bad_call = 0;
-}
-
-/* @return those of a job with these options, -1 if it cannot be opened */
-static double operations_of(const struct nf_app_kind *kind,
-                            const char *const settings[][2])
-{
-    const struct nf_app_request request = { .out = NULL };
-    struct nf_app app;
-    void *state = NULL;
-    double count = -1;
-    enum nf_status status = kind->create(&state, NULL);
-
-    for (size_t i = 0; status == NF_OK && settings[i][0] != NULL; i++)
-        status = kind->set(state, settings[i][0], settings[i][1], NULL);
-    if (status == NF_OK && kind->open(state, &request, &app, NULL) == NF_OK)
-        count = kind->operations(state);
-    kind->destroy(state);
-    return count;
 }
 
 static void transposing_moves_each_entry_twice(void)
