@@ -4,12 +4,13 @@
 #include "config.h"
 #include "master/command.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "master/endpoint.h"
 
-enum { FIXED_WORDS = 16, FIXED_VARIABLES = 3, ENVIRON_BYTES = 1 << 17 };
+enum { FIXED_WORDS = 16, FIXED_VARIABLES = 4, ENVIRON_BYTES = 1 << 17 };
 
 #define TEXT_OF_(x) #x
 #define TEXT_OF(x)  TEXT_OF_(x)
@@ -74,13 +75,25 @@ static bool is_replaced(const char *text, const json_t *env)
            json_object_get(env, name) != NULL;
 }
 
+/* What the environment says goes before the daemon's file, that there is no
+ * network included. */
+static const char *network_of(const struct nf_command_defaults *defaults,
+                              const json_t *env)
+{
+    bool is_set = json_object_get(env, "NOWFARM_NETWORK") != NULL ||
+                  getenv("NOWFARM_NETWORK") != NULL;
+
+    return is_set ? NULL : defaults->network;
+}
+
 /* Every string is allocated, so that one loop frees them. */
-static char **build_envp(const struct nf_job *job, const char *socket)
+static char **build_envp(const struct nf_job *job,
+                         const struct nf_command_defaults *defaults)
 {
     json_t *env = json_object_get(job->spec, "env");
     size_t count = 0, n = 0;
     char id[32], **all;
-    const char *name;
+    const char *name, *network = network_of(defaults, env);
     json_t *value;
     bool failed = false;
 
@@ -96,8 +109,12 @@ static char **build_envp(const struct nf_job *job, const char *socket)
     json_object_foreach(env, name, value) failed =
         failed || (all[n++] = variable(name, json_string_value(value))) == NULL;
     snprintf(id, sizeof(id), "%llu", (unsigned long long)job->entry.id);
-    failed = failed || (all[n++] = variable("NOWFARM_SOCKET", socket)) == NULL;
+    failed = failed ||
+             (all[n++] = variable("NOWFARM_SOCKET", defaults->socket)) == NULL;
     failed = failed || (all[n++] = variable("NOWFARM_JOB", id)) == NULL;
+    if (network != NULL)
+        failed =
+            failed || (all[n++] = variable("NOWFARM_NETWORK", network)) == NULL;
     if (!failed)
         return all;
     for (size_t i = 0; i < n; i++)
@@ -113,7 +130,7 @@ enum nf_status nf_command_init(const struct nf_job *job,
     const json_t *mask = json_object_get(job->spec, "umask");
     struct nf_runner_command command = {
         .argv = build_argv(job, defaults),
-        .envp = build_envp(job, defaults->socket),
+        .envp = build_envp(job, defaults),
         .cwd = json_string_value(json_object_get(job->spec, "cwd")),
         .umask = (mode_t)json_integer_value(mask),
     };

@@ -6,15 +6,17 @@
 
 /** What the daemon adds to a job. */
 struct nf_command_defaults {
-    const char *runner; /**< absolute path of nowfarm */
-    const char *policy; /**< or NULL */
-    const char *hosts;  /**< or NULL */
-    const char *socket; /**< the daemon's */
+    const char *runner;  /**< absolute path of nowfarm */
+    const char *policy;  /**< or NULL */
+    const char *hosts;   /**< or NULL */
+    const char *network; /**< a model file, or NULL */
+    const char *socket;  /**< the daemon's */
 };
 
 /** RUNNER run APP --progress-fd 3 --json --quiet [--policy P] [--hosts H]
  *  and the job's own arguments.  The environment is the daemon's; over it go
- *  the variables that came with the job, NOWFARM_SOCKET and NOWFARM_JOB.
+ *  the variables that came with the job, NOWFARM_SOCKET and NOWFARM_JOB, and
+ *  NOWFARM_NETWORK of the defaults if none of these has it.
  *  @param command_p  points into @p job and @p defaults; free with
  *                    nf_command_fini
  *  @retval NF_ERR_NOMEM */

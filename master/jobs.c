@@ -228,8 +228,13 @@ static void on_ended(void *user, int wait_status)
 static enum nf_status launch(struct nf_jobs *jobs, struct nf_jobs_run *run,
                              struct nf_error *err)
 {
-    const struct nf_command_defaults defaults = { jobs->runner, jobs->policy,
-                                                  jobs->hosts, jobs->socket };
+    const struct nf_command_defaults defaults = {
+        .runner = jobs->runner,
+        .policy = jobs->policy,
+        .hosts = jobs->hosts,
+        .network = jobs->network,
+        .socket = jobs->socket,
+    };
     const struct nf_runner_hooks hooks = { on_progress, on_ended, run };
     struct nf_runner_command command;
     enum nf_status status = nf_command_init(run->job, &defaults, &command);
@@ -469,19 +474,23 @@ enum nf_status nf_jobs_configure(struct nf_jobs *jobs,
     char *runner = copy_or_null(settings->runner, &failed);
     char *policy = copy_or_null(settings->policy, &failed);
     char *hosts = copy_or_null(settings->hosts, &failed);
+    char *network = copy_or_null(settings->network, &failed);
 
     if (failed) {
         nf_free(runner);
         nf_free(policy);
         nf_free(hosts);
+        nf_free(network);
         return NF_ERR_NOMEM;
     }
     nf_free(jobs->runner);
     nf_free(jobs->policy);
     nf_free(jobs->hosts);
+    nf_free(jobs->network);
     jobs->runner = runner;
     jobs->policy = policy;
     jobs->hosts = hosts;
+    jobs->network = network;
     jobs->keep_jobs = settings->keep_jobs;
     jobs->max_running = settings->max_running;
     nf_queue_set_max_running(jobs->queue, settings->max_running);
@@ -553,6 +562,7 @@ void nf_jobs_destroy(struct nf_jobs *jobs)
     nf_free(jobs->runner);
     nf_free(jobs->policy);
     nf_free(jobs->hosts);
+    nf_free(jobs->network);
     nf_free(jobs->socket);
     nf_free(jobs);
 }

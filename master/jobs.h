@@ -27,7 +27,7 @@ struct nf_jobs {
     uint64_t last_id;
     size_t unrecorded; /**< submitted and not yet on disk */
     uint32_t max_running, keep_jobs;
-    char *runner, *policy, *hosts, *socket;
+    char *runner, *policy, *hosts, *network, *socket;
     int64_t started_us; /**< monotonic; when the daemon began */
     bool stopping;
     void (*stopped)(void *user);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/model/network_file.h"
 #include "common/policy/policy.h"
 #include "master/hosts.h"
 
@@ -98,6 +99,24 @@ static int check_hosts(cfg_t *cfg, cfg_opt_t *option)
     return -1;
 }
 
+static int check_network(cfg_t *cfg, cfg_opt_t *option)
+{
+    const char *path = cfg_opt_getnstr(option, cfg_opt_size(option) - 1);
+    struct nf_network network;
+    struct nf_error why;
+
+    if (check_path(cfg, option) != 0)
+        return -1;
+    if (path[0] == '~')
+        return 0;
+    if (nf_network_read(path, &network, &why) == NF_OK) {
+        nf_network_fini(&network);
+        return 0;
+    }
+    cfg_error(cfg, "network: %s", why.text);
+    return -1;
+}
+
 static int check_policy(cfg_t *cfg, cfg_opt_t *option)
 {
     const char *spec = cfg_opt_getnstr(option, cfg_opt_size(option) - 1);
@@ -137,6 +156,7 @@ static cfg_t *create_parser(void)
         CFG_STR("runner", NULL, CFGF_NONE),
         CFG_STR("policy", NULL, CFGF_NONE),
         CFG_STR("hosts", NULL, CFGF_NONE),
+        CFG_STR("network", NULL, CFGF_NONE),
         CFG_INT("max_running", 1, CFGF_NONE),
         CFG_INT("keep_jobs", 1000, CFGF_NONE),
         CFG_STR("log", NULL, CFGF_NONE),
@@ -153,6 +173,7 @@ static cfg_t *create_parser(void)
     cfg_set_validate_func(cfg, "runner", check_program);
     cfg_set_validate_func(cfg, "policy", check_policy);
     cfg_set_validate_func(cfg, "hosts", check_hosts);
+    cfg_set_validate_func(cfg, "network", check_network);
     cfg_set_validate_func(cfg, "max_running", check_max_running);
     cfg_set_validate_func(cfg, "keep_jobs", check_keep_jobs);
     cfg_set_validate_func(cfg, "log", check_level);
@@ -240,6 +261,7 @@ static enum nf_status take(cfg_t *cfg, struct nf_settings *settings,
     settings->runner = copy_string(cfg, "runner", &failed);
     settings->policy = copy_string(cfg, "policy", &failed);
     settings->hosts = copy_string(cfg, "hosts", &failed);
+    settings->network = copy_string(cfg, "network", &failed);
     settings->max_running = (uint32_t)cfg_getint(cfg, "max_running");
     settings->keep_jobs = (uint32_t)cfg_getint(cfg, "keep_jobs");
     settings->keep_vm = cfg_getbool(cfg, "keep_vm") == cfg_true;
@@ -294,5 +316,6 @@ void nf_settings_fini(struct nf_settings *settings)
     nf_free(settings->runner);
     nf_free(settings->policy);
     nf_free(settings->hosts);
+    nf_free(settings->network);
     memset(settings, 0, sizeof(*settings));
 }

@@ -15,6 +15,7 @@ struct nf_settings {
     char *runner;         /**< nowfarm; NULL: beside nowfarmd  (reload) */
     char *policy;         /**< for jobs that name none, or NULL  (reload) */
     char *hosts;          /**< for jobs that name none, or NULL  (reload) */
+    char *network;        /**< for jobs without one, or NULL  (reload) */
     uint32_t max_running; /**< jobs at a time, >= 1  (reload) */
     uint32_t keep_jobs;   /**< finished jobs kept, >= 1  (reload) */
     enum nf_log_level log_level; /**< (reload) */

@@ -348,9 +348,29 @@ static int read_network(const struct numbers *numbers, struct request *request,
     return rc;
 }
 
+/* Of a network that may be a host's name. */
+static int read_root(const struct numbers *numbers, struct request *request,
+                     uint64_t ranks)
+{
+    uint64_t root = 0;
+    int rc = NF_EXIT_OK;
+
+    if (numbers->root != NULL && numbers->network != NULL)
+        return plan_network_host("--root", numbers->root,
+                                 &request->network.network, (uint32_t)ranks,
+                                 numbers->network, &request->args.root);
+    if (numbers->root != NULL)
+        rc = nf_read_count("--root", numbers->root, 0, ranks - 1, &root);
+    if (rc == NF_EXIT_OK && root != 0 && !has_root(request->algorithm->op))
+        rc = nf_usage_error("--root %s: %s has no root", numbers->root,
+                            nf_coll_op_names[request->algorithm->op]);
+    request->args.root = (uint32_t)root;
+    return rc;
+}
+
 static int read_numbers(const struct numbers *numbers, struct request *request)
 {
-    uint64_t ranks = 0, root = 0;
+    uint64_t ranks = 0;
     int rc = read_exchange(numbers, request, &ranks);
 
     if (rc == NF_EXIT_OK)
@@ -361,13 +381,9 @@ static int read_numbers(const struct numbers *numbers, struct request *request)
     else if (rc == NF_EXIT_OK && ranks > NF_COLL_RANKS_MAX)
         rc = nf_usage_error("--shape %s: want at most %d ranks", numbers->shape,
                             NF_COLL_RANKS_MAX);
-    if (rc == NF_EXIT_OK && numbers->root != NULL)
-        rc = nf_read_count("--root", numbers->root, 0, ranks - 1, &root);
-    if (rc == NF_EXIT_OK && root != 0 && !has_root(request->algorithm->op))
-        rc = nf_usage_error("--root %s: %s has no root", numbers->root,
-                            nf_coll_op_names[request->algorithm->op]);
+    if (rc == NF_EXIT_OK)
+        rc = read_root(numbers, request, ranks);
     request->args.ranks = (uint32_t)ranks;
-    request->args.root = (uint32_t)root;
     if (rc == NF_EXIT_OK)
         rc = read_segments(numbers, request);
     if (rc == NF_EXIT_OK)
@@ -388,7 +404,8 @@ int nf_cmd_plan(int argc, const char **argv)
         { "ranks", '\0', POPT_ARG_STRING, &numbers.ranks, 0,
           "how many take part", "P" },
         { "root", '\0', POPT_ARG_STRING, &numbers.root, 0,
-          "the rank that has or gets the data (0)", "R" },
+          "the rank that has or gets the data (0); with --network a host",
+          "R" },
         { "segments", '\0', POPT_ARG_STRING, &numbers.segments, 0,
           "segments of the vector, for algorithms that have them", "K" },
         { "count", '\0', POPT_ARG_STRING, &numbers.count, 0,

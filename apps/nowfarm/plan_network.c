@@ -46,6 +46,21 @@ int plan_network_read(const char *file, const char *size,
     return NF_EXIT_OK;
 }
 
+int plan_network_host(const char *option, const char *text,
+                      const struct nf_network *network, uint32_t hosts,
+                      const char *file, uint32_t *host_p)
+{
+    uint32_t named = network != NULL ? nf_network_find(network, text) : hosts;
+    uint64_t place = named;
+
+    if (named >= hosts && nf_parse_count(text, 0, hosts - 1, &place) != NF_OK)
+        return nf_usage_error("%s %s: want one of the %u hosts of %s, or its "
+                              "number from 0",
+                              option, text, hosts, file);
+    *host_p = (uint32_t)place;
+    return NF_EXIT_OK;
+}
+
 static enum nf_status predict(struct plan_network *n,
                               const struct nf_coll_algorithm *algorithm,
                               const struct nf_bcast_query *query, bool fixed,

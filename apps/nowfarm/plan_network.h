@@ -20,6 +20,14 @@ struct plan_network {
  *  told.  plan_network_fini() it in any case. */
 int plan_network_read(const char *file, const char *size,
                       struct plan_network *network_p);
+/** A host of a network as users give it: by its name, or its number from 0.
+ *  @param option   that it is given to, "--root"
+ *  @param network  NULL: hosts have no names
+ *  @param file     what @p network was read from, for errors
+ *  @return NF_EXIT_OK (then *host_p is set) or NF_EXIT_USAGE */
+int plan_network_host(const char *option, const char *text,
+                      const struct nf_network *network, uint32_t hosts,
+                      const char *file, uint32_t *host_p);
 /** Plan for @p args->root: give args the tree and, unless @p fixed, the
  * segments of the tree or the best of @p algorithm; and predict.  @return the
  * exit status */

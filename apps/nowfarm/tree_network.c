@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/nowfarm/cli.h"
+#include "apps/nowfarm/plan_network.h"
 #include "apps/nowfarm/tree_svg.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
@@ -52,25 +53,13 @@ static int read_size(struct work *w)
     return NF_EXIT_OK;
 }
 
-/* A host's name, or its place in the file. */
 static int read_root(struct work *w)
 {
-    const char *text = w->options->root;
-    uint64_t place = 0;
-
-    if (text == NULL)
+    if (w->options->root == NULL)
         return NF_EXIT_OK;
-    if (w->is_measured) {
-        w->root = nf_network_find(&w->network, text);
-        if (w->root < w->hetero.hosts)
-            return NF_EXIT_OK;
-    }
-    if (nf_parse_count(text, 0, w->hetero.hosts - 1, &place) != NF_OK)
-        return nf_usage_error("--root %s: want one of the %u hosts of %s, or "
-                              "its number from 0",
-                              text, w->hetero.hosts, w->options->network);
-    w->root = (uint32_t)place;
-    return NF_EXIT_OK;
+    return plan_network_host("--root", w->options->root,
+                             w->is_measured ? &w->network : NULL,
+                             w->hetero.hosts, w->options->network, &w->root);
 }
 
 static enum nf_status name_hosts(struct work *w, struct nf_error *err)

@@ -87,6 +87,23 @@ static enum nf_status read_hosts(struct params *params, const char *key,
 
 /* ---- links ---- */
 
+/* Nobody sends to itself: what stands there is 0 or null, and anything else is
+ * a row that has slipped, or a file of something else. */
+static enum nf_status check_itself(struct params *params, const json_t *row,
+                                   uint32_t i)
+{
+    struct nf_json_reader *reader = &params->reader;
+    const json_t *value = json_array_get(row, i);
+
+    if (json_is_null(value) ||
+        (json_is_number(value) && !(json_number_value(value) > 0) &&
+         !(json_number_value(value) < 0)))
+        return NF_OK;
+    nf_reader_enter_item(reader, i);
+    return nf_reader_fail(reader, NF_ERR_INVAL,
+                          "want 0 here, nobody sends to itself");
+}
+
 static enum nf_status read_row(struct params *params, const json_t *row,
                                uint32_t i, enum part part)
 {
@@ -96,8 +113,10 @@ static enum nf_status read_row(struct params *params, const json_t *row,
     for (uint32_t j = 0; j < hetero->hosts && status == NF_OK; j++) {
         double value = 0;
 
-        if (i == j)
+        if (i == j) {
+            status = check_itself(params, row, i);
             continue;
+        }
         status = read_item(params, row, j, &value);
         set_part(&hetero->wire[(size_t)i * hetero->hosts + j], part, value);
     }

@@ -9,10 +9,10 @@
  *       "ports": false}
  *
  *  S_i = S_c[i] + S_m[i] * bytes, and so on: us, and us per byte, all from 0
- * up. Of X each part is one number for all pairs, or a list for each sender
- * with a number for each receiver, of which that of a host to itself does not
- * count. "root", "ports" and "n", how many hosts there are, may be missing; 0
- * and false then.  No other keys, so that a slip of the pen is noticed. */
+ *  up.  Of X each part is one number for all pairs, or a list for each sender
+ *  with a number for each receiver; from a host to itself that is 0, or null.
+ *  "root", "ports" and "n", how many hosts there are, may be missing; 0 and
+ *  false then.  No other keys, so that a slip of the pen is noticed. */
 #include <stddef.h>
 #include "common/model/hetero.h"
 

@@ -449,6 +449,34 @@ eventually is_state $((two - 1)) "done"
 left=$("$client" status | awk '$3 == "done"' | wc -l)
 [ "$left" -le 3 ] || die "$left finished jobs are kept, not 3"
 run 2 "$client" status 1
+# a network for jobs that bring none
+model=$(cd "${top_srcdir:-.}" && pwd)/tests/fuzz/seeds/fuzz_network/two.json
+configure <<END
+max_running = 3
+keep_jobs = 3
+keep_vm = no
+network = "$model"
+END
+kill -HUP "$daemon_pid"
+has_network()
+{
+    run 0 "$client" submit fake env NOWFARM_NETWORK
+    job=$out
+    run 0 "$client" wait "$job"
+    run 0 "$client" result "$job"
+    case $out in *"NOWFARM_NETWORK=$1"*) ;; *) return 1 ;; esac
+}
+eventually has_network "$model"
+(export NOWFARM_NETWORK=/mine.json && has_network /mine.json) ||
+    die "the environment does not go before the network of the file"
+echo "network = \"$dir/none.json\"" | configure
+kill -HUP "$daemon_pid"
+eventually grep -q "not reloaded: .*:1: network: .*none.json: No such file" "$dir/log"
+configure <<END
+max_running = 2
+keep_jobs = 3
+keep_vm = no
+END
 stop_daemon TERM 0
 start_daemon
 submit fake

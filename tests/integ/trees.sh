@@ -409,6 +409,11 @@ refuse_params "parameters: a pair is missing" \
     "[[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0], [1, 1, 1, 0]]" '[0, 0, 0, 0]'
 refuse_params "parameters: a pair is null" "bad.json:4: X_c\[1\]\[2\]: null: want" \
     0 "[[0, 1, 1, 1], [1, 0, null, 1], [1, 1, 0, 1], [1, 1, 1, 0]]" '[0, 0, 0, 0]'
+for itself in -1 0.5 '"a"'; do
+    refuse_params "parameters: $itself from a host to itself" \
+        "bad.json:4: X_c\[1\]\[1\]: want 0 here, nobody sends to itself" 0 \
+        "[[0, 1, 1, 1], [1, $itself, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]" '[0, 0, 0, 0]'
+done
 sed 's/"X_m": 0/"n": 4/' star.json > bad.json
 refuse "parameters: one is missing" 'bad.json:1: there is no "X_m"' \
     tree ecef --network bad.json --size 1kB

@@ -132,8 +132,10 @@ static bool contains(char *const *words, const char *word)
 
 static void the_command_adds_defaults_where_the_job_names_none(void)
 {
-    const struct nf_command_defaults defaults = { "/bin/nowfarm", "gss",
-                                                  "/etc/hosts", "/d.sock" };
+    const struct nf_command_defaults defaults = { .runner = "/bin/nowfarm",
+                                                  .policy = "gss",
+                                                  .hosts = "/etc/hosts",
+                                                  .socket = "/d.sock" };
     struct nf_runner_command command;
     struct nf_job *job = make("{\"argv\":[\"a\",\"--policy=send\"],"
                               "\"cwd\":\"/\",\"umask\":0,"
@@ -161,6 +163,56 @@ static void the_command_adds_defaults_where_the_job_names_none(void)
     CU_ASSERT_TRUE(contains(command.envp, "NOWFARM_JOB=12"));
     nf_command_fini(&command);
     nf_job_destroy(job);
+}
+
+/* Of the job's environment, of the daemon's, of its file: the first that there
+ * is, "" for none included. */
+static const char *network_of(const char *job_env, const char *daemon_env,
+                              const char *file, char value[64])
+{
+    const struct nf_command_defaults defaults = { .runner = "/bin/nowfarm",
+                                                  .network = file,
+                                                  .socket = "/d.sock" };
+    struct nf_runner_command command;
+    unsigned count = 0;
+    char text[200];
+    struct nf_job *job;
+
+    snprintf(text, sizeof(text),
+             "{\"argv\":[\"a\"],\"cwd\":\"/\",\"umask\":0,\"env\":{%s%s%s}}",
+             job_env != NULL ? "\"NOWFARM_NETWORK\":\"" : "",
+             job_env != NULL ? job_env : "", job_env != NULL ? "\"" : "");
+    job = make(text, NULL);
+    if (daemon_env != NULL)
+        setenv("NOWFARM_NETWORK", daemon_env, 1);
+    else
+        unsetenv("NOWFARM_NETWORK");
+    strcpy(value, "(not there)");
+    CU_ASSERT_EQUAL(nf_command_init(job, &defaults, &command), NF_OK);
+    for (char *const *at = command.envp; *at != NULL; at++)
+        if (strncmp(*at, "NOWFARM_NETWORK=", 16) == 0) {
+            snprintf(value, 64, "%s", *at + 16);
+            count++;
+        }
+    CU_ASSERT(count <= 1);
+    CU_ASSERT_FALSE(contains(command.argv, "--network"));
+    nf_command_fini(&command);
+    nf_job_destroy(job);
+    unsetenv("NOWFARM_NETWORK");
+    return value;
+}
+
+static void the_environment_goes_before_the_network_of_the_file(void)
+{
+    char value[64];
+
+    CU_ASSERT_STRING_EQUAL(network_of(NULL, NULL, NULL, value), "(not there)");
+    CU_ASSERT_STRING_EQUAL(network_of(NULL, NULL, "/f", value), "/f");
+    CU_ASSERT_STRING_EQUAL(network_of(NULL, "/d", "/f", value), "/d");
+    CU_ASSERT_STRING_EQUAL(network_of("/j", NULL, "/f", value), "/j");
+    CU_ASSERT_STRING_EQUAL(network_of("/j", "/d", "/f", value), "/j");
+    CU_ASSERT_STRING_EQUAL(network_of("", "/d", "/f", value), "");
+    CU_ASSERT_STRING_EQUAL(network_of(NULL, "", "/f", value), "");
 }
 
 static void text_becomes_utf_8(void)
@@ -206,6 +258,8 @@ int main(void)
           progress_is_taken_and_nonsense_is_not },
         { "the command adds defaults where the job names none",
           the_command_adds_defaults_where_the_job_names_none },
+        { "the environment goes before the network of the file",
+          the_environment_goes_before_the_network_of_the_file },
         { "text becomes UTF-8", text_becomes_utf_8 },
         CU_TEST_INFO_NULL,
     };

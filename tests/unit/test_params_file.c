@@ -117,7 +117,7 @@ static void each_part_goes_to_its_place(void)
 {
     static const char text[] =
         "{\"n\": 2, \"root\": 1, " HOSTS
-        "\"X_c\": 7, \"X_m\": [[-1, 0.25], [8, null]], \"ports\": true}";
+        "\"X_c\": 7, \"X_m\": [[-0.0, 0.25], [8, null]], \"ports\": true}";
     struct nf_hetero hetero;
     uint32_t root = 0;
 
@@ -126,7 +126,6 @@ static void each_part_goes_to_its_place(void)
     CU_ASSERT(root == 1 && hetero.hosts == 2 && hetero.has_ports);
     CU_ASSERT(hetero.send[0].fixed_us == 9 && hetero.send[1].byte_us == 0.5);
     CU_ASSERT(hetero.recv[1].fixed_us == 2 && hetero.recv[0].byte_us == 3);
-    /* what a host takes to itself is not looked at */
     CU_ASSERT(nf_hetero_wire(&hetero, 0, 1).fixed_us == 7);
     CU_ASSERT(nf_hetero_wire(&hetero, 0, 1).byte_us == 0.25);
     CU_ASSERT(nf_hetero_wire(&hetero, 1, 0).byte_us == 8);
@@ -179,6 +178,14 @@ static const struct {
     { "{" HOSTS "\"X_c\": [[0, 1],\n[1]]}", "p:6: X_c[1]: want a list of 2, "
                                             "one for each receiver" },
     { "{" HOSTS "\"X_c\": [[0, 1],\n[-1, 0]]}", "p:6: X_c[1][0]: -1: want" },
+    { "{" HOSTS "\"X_c\": [[0, 1],\n[1, -3]]}",
+      "p:6: X_c[1][1]: want 0 here, nobody" },
+    { "{" HOSTS "\"X_c\": [[2, 1],\n[1, 0]]}", "p:5: X_c[0][0]: want 0 here" },
+    { "{" HOSTS "\"X_c\": [[1e-300, 1],\n[1, 0]]}", "p:5: X_c[0][0]: want 0" },
+    { "{" HOSTS "\"X_c\": [[0, 1],\n[1, \"a\"]]}", "p:6: X_c[1][1]: want 0" },
+    { "{" HOSTS "\"X_c\": [[0, 1],\n[1, false]]}", "p:6: X_c[1][1]: want 0" },
+    { "{" HOSTS "\"X_c\": 0, \"X_m\": [[0, 1],\n[1, 0.1]]}",
+      "p:6: X_m[1][1]: want 0 here" },
     { "{" HOSTS "\"X_c\": 0}", "p:1: there is no \"X_m\"" },
     { "{" HOSTS "\"X_c\": 0, \"X_m\": \"a\\nb\"}", "X_m: a string: want" },
 };

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 #include "master/settings.h"
+#include "tests/unit/model_text.h"
 #include "tests/unit/nf_tmpdir.h"
 #include "tests/unit/nf_unit.h"
 
@@ -10,17 +11,21 @@ static void every_setting_is_read(void)
 {
     struct nf_settings settings;
     struct nf_error err = { .text = "" };
-    char hosts[PATH_MAX], text[2 * PATH_MAX];
+    char hosts[PATH_MAX], network[PATH_MAX], text[3 * PATH_MAX];
+    char *model = write_model(3, 2);
     const char *path;
 
     snprintf(hosts, sizeof(hosts), "%s", nf_tmp_write("hosts", "localhost\n"));
-    snprintf(text, sizeof(text),
-             "# comment\n"
-             "socket = \"/run/x.sock\"\nstate_dir = \"/var/x\"\n"
-             "runner = \"/bin/sh\"\npolicy = \"gss:kmin=2\"\n"
-             "hosts = \"%s\"\nmax_running = 3\nkeep_jobs = 9\n"
-             "log = \"debug\"\nkeep_vm = no\n",
-             hosts);
+    snprintf(network, sizeof(network), "%s", nf_tmp_write("lan.json", model));
+    free(model);
+    snprintf(
+        text, sizeof(text),
+        "# comment\n"
+        "socket = \"/run/x.sock\"\nstate_dir = \"/var/x\"\n"
+        "runner = \"/bin/sh\"\npolicy = \"gss:kmin=2\"\n"
+        "hosts = \"%s\"\nnetwork = \"%s\"\nmax_running = 3\nkeep_jobs = 9\n"
+        "log = \"debug\"\nkeep_vm = no\n",
+        hosts, network);
     path = nf_tmp_write("all.conf", text);
     CU_ASSERT_EQUAL(nf_settings_load(path, NULL, &settings, &err), NF_OK);
     CU_ASSERT_STRING_EQUAL(settings.socket, "/run/x.sock");
@@ -28,6 +33,7 @@ static void every_setting_is_read(void)
     CU_ASSERT_STRING_EQUAL(settings.runner, "/bin/sh");
     CU_ASSERT_STRING_EQUAL(settings.policy, "gss:kmin=2");
     CU_ASSERT_STRING_EQUAL(settings.hosts, hosts);
+    CU_ASSERT_STRING_EQUAL(settings.network, network);
     CU_ASSERT_EQUAL(settings.max_running, 3);
     CU_ASSERT_EQUAL(settings.keep_jobs, 9);
     CU_ASSERT_EQUAL(settings.log_level, NF_LOG_DEBUG);
@@ -47,6 +53,7 @@ static void an_empty_file_gives_the_defaults(void)
     CU_ASSERT_PTR_NULL(settings.runner);
     CU_ASSERT_PTR_NULL(settings.policy);
     CU_ASSERT_PTR_NULL(settings.hosts);
+    CU_ASSERT_PTR_NULL(settings.network);
     CU_ASSERT_EQUAL(settings.max_running, 1);
     CU_ASSERT_EQUAL(settings.keep_jobs, 1000);
     CU_ASSERT_TRUE(settings.keep_vm);
@@ -93,6 +100,9 @@ static void wrong_files_are_refused_with_file_and_line(void)
         { "runner = \"/no/such\"\n", "No such file" },
         { "hosts = \"/no/such\"\n", "No such file" },
         { "hosts = \"/dev/null\"\n", ":1: hosts file /dev/null: " },
+        { "network = \"lan.json\"\n", "want an absolute path" },
+        { "\nnetwork = \"/no/such\"\n", ":2: network: /no/such: No such file" },
+        { "network = \"/dev/null\"\n", ":1: network: /dev/null:" },
         { "\npolicy = \"bogus\"\n", ":2: policy \"bogus\": " },
         { "policy = \"presend:td=20\"\n", ":1: policy \"presend:td=20\": " },
         { "log = \"loud\"\n", "want error, warn, info, debug or trace" },
@@ -150,7 +160,8 @@ static void the_example_is_right(void)
     while (fgets(line, sizeof(line), in) != NULL)
         if (line[0] == '#' && line[1] != ' ' && strchr(line, '=') != NULL &&
             strncmp(line, "#runner", 7) != 0 &&
-            strncmp(line, "#hosts", 6) != 0) {
+            strncmp(line, "#hosts", 6) != 0 &&
+            strncmp(line, "#network", 8) != 0) {
             fputs(line + 1, out);
             count++;
         }

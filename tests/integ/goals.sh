@@ -1,0 +1,118 @@
+#!/bin/bash
+# What `make bench-network` and tests/bench/plan.sh say of their goals, by numbers that
+# are made up: each goal is met and missed by turns, and missed if its numbers are not
+# there.
+. "${0%/*}/lib.sh"
+cd "$work" || exit 99
+
+# --- broadcasts by a measured network
+judge=$top_srcdir/tests/bench/network-goals.sh
+
+# made_up: all goals are just met, of 1 KiB and 64 KiB
+made_up() {
+    cat > trees << '.'
+1024	star	4	1	500	100
+1024	opt	8	1	900	1000
+1024	crl	8	1	1236	1030
+1024	binomial	8	1	900	1000
+65536	chain	4	1	9000	1000
+65536	chain	8	9	9000	9800
+65536	crl	8	4	8100	10000
+65536	binomial	8	1	9000	15000
+65536	binomial-bits	8	1	9000	15100
+.
+    cat > groups << '.'
+1024 bcast.tree 1 1000 1250
+1024 bcast.binomial 1 - 1300
+65536 bcast.tree 8 12000 10000
+65536 bcast.binomial 1 20000 15000
+65536 bcast.chain 8 9000 9750
+.
+    probe_s=59.5 flags=()
+}
+judged() { # TEXT EXIT_STATUS MISSED...: and so many goals, and these missed
+    local text=$1 status=$2 want
+    shift 2
+    bash "$judge" "${flags[@]}" $probe_s "${sizes:-1024,65536}" trees groups > out 2> err
+    same "$text: exit status" "$?" "$status"
+    same "$text: missed" "$(grep -c ' MISSED$' out)" $#
+    for want in "$@"; do
+        check "$text: \"$want\"" grep -q "^goal: $want.* MISSED\$" out
+    done
+    same "$text: and said so" "$(tail -n 1 out)" "# goals: $# missed"
+}
+# with FILE FROM TO TEXT MISSED...: one number is another
+with() {
+    made_up
+    grep -q "$2" "$1" || fail "no line $2 in $1"
+    sed -i "s/$2/$3/" "$1"
+    judged "${@:4:1}" 1 "${@:5}"
+}
+made_up
+judged "all met" 0
+same "all met: all judged" "$(grep -c '^goal: .* met$' out)" 11
+check "all met: the fastest is named" grep -q '^goal: crl of 65536 .* (chain) ' out
+check "all met: who sent to few hosts only is no yardstick" \
+    grep -q '^goal: crl of 1024 .* (opt) .* 1.030 ' out
+probe_s=60.5
+judged "a slow probe" 1 probing
+with trees '1236	1030$' '1236	1031' "a faster tree" "crl of 1024 bytes / the fastest"
+with trees '9000	15000$' '9000	14990' "a fast binomial tree" "binomial / crl of 65536"
+with trees '8100	10000$' '7900	10000' "too low a prediction" "crl of 65536 bytes, predicted"
+with trees '1236	1030$' '1237	1030' "too high a prediction" "crl of 1024 bytes, predicted"
+with groups 9750 9700 "a faster broadcast" "bcast.tree of 65536 bytes / the fastest"
+with groups 15000 14000 "a fast binomial broadcast" "binomial / bcast.tree of 65536"
+with groups 12000 12001 "a prediction for groups" "bcast.tree of 65536 bytes, predicted"
+with groups 'tree 8 12000' 'tree 8 -' "no prediction" "bcast.tree of 65536 bytes, predicted"
+# what was not measured is missed
+with groups bcast.binomial other "no binomial" "binomial / bcast.tree of 65536"
+with trees '^65536	crl' '65536	other' "no crl" "crl of 65536 bytes / the" \
+    "binomial / crl of 65536" "crl of 65536 bytes, pre"
+made_up
+: > trees
+judged "no trees" 1 "crl of 1024 bytes / the" "crl of 1024 bytes, pre" \
+    "crl of 65536 bytes / the" "binomial / crl of 65536" "crl of 65536 bytes, pre"
+flags=(-g)
+judged "trees were not asked for" 0
+made_up
+sizes=1024,1048576
+judged "a size that is not there" 1 "crl of 1048576 bytes / the" \
+    "binomial / crl of 1048576" "crl of 1048576 bytes, pre" \
+    "bcast.tree of 1048576 bytes / the" "binomial / bcast.tree of 1048576" \
+    "bcast.tree of 1048576 bytes, pre"
+bash "$judge" 5 1024, trees groups > out 2> err
+same "no list of sizes: exit status" "$?" 2
+bash "$judge" 5 1024 trees none > out 2> err
+same "no file of broadcasts: exit status" "$?" 2
+
+# --- what planning costs
+planned() { # TEXT FROM TO MISSED...: one number is another
+    local text=$1 want from=$2 to=$3
+    shift 3
+    cat > plans << '.'
+ hosts      bytes  segments  equal links   different     curves
+    32       1024  one           0.39 ms      0.56 ms      0.64 ms
+    32    1048576  many          1.16 ms     10.36 ms     49.82 ms
+   100       1024  one           0.95 ms      9.94 ms      9.39 ms
+   100    1048576  many          4.89 ms     63.74 ms     48.61 ms
+  1000       1024  one          12.23 ms    191.24 ms         -
+  1000    1048576  many         58.74 ms    993.70 ms         -
+    32    1048576  all              -            -       132.07 ms
+.
+    grep -q -- "$from" plans || fail "no $from in plans"
+    sed -i "s/$from/$to/" plans
+    bash "$top_srcdir/tests/bench/plan.sh" -j plans > out 2> err
+    same "$text: exit status" "$?" $(($# > 0))
+    same "$text: met" "$(grep -c '^goal: .*: met$' out)" $((3 - $#))
+    for want in "$@"; do
+        check "$text: \"$want\"" grep -q "^goal: $want.*: MISSED\$" out
+    done
+}
+planned "plans, all met" 49.82 49.99
+planned "slow plans by curves" 49.82 50.01 "32 hosts, 1 MiB: 50.01 ms"
+planned "slow plans of 100 hosts by curves" 9.39 10.39 "100 hosts, one segment: 10.39 ms"
+planned "slow plans where links differ" 9.94 10 "100 hosts, one segment"
+planned "slow plans of 1000 hosts" 993.70 1993.70 "1000 hosts, up to 1 MiB"
+planned "no plans by curves" "  49.82 ms" "   -    " "32 hosts, 1 MiB: not to be had"
+planned "no plans of 1000 hosts" "^  1000" "  1001" "1000 hosts, up to 1 MiB: not to be had"
+finish
