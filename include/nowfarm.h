@@ -330,7 +330,7 @@ struct nf_report {
     struct nf_report_slot learnt[NF_REPORT_SLOTS];
     char emulate[512]; /**< nf_options.emulate; "": times are real */
     char gather[16];         /**< nf_options.gather */
-    char gather_algorithm[48]; /**< of the last gather; "": none was needed */
+    char gather_algorithm[64]; /**< of the last gather; "": none was needed */
     char gather_by[288]; /**< by what that was chosen: "NOWFARM_COLL", "table
                               FILE", "network FILE" or "built-in"; "": none
                               was needed */
@@ -353,8 +353,9 @@ struct nf_report {
                                   INFINITY: it has none of that algorithm */
     char exchange_algorithm[64]; /**< of the last one, with its parameters; "":
                                       it had one slave */
-    char exchange_by[288]; /**< by what that was chosen, as gather_by */
-    char shared_algorithm[48]; /**< of the broadcast of the shared data; "": each
+    char exchange_by[288]; /**< by what that was chosen, as gather_by; or
+                                "threads": what messages between threads take */
+    char shared_algorithm[64]; /**< of the broadcast of the shared data; "": each
                                     slave got it by itself */
     char shared_network[256];  /**< nf_options.network_file, or NOWFARM_NETWORK,
                                     which chose that; "": a table, a wish or the

@@ -100,6 +100,12 @@ struct gather_member {
     uint8_t *sizes;
 };
 
+/** Slaves that take part in an exchange, on so many hosts. */
+struct exchange_spread {
+    uint32_t hosts;
+    uint32_t most, least; /**< on the fullest host, and on that with the fewest */
+};
+
 /** Groups of the master and slaves. */
 struct gather {
     enum gather_state state;
@@ -177,7 +183,7 @@ struct engine {
     uint64_t table_bytes;   /**< likewise, of the table of sizes */
     struct nf_exchange_bounds bounds; /**< by which algorithms exchanges go ... */
     uint32_t bounds_ranks;            /**< ... of so many; 0: none yet */
-    uint32_t bounds_fullest; /**< ... of whom so many are on one host */
+    struct exchange_spread bounds_spread; /**< ... on such hosts */
     struct gather gather;
     struct nf_network network; /**< measured; no hosts: there is none of use */
     bool network_read;   /**< ... or it was not looked for yet */
@@ -381,16 +387,14 @@ void nf_table_close(struct engine *e);
 void nf_table_compare(struct engine *e, const struct nf_group_msg *m,
                       const struct nf_mesh *mesh);
 /** Which all-to-all the slaves of the exchange take, found again when there are
- *  others: what NOWFARM_COLL says, else the table, the network or the built-in
- *  model; report.exchange_by.
+ *  others: what NOWFARM_COLL says, else the table, the network, the model of
+ *  messages between threads if slaves are some, or the built-in one;
+ *  report.exchange_by.
  *  @return NULL for less than two */
 const struct nf_exchange_bounds *nf_table_exchange(struct engine *e);
-/** The network as these slaves see it. */
+/** The network as these slaves see it, by the same. */
 struct nf_coll_network nf_table_network(struct engine *e);
-/** The same for what calls are expected to take: that of threads, if they are some and
- *  nothing else was measured. */
-struct nf_coll_network nf_table_transport(struct engine *e);
-/** Measure the transport local, for a millisecond.  @return false: it cannot be used */
+/** Measure the transport local, for a few milliseconds.  @return false: it cannot be used */
 bool nf_local_model_measure(struct nf_model *model_p);
 /** Set m->algorithm for a call of @p query, by the same; report.gather_by.  A
  *  notice, once for each purpose, if NOWFARM_COLL says one that cannot serve. */

@@ -151,7 +151,7 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
  * @return INFINITY: nothing is known of one of them */
 static double model_us(struct engine *e, const char *algorithm)
 {
-    const struct nf_coll_network network = nf_table_transport(e);
+    const struct nf_coll_network network = nf_table_network(e);
     uint32_t ranks = e->gather.nmembers;
     const char *small =
         nf_exchange_bounds_pick(nf_table_exchange(e), NF_EXCHANGE_LENGTH_BYTES);

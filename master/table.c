@@ -4,6 +4,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/group/over_mesh.h"
@@ -89,6 +90,13 @@ static void settle_model(struct engine *e)
         e->rules.model = e->network.model;
 }
 
+/* Of exchanges: is it the model of messages between threads that holds? */
+static bool goes_by_threads(const struct engine *e)
+{
+    return !e->has_rules && e->network.nhosts == 0 &&
+           e->local_model.npieces > 0;
+}
+
 /* For the report: which of them that is. */
 static void name_model(const struct engine *e, char by_p[BY_BYTES])
 {
@@ -127,6 +135,8 @@ static void note_source(struct engine *e, enum nf_group_purpose purpose,
                                       : e->report.gather_by;
     if (wished)
         snprintf(by, BY_BYTES, "NOWFARM_COLL");
+    else if (purpose == NF_GROUP_EXCHANGE && goes_by_threads(e))
+        snprintf(by, BY_BYTES, "threads");
     else if (algorithm[0] != '\0')
         name_model(e, by);
     memcpy(to, by, BY_BYTES);
@@ -173,46 +183,59 @@ void nf_table_tell(struct engine *e, const struct nf_coll_query *query,
     note_source(e, m->purpose, wished, m->algorithm);
 }
 
-/* Slaves of the exchange on the host that has the most of them. */
-static uint32_t fullest(const struct engine *e)
+/* How the slaves of the exchange are spread over hosts. */
+static struct exchange_spread find_spread(const struct engine *e)
 {
     const struct gather *g = &e->gather;
-    uint32_t most = 1;
+    struct exchange_spread spread = { .least = g->nmembers };
 
     for (uint32_t h = 0; h < e->nhosts; h++) {
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < g->nmembers; i++)
             count += e->slaves[g->members[i].peer].host == h;
-        most = count > most ? count : most;
+        spread.hosts += count > 0;
+        spread.most = count > spread.most ? count : spread.most;
+        if (count > 0 && count < spread.least)
+            spread.least = count;
     }
-    return most;
+    return spread;
 }
 
-static struct nf_coll_network network_by(const struct engine *e,
-                                         const struct nf_model *model)
+static bool same_spread(const struct exchange_spread *a,
+                        const struct exchange_spread *b)
 {
-    struct nf_coll_network network;
+    return a->hosts == b->hosts && a->most == b->most && a->least == b->least;
+}
 
-    network = nf_coll_network_of(model, NULL, NULL);
-    network.share_us =
-        nf_model_share_on(model, (double)fullest(e) / e->gather.nmembers);
-    return network;
+/* Slaves that are threads wait for processors when they copy all at once. */
+static double copies_at_once(const struct engine *e)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return processors > 0 && (long)e->gather.nmembers > processors
+               ? (double)e->gather.nmembers / (double)processors
+               : 1;
 }
 
 struct nf_coll_network nf_table_network(struct engine *e)
 {
-    settle_model(e);
-    return network_by(e, &e->rules.model);
-}
+    const struct exchange_spread spread = find_spread(e);
+    const struct nf_model *model;
+    struct nf_coll_network network;
 
-struct nf_coll_network nf_table_transport(struct engine *e)
-{
     settle_model(e);
-    return network_by(e, !e->has_rules && e->network.nhosts == 0 &&
-                                 e->local_model.npieces > 0
-                             ? &e->local_model
-                             : &e->rules.model);
+    model = goes_by_threads(e) ? &e->local_model : &e->rules.model;
+    network = nf_coll_network_of(model, NULL, NULL);
+    network.copy_byte_us *= copies_at_once(e);
+    network.share_us =
+        nf_model_share_on(model, (double)spread.most / e->gather.nmembers);
+    network.hosts = spread.hosts;
+    network.fullest = spread.most;
+    network.least = spread.least;
+    if (spread.hosts == 1)
+        nf_coll_network_within(&network);
+    return network;
 }
 
 /* What NOWFARM_COLL says of all-to-alls, if that is for so many. */
@@ -238,13 +261,13 @@ const struct nf_exchange_bounds *nf_table_exchange(struct engine *e)
 {
     const uint32_t ranks = e->gather.nmembers;
     struct nf_coll_network network;
-    uint32_t most;
+    struct exchange_spread spread;
     bool wished;
 
     if (ranks < 2)
         return NULL;
-    most = fullest(e);
-    if (e->bounds_ranks == ranks && e->bounds_fullest == most)
+    spread = find_spread(e);
+    if (e->bounds_ranks == ranks && same_spread(&e->bounds_spread, &spread))
         return &e->bounds;
     network = nf_table_network(e);
     wished = take_wish(e, ranks);
@@ -256,7 +279,7 @@ const struct nf_exchange_bounds *nf_table_exchange(struct engine *e)
     }
     note_source(e, NF_GROUP_EXCHANGE, wished, e->bounds.of[0].algorithm);
     e->bounds_ranks = ranks;
-    e->bounds_fullest = most;
+    e->bounds_spread = spread;
     return &e->bounds;
 }
 

@@ -172,7 +172,7 @@ static double schedule_us(const struct nf_schedule *s,
 {
     uint32_t rounds = nf_schedule_rounds(s);
     uint64_t *largest = nf_calloc((size_t)rounds + 1, sizeof(*largest));
-    double us = 0, crowd_us = network->share_us * (double)s->count;
+    double us = 0, copy_us = 0, crowd_us = network->share_us * (double)s->count;
 
     if (largest == NULL)
         return (double)INFINITY;
@@ -182,11 +182,17 @@ static double schedule_us(const struct nf_schedule *s,
 
         largest[round] = items > largest[round] ? items : largest[round];
     }
-    for (uint32_t r = 0; r < rounds; r++)
+    for (uint32_t r = 0; r < rounds; r++) {
+        double most_bytes = (double)largest[r] * bytes;
+
         if (largest[r] > 0)
-            us += nf_price_send_us(&network->price, (double)largest[r] * bytes);
+            us += nf_price_send_us(&network->price, most_bytes);
+        if (largest[r] > 1)
+            copy_us += network->copy_byte_us * most_bytes;
+    }
     nf_free(largest);
     us *= (2 - network->delta) + 3 * (network->delta - 1);
+    us += copy_us;
     return us < crowd_us ? crowd_us : us;
 }
 

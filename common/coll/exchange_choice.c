@@ -26,20 +26,56 @@ static int64_t whole_ns(double us)
     return us < 0 ? -ns : ns;
 }
 
+/* T between two ranks. */
+struct link {
+    uint64_t npieces;
+    const uint64_t *from_bytes;
+    const int64_t *start_ns;
+    const uint64_t *byte_ps;
+    uint64_t occupancy_ns;
+};
+
+static struct link far_of(const struct nf_exchange_price *price)
+{
+    return (struct link){ price->npieces, price->from_bytes, price->start_ns,
+                          price->byte_ps, price->occupancy_ns };
+}
+
+static struct link near_of(const struct nf_exchange_price *price)
+{
+    return (struct link){ price->nnear, price->near_from_bytes,
+                          price->near_start_ns, price->near_byte_ps,
+                          price->near_occupancy_ns };
+}
+
+static uint64_t set_pieces(const struct nf_coll_price *from,
+                           uint64_t *from_bytes_p, int64_t *start_ns_p,
+                           uint64_t *byte_ps_p)
+{
+    for (uint32_t i = 0; i < from->npieces; i++) {
+        from_bytes_p[i] = whole(from->pieces[i].from_bytes, UINT64_C(1) << 60);
+        start_ns_p[i] = whole_ns(from->pieces[i].start_us);
+        byte_ps_p[i] = whole(from->pieces[i].byte_us * 1e6, BYTE_PS_MOST);
+    }
+    return from->npieces;
+}
+
 struct nf_exchange_price
 nf_exchange_price_of(const struct nf_coll_network *network)
 {
-    const struct nf_coll_price *from = &network->price;
-    struct nf_exchange_price price = { .npieces = from->npieces };
+    struct nf_exchange_price price = { .least = network->least };
 
-    for (uint32_t i = 0; i < from->npieces; i++) {
-        price.from_bytes[i] =
-            whole(from->pieces[i].from_bytes, UINT64_C(1) << 60);
-        price.start_ns[i] = whole_ns(from->pieces[i].start_us);
-        price.byte_ps[i] = whole(from->pieces[i].byte_us * 1e6, BYTE_PS_MOST);
-    }
-    price.occupancy_ns = whole(from->occupancy_us * 1e3, START_NS_MOST);
+    price.npieces = set_pieces(&network->price, price.from_bytes,
+                               price.start_ns, price.byte_ps);
+    price.occupancy_ns =
+        whole(network->price.occupancy_us * 1e3, START_NS_MOST);
     price.share_ns = whole(network->share_us * 1e3, START_NS_MOST);
+    price.copy_ps = whole(network->copy_byte_us * 1e6, BYTE_PS_MOST);
+    price.nnear = set_pieces(&network->near, price.near_from_bytes,
+                             price.near_start_ns, price.near_byte_ps);
+    if (price.nnear > 0)
+        price.near_occupancy_ns =
+            whole(nf_coll_near_occupancy_us(network) * 1e3, START_NS_MOST);
     return price;
 }
 
@@ -56,28 +92,58 @@ void nf_exchange_price_move(struct nf_exchange_price *price,
     price->share_ns = ns < START_NS_MOST ? ns : START_NS_MOST;
 }
 
-bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
+static bool is_sane(const struct link *link)
 {
-    if (price->npieces < 1 || price->npieces > NF_PRICE_PIECES_MAX ||
-        price->occupancy_ns > START_NS_MOST || price->share_ns > START_NS_MOST)
+    if (link->npieces > NF_PRICE_PIECES_MAX ||
+        link->occupancy_ns > START_NS_MOST)
         return false;
-    for (uint64_t i = 0; i < price->npieces; i++)
-        if (price->start_ns[i] > START_NS_MOST ||
-            price->start_ns[i] < -START_NS_MOST ||
-            price->byte_ps[i] > BYTE_PS_MOST)
+    for (uint64_t i = 0; i < link->npieces; i++)
+        if (link->start_ns[i] > START_NS_MOST ||
+            link->start_ns[i] < -START_NS_MOST ||
+            link->byte_ps[i] > BYTE_PS_MOST)
             return false;
     return true;
 }
 
-static uint64_t send_ns(const struct nf_exchange_price *price, uint64_t bytes)
+bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
 {
-    uint64_t i = price->npieces - 1;
+    const struct link far = far_of(price), near = near_of(price);
+
+    return far.npieces >= 1 && is_sane(&far) && is_sane(&near) &&
+           price->share_ns <= START_NS_MOST &&
+           price->copy_ps <= BYTE_PS_MOST &&
+           price->least <= NF_COLL_RANKS_MAX;
+}
+
+static uint64_t send_ns(const struct link *link, uint64_t bytes)
+{
+    uint64_t i = link->npieces - 1;
     int64_t ns;
 
-    while (i > 0 && bytes < price->from_bytes[i])
+    while (i > 0 && bytes < link->from_bytes[i])
         i--;
-    ns = price->start_ns[i] + (int64_t)(price->byte_ps[i] * bytes / 1000);
+    ns = link->start_ns[i] + (int64_t)(link->byte_ps[i] * bytes / 1000);
     return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* The longest way of some message in each round. */
+static struct link longest_of(const struct nf_exchange_price *price,
+                              uint32_t ranks)
+{
+    return price->nnear > 0 && price->least >= ranks ? near_of(price)
+                                                     : far_of(price);
+}
+
+/* From one message of a burst to the next. */
+static uint64_t next_ns(const struct link *link, uint64_t bytes)
+{
+    uint64_t one_ns = send_ns(link, bytes), none_ns = send_ns(link, 0);
+    uint64_t ns = one_ns > none_ns ? one_ns - none_ns : 0;
+
+    /* without o_s the start-up time is all that is known */
+    if (link->occupancy_ns == 0)
+        return one_ns;
+    return ns < link->occupancy_ns ? link->occupancy_ns : ns;
 }
 
 /* What takes @p ns, if shared processors had not so many messages to pass. */
@@ -92,17 +158,18 @@ static uint64_t crowded_ns(const struct nf_exchange_price *price, uint64_t ns,
 static uint64_t burst_ns(const struct nf_exchange_price *price, uint32_t ranks,
                          uint64_t bytes)
 {
-    uint64_t one_ns = send_ns(price, bytes);
-    uint64_t none_ns = send_ns(price, 0);
-    uint64_t next_ns = one_ns > none_ns ? one_ns - none_ns : 0;
+    const struct link far = longest_of(price, ranks), near = near_of(price);
     uint64_t messages = (uint64_t)ranks * (ranks - 1);
+    uint64_t beside = price->nnear > 0 && price->least > 1 &&
+                              price->least < ranks
+                          ? price->least - 1
+                          : 0;
+    uint64_t ns = send_ns(&far, bytes) +
+                  (ranks - 2 - beside) * next_ns(&far, bytes);
 
-    /* without o_s the start-up time is all that is known */
-    if (price->occupancy_ns == 0)
-        return crowded_ns(price, (ranks - 1) * one_ns, messages);
-    if (next_ns < price->occupancy_ns)
-        next_ns = price->occupancy_ns;
-    return crowded_ns(price, one_ns + (ranks - 2) * next_ns, messages);
+    if (beside > 0)
+        ns += beside * next_ns(&near, bytes);
+    return crowded_ns(price, ns, messages);
 }
 
 /* Of distances below P those with value v in the digit of weight w, radix r. */
@@ -119,12 +186,16 @@ static uint64_t blocks_of(uint32_t ranks, uint64_t weight, uint32_t radix,
 static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
                          uint64_t bytes, const struct nf_coll_sides *radices)
 {
+    const struct link link = longest_of(price, ranks);
     uint64_t weight = 1, ns = 0, messages = 0;
 
     for (uint32_t i = 0; i < radices->count; i++) {
         for (uint32_t v = 1; v < radices->of[i] && v * weight < ranks; v++) {
-            ns += send_ns(price,
-                          bytes * blocks_of(ranks, weight, radices->of[i], v));
+            uint64_t blocks = blocks_of(ranks, weight, radices->of[i], v);
+
+            ns += send_ns(&link, bytes * blocks);
+            if (blocks > 1)
+                ns += price->copy_ps * bytes * blocks / 1000;
             messages += ranks;
         }
         weight *= radices->of[i];

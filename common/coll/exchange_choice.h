@@ -6,7 +6,15 @@
  *  counts.
  *
  *      burst         T(m) + (P-2) max(o_s, T(m) - T(0))
- *      mixed         sum over rounds of T(m blocks)
+ *      mixed         sum over rounds of T(m blocks), and c m blocks if these
+ *                    are several: c of a byte that is copied, 0 if T counts it
+ *
+ *  T is that between hosts.  Where ranks share hosts and T within one is known:
+ *  if all are on one host it is that.  Else a burst has n-1 messages that stay
+ *  on the host, n the ranks on the host with the fewest, whose ranks wait the
+ *  longest; a round of a mixed one has some message that leaves its host,
+ *  whatever the radices, and takes as long as that.  Within a host o_s is the
+ *  part of T(0) that it is between hosts.
  *
  *  and where members share processors at least the time that all messages take
  *  of these, P (P-1) of a burst, P a round of a mixed one.
@@ -26,6 +34,13 @@ struct nf_exchange_price {
     uint64_t byte_ps[NF_PRICE_PIECES_MAX];
     uint64_t occupancy_ns; /**< o_s */
     uint64_t share_ns;     /**< of shared processors, each message; or 0 */
+    uint64_t copy_ps;      /**< c */
+    uint64_t nnear; /**< the same within a host; 0: not known */
+    uint64_t near_from_bytes[NF_PRICE_PIECES_MAX];
+    int64_t near_start_ns[NF_PRICE_PIECES_MAX];
+    uint64_t near_byte_ps[NF_PRICE_PIECES_MAX];
+    uint64_t near_occupancy_ns;
+    uint64_t least; /**< ranks on the host that has the fewest; 0: 1 */
 };
 enum {
     NF_EXCHANGE_PRICE_WORDS =

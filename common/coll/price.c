@@ -65,6 +65,7 @@ struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
     struct nf_coll_network network = {
         .price.occupancy_us = model->occupancy_us,
         .share_us = model->share_us,
+        .copy_byte_us = model->copy_byte_us,
         .delta = model->delta,
     };
 
@@ -81,6 +82,7 @@ void nf_coll_network_spread(struct nf_coll_network *network,
 {
     network->hosts = 0;
     network->fullest = nf_model_fullest(hosts, ranks);
+    network->least = nf_model_least_full(hosts, ranks);
     for (uint32_t r = 0; r < ranks && hosts != NULL; r++) {
         uint32_t first = 0;
 
@@ -88,4 +90,26 @@ void nf_coll_network_spread(struct nf_coll_network *network,
             first++;
         network->hosts += first == r;
     }
+}
+
+double nf_coll_near_occupancy_us(const struct nf_coll_network *network)
+{
+    double far_us = nf_price_send_us(&network->price, 0);
+    double near_us = nf_price_send_us(&network->near, 0);
+
+    return near_us < far_us
+               ? network->price.occupancy_us * (near_us / far_us)
+               : network->price.occupancy_us;
+}
+
+void nf_coll_network_within(struct nf_coll_network *network)
+{
+    double occupancy_us;
+
+    if (network->near.npieces == 0)
+        return;
+    occupancy_us = nf_coll_near_occupancy_us(network);
+    network->price = network->near;
+    network->price.occupancy_us = occupancy_us;
+    network->near.npieces = 0;
 }

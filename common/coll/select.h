@@ -13,9 +13,13 @@ struct nf_coll_network {
     double delta;
     double share_us; /**< of the processors that members share: so much of their
                           time does each message take; 0: each has its own */
+    double copy_byte_us; /**< of a byte of blocks that are put together into a
+                              message; 0: T counts that */
     struct nf_coll_price near; /**< within a host; npieces 0: not known */
     uint32_t hosts, fullest; /**< how many there are, and ranks on the fullest; 0:
                                   each has its own.  Of algorithms of two levels */
+    uint32_t least; /**< ranks on the host that has the fewest; 0: 1.  Of
+                         all-to-alls */
 };
 
 /** For members that are spread as those whom the model was measured with;
@@ -31,6 +35,14 @@ struct nf_coll_network nf_coll_network_of(const struct nf_model *model,
  *  @param hosts  [P], or NULL: each has its own */
 void nf_coll_network_spread(struct nf_coll_network *network,
                             const uint32_t *hosts, uint32_t ranks);
+
+/** o_s within a host, where only T is known there: the part of T(0) that it is
+ *  between hosts, and no more than there. */
+double nf_coll_near_occupancy_us(const struct nf_coll_network *network);
+
+/** All ranks are on one host: messages cost what they do within it, if that is
+ *  known. */
+void nf_coll_network_within(struct nf_coll_network *network);
 
 /** One call. */
 struct nf_coll_query {

@@ -71,11 +71,13 @@ static void choose_exchange(const struct nf_group *group,
                             const struct nf_coll_query *coll, bool measured,
                             struct nf_coll_choice *choice_p)
 {
-    const struct nf_coll_network network =
+    struct nf_coll_network network =
         nf_coll_network_of(&nf_group_model, NULL, NULL);
-    const struct nf_exchange_price price =
-        measured ? group->exchange : nf_exchange_price_of(&network);
+    struct nf_exchange_price price = group->exchange;
 
+    network.least = group->least;
+    if (!measured)
+        price = nf_exchange_price_of(&network);
     nf_coll_choose_exchange(&price, coll, choice_p);
 }
 
@@ -203,6 +205,7 @@ static enum nf_status choose(const struct nf_group *group,
     network.share_us = nf_model_share_on(model, group->part);
     network.hosts = group->nhosts;
     network.fullest = (uint32_t)(group->part * group->ranks + 0.5);
+    network.least = group->least;
     /* whose doubles differ is found out by the first calls */
     if (group->sharing || group->odd != 0 || group->deterministic)
         status =
@@ -464,12 +467,13 @@ enum nf_status nf_group_tell_choice(const char *wish,
     return status;
 }
 
-static struct nf_exchange_price price_exchange(const struct nf_model *model,
-                                               double part)
+static struct nf_exchange_price price_exchange(const struct nf_group *group,
+                                               const struct nf_model *model)
 {
     struct nf_coll_network network = nf_coll_network_of(model, NULL, NULL);
 
-    network.share_us = nf_model_share_on(model, part);
+    network.share_us = nf_model_share_on(model, group->part);
+    network.least = group->least;
     return nf_exchange_price_of(&network);
 }
 
@@ -491,7 +495,7 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     nf_coll_rules_fini(&group->rules);
     group->rules = rules;
     group->has_rules = true;
-    group->exchange = price_exchange(&rules.model, group->part);
+    group->exchange = price_exchange(group, &rules.model);
     nf_group_forget_choices(group);
     return NF_OK;
 }
@@ -512,7 +516,7 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
     group->measured = measured;
     if (!group->has_rules)
         group->exchange =
-            price_exchange(&nf_measured_network(measured)->model, group->part);
+            price_exchange(group, &nf_measured_network(measured)->model);
     nf_group_forget_choices(group);
     return NF_OK;
 }

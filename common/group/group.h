@@ -107,6 +107,7 @@ struct nf_group {
     uint32_t *hosts; /**< [P] of each member, the same numbers in all */
     uint32_t nhosts; /**< how many different ones */
     double part;     /**< of the members that is on the fullest host */
+    uint32_t least;  /**< of them on the host that has the fewest */
     uint64_t id;     /**< of the mesh; that of a shrunken one comes from it */
     struct nf_group_clock clock;
     int64_t timeout_us;       /**< < 0: none */

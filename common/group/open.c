@@ -46,6 +46,7 @@ static void find_hosts(struct nf_group *group, const struct nf_mesh *mesh)
         group->nhosts += other == i;
     }
     group->part = nf_model_fullest_part(group->hosts, group->ranks);
+    group->least = nf_model_least_full(group->hosts, group->ranks);
 }
 
 enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,

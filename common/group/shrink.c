@@ -273,6 +273,7 @@ static void copy_prices(const struct nf_group *from,
                         const struct nf_model *model, struct nf_group *to)
 {
     to->exchange = from->exchange;
+    to->exchange.least = to->least;
     if (model->share_part > 0)
         nf_exchange_price_move(
             &to->exchange, nf_model_fullest(from->hosts, from->ranks),

@@ -216,6 +216,21 @@ uint32_t nf_model_fullest(const uint32_t *hosts, uint32_t members)
     return most;
 }
 
+uint32_t nf_model_least_full(const uint32_t *hosts, uint32_t members)
+{
+    uint32_t least = hosts != NULL ? members : 1;
+
+    for (uint32_t i = 0; hosts != NULL && i < members; i++) {
+        uint32_t count = 0;
+
+        for (uint32_t j = 0; j < members; j++)
+            count += hosts[j] == hosts[i];
+        if (count < least)
+            least = count;
+    }
+    return least;
+}
+
 double nf_model_fullest_part(const uint32_t *hosts, uint32_t members)
 {
     return (double)nf_model_fullest(hosts, members) / members;

@@ -55,6 +55,10 @@ struct nf_model {
                           for members that are spread as they were then */
     double share_part; /**< and then so many of the members were on the fullest
                             host, 0..1; 0: not known */
+    double copy_byte_us; /**< of transports on which T is of payloads that are
+                              not copied: of a byte that is, to put blocks
+                              together into one message; 0: T counts that.
+                              Tables have none */
     uint32_t ncombines;
     struct nf_model_combine combines[NF_MODEL_COMBINES_MAX];
     enum nf_model_route route;
@@ -117,7 +121,9 @@ double nf_model_share_on(const struct nf_model *model, double part);
 /** How many of the members are on the fullest host.  O(P^2).
  *  @param hosts  [members >= 1], by any number; NULL: each has its own */
 uint32_t nf_model_fullest(const uint32_t *hosts, uint32_t members);
-/** The part of the members that is there. */
+/** How many are on the host that has the fewest of them.  O(P^2), as above. */
+uint32_t nf_model_least_full(const uint32_t *hosts, uint32_t members);
+/** The part of the members that is on the fullest host. */
 double nf_model_fullest_part(const uint32_t *hosts, uint32_t members);
 
 /** A number for a set of hosts, whatever their order and repetitions; not 0.

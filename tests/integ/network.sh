@@ -58,6 +58,19 @@ for size in 64B 64KiB 1MiB; do
                 $(json network.predicted_us))}"
     done
 done
+run plan bcast tree --network net.json --size 1MiB --root d --json
+same "a root by its name: exit status" "$rc" 0
+same "... is that one" "$(json root)" 3
+cp out by_name
+run plan bcast tree --network net.json --size 1MiB --root 3 --json
+check "... and the plan is the same" cmp -s out by_name
+for root in e 4 -1 '' 1x; do
+    refuse "no host \"$root\" of a network" \
+        "^nowfarm: --root $root: want one of the 4 hosts of net.json, or its number" \
+        plan bcast tree --network net.json --size 1MiB --root "$root"
+done
+refuse "a root by name without a network" "--root d: want a count from 0 to 3" \
+    plan bcast binomial --ranks 4 --root d
 # on a hub: the first one's way to the wire, all bytes on it, one after the other,
 # the last one's way; c and d take longer to send and receive, but root a sends
 sed 's/"switch"/"shared"/; s/"us_per_byte": 0\.[0-9]*}/"us_per_byte": 0.1}/g;
@@ -350,7 +363,7 @@ run run synth --units 60 --result 40B --slaves 3 --gather tree --network hands.j
 check "gather, for people: by what" grep -q \
     '^gathered by tree: .* (gather\.[a-z_]*, by network hands.json)' out
 
-exchanged() { # ALGORITHM BY ARGS...
+exchanged() { # ALGORITHM BY ARGS...; "any" where it is the machine's to say
     local algorithm=$1 by=$2 try
     shift 2
     for try in 1 2 3; do
@@ -360,12 +373,14 @@ exchanged() { # ALGORITHM BY ARGS...
         echo "# try $try: $(json exchange.slaves) of 4"
     done
     job_verified "exchange $*"
+    [ "$algorithm" != any ] || algorithm=$(json exchange.algorithm)
     chosen "exchange $*" exchange "$algorithm" "$by"
     check "exchange $*: in the trace" \
         grep -Fq "\"exchange_algorithm\":\"$algorithm\",\"exchange_by\":\"$by\"" t.trace
 }
+exchanged alltoall.burst built-in
+exchanged any threads --transport local
 for transport in pvm local; do
-    exchanged alltoall.burst built-in --transport $transport
     exchanged alltoall.mixed:radices=4 "network hands.json" --network hands.json \
         --transport $transport
     exchanged alltoall.burst "network far.json" --network far.json \

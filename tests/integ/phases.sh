@@ -18,7 +18,8 @@ for transport in pvm local; do
     job_verified "301 x 207, $transport"
     same "301 x 207, $transport: phases" "$(json exchange.phases)" 2
     same "301 x 207, $transport: one exchange" "$(json exchange.tries)" 1
-    same "301 x 207, $transport: by" "$(json exchange.algorithm)" alltoall.burst
+    [ $transport = local ] ||
+        same "301 x 207, $transport: by" "$(json exchange.algorithm)" alltoall.burst
     transpose --rows 5 --cols 1 --bands 9 --slaves 2 --transport $transport
     job_verified "5 x 1 in 9 bands, $transport"
     transpose --rows 100 --cols 100 --slaves 1 --transport $transport

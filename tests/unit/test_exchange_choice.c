@@ -213,6 +213,116 @@ static void shared_processors_take_each_message(void)
     CU_ASSERT(!nf_exchange_price_is_sane(&price));
 }
 
+static void price_is(const struct nf_coll_network *network, uint32_t ranks,
+                     uint64_t burst_ns, uint64_t mixed_ns)
+{
+    const struct nf_exchange_price price = nf_exchange_price_of(network);
+    const struct nf_coll_params burst = { .radix = 0 };
+    const struct nf_coll_params mixed = { .radices = { 2, { 2, 2 } } };
+
+    CU_ASSERT(nf_exchange_price_is_sane(&price));
+    CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 1000, &burst), burst_ns);
+    CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 1000, &mixed), mixed_ns);
+}
+
+/* By hand, of four ranks and 1000 bytes: o_s is a fifth of T(0) on both links. */
+static void messages_within_a_host_have_their_price(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1,
+                   .pieces = { { 0, 90, 0.1 } },
+                   .occupancy_us = 18 },
+        .near = { .npieces = 1, .pieces = { { 0, 15, 0.001 } } },
+        .delta = 1
+    };
+    const uint32_t spread[] = { 7, 7, 3, 3 }, together[] = { 5, 5, 5, 5 };
+    struct nf_coll_network within;
+
+    price_is(&network, 4, 190000 + 2 * 100000, 2 * 290000);
+    nf_coll_network_spread(&network, spread, 4);
+    CU_ASSERT_EQUAL(network.least, 2);
+    price_is(&network, 4, 190000 + 100000 + 3000, 2 * 290000);
+    nf_coll_network_spread(&network, together, 4);
+    CU_ASSERT_EQUAL(network.least, 4);
+    price_is(&network, 4, 16000 + 2 * 3000, 2 * 17000);
+    within = network; /* and that is the network which there is on the host */
+    nf_coll_network_within(&within);
+    within.least = 0;
+    price_is(&within, 4, 16000 + 2 * 3000, 2 * 17000);
+    network.near.npieces = 0; /* nothing is known of it */
+    price_is(&network, 4, 190000 + 2 * 100000, 2 * 290000);
+    nf_coll_network_within(&network);
+    price_is(&network, 4, 190000 + 2 * 100000, 2 * 290000);
+}
+
+/* Four ranks, 2 x 2: in both rounds two blocks are put together, in a burst and
+ * in the rounds of one digit none are. */
+static void what_is_put_together_is_copied(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1,
+                   .pieces = { { 0, 10, 0.001 } },
+                   .occupancy_us = 8 },
+        .copy_byte_us = 0.002,
+        .delta = 1
+    };
+    const struct nf_coll_params one = { .radices = { 1, { 4 } } };
+    struct nf_exchange_price price = nf_exchange_price_of(&network);
+    struct nf_coll_choice choice;
+
+    price_is(&network, 4, 11000 + 2 * 8000, 2 * (12000 + 4000));
+    CU_ASSERT_EQUAL(nf_exchange_ns(&price, 4, 1000, &one), 3 * 11000);
+    nf_exchange_choose(&price, 4, 1000, &choice);
+    CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_burst);
+    price.copy_ps = 0;
+    nf_exchange_choose(&price, 4, 1000, &choice);
+    CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_mixed);
+    price.copy_ps = UINT64_C(1) << 26;
+    CU_ASSERT(!nf_exchange_price_is_sane(&price));
+}
+
+static const struct nf_coll_algorithm *
+chosen_with(struct nf_coll_network *network, uint32_t least, uint64_t bytes)
+{
+    struct nf_exchange_price price;
+    struct nf_coll_choice choice;
+
+    network->least = least;
+    price = nf_exchange_price_of(network);
+    nf_exchange_choose(&price, 32, bytes, &choice);
+    return choice.algorithm;
+}
+
+/* Between hosts the bytes of combined blocks count sooner. */
+static void one_host_is_chosen_for_as_its_own_link(void)
+{
+    struct nf_coll_network network = {
+        .price = { .npieces = 1,
+                   .pieces = { { 0, 90, 0.1 } },
+                   .occupancy_us = 18 },
+        .near = { .npieces = 1, .pieces = { { 0, 15, 0.001 } } },
+        .delta = 1
+    };
+    struct nf_exchange_price bad;
+
+    CU_ASSERT_PTR_EQUAL(chosen_with(&network, 1, 20), &nf_coll_alltoall_mixed);
+    CU_ASSERT_PTR_EQUAL(chosen_with(&network, 1, 100), &nf_coll_alltoall_burst);
+    CU_ASSERT_PTR_EQUAL(chosen_with(&network, 32, 100), &nf_coll_alltoall_mixed);
+    CU_ASSERT_PTR_EQUAL(chosen_with(&network, 32, 9000),
+                        &nf_coll_alltoall_burst);
+    /* half of a burst's messages are near, none of a mixed one's rounds */
+    CU_ASSERT_PTR_EQUAL(chosen_with(&network, 16, 20), &nf_coll_alltoall_burst);
+    bad = nf_exchange_price_of(&network);
+    bad.nnear = NF_PRICE_PIECES_MAX + 1;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+    bad = nf_exchange_price_of(&network);
+    bad.near_start_ns[0] = INT64_MIN;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+    bad = nf_exchange_price_of(&network);
+    bad.least = NF_COLL_RANKS_MAX + 1;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+}
+
 /* As the model would have it for the other members, and none too many bits. */
 static void shares_move_to_other_members(void)
 {
@@ -338,6 +448,11 @@ int main(void)
         { "starts of later pieces may be negative",
           starts_of_later_pieces_may_be_negative },
         { "shares move to other members", shares_move_to_other_members },
+        { "messages within a host have their price",
+          messages_within_a_host_have_their_price },
+        { "what is put together is copied", what_is_put_together_is_copied },
+        { "one host is chosen for as its own link",
+          one_host_is_chosen_for_as_its_own_link },
         { "radices are those of the size", radices_are_those_of_the_size },
         { "wishes have their price", wishes_have_their_price },
         { "shared processors take each message",

@@ -295,6 +295,23 @@ static void the_share_is_that_of_survivors(void)
     }
 }
 
+/* Of four there are two on each of two hosts, three are on one. */
+static void who_is_left_on_one_host_has_its_price(void)
+{
+    struct group_sim sim;
+    enum nf_status results[4];
+
+    CU_ASSERT_FATAL(sim_open(&sim, 4, 1, &flat));
+    CU_ASSERT(set_rules(&sim, 0));
+    CU_ASSERT_EQUAL(sim.groups[1]->exchange.least, 2);
+    fake_kill(&sim.world, 3);
+    CU_ASSERT(sim_shrink(&sim, results));
+    CU_ASSERT(is_good(&sim, results, 3));
+    for (uint32_t r = 0; r < 3; r++)
+        CU_ASSERT_EQUAL(sim.groups[r]->exchange.least, 3);
+    sim_close(&sim);
+}
+
 /* --------------------------------------------------------- there is no memory */
 
 /* Rank 0 gets no more memory than for so many allocations in each look.
@@ -425,6 +442,8 @@ int main(void)
           earlier_calls_end_if_they_need_the_lost },
         { "the share of processors is that of survivors",
           the_share_is_that_of_survivors },
+        { "who is left on one host has its price",
+          who_is_left_on_one_host_has_its_price },
         { "without memory no group is given", without_memory_no_group_is_given },
         { "without a transport there is no group",
           without_a_transport_there_is_no_group },

@@ -19,13 +19,18 @@ static void test_times(void)
     large_us = nf_model_send_us(&model, 4 << 20);
     CU_ASSERT(small_us > 0.1 && small_us < 1e5);
     CU_ASSERT(large_us < nf_model_send_us(&nf_group_model, 4 << 20) / 2);
+    /* sending is a part of it; copies are of 10 MB/s to 1 TB/s */
+    CU_ASSERT(model.occupancy_us > 0 && model.occupancy_us <= small_us + 0.1);
+    CU_ASSERT(model.share_us > 0 && model.share_us <= model.occupancy_us);
+    CU_ASSERT(model.copy_byte_us > 1e-6 && model.copy_byte_us < 0.1);
+    CU_ASSERT(model.nnear == 0);
 }
 
 static void test_no_memory(void)
 {
     struct nf_model model = { .npieces = 0 };
 
-    for (long n = 0; n < 12; n++) {
+    for (long n = 0; n < 16; n++) {
         nf_alloc_fail_after(n);
         (void)nf_local_model_measure(&model);
         nf_alloc_fail_after(-1);
