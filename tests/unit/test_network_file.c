@@ -83,6 +83,7 @@ static void measure_twice(uint32_t hosts, struct nf_measures *m,
 
     virtual_network_make(&truth, hosts, true, true, 11);
     virtual_network_measure(&truth, 0.1, 5, m);
+    nf_hetero_fini(&truth);
     virtual_network_make(&truth, hosts, true, true, 12);
     virtual_network_measure(&truth, 0.1, 6, low);
     nf_hetero_fini(&truth);
