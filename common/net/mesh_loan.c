@@ -118,7 +118,7 @@ static bool signal_loan(struct mesh_pvm *p, uint32_t member, uint8_t word,
     out.body = body;
     out.frame.body_bytes = sizeof(body);
     out.frame.body_total_bytes = sizeof(body);
-    if (nf_route_admit(m->tid, &m->link, &out) != NF_OK)
+    if (nf_route_admit(nf_mesh_route(m), &m->link, &out) != NF_OK)
         return false; /* it is touched again when there is room */
     nf_mesh_pvm_transmit(p, member, &out);
     return out.frame.kind == KIND_LOAN;

@@ -79,6 +79,10 @@ static void take_message(struct mesh_pvm *p, uint32_t member,
         nf_mesh_loan_hear(p, member, msg->body, msg->body_bytes);
         return;
     }
+    if (msg->kind == KIND_DUCT) {
+        nf_mesh_duct_hear(p, member, msg->body, msg->body_bytes);
+        return;
+    }
     if (msg->kind == KIND_LENT) {
         nf_blob_unref(msg->payload);
         nf_mesh_loan_come(p, member, msg->body, msg->body_bytes);
@@ -117,7 +121,8 @@ static enum nf_status copy_bytes(const struct nf_link_in *in,
 }
 
 void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
-                      const struct nf_frame *frame, const uint8_t *bytes)
+                      const struct nf_frame *frame, const uint8_t *bytes,
+                      bool by_duct)
 {
     struct mesh_member *m = &p->members[member];
     struct nf_link_in in;
@@ -138,6 +143,7 @@ void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
                nf_strerror(status));
         return;
     }
+    m->duct = m->duct || by_duct;
     nf_mesh_pvm_hear(p, member, frame->kind);
     if (m->exited)
         m->exited_us = nf_now_us(); /* it has not been read to its end */
@@ -163,7 +169,10 @@ void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
      * knows what it is the answer to. */
     p->space->sending = true;
     /* a failed send says no more than that a notice will come */
-    (void)nf_pvm_send(m->tid, out, m->convert);
+    if (m->duct)
+        nf_mesh_duct_send(p, member, out);
+    else
+        (void)nf_pvm_send(m->tid, out, m->convert);
     nf_link_sent(&m->link, out);
     if (is_normal(out->frame.kind))
         p->moved_bytes += out->frame.body_bytes + out->frame.payload_bytes;
@@ -177,7 +186,7 @@ void nf_mesh_pvm_flush(struct mesh_pvm *p, uint32_t member)
     struct nf_link_out out;
 
     while (m->met && !m->left && !m->exited &&
-           nf_route_next(m->tid, &m->link, &out) == NF_OK) {
+           nf_route_next(nf_mesh_route(m), &m->link, &out) == NF_OK) {
         if (is_normal(out.frame.kind) && m->link.nnormal <= m->nwaiting)
             break; /* it is others' turn */
         nf_mesh_pvm_transmit(p, member, &out);
@@ -192,7 +201,7 @@ static void confirm(struct mesh_pvm *p, uint32_t member)
     if (m->exited || (!m->met && !m->owes_bye))
         return;
     if (!m->owes_bye && (m->left || (!nf_link_owes_confirmation(&m->link) &&
-                                     !nf_route_owes(m->tid))))
+                                     !nf_route_owes(nf_mesh_route(m)))))
         return;
     nf_link_confirm(&m->link, &out);
     if (m->owes_bye) { /* to a task that may have ended by now */
@@ -237,44 +246,57 @@ static enum nf_status pvm_send_to(struct nf_mesh *mesh, uint32_t member,
         return status;
     if (!message->urgent && nf_mesh_turn_waits(p, member, bytes))
         return NF_OK;
+    if (m->duct) {
+        nf_mesh_pvm_flush(p, member);
+        return NF_OK;
+    }
     nf_pvm_enter(p->space->context, false, &guard);
     nf_mesh_pvm_flush(p, member);
     nf_pvm_return(&guard);
     return NF_OK;
 }
 
+static void serve_one(struct mesh_pvm *p, uint32_t member)
+{
+    nf_mesh_pvm_greet(p, member);
+    nf_mesh_watch_tell(p, member);
+    nf_mesh_loan_tell(p, member);
+    nf_mesh_pvm_flush(p, member);
+    confirm(p, member);
+}
+
 void nf_mesh_pvm_serve(struct mesh_pvm *p)
 {
     struct nf_pvm_guard guard;
 
-    if (p->ntouched == 0)
-        return;
-    nf_pvm_enter(p->space->context, false, &guard);
     while (p->ntouched > 0) {
         uint32_t member = nf_mesh_pvm_pop_touched(p);
 
-        nf_mesh_pvm_greet(p, member);
-        nf_mesh_watch_tell(p, member);
-        nf_mesh_loan_tell(p, member);
-        nf_mesh_pvm_flush(p, member);
-        confirm(p, member);
+        if (p->members[member].duct) {
+            serve_one(p, member);
+            continue;
+        }
+        nf_pvm_enter(p->space->context, false, &guard);
+        serve_one(p, member);
+        nf_pvm_return(&guard);
     }
-    nf_pvm_return(&guard);
 }
 
 enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p)
 {
     struct nf_pvm_guard guard;
     enum nf_status status;
+    bool came;
 
     if (nf_mesh_space_is_dead(p->space))
         return NF_ERR_UNREACHABLE;
+    came = nf_mesh_duct_read();
     nf_pvm_enter(p->space->context, false, &guard);
     status = nf_pvm_pump();
-    nf_mesh_pvm_serve(p);
     nf_pvm_return(&guard);
+    nf_mesh_pvm_serve(p);
     nf_mesh_pvm_tend();
-    return status;
+    return status == NF_WAIT && came ? NF_OK : status;
 }
 
 static void forget(struct mesh_pvm *p, uint32_t member)
@@ -321,9 +343,12 @@ static enum nf_status look(struct mesh_pvm *p)
 {
     enum nf_status status;
 
-    if (p->drained && ntouched == 0 && !nf_mesh_space_is_dead(p->space)) {
+    if (p->drained && !nf_mesh_space_is_dead(p->space)) {
         p->drained = false;
-        return NF_WAIT;
+        nf_mesh_pvm_serve(p);
+        nf_mesh_pvm_tend();
+        if (ntouched == 0)
+            return NF_WAIT;
     }
     status = nf_mesh_pvm_move(p);
     if (status == NF_WAIT && p->arriving)
@@ -392,8 +417,9 @@ static enum nf_status pvm_wait(struct nf_mesh *mesh, int64_t timeout_us)
 static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
 {
     struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+    struct pollfd ducts[NF_MESH_DUCT_FDS_MOST];
+    size_t count = 0, nducts = nf_mesh_duct_watch(ducts, NF_MESH_DUCT_FDS_MOST);
     const int *fds;
-    size_t count = 0;
     int turn_fd;
 
     p->drained = false;
@@ -406,8 +432,9 @@ static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
             nf_mesh_pvm_signal(p); /* so that the others are asked too */
         count = nf_pvm_fds(&fds);
     }
-    if (count + 2 > p->fds_capacity) {
-        int *more = nf_realloc(p->fds, (count + 16) * sizeof(*more));
+    if (count + nducts + 2 > p->fds_capacity) {
+        size_t capacity = count + nducts + 16;
+        int *more = nf_realloc(p->fds, capacity * sizeof(*more));
 
         if (more == NULL) {
             *fds_p = &p->fd;
@@ -415,10 +442,12 @@ static size_t pvm_fds_of(struct nf_mesh *mesh, const int **fds_p)
             return 1;
         }
         p->fds = more;
-        p->fds_capacity = count + 16;
+        p->fds_capacity = capacity;
     }
     if (count > 0)
         memcpy(p->fds, fds, count * sizeof(*fds));
+    for (size_t i = 0; i < nducts; i++)
+        p->fds[count++] = ducts[i].fd;
     p->fds[count++] = p->fd;
     turn_fd = nf_mesh_turn_fd();
     if (turn_fd >= 0)

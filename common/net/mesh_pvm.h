@@ -6,7 +6,9 @@
  *  told apart by their cookies.  What arrives in a space is handled at once,
  *  whoever makes libpvm read; messages wait in the mesh until nf_mesh_next().
  */
+#include <poll.h>
 #include "common/base/int_map.h"
+#include "common/net/duct.h"
 #include "common/net/mesh.h"
 #include "common/net/mesh_lookout.h"
 #include "common/net/peer_memory.h"
@@ -24,6 +26,8 @@
  * them, and a message with one. */
 #define KIND_LOAN NF_MSG_LOAN
 #define KIND_LENT NF_MSG_RESULT
+/* Where its sender can be reached by a duct, see mesh_duct.c. */
+#define KIND_DUCT NF_MSG_DUCT
 
 struct mesh_note {
     struct mesh_note *next;
@@ -43,6 +47,10 @@ struct mesh_notes {
 struct mesh_member {
     int tid;
     bool convert;     /**< its host has another data format */
+    bool duct;        /**< what goes to it goes by a duct */
+    bool cut;         /**< which has broken: nothing goes any more */
+    bool has_address; /**< it has told where it can be reached by one: */
+    uint8_t address[NF_DUCT_ADDRESS_BYTES];
     bool heard;       /**< of this mesh */
     bool met;         /**< it may be sent to, see mesh_pvm_meet.c */
     bool owes_answer; /**< it has asked whether we are there */
@@ -77,6 +85,13 @@ struct mesh_member {
     struct mesh_loan *loans; /**< the first one first */
     struct nf_link link;
 };
+
+/** The number of the way to it, for pvm_route.h: ducts are ways of their own.
+ */
+static inline int nf_mesh_route(const struct mesh_member *m)
+{
+    return m->duct ? -m->tid : m->tid;
+}
 
 struct mesh_pvm {
     struct nf_mesh base;
@@ -117,6 +132,7 @@ struct mesh_pvm {
 struct mesh_early {
     struct mesh_early *next;
     int tid;
+    bool by_duct;
     struct nf_frame frame;
     uint8_t bytes[]; /**< body, then payload */
 };
@@ -169,11 +185,12 @@ void nf_mesh_notes_push(struct mesh_notes *list, struct mesh_note *note);
 /** @return the first one, or NULL */
 struct mesh_note *nf_mesh_notes_pop(struct mesh_notes *list);
 void nf_mesh_notes_free(struct mesh_notes *list);
-/** Wait for the sockets of libpvm.  @return whether there is something to read
- */
+/** Wait for the sockets of libpvm and for ducts.  @return whether there is
+ * something to read */
 bool nf_mesh_pvm_sleep(int64_t timeout_us);
 /** The same for who waits in a call, but others on this processor have a turn
- *  first.  What is found is read to the end of a message, if that is there. */
+ *  first.  What ducts have is read; what libpvm has will be, to the end of a
+ * message if that is there. */
 bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us);
 /** Which members' hosts have another data format? */
 void nf_mesh_pvm_compare_formats(struct mesh_pvm *p);
@@ -303,6 +320,37 @@ bool nf_mesh_loan_owes(const struct mesh_pvm *p, uint32_t member);
 /** Have all back that @p member has not read. */
 void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member);
 
+/* Sockets of our own to members: mesh_duct.c. */
+
+/** Descriptors of ducts that are watched at once. */
+enum { NF_MESH_DUCT_FDS_MOST = 1024 };
+/** Tell @p member where we can be reached by a duct, if it is one for that.  In
+ * the context of the mesh. */
+void nf_mesh_duct_offer(struct mesh_pvm *p, uint32_t member);
+/** It has told where it can be reached. */
+void nf_mesh_duct_hear(struct mesh_pvm *p, uint32_t member, const uint8_t *said,
+                       size_t bytes);
+/** Open a duct to @p member, which has told: waits for at most half a second,
+ * and for the name of its host to be found.  @return whether it is there */
+bool nf_mesh_duct_open(struct mesh_pvm *p, uint32_t member);
+/** Send a frame by it. */
+void nf_mesh_duct_send(struct mesh_pvm *p, uint32_t member,
+                       const struct nf_link_out *out);
+/** The window that the socket of what goes to @p m is good for. */
+uint32_t nf_mesh_window_bytes(const struct mesh_member *m);
+/** Can more come of task @p tid by a duct? */
+bool nf_mesh_duct_reaches(int tid);
+/** Put what is to be watched at @p watch_p.
+ *  @return how many; 0 also if these are more than @p room */
+size_t nf_mesh_duct_watch(struct pollfd *watch_p, size_t room);
+/** Take what has come, after they were watched.  @return whether any was ready
+ */
+bool nf_mesh_duct_serve(const struct pollfd *watch, size_t count);
+/** Take what is there, without waiting.  @return whether any was ready */
+bool nf_mesh_duct_read(void);
+/** Close those of a task that this process is no more. */
+void nf_mesh_duct_tend(void);
+
 /* Whose turn it is while the way out of this host is busy: mesh_turn.c. */
 
 /** A normal message of @p bytes has been queued for @p member: is it to wait? */
@@ -327,9 +375,11 @@ void nf_mesh_pvm_transmit(struct mesh_pvm *p, uint32_t member,
                           const struct nf_link_out *out);
 
 /** Take a frame; @p bytes: of its body and payload, or NULL: to be taken from
- *  libpvm. */
+ *  libpvm.
+ *  @param by_duct  it has come by a duct */
 void nf_mesh_pvm_take(struct mesh_pvm *p, uint32_t member,
-                      const struct nf_frame *frame, const uint8_t *bytes);
+                      const struct nf_frame *frame, const uint8_t *bytes,
+                      bool by_duct);
 
 /** The space of @p context, perhaps new; NULL if out of memory. */
 struct mesh_space *nf_mesh_space_open(int context);
@@ -341,6 +391,10 @@ void nf_mesh_space_keep(struct mesh_space *space);
  *  Not from within libpvm. */
 void nf_mesh_look_for_route(int tid);
 bool nf_mesh_finds_route(int tid);
+/** A message has arrived in @p context. */
+void nf_mesh_space_hear(int context, const struct nf_pvm_message *message);
+/** The duct to task @p tid has ended, and all of it was read. */
+void nf_mesh_space_cut(int tid);
 /** Take what has come while a link was sending. */
 void nf_mesh_space_catch_up(struct mesh_space *space);
 /** Has this task left PVM since? */

@@ -2,10 +2,11 @@
  *
  * Word of an end comes through the pvmds, and may overtake what the task had
  * sent before on its direct route.  So it counts when libpvm has read that to
- * its end, which it tells when asked; or when there is nothing to read at all,
- * for a task whose children keep its sockets open has a route without an end;
- * or, should others talk without a pause meanwhile, after a second in which
- * nothing of it was read. */
+ * its end, which it tells when asked, or a duct, which tells by itself, and
+ * then no word is needed; or when there is nothing to read at all, for a task
+ * whose children keep its sockets open has a route without an end; or, should
+ * others talk without a pause meanwhile, after a second in which nothing of it
+ * was read. */
 #include "config.h"
 #include "common/base/clock.h"
 #include "common/net/mesh_pvm.h"
@@ -21,7 +22,7 @@ void nf_mesh_pvm_leave(struct mesh_pvm *p, uint32_t member)
         return;
     m->left = true;
     nf_mesh_watch_note(p, member, NF_LOOKOUT_CLOSED);
-    nf_route_doubt(m->tid);
+    nf_route_doubt(nf_mesh_route(m));
     p->nexited -= m->exited;
     nf_mesh_pvm_post(p, m->leaving);
     m->leaving = NULL;
@@ -30,6 +31,7 @@ void nf_mesh_pvm_leave(struct mesh_pvm *p, uint32_t member)
 static void end(struct mesh_pvm *p, uint32_t member)
 {
     nf_route_end(p->members[member].tid);
+    nf_route_end(-p->members[member].tid); /* a duct, if there was one */
     nf_mesh_pvm_leave(p, member);
 }
 
@@ -59,6 +61,20 @@ void nf_mesh_pvm_note_silence(struct mesh_pvm *p, uint32_t member)
         end(p, member);
 }
 
+/* When will all have been read that it sent?  Its duct may wait to be accepted,
+ * and then to be read. */
+static void ask_end(struct mesh_pvm *p, uint32_t member)
+{
+    const struct mesh_member *m = &p->members[member];
+
+    for (int look = 0; look < 2 && !m->duct; look++)
+        (void)nf_mesh_duct_read();
+    if (!m->duct)
+        nf_pvm_notify_route_end(m->tid); /* may be told at once */
+    else if (!nf_mesh_duct_reaches(m->tid))
+        end(p, member);
+}
+
 void nf_mesh_pvm_see_ends(struct mesh_pvm *p)
 {
     int64_t now_us = p->nexited > 0 ? nf_now_us() : 0;
@@ -74,7 +90,7 @@ void nf_mesh_pvm_see_ends(struct mesh_pvm *p)
             end(p, i);
         } else if (!m->asked_end) {
             m->asked_end = true;
-            nf_pvm_notify_route_end(m->tid); /* may be told at once */
+            ask_end(p, i);
         } else if (now_us - m->exited_us > PATIENCE_US) {
             if (!looked)
                 (void)nf_mesh_pvm_move(p);

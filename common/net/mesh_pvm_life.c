@@ -148,7 +148,7 @@ bool nf_mesh_pvm_has_detour(const struct mesh_pvm *p, uint32_t member)
     const struct mesh_member *m = &p->members[member];
 
     return member < p->base.rank && m->met && !m->left && !m->exited &&
-           !nf_route_is_direct(m->tid);
+           !m->duct && !nf_route_is_direct(m->tid);
 }
 
 /* @return false: they are not known */
@@ -205,7 +205,7 @@ static void say_bye(struct mesh_pvm *p, uint32_t member)
     if (m->left || m->exited || (member > p->base.rank && !m->heard))
         return;
     nf_link_purge(&m->link);
-    if (!nf_route_takes_goodbye(m->tid, &m->link))
+    if (!nf_route_takes_goodbye(nf_mesh_route(m), &m->link))
         return;
     nf_link_signal(&m->link, KIND_BYE, &out);
     nf_mesh_pvm_transmit(p, member, &out);
@@ -232,10 +232,13 @@ static void linger(struct mesh_pvm *p)
     int64_t until_us = nf_now_us() + LINGER_US, left_us = LINGER_US;
 
     while (has_unread(p) && left_us > 0) {
+        bool came = nf_mesh_duct_read();
         enum nf_status status = nf_pvm_pump();
 
         if (status < NF_OK)
             return;
+        if (came)
+            status = NF_OK;
         nf_mesh_pvm_tend();
         if (status == NF_WAIT)
             (void)nf_mesh_pvm_sleep(left_us);
@@ -256,6 +259,7 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
     if (!nf_mesh_space_is_dead(p->space)) {
         nf_pvm_enter(p->space->context, false, &guard);
         (void)nf_pvm_pump(); /* who has gone already need not be told */
+        (void)nf_mesh_duct_read();
         nf_pvm_hush();       /* who closed first may have ended by now */
         nf_mesh_turn_drop(p);
         for (uint32_t i = 0; i < p->base.ranks; i++)
@@ -343,6 +347,8 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         sub->nexited += old->exited;
         if (old->exited)
             nf_mesh_watch_note(sub, i, NF_LOOKOUT_ENDED);
+        sub->members[i].duct = old->duct;
+        sub->members[i].cut = old->cut;
         sub->members[i].heard = old->heard;
         sub->members[i].met = old->met;
         sub->members[i].shown = old->lends;

@@ -86,13 +86,14 @@ void nf_mesh_pvm_greet(struct mesh_pvm *p, uint32_t member)
         return;
     if (m->owes_answer) {
         m->owes_answer = false;
+        nf_mesh_duct_offer(p, member);
         nf_link_signal(&m->link, KIND_ANSWER, &out);
         nf_mesh_pvm_transmit(p, member, &out);
     }
     if (!m->answered || m->met || member > p->base.rank)
         return;
     m->answered = false;
-    if (!p->routes) {
+    if (!p->routes || nf_mesh_duct_open(p, member)) {
         begin(p, member);
         return;
     }

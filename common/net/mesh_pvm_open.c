@@ -507,7 +507,8 @@ static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
     m->tag |= STOP_TAG;
     status = await_all(p, m, err);
     for (uint32_t i = 0; i < m->count && status == NF_OK; i++)
-        nf_link_set_window(&p->members[i].link, nf_pvm_window_bytes());
+        nf_link_set_window(&p->members[i].link,
+                           nf_mesh_window_bytes(&p->members[i]));
     return status;
 }
 

@@ -225,7 +225,7 @@ void nf_mesh_watch_tell(struct mesh_pvm *p, uint32_t member)
     out.body = said;
     out.frame.body_bytes = (uint32_t)bytes;
     out.frame.body_total_bytes = bytes;
-    if (nf_route_admit(m->tid, &m->link, &out) != NF_OK)
+    if (nf_route_admit(nf_mesh_route(m), &m->link, &out) != NF_OK)
         return; /* it is touched again when there is room */
     if (out.frame.kind == KIND_ANSWER)
         m->told_ends = nended;

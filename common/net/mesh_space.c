@@ -94,10 +94,14 @@ static void keep_early(struct mesh_space *space, const struct nf_pvm_message *m,
     }
     early->next = NULL;
     early->tid = m->tid;
+    early->by_duct = m->bytes != NULL;
     early->frame = m->frame;
     in.body = early->bytes;
     in.payload = early->bytes + m->frame.body_bytes;
-    if (nf_pvm_take(&in) != NF_OK) {
+    if (m->bytes != NULL) {
+        memcpy(early->bytes, m->bytes,
+               m->frame.body_bytes + m->frame.payload_bytes);
+    } else if (nf_pvm_take(&in) != NF_OK) {
         nf_free(early);
         return;
     }
@@ -118,7 +122,8 @@ static void take_early(struct mesh_space *space, struct mesh_pvm *p)
         }
         *at = early->next;
         if (member != UINT32_MAX)
-            nf_mesh_pvm_take(p, member, &early->frame, early->bytes);
+            nf_mesh_pvm_take(p, member, &early->frame, early->bytes,
+                             early->by_duct);
         nf_free(early);
     }
 }
@@ -140,7 +145,7 @@ static void take_frame(struct mesh_space *space, const struct nf_pvm_message *m)
             break;
         }
         if (member != UINT32_MAX)
-            nf_mesh_pvm_take(p, member, &m->frame, NULL);
+            nf_mesh_pvm_take(p, member, &m->frame, m->bytes, m->bytes != NULL);
         return;
     }
     if ((known || space->stays) && !is_closed(space, m->frame.cookie))
@@ -183,12 +188,30 @@ static void take_route_end(int tid)
         for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next) {
             uint32_t member = number_of(p, tid);
 
-            if (member != UINT32_MAX && !nf_mesh_space_is_dead(s))
+            if (member != UINT32_MAX && !nf_mesh_space_is_dead(s) &&
+                !p->members[member].duct)
                 nf_mesh_pvm_note_silence(p, member);
         }
 }
 
-static void on_message(int context, const struct nf_pvm_message *message)
+void nf_mesh_space_cut(int tid)
+{
+    for (struct mesh_space *s = spaces; s != NULL; s = s->next)
+        for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next) {
+            uint32_t member = number_of(p, tid);
+
+            if (member == UINT32_MAX || nf_mesh_space_is_dead(s) ||
+                !p->members[member].duct)
+                continue;
+            p->members[member].cut = true;
+            if (p->members[member].exited)
+                nf_mesh_pvm_note_silence(p, member);
+            else if (!p->closed)
+                nf_mesh_pvm_leave(p, member); /* PVM's word may come later */
+        }
+}
+
+void nf_mesh_space_hear(int context, const struct nf_pvm_message *message)
 {
     struct mesh_space *space = spaces;
 
@@ -213,14 +236,17 @@ static void on_message(int context, const struct nf_pvm_message *message)
 
 /* -------------------------------------------------------------- routes */
 
-/* Called from within libpvm. */
-static void on_room(int tid)
+/* Called from within libpvm.  @param route  as nf_mesh_route() */
+static void on_room(int route)
 {
+    int tid = route < 0 ? -route : route;
+
     for (struct mesh_space *s = spaces; s != NULL; s = s->next)
         for (struct mesh_pvm *p = s->meshes; p != NULL; p = p->next) {
             uint32_t member = number_of(p, tid);
 
             if (member == UINT32_MAX || p->closed ||
+                nf_mesh_route(&p->members[member]) != route ||
                 (p->members[member].link.queued_bytes == 0 &&
                  !nf_mesh_watch_owes(p, member) &&
                  !nf_mesh_loan_owes(p, member)))
@@ -239,7 +265,7 @@ static void confirm_routes_of(struct mesh_pvm *p)
     for (uint32_t i = 0; i < p->base.ranks; i++) {
         struct mesh_member *m = &p->members[i];
 
-        if (!m->met || m->left || m->exited || !nf_route_owes(m->tid))
+        if (!m->met || m->left || m->exited || !nf_route_owes(nf_mesh_route(m)))
             continue;
         nf_pvm_enter(p->space->context, false, &guard);
         nf_link_confirm(&m->link, &out);
@@ -284,7 +310,8 @@ static void watch_routes(void)
     int watch;
 
     if (watched_by == nf_pvm_self() ||
-        nf_pvm_watch(NF_PVM_ROUTES_CONTEXT, on_message, &watch) != NF_OK)
+        nf_pvm_watch(NF_PVM_ROUTES_CONTEXT, nf_mesh_space_hear, &watch) !=
+            NF_OK)
         return;
     watched_by = nf_pvm_self();
     some_are_older = nf_pvm_notify_routes();
@@ -339,7 +366,8 @@ enum nf_status nf_mesh_pvm_enter(struct mesh_pvm *p, struct mesh_space *space,
     p->next = space->meshes;
     space->meshes = p;
     if (space->watch < 0)
-        status = nf_pvm_watch(space->context, on_message, &space->watch);
+        status =
+            nf_pvm_watch(space->context, nf_mesh_space_hear, &space->watch);
     if (status == NF_ERR_INVAL)
         return nf_fail(err, status,
                        "the program has a message handler for all contexts "
@@ -402,7 +430,7 @@ void nf_mesh_space_leave(struct mesh_pvm *p)
         (void)nf_mesh_pvm_pop_touched(p);
     for (uint32_t i = 0; i < p->base.ranks; i++)
         if (i != p->base.rank)
-            nf_route_doubt(p->members[i].tid);
+            nf_route_doubt(nf_mesh_route(&p->members[i]));
     if (p->space->meshes == NULL &&
         (!p->space->stays || nf_mesh_space_is_dead(p->space)))
         nf_mesh_space_drop(p->space);
@@ -429,7 +457,7 @@ static void answer_late(struct mesh_pvm *p)
         uint32_t member = nf_mesh_pvm_pop_touched(p);
         struct mesh_member *m = &p->members[member];
 
-        if (m->exited || !nf_route_takes_goodbye(m->tid, &m->link))
+        if (m->exited || !nf_route_takes_goodbye(nf_mesh_route(m), &m->link))
             continue;
         nf_link_signal(&m->link, KIND_BYE, &out);
         nf_mesh_pvm_transmit(p, member, &out);
@@ -520,4 +548,5 @@ void nf_mesh_pvm_tend(void)
             space = space->next;
         }
     drop_dead();
+    nf_mesh_duct_tend();
 }

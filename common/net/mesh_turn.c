@@ -47,6 +47,9 @@ static bool grow(void)
 
 static bool is_free(void)
 {
+    struct pollfd ducts[NF_MESH_DUCT_FDS_MOST];
+    int duct_fds[NF_MESH_DUCT_FDS_MOST];
+    int64_t now_us = nf_now_us();
     const int *fds;
     size_t count;
 
@@ -54,8 +57,13 @@ static bool is_free(void)
         return look();
     if (nf_pvm_self() < 0)
         return true; /* who has left PVM must not be enrolled by a look */
+    count = nf_mesh_duct_watch(ducts, NF_MESH_DUCT_FDS_MOST);
+    for (size_t i = 0; i < count; i++)
+        duct_fds[i] = ducts[i].fd;
+    if (!nf_uplink_is_free(duct_fds, count, now_us))
+        return false;
     count = nf_pvm_fds(&fds);
-    return nf_uplink_is_free(fds, count, nf_now_us());
+    return nf_uplink_is_free(fds, count, now_us);
 }
 
 bool nf_mesh_turn_waits(struct mesh_pvm *p, uint32_t member, size_t bytes)
@@ -98,6 +106,10 @@ static void send_next(void)
     last_tid = m->tid;
     if (nf_mesh_space_is_dead(turn.mesh->space))
         return;
+    if (m->duct) {
+        nf_mesh_pvm_flush(turn.mesh, turn.member);
+        return;
+    }
     nf_pvm_enter(turn.mesh->space->context, false, &guard);
     nf_mesh_pvm_flush(turn.mesh, turn.member);
     nf_pvm_return(&guard);

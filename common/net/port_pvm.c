@@ -16,7 +16,7 @@
 #include "common/net/pvm_route.h"
 
 /* With a mesh there is a direct route to each of its members. */
-enum { FDS_MOST = 1024 };
+enum { FDS_MOST = 1024, WATCHED_MOST = FDS_MOST + 1 + NF_MESH_DUCT_FDS_MOST };
 
 struct port_pvm {
     struct nf_port base;
@@ -135,9 +135,9 @@ static enum nf_status linger(struct port_pvm *p, int64_t timeout_us)
 static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
 {
     struct port_pvm *p = (struct port_pvm *)port;
-    struct pollfd watch[FDS_MOST + 1];
+    struct pollfd watch[WATCHED_MOST];
     const int *fds;
-    size_t count;
+    size_t count, nducts;
     int64_t look_us = nf_mesh_turn_look_us();
     bool looks = look_us >= 0 && (timeout_us < 0 || timeout_us > look_us);
     struct timespec most = nf_mesh_timespec(looks ? look_us : timeout_us);
@@ -162,10 +162,12 @@ static enum nf_status pvm_port_wait(struct nf_port *port, int64_t timeout_us)
     for (size_t i = 0; i < count; i++)
         watch[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
     watch[count] = (struct pollfd){ .fd = p->wake_fd, .events = POLLIN };
-    ready = ppoll(watch, (nfds_t)count + 1,
+    nducts = nf_mesh_duct_watch(watch + count + 1, NF_MESH_DUCT_FDS_MOST);
+    ready = ppoll(watch, (nfds_t)(count + 1 + nducts),
                   looks || timeout_us >= 0 ? &most : NULL, NULL);
     if (ready <= 0)
         return looks ? NF_OK : NF_WAIT;
+    (void)nf_mesh_duct_serve(watch + count + 1, nducts);
     if (watch[count].revents != 0 &&
         read(p->wake_fd, &told, sizeof(told)) < 0 && errno != EAGAIN)
         return NF_WAIT;

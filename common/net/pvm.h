@@ -108,6 +108,8 @@ struct nf_pvm_message {
     enum nf_pvm_kind kind;
     int tid;
     struct nf_frame frame;
+    const uint8_t *bytes; /**< of a frame that has come by a duct: body, then
+                               payload; NULL: nf_pvm_take() has them */
     const char *text;
     size_t text_bytes;
 };

@@ -144,6 +144,7 @@ enum nf_status nf_pvm_classify(int buffer, struct nf_pvm_message *m)
 
     m->kind = NF_PVM_OTHER;
     m->tid = 0;
+    m->bytes = NULL;
     if (pvm_bufinfo(buffer, &bytes, &tag, &m->tid) < 0)
         return NF_OK;
     /* libpvm says this itself, in our name */

@@ -81,7 +81,8 @@ enum nf_status nf_frame_decode(const uint8_t header[NF_FRAME_HEADER_BYTES],
 bool nf_msg_is_urgent(enum nf_msg_kind kind)
 {
     return kind == NF_MSG_PING || kind == NF_MSG_HEARTBEAT ||
-           kind == NF_MSG_REVOKE || kind == NF_MSG_STOP || kind == NF_MSG_LOAN;
+           kind == NF_MSG_REVOKE || kind == NF_MSG_STOP ||
+           kind == NF_MSG_LOAN || kind == NF_MSG_DUCT;
 }
 
 /* ---------------------------------------------------------------- life */

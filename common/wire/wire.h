@@ -44,10 +44,10 @@
 #include "nowfarm.h"
 
 /** Raised by every change of the messages; checked in HELLO. */
-#define NF_WIRE_VERSION 8u
+#define NF_WIRE_VERSION 9u
 
 enum nf_msg_kind {
-    NF_MSG_NONE = 0,  /**< never a message: an acknowledgement frame */
+    NF_MSG_NONE = 0, /**< never a message: an acknowledgement frame */
     NF_MSG_HELLO,
     NF_MSG_JOB,
     NF_MSG_SHARED,
@@ -68,6 +68,7 @@ enum nf_msg_kind {
     NF_MSG_EXCHANGE,
     NF_MSG_EXCHANGED,
     NF_MSG_LOAN, /**< between members of a mesh only, see mesh_loan.c */
+    NF_MSG_DUCT, /**< the same, see mesh_duct.c */
     NF_MSG_KINDS
 };
 

@@ -69,6 +69,7 @@ void play_gone_by_daemon(void);
 void play_no_route(void);
 void play_no_route_granted(void);
 void play_no_route_among_others(void);
+void play_duct_ends(void);
 void play_route_ends(void);
 void play_lent(void);
 void play_lent_back(void);

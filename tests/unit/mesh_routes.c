@@ -127,12 +127,63 @@ void play_no_route_among_others(void)
     nf_mesh_close(mesh);
 }
 
-/* A route breaks while both tasks live. */
-void play_route_ends(void)
+/* The descriptor of the duct between the two members; libpvm has none. */
+static int find_duct(struct nf_mesh *mesh)
+{
+    const int *fds;
+    size_t count = nf_mesh_fds(mesh, &fds);
+    int *libpvm_fds, libpvm_count = pvm_getfds(&libpvm_fds), found = -1;
+
+    for (size_t i = 0; i < count; i++) {
+        int listens = 1;
+        socklen_t bytes = sizeof(listens);
+        bool is_libpvm = false;
+
+        for (int k = 0; k < libpvm_count; k++)
+            is_libpvm = is_libpvm || libpvm_fds[k] == fds[i];
+        if (!is_libpvm &&
+            getsockopt(fds[i], SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) ==
+                0 &&
+            listens == 0)
+            found = fds[i];
+    }
+    CHECK(libpvm_count == 1 && found >= 0);
+    return found;
+}
+
+/* The connection breaks while both tasks live: each is lost to the other,
+ * behind what it has said.  Others are not. */
+void play_duct_ends(void)
 {
     struct nf_mesh *mesh = open_mesh(1);
-    int *fds, count = pvm_getfds(&fds);
+    struct nf_mesh_event event;
 
+    meet(mesh, 1);
+    if (me == 1) {
+        say(mesh, 0, 2, NULL);
+        drain(mesh, 0);
+        CHECK(shutdown(find_duct(mesh), SHUT_RDWR) == 0);
+    } else {
+        hear(mesh, 1, 2);
+    }
+    event = next(mesh);
+    CHECK(event.kind == NF_MESH_LEFT && event.member == 1 - me);
+    nf_mesh_close(mesh);
+    mesh = open_mesh(2); /* another one can be opened */
+    expect_route(mesh, true);
+    talk(mesh);
+    nf_mesh_close(mesh);
+}
+
+/* A route of libpvm breaks while both tasks live. */
+void play_route_ends(void)
+{
+    struct nf_mesh *mesh;
+    int *fds, count;
+
+    setenv("NOWFARM_ROUTE", "pvm", 1);
+    mesh = open_mesh(1);
+    count = pvm_getfds(&fds);
     expect_route(mesh, true);
     meet(mesh, 1);
     meet(mesh, 2);

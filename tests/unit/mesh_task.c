@@ -581,6 +581,7 @@ const struct scene mesh_scenes[] = {
     { "no-route", play_no_route },
     { "no-route-granted", play_no_route_granted },
     { "no-route-among-others", play_no_route_among_others },
+    { "duct-ends", play_duct_ends },
     { "route-ends", play_route_ends },
     { "lent", play_lent },
     { "lent-back", play_lent_back },

@@ -251,6 +251,23 @@ static void test_route_ends(void)
     run("route-ends", 2, -1);
 }
 
+static void test_duct_ends(void)
+{
+    run("duct-ends", 2, -1);
+}
+
+/* What is the default elsewhere goes by ducts. */
+static void test_libpvm(void)
+{
+    setenv("NOWFARM_ROUTE", "pvm", 1);
+    run("exchange", 5, -1);
+    run("stopped", 3, -1);
+    run("killed", 3, 1);
+    run("two", 2, -1);
+    run("busy-death", 3, 2);
+    unsetenv("NOWFARM_ROUTE");
+}
+
 static void test_lent(void)
 {
     unsetenv("NOWFARM_LOANS");
@@ -321,6 +338,8 @@ static CU_TestInfo tests[] = {
     { "messages go by the pvmds if that is wanted", test_by_daemon },
     { "or if no direct route can be had, and that is known", test_no_route },
     { "also when a route ends before its tasks", test_route_ends },
+    { "who is cut off has left", test_duct_ends },
+    { "where libpvm's own routes are wanted all is the same", test_libpvm },
     { "a program that handles all messages is told", test_handler },
     { "large payloads are read from where they are", test_lent },
     { "and are the lender's again when either ends", test_lent_ends },

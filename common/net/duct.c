@@ -1,0 +1,480 @@
+/* Sockets of our own between tasks.  See duct.h.
+ *
+ *     HELLO (32 bytes): magic, tid, key        once, of who connects
+ *     packet: length (4 bytes), bytes          any number, both ways */
+#include "config.h"
+#include "common/net/duct.h"
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "common/base/alloc.h"
+#include "common/base/endian.h"
+#include "common/net/congestion.h"
+
+#define HELLO_MAGIC UINT64_C(0x315443554446464e) /* "NFFDUCT1" */
+enum {
+    HELLO_BYTES = 32,
+    LENGTH_BYTES = 4,
+    SOCKET_BUFFER_BYTES = 1 << 20, /* the most that anybody may have */
+    WINDOW_LEAST_BYTES = 64 * 1024,
+    CONNECT_MS = 500,
+    PIECE_BYTES = 4 * NF_DUCT_PACKET_MOST_BYTES,
+    UNMET = 0, /* as a tid: it has not said who it is */
+};
+
+struct duct {
+    int fd; /* < 0: it has ended, and goes at the next chance */
+    int tid;
+    uint8_t *held; /* what has come of a packet, or of the hello */
+    size_t held_bytes;
+};
+
+struct nf_ducts {
+    int tid;
+    struct nf_ducts_user user;
+    int local, tcp; /* listening, < 0: not */
+    uint8_t address[NF_DUCT_ADDRESS_BYTES];
+    struct duct *list;
+    size_t count, capacity;
+    uint32_t window_bytes; /* 0: nothing is known */
+    uint8_t piece[PIECE_BYTES + NF_DUCT_PACKET_MOST_BYTES];
+};
+
+enum nf_status nf_ducts_create(int tid, const struct nf_ducts_user *user,
+                               struct nf_ducts **ducts_p)
+{
+    struct nf_ducts *ducts = nf_malloc(sizeof(*ducts));
+
+    if (ducts == NULL)
+        return NF_ERR_NOMEM;
+    memset(ducts, 0, offsetof(struct nf_ducts, piece));
+    ducts->tid = tid;
+    ducts->user = *user;
+    ducts->local = ducts->tcp = -1;
+    *ducts_p = ducts;
+    return NF_OK;
+}
+
+static void close_one(struct duct *duct)
+{
+    if (duct->fd >= 0)
+        close(duct->fd);
+    duct->fd = -1;
+    nf_free(duct->held);
+    duct->held = NULL;
+    duct->held_bytes = 0;
+}
+
+void nf_ducts_destroy(struct nf_ducts *ducts)
+{
+    if (ducts == NULL)
+        return;
+    for (size_t i = 0; i < ducts->count; i++)
+        close_one(&ducts->list[i]);
+    if (ducts->local >= 0)
+        close(ducts->local);
+    if (ducts->tcp >= 0)
+        close(ducts->tcp);
+    nf_free(ducts->list);
+    nf_free(ducts);
+}
+
+static const struct duct *find(const struct nf_ducts *ducts, int tid)
+{
+    for (size_t i = 0; i < ducts->count; i++)
+        if (ducts->list[i].tid == tid && ducts->list[i].fd >= 0)
+            return &ducts->list[i];
+    return NULL;
+}
+
+bool nf_ducts_reach(const struct nf_ducts *ducts, int tid)
+{
+    return find(ducts, tid) != NULL;
+}
+
+uint32_t nf_ducts_window_bytes(const struct nf_ducts *ducts)
+{
+    return ducts->window_bytes;
+}
+
+/* ------------------------------------------------------------- listening */
+
+/* The name of a local socket: nothing is left behind in a file system. */
+static socklen_t local_name(const uint8_t *key, struct sockaddr_un *name_p)
+{
+    int bytes;
+
+    *name_p = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    bytes = snprintf(name_p->sun_path + 1, sizeof(name_p->sun_path) - 1,
+                     "nowfarm-%016llx%016llx",
+                     (unsigned long long)nf_load_le64(key),
+                     (unsigned long long)nf_load_le64(key + 8));
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       (size_t)bytes);
+}
+
+static int listen_locally(const uint8_t *key)
+{
+    struct sockaddr_un name;
+    socklen_t bytes = local_name(key, &name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&name, bytes) != 0 ||
+                    listen(fd, SOMAXCONN) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int listen_by_tcp(uint16_t *port_p)
+{
+    struct sockaddr_in name = { .sin_family = AF_INET,
+                                .sin_addr.s_addr = htonl(INADDR_ANY) };
+    socklen_t bytes = sizeof(name);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&name, bytes) != 0 ||
+                    listen(fd, SOMAXCONN) != 0 ||
+                    getsockname(fd, (struct sockaddr *)&name, &bytes) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    *port_p = ntohs(name.sin_port);
+    return fd;
+}
+
+enum nf_status nf_ducts_address(struct nf_ducts *ducts,
+                                uint8_t address_p[NF_DUCT_ADDRESS_BYTES])
+{
+    uint8_t *key = ducts->address + 2;
+    uint16_t port = 0;
+
+    if (ducts->local < 0) {
+        if (getrandom(key, NF_DUCT_KEY_BYTES, 0) != NF_DUCT_KEY_BYTES)
+            return NF_ERR_IO;
+        ducts->local = listen_locally(key);
+        if (ducts->local < 0)
+            return NF_ERR_IO;
+        ducts->tcp = listen_by_tcp(&port);
+        nf_store_be16(ducts->address, ducts->tcp < 0 ? 0 : port);
+    }
+    memcpy(address_p, ducts->address, NF_DUCT_ADDRESS_BYTES);
+    return NF_OK;
+}
+
+/* A quarter of what a socket holds: the kernel counts more for packets than
+ * their bytes, and twice that for small ones. */
+static void tune(struct nf_ducts *ducts, int fd)
+{
+    const int bytes = SOCKET_BUFFER_BYTES, yes = 1;
+    uint32_t window_bytes = WINDOW_LEAST_BYTES;
+    int got = 0;
+    socklen_t size = sizeof(got);
+
+    nf_congestion_replace_bbr(fd);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+    if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &got, &size) == 0 &&
+        (uint32_t)got / 4 > window_bytes)
+        window_bytes = (uint32_t)got / 4;
+    if (ducts->window_bytes == 0 || window_bytes < ducts->window_bytes)
+        ducts->window_bytes = window_bytes;
+}
+
+static enum nf_status add(struct nf_ducts *ducts, int fd, int tid)
+{
+    if (ducts->count == ducts->capacity) {
+        size_t capacity = 2 * ducts->capacity + 8;
+        struct duct *list = nf_realloc(ducts->list, capacity * sizeof(*list));
+
+        if (list == NULL) {
+            close(fd);
+            return NF_ERR_NOMEM;
+        }
+        ducts->list = list;
+        ducts->capacity = capacity;
+    }
+    tune(ducts, fd);
+    ducts->list[ducts->count++] = (struct duct){ .fd = fd, .tid = tid };
+    return NF_OK;
+}
+
+static void accept_all(struct nf_ducts *ducts, int listener)
+{
+    int fd;
+
+    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >=
+           0)
+        (void)add(ducts, fd, UNMET);
+}
+
+/* ------------------------------------------------------------ connecting */
+
+/* @return a descriptor, or < 0 */
+static int connect_to(const struct sockaddr *name, socklen_t bytes)
+{
+    int fd =
+        socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct pollfd watch = { .fd = fd, .events = POLLOUT };
+    int failed = 0;
+    socklen_t size = sizeof(failed);
+
+    if (fd < 0)
+        return -1;
+    if (connect(fd, name, bytes) == 0)
+        return fd;
+    if (errno == EINPROGRESS && poll(&watch, 1, CONNECT_MS) == 1 &&
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &size) == 0 &&
+        failed == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int connect_by_tcp(const char *host, uint16_t port)
+{
+    const struct addrinfo hints = { .ai_family = AF_INET,
+                                    .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found = NULL;
+    char service[8];
+    int fd = -1;
+
+    snprintf(service, sizeof(service), "%u", port);
+    if (port == 0 || getaddrinfo(host, service, &hints, &found) != 0)
+        return -1;
+    for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next)
+        fd = connect_to(at->ai_addr, at->ai_addrlen);
+    freeaddrinfo(found);
+    return fd;
+}
+
+static int connect_locally(const uint8_t *key)
+{
+    struct sockaddr_un name;
+    socklen_t bytes = local_name(key, &name);
+
+    return connect_to((struct sockaddr *)&name, bytes);
+}
+
+enum nf_status nf_ducts_connect(struct nf_ducts *ducts, int tid,
+                                const char *host,
+                                const uint8_t address[NF_DUCT_ADDRESS_BYTES])
+{
+    const uint8_t *key = address + 2;
+    uint8_t hello[HELLO_BYTES] = { 0 };
+    int fd;
+
+    if (nf_ducts_reach(ducts, tid))
+        return NF_OK;
+    fd = host == NULL ? connect_locally(key)
+                      : connect_by_tcp(host, nf_load_be16(address));
+    if (fd < 0)
+        return NF_ERR_UNREACHABLE;
+    nf_store_le64(hello, HELLO_MAGIC);
+    nf_store_le32(hello + 8, (uint32_t)ducts->tid);
+    memcpy(hello + 16, key, NF_DUCT_KEY_BYTES);
+    if (send(fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello)) {
+        close(fd);
+        return NF_ERR_UNREACHABLE;
+    }
+    return add(ducts, fd, tid);
+}
+
+/* --------------------------------------------------------------- sending */
+
+/* Without what has gone.  @return whether anything is left */
+static bool advance(struct msghdr *message, size_t gone_bytes)
+{
+    while (message->msg_iovlen > 0 && gone_bytes >= message->msg_iov->iov_len) {
+        gone_bytes -= message->msg_iov->iov_len;
+        message->msg_iov++;
+        message->msg_iovlen--;
+    }
+    if (message->msg_iovlen == 0)
+        return false;
+    message->msg_iov->iov_base =
+        (uint8_t *)message->msg_iov->iov_base + gone_bytes;
+    message->msg_iov->iov_len -= gone_bytes;
+    return true;
+}
+
+static enum nf_status send_whole(int fd, struct msghdr *message)
+{
+    for (;;) {
+        struct pollfd watch = { .fd = fd, .events = POLLOUT };
+        ssize_t gone = sendmsg(fd, message, MSG_NOSIGNAL);
+
+        if (gone >= 0 && !advance(message, (size_t)gone))
+            return NF_OK;
+        if (gone < 0 && errno != EAGAIN && errno != EINTR)
+            return NF_ERR_UNREACHABLE;
+        if (gone < 0 && errno == EAGAIN)
+            (void)poll(&watch, 1, -1);
+    }
+}
+
+enum nf_status nf_ducts_send(struct nf_ducts *ducts, int tid,
+                             const struct iovec *parts, size_t count)
+{
+    const struct duct *duct = find(ducts, tid);
+    uint8_t length[LENGTH_BYTES];
+    struct iovec all[1 + NF_DUCT_PARTS_MOST] = { { .iov_base = length,
+                                                   .iov_len = LENGTH_BYTES } };
+    struct msghdr message = { .msg_iov = all, .msg_iovlen = 1 + count };
+    size_t bytes = 0;
+
+    if (duct == NULL)
+        return NF_ERR_UNREACHABLE;
+    for (size_t i = 0; i < count; i++) {
+        all[1 + i] = parts[i];
+        bytes += parts[i].iov_len;
+    }
+    nf_store_le32(length, (uint32_t)bytes);
+    return send_whole(duct->fd, &message);
+}
+
+/* --------------------------------------------------------------- reading */
+
+size_t nf_ducts_count(const struct nf_ducts *ducts)
+{
+    return (ducts->local >= 0) + (ducts->tcp >= 0) + ducts->count;
+}
+
+void nf_ducts_watch(const struct nf_ducts *ducts, struct pollfd *watch_p)
+{
+    for (size_t i = 0; i < ducts->count; i++)
+        *watch_p++ =
+            (struct pollfd){ .fd = ducts->list[i].fd, .events = POLLIN };
+    if (ducts->local >= 0)
+        *watch_p++ = (struct pollfd){ .fd = ducts->local, .events = POLLIN };
+    if (ducts->tcp >= 0)
+        *watch_p++ = (struct pollfd){ .fd = ducts->tcp, .events = POLLIN };
+}
+
+/* @return whether it is one of ours: then it has a name from now on */
+static bool take_hello(const struct nf_ducts *ducts, struct duct *duct,
+                       const uint8_t *hello)
+{
+    int tid = (int)nf_load_le32(hello + 8);
+
+    if (nf_load_le64(hello) != HELLO_MAGIC || tid <= 0 ||
+        memcmp(hello + 16, ducts->address + 2, NF_DUCT_KEY_BYTES) != 0)
+        return false;
+    duct->tid = tid;
+    return true;
+}
+
+/* The bytes of what begins at @p from; 0: they are not known yet. */
+static size_t bytes_of(const struct duct *duct, const uint8_t *from,
+                       size_t bytes)
+{
+    if (duct->tid == UNMET)
+        return HELLO_BYTES;
+    return bytes < LENGTH_BYTES ? 0 : LENGTH_BYTES + (size_t)nf_load_le32(from);
+}
+
+/* @param i  of the duct: the list may move when a packet is handed over
+ * @return how many bytes were taken, or SIZE_MAX: it says what nobody says */
+static size_t take_packets(struct nf_ducts *ducts, size_t i, size_t bytes)
+{
+    size_t at = 0;
+
+    while (ducts->list[i].fd >= 0) {
+        const uint8_t *from = ducts->piece + at;
+        size_t whole = bytes_of(&ducts->list[i], from, bytes - at);
+
+        if (whole > LENGTH_BYTES + NF_DUCT_PACKET_MOST_BYTES)
+            return SIZE_MAX;
+        if (whole == 0 || whole > bytes - at)
+            break;
+        if (ducts->list[i].tid != UNMET)
+            ducts->user.come(ducts->user.self, ducts->list[i].tid,
+                             from + LENGTH_BYTES, whole - LENGTH_BYTES);
+        else if (!take_hello(ducts, &ducts->list[i], from))
+            return SIZE_MAX;
+        at += whole;
+    }
+    return at;
+}
+
+static bool hold(struct duct *duct, const uint8_t *from, size_t bytes)
+{
+    if (bytes > 0 && duct->held == NULL)
+        duct->held = nf_malloc(LENGTH_BYTES + NF_DUCT_PACKET_MOST_BYTES);
+    if (bytes > 0 && duct->held == NULL)
+        return false;
+    if (bytes > 0)
+        memcpy(duct->held, from, bytes);
+    duct->held_bytes = bytes;
+    return true;
+}
+
+static void end(struct nf_ducts *ducts, size_t i)
+{
+    int tid = ducts->list[i].tid;
+
+    close_one(&ducts->list[i]);
+    if (tid != UNMET && !nf_ducts_reach(ducts, tid))
+        ducts->user.ended(ducts->user.self, tid);
+}
+
+static void read_one(struct nf_ducts *ducts, size_t i)
+{
+    struct duct *duct = &ducts->list[i];
+    size_t bytes = duct->held_bytes, taken;
+    ssize_t got;
+
+    if (bytes > 0)
+        memcpy(ducts->piece, duct->held, bytes);
+    got = recv(duct->fd, ducts->piece + bytes, PIECE_BYTES, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        end(ducts, i);
+        return;
+    }
+    bytes += (size_t)got;
+    taken = take_packets(ducts, i, bytes);
+    duct = &ducts->list[i];
+    if (taken == SIZE_MAX || !hold(duct, ducts->piece + taken, bytes - taken))
+        end(ducts, i);
+}
+
+static void forget_ended(struct nf_ducts *ducts)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < ducts->count; i++)
+        if (ducts->list[i].fd >= 0)
+            ducts->list[kept++] = ducts->list[i];
+    ducts->count = kept;
+}
+
+bool nf_ducts_serve(struct nf_ducts *ducts, const struct pollfd *watch,
+                    size_t count)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < count; i++) {
+        int fd = watch[i].fd;
+
+        if (watch[i].revents == 0)
+            continue;
+        any = true;
+        if (fd == ducts->local || fd == ducts->tcp)
+            accept_all(ducts, fd);
+        else if (i < ducts->count && ducts->list[i].fd == fd)
+            read_one(ducts, i);
+    }
+    forget_ended(ducts);
+    return any;
+}
