@@ -5,6 +5,7 @@
 #include "config.h"
 #include "common/net/duct.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -43,6 +44,8 @@ struct nf_ducts {
     uint8_t address[NF_DUCT_ADDRESS_BYTES];
     struct duct *list;
     size_t count, capacity;
+    int *kept_fds; /* in the place of those that are to come */
+    size_t nkept, kept_capacity;
     uint32_t window_bytes; /* 0: nothing is known */
     uint8_t piece[PIECE_BYTES + NF_DUCT_PACKET_MOST_BYTES];
 };
@@ -72,16 +75,24 @@ static void close_one(struct duct *duct)
     duct->held_bytes = 0;
 }
 
+static void stop_listening(struct nf_ducts *ducts)
+{
+    if (ducts->local >= 0)
+        close(ducts->local);
+    if (ducts->tcp >= 0)
+        close(ducts->tcp);
+    ducts->local = ducts->tcp = -1;
+}
+
 void nf_ducts_destroy(struct nf_ducts *ducts)
 {
     if (ducts == NULL)
         return;
     for (size_t i = 0; i < ducts->count; i++)
         close_one(&ducts->list[i]);
-    if (ducts->local >= 0)
-        close(ducts->local);
-    if (ducts->tcp >= 0)
-        close(ducts->tcp);
+    stop_listening(ducts);
+    nf_ducts_settle(ducts);
+    nf_free(ducts->kept_fds);
     nf_free(ducts->list);
     nf_free(ducts);
 }
@@ -151,23 +162,65 @@ static int listen_by_tcp(uint16_t *port_p)
     return fd;
 }
 
-enum nf_status nf_ducts_address(struct nf_ducts *ducts,
-                                uint8_t address_p[NF_DUCT_ADDRESS_BYTES])
+static bool start_listening(struct nf_ducts *ducts)
 {
     uint8_t *key = ducts->address + 2;
     uint16_t port = 0;
 
-    if (ducts->local < 0) {
-        if (getrandom(key, NF_DUCT_KEY_BYTES, 0) != NF_DUCT_KEY_BYTES)
-            return NF_ERR_IO;
-        ducts->local = listen_locally(key);
-        if (ducts->local < 0)
-            return NF_ERR_IO;
-        ducts->tcp = listen_by_tcp(&port);
-        nf_store_be16(ducts->address, ducts->tcp < 0 ? 0 : port);
+    if (ducts->local >= 0)
+        return true;
+    if (getrandom(key, NF_DUCT_KEY_BYTES, 0) != NF_DUCT_KEY_BYTES)
+        return false;
+    ducts->local = listen_locally(key);
+    if (ducts->local < 0)
+        return false;
+    ducts->tcp = listen_by_tcp(&port);
+    nf_store_be16(ducts->address, ducts->tcp < 0 ? 0 : port);
+    return true;
+}
+
+/* Whoever connects can't be told that there is no descriptor for it. */
+static enum nf_status keep_one(struct nf_ducts *ducts)
+{
+    int fd;
+
+    if (ducts->nkept == ducts->kept_capacity) {
+        size_t capacity = 2 * ducts->kept_capacity + 8;
+        int *fds = nf_realloc(ducts->kept_fds, capacity * sizeof(*fds));
+
+        if (fds == NULL)
+            return NF_ERR_NOMEM;
+        ducts->kept_fds = fds;
+        ducts->kept_capacity = capacity;
     }
-    memcpy(address_p, ducts->address, NF_DUCT_ADDRESS_BYTES);
+    fd = fcntl(ducts->local, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+        return NF_ERR_IO;
+    ducts->kept_fds[ducts->nkept++] = fd;
     return NF_OK;
+}
+
+static void give_up_one(struct nf_ducts *ducts)
+{
+    if (ducts->nkept > 0)
+        close(ducts->kept_fds[--ducts->nkept]);
+}
+
+void nf_ducts_settle(struct nf_ducts *ducts)
+{
+    while (ducts->nkept > 0)
+        give_up_one(ducts);
+}
+
+enum nf_status nf_ducts_address(struct nf_ducts *ducts,
+                                uint8_t address_p[NF_DUCT_ADDRESS_BYTES])
+{
+    enum nf_status status =
+        start_listening(ducts) ? keep_one(ducts) : NF_ERR_IO;
+
+    if (status == NF_OK)
+        memcpy(address_p, ducts->address, NF_DUCT_ADDRESS_BYTES);
+    return status;
 }
 
 /* A quarter of what a socket holds: the kernel counts more for packets than
@@ -208,13 +261,29 @@ static enum nf_status add(struct nf_ducts *ducts, int fd, int tid)
     return NF_OK;
 }
 
+static int accept_one(int listener)
+{
+    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* Whom nothing was kept for was not told either.  Who can't be let in would be
+ * ready for ever. */
 static void accept_all(struct nf_ducts *ducts, int listener)
 {
-    int fd;
+    for (;;) {
+        int fd = accept_one(listener);
+        bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
 
-    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >=
-           0)
-        (void)add(ducts, fd, UNMET);
+        if (full && ducts->nkept == 0)
+            stop_listening(ducts);
+        if (fd < 0 && (!full || ducts->nkept == 0))
+            return;
+        give_up_one(ducts);
+        if (full)
+            fd = accept_one(listener);
+        if (fd >= 0)
+            (void)add(ducts, fd, UNMET);
+    }
 }
 
 /* ------------------------------------------------------------ connecting */

@@ -46,10 +46,14 @@ enum nf_status nf_ducts_create(int tid, const struct nf_ducts_user *user,
                                struct nf_ducts **ducts_p);
 /** Closes all; takes NULL. */
 void nf_ducts_destroy(struct nf_ducts *ducts);
-/** Where this task can be reached; it listens from the first call on.
- *  @retval NF_ERR_IO  it can't */
+/** Where this task can be reached, by one that is told; it listens from the first call
+ *  on.  A descriptor is kept free for that one until it has come, or nf_ducts_settle().
+ *  @retval NF_ERR_IO  it can't be, or has no descriptor left
+ *  @retval NF_ERR_NOMEM */
 enum nf_status nf_ducts_address(struct nf_ducts *ducts,
                                 uint8_t address_p[NF_DUCT_ADDRESS_BYTES]);
+/** Nobody who was told is to come any more: keep nothing for them. */
+void nf_ducts_settle(struct nf_ducts *ducts);
 /** Connect to task @p tid, which told @p address, unless a duct to it is there:
  *  waits for at most half a second, and for a name to be found.
  *  @param host  the name of its host; NULL: this one

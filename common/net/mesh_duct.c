@@ -85,6 +85,12 @@ void nf_mesh_duct_tend(void)
     ducts = NULL;
 }
 
+void nf_mesh_duct_settle(void)
+{
+    if (are_there())
+        nf_ducts_settle(ducts);
+}
+
 static bool is_room(void)
 {
     return set_up() && nf_ducts_count(ducts) < OFFERED_MOST;

@@ -348,6 +348,8 @@ size_t nf_mesh_duct_watch(struct pollfd *watch_p, size_t room);
 bool nf_mesh_duct_serve(const struct pollfd *watch, size_t count);
 /** Take what is there, without waiting.  @return whether any was ready */
 bool nf_mesh_duct_read(void);
+/** All members of a mesh have met, or will not: no more of them come by ducts. */
+void nf_mesh_duct_settle(void);
 /** Close those of a task that this process is no more. */
 void nf_mesh_duct_tend(void);
 

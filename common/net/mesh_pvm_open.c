@@ -506,6 +506,7 @@ static enum nf_status connect_all(struct mesh_pvm *p, struct meeting *m,
                                                        : m->until_us;
     m->tag |= STOP_TAG;
     status = await_all(p, m, err);
+    nf_mesh_duct_settle();
     for (uint32_t i = 0; i < m->count && status == NF_OK; i++)
         nf_link_set_window(&p->members[i].link,
                            nf_mesh_window_bytes(&p->members[i]));

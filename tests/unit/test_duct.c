@@ -2,7 +2,9 @@
 #include "config.h"
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -325,6 +327,45 @@ static void test_strangers(void)
     refuse(length, 4, 1);
 }
 
+/* Who was told gets in though no descriptor is left; nobody else does.  (valgrind
+ * keeps to limits itself: it accepts, finds that it must not, and closes; so there is
+ * no limit under it.) */
+static void test_full(void)
+{
+    bool limited = getenv("NF_VALGRIND") == NULL;
+    struct side listener, caller;
+    struct rlimit before, tight;
+    uint8_t address[NF_DUCT_ADDRESS_BYTES];
+    int free_fd, stranger;
+
+    open_side(&listener, LISTENER);
+    open_side(&caller, CALLER);
+    CU_ASSERT_EQUAL(nf_ducts_address(listener.ducts, address), NF_OK);
+    CU_ASSERT_EQUAL(nf_ducts_connect(caller.ducts, LISTENER, NULL, address),
+                    NF_OK);
+    stranger = connect_by_hand(address);
+    free_fd = dup(stranger);
+    close(free_fd);
+    CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+    tight = before;
+    if (limited)
+        tight.rlim_cur = (rlim_t)free_fd;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    CU_ASSERT_EQUAL(nf_ducts_address(listener.ducts, address),
+                    limited ? NF_ERR_IO : NF_OK);
+    while (serve(&listener, 100))
+        continue; /* it would never end if a stranger could not be shaken off */
+    CU_ASSERT(nf_ducts_reach(listener.ducts, CALLER));
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+    CU_ASSERT_EQUAL(send_number(&caller, LISTENER, 0, 8), NF_OK);
+    await_packets(&listener, 1);
+    CU_ASSERT_EQUAL(nf_ducts_address(listener.ducts, address), NF_OK);
+    CU_ASSERT_EQUAL(nf_ducts_connect(caller.ducts, STRANGER, NULL, address),
+                    NF_OK);
+    close(stranger);
+    close_sides(&listener, &caller);
+}
+
 /* A task that says it is nobody, with the right key. */
 static void test_nobody(void)
 {
@@ -355,6 +396,7 @@ static CU_TestInfo tests[] = {
     { "pieces are put together", test_pieces },
     { "who has no key, or says nonsense, is refused alone", test_strangers },
     { "nobody is nobody", test_nobody },
+    { "a descriptor is kept for who was told", test_full },
     CU_TEST_INFO_NULL,
 };
 
