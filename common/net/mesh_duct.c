@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/endian.h"
 #include "common/base/log.h"
 #include "common/net/duct.h"
@@ -25,6 +26,7 @@ enum {
     CONTEXT_BYTES = 4,
     /* What may still be connected to by all of a mesh, and watched. */
     OFFERED_MOST = NF_MESH_DUCT_FDS_MOST - 2 * NF_MESH_ROUTES_MOST,
+    HOPELESS_US = 400000,
     PACKET_HEAD_BYTES =
         CONTEXT_BYTES + NF_FRAME_HEADER_BYTES + NF_ROUTE_STAMP_BYTES,
 };
@@ -161,16 +163,31 @@ static bool find_host(const struct mesh_pvm *p, const struct mesh_member *m,
     return *host_p != NULL;
 }
 
-bool nf_mesh_duct_open(struct mesh_pvm *p, uint32_t member)
+/* Where names are not found, or nobody answers, each member would take as long.
+ */
+static bool connect_in_time(struct mesh_pvm *p, const struct mesh_member *m)
 {
-    struct mesh_member *m = &p->members[member];
+    static bool hopeless; /* to reach other hosts */
+    int64_t start_us = nf_now_us();
     char name[64];
     const char *host;
 
+    if (!find_host(p, m, name, &host) || (host != NULL && hopeless))
+        return false;
+    if (nf_ducts_connect(ducts, m->tid, host, m->address) == NF_OK)
+        return true;
+    hopeless =
+        hopeless || (host != NULL && nf_now_us() - start_us >= HOPELESS_US);
+    return false;
+}
+
+bool nf_mesh_duct_open(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_member *m = &p->members[member];
+
     if (!m->has_address || !is_for(p, member) || !is_room())
         return false;
-    if (!find_host(p, m, name, &host) ||
-        nf_ducts_connect(ducts, m->tid, host, m->address) != NF_OK) {
+    if (!connect_in_time(p, m)) {
         nf_log(NF_LOG_INFO, "no socket to task %x: by a route of libpvm",
                (unsigned)m->tid);
         return false;
