@@ -36,8 +36,9 @@ awk -v probe_s="$1" -v sizes="$2" -v groups_only="$groups_only" -v trees="$3" '
     }
     function ratio(a, b) {return a > 0 && b > 0 ? a / b : ""}
     function off(said, took) { # in percent, either way
-        return said > 0 && took > 0 ? 100 * (said > took ? said / took - 1 :
-            1 - said / took) : ""
+        if (said <= 0 || took <= 0)
+            return ""
+        return 100 * (said > took ? said / took - 1 : 1 - said / took)
     }
     function judge(what, b, others) {
         at_most(what " of " b " bytes / the fastest other" others,
