@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/endian.h"
 #include "common/net/congestion.h"
 
@@ -25,7 +26,7 @@ enum {
     LENGTH_BYTES = 4,
     SOCKET_BUFFER_BYTES = 1 << 20, /* the most that anybody may have */
     WINDOW_LEAST_BYTES = 64 * 1024,
-    CONNECT_MS = 500,
+    CONNECT_US = 500000,
     PIECE_BYTES = 4 * NF_DUCT_PACKET_MOST_BYTES,
     UNMET = 0, /* as a tid: it has not said who it is */
 };
@@ -47,7 +48,7 @@ struct nf_ducts {
     int *kept_fds; /* in the place of those that are to come */
     size_t nkept, kept_capacity;
     uint32_t window_bytes; /* 0: nothing is known */
-    uint8_t piece[PIECE_BYTES + NF_DUCT_PACKET_MOST_BYTES];
+    uint8_t piece[PIECE_BYTES + LENGTH_BYTES + NF_DUCT_PACKET_MOST_BYTES];
 };
 
 enum nf_status nf_ducts_create(int tid, const struct nf_ducts_user *user,
@@ -75,6 +76,16 @@ static void close_one(struct duct *duct)
     duct->held_bytes = 0;
 }
 
+static void forget_ended(struct nf_ducts *ducts)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < ducts->count; i++)
+        if (ducts->list[i].fd >= 0)
+            ducts->list[kept++] = ducts->list[i];
+    ducts->count = kept;
+}
+
 static void stop_listening(struct nf_ducts *ducts)
 {
     if (ducts->local >= 0)
@@ -90,7 +101,6 @@ void nf_ducts_destroy(struct nf_ducts *ducts)
         return;
     for (size_t i = 0; i < ducts->count; i++)
         close_one(&ducts->list[i]);
-    stop_listening(ducts);
     nf_ducts_settle(ducts);
     nf_free(ducts->kept_fds);
     nf_free(ducts->list);
@@ -117,24 +127,28 @@ uint32_t nf_ducts_window_bytes(const struct nf_ducts *ducts)
 
 /* ------------------------------------------------------------- listening */
 
-/* The name of a local socket: nothing is left behind in a file system. */
-static socklen_t local_name(const uint8_t *key, struct sockaddr_un *name_p)
+static const uint8_t *key_in(const uint8_t *address)
+{
+    return address + 2 + NF_DUCT_NAME_BYTES;
+}
+
+/* Nothing is left behind in a file system. */
+static socklen_t local_name(const uint8_t *address, struct sockaddr_un *name_p)
 {
     int bytes;
 
     *name_p = (struct sockaddr_un){ .sun_family = AF_UNIX };
     bytes = snprintf(name_p->sun_path + 1, sizeof(name_p->sun_path) - 1,
-                     "nowfarm-%016llx%016llx",
-                     (unsigned long long)nf_load_le64(key),
-                     (unsigned long long)nf_load_le64(key + 8));
+                     "nowfarm-%016llx",
+                     (unsigned long long)nf_load_le64(address + 2));
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
                        (size_t)bytes);
 }
 
-static int listen_locally(const uint8_t *key)
+static int listen_locally(const uint8_t *address)
 {
     struct sockaddr_un name;
-    socklen_t bytes = local_name(key, &name);
+    socklen_t bytes = local_name(address, &name);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd >= 0 && (bind(fd, (struct sockaddr *)&name, bytes) != 0 ||
@@ -164,14 +178,15 @@ static int listen_by_tcp(uint16_t *port_p)
 
 static bool start_listening(struct nf_ducts *ducts)
 {
-    uint8_t *key = ducts->address + 2;
+    const size_t random_bytes = NF_DUCT_ADDRESS_BYTES - 2;
     uint16_t port = 0;
 
     if (ducts->local >= 0)
         return true;
-    if (getrandom(key, NF_DUCT_KEY_BYTES, 0) != NF_DUCT_KEY_BYTES)
+    if (getrandom(ducts->address + 2, random_bytes, 0) !=
+        (ssize_t)random_bytes)
         return false;
-    ducts->local = listen_locally(key);
+    ducts->local = listen_locally(ducts->address);
     if (ducts->local < 0)
         return false;
     ducts->tcp = listen_by_tcp(&port);
@@ -208,8 +223,13 @@ static void give_up_one(struct nf_ducts *ducts)
 
 void nf_ducts_settle(struct nf_ducts *ducts)
 {
+    stop_listening(ducts);
     while (ducts->nkept > 0)
         give_up_one(ducts);
+    for (size_t i = 0; i < ducts->count; i++)
+        if (ducts->list[i].tid == UNMET)
+            close_one(&ducts->list[i]);
+    forget_ended(ducts);
 }
 
 enum nf_status nf_ducts_address(struct nf_ducts *ducts,
@@ -266,18 +286,36 @@ static int accept_one(int listener)
     return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-/* Whom nothing was kept for was not told either.  Who can't be let in would be
- * ready for ever. */
-static void accept_all(struct nf_ducts *ducts, int listener)
+/* By TCP there is the key; here the kernel knows, too. */
+static bool is_other_user(int fd)
 {
-    for (;;) {
+    struct ucred who = { .uid = geteuid() };
+    socklen_t who_bytes = sizeof(who), family_bytes = sizeof(int);
+    int family = AF_UNSPEC;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &family_bytes) != 0 ||
+        family != AF_UNIX)
+        return false;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &who_bytes) != 0 ||
+           who.uid != geteuid();
+}
+
+/* Whom nothing was kept for was not told either.  Who can't be let in would be
+ * ready for ever.  @return whether anybody came */
+static bool accept_all(struct nf_ducts *ducts, int listener)
+{
+    for (bool any = false;; any = true) {
         int fd = accept_one(listener);
         bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
 
         if (full && ducts->nkept == 0)
             stop_listening(ducts);
         if (fd < 0 && (!full || ducts->nkept == 0))
-            return;
+            return any;
+        if (fd >= 0 && is_other_user(fd)) {
+            close(fd);
+            continue;
+        }
         give_up_one(ducts);
         if (full)
             fd = accept_one(listener);
@@ -288,22 +326,32 @@ static void accept_all(struct nf_ducts *ducts, int listener)
 
 /* ------------------------------------------------------------ connecting */
 
+static bool is_connected(int fd)
+{
+    int64_t until_us = nf_now_us() + CONNECT_US, left_us = CONNECT_US;
+    struct pollfd watch = { .fd = fd, .events = POLLOUT };
+    int failed = 0, ready;
+    socklen_t size = sizeof(failed);
+
+    do {
+        ready = poll(&watch, 1, (int)(left_us / 1000));
+        left_us = until_us - nf_now_us();
+    } while (ready < 0 && errno == EINTR && left_us > 0);
+    return ready == 1 &&
+           getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &size) == 0 &&
+           failed == 0;
+}
+
 /* @return a descriptor, or < 0 */
 static int connect_to(const struct sockaddr *name, socklen_t bytes)
 {
-    int fd =
-        socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct pollfd watch = { .fd = fd, .events = POLLOUT };
-    int failed = 0;
-    socklen_t size = sizeof(failed);
+    int fd = socket(name->sa_family,
+                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
-    if (connect(fd, name, bytes) == 0)
-        return fd;
-    if (errno == EINPROGRESS && poll(&watch, 1, CONNECT_MS) == 1 &&
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &size) == 0 &&
-        failed == 0)
+    if (connect(fd, name, bytes) == 0 ||
+        (errno == EINPROGRESS && is_connected(fd)))
         return fd;
     close(fd);
     return -1;
@@ -326,10 +374,10 @@ static int connect_by_tcp(const char *host, uint16_t port)
     return fd;
 }
 
-static int connect_locally(const uint8_t *key)
+static int connect_locally(const uint8_t *address)
 {
     struct sockaddr_un name;
-    socklen_t bytes = local_name(key, &name);
+    socklen_t bytes = local_name(address, &name);
 
     return connect_to((struct sockaddr *)&name, bytes);
 }
@@ -338,19 +386,18 @@ enum nf_status nf_ducts_connect(struct nf_ducts *ducts, int tid,
                                 const char *host,
                                 const uint8_t address[NF_DUCT_ADDRESS_BYTES])
 {
-    const uint8_t *key = address + 2;
     uint8_t hello[HELLO_BYTES] = { 0 };
     int fd;
 
     if (nf_ducts_reach(ducts, tid))
         return NF_OK;
-    fd = host == NULL ? connect_locally(key)
+    fd = host == NULL ? connect_locally(address)
                       : connect_by_tcp(host, nf_load_be16(address));
     if (fd < 0)
         return NF_ERR_UNREACHABLE;
     nf_store_le64(hello, HELLO_MAGIC);
     nf_store_le32(hello + 8, (uint32_t)ducts->tid);
-    memcpy(hello + 16, key, NF_DUCT_KEY_BYTES);
+    memcpy(hello + 16, key_in(address), NF_DUCT_KEY_BYTES);
     if (send(fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello)) {
         close(fd);
         return NF_ERR_UNREACHABLE;
@@ -408,7 +455,11 @@ enum nf_status nf_ducts_send(struct nf_ducts *ducts, int tid,
         bytes += parts[i].iov_len;
     }
     nf_store_le32(length, (uint32_t)bytes);
-    return send_whole(duct->fd, &message);
+    if (send_whole(duct->fd, &message) == NF_OK)
+        return NF_OK;
+    /* part of it may have gone, which what follows would complete: so nothing does */
+    (void)shutdown(duct->fd, SHUT_RDWR);
+    return NF_ERR_UNREACHABLE;
 }
 
 /* --------------------------------------------------------------- reading */
@@ -436,7 +487,7 @@ static bool take_hello(const struct nf_ducts *ducts, struct duct *duct,
     int tid = (int)nf_load_le32(hello + 8);
 
     if (nf_load_le64(hello) != HELLO_MAGIC || tid <= 0 ||
-        memcmp(hello + 16, ducts->address + 2, NF_DUCT_KEY_BYTES) != 0)
+        memcmp(hello + 16, key_in(ducts->address), NF_DUCT_KEY_BYTES) != 0)
         return false;
     duct->tid = tid;
     return true;
@@ -518,16 +569,6 @@ static void read_one(struct nf_ducts *ducts, size_t i)
         end(ducts, i);
 }
 
-static void forget_ended(struct nf_ducts *ducts)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < ducts->count; i++)
-        if (ducts->list[i].fd >= 0)
-            ducts->list[kept++] = ducts->list[i];
-    ducts->count = kept;
-}
-
 bool nf_ducts_serve(struct nf_ducts *ducts, const struct pollfd *watch,
                     size_t count)
 {
@@ -538,11 +579,12 @@ bool nf_ducts_serve(struct nf_ducts *ducts, const struct pollfd *watch,
 
         if (watch[i].revents == 0)
             continue;
-        any = true;
-        if (fd == ducts->local || fd == ducts->tcp)
-            accept_all(ducts, fd);
-        else if (i < ducts->count && ducts->list[i].fd == fd)
+        if (fd == ducts->local || fd == ducts->tcp) {
+            any = accept_all(ducts, fd) || any;
+        } else if (i < ducts->count && ducts->list[i].fd == fd) {
             read_one(ducts, i);
+            any = true;
+        }
     }
     forget_ended(ducts);
     return any;

@@ -2,19 +2,20 @@
 #define NF_NET_DUCT_H
 /** @file duct.h  Sockets of our own between tasks, for packets: a duct each.
  *
- *  A packet by a direct route of libpvm takes eight system calls, two to send
- * and four or more to be received, since libpvm asks before it writes, and
- * reads each message's head alone.  By a duct it takes three, or fewer if
- * several come at once.
+ *  A packet by a direct route of libpvm takes eight system calls, two to send and
+ *  four or more to be received, since libpvm asks before it writes, and reads
+ *  each message's head alone.  By a duct it takes three, or fewer if several come
+ *  at once.
  *
- *  Whoever is to be reached listens, and tells its address by other means
- * (PVM): a port, and a key that only those who were told know.  Who connects
- * shows the key and says who it is.  Tasks of one host use a local socket,
- * others TCP.
+ *  Whoever is to be reached listens, and tells its address by other means (PVM):
+ *  a port, the name of a local socket, which anybody may see, and a key that only
+ *  those who were told know.  Who connects shows the key and says who it is.
+ *  Tasks of one host use the local socket, which lets in its own user only,
+ *  others TCP.
  *
- *  Nothing here waits for a task that does not read, if its users never have
- * more on the way than nf_duct_window_bytes(): else a send waits for room.  One
- * thread. */
+ *  Nothing here waits for a task that does not read, if its users never have more
+ *  on the way than nf_ducts_window_bytes(): else a send waits for room.  One
+ *  thread. */
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,8 +24,10 @@
 #include "nowfarm.h"
 
 enum {
+    NF_DUCT_NAME_BYTES = 8,
     NF_DUCT_KEY_BYTES = 16,
-    NF_DUCT_ADDRESS_BYTES = 2 + NF_DUCT_KEY_BYTES, /**< port, key */
+    /** Port, name, key. */
+    NF_DUCT_ADDRESS_BYTES = 2 + NF_DUCT_NAME_BYTES + NF_DUCT_KEY_BYTES,
     NF_DUCT_PACKET_MOST_BYTES = 64 * 1024,
     NF_DUCT_PARTS_MOST = 4, /**< of a packet that is sent */
 };
@@ -52,7 +55,8 @@ void nf_ducts_destroy(struct nf_ducts *ducts);
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_ducts_address(struct nf_ducts *ducts,
                                 uint8_t address_p[NF_DUCT_ADDRESS_BYTES]);
-/** Nobody who was told is to come any more: keep nothing for them. */
+/** Nobody who was told is to come any more: stop listening, keep nothing for
+ *  them, and shake off who has not said who it is. */
 void nf_ducts_settle(struct nf_ducts *ducts);
 /** Connect to task @p tid, which told @p address, unless a duct to it is there:
  *  waits for at most half a second, and for a name to be found.
@@ -66,8 +70,8 @@ bool nf_ducts_reach(const struct nf_ducts *ducts, int tid);
 /** Send one packet, the bytes of @p parts [@p count <= NF_DUCT_PARTS_MOST] one
  * behind the other, NF_DUCT_PACKET_MOST_BYTES at most.  Packets keep their
  * order.
- *  @retval NF_ERR_UNREACHABLE  there is no duct, or it broke: what
- * nf_ducts_serve() tells when all was read */
+ *  @retval NF_ERR_UNREACHABLE  there is no duct, or it is broken now: when all
+ *  was read nf_ducts_serve() tells that it has ended */
 enum nf_status nf_ducts_send(struct nf_ducts *ducts, int tid,
                              const struct iovec *parts, size_t count);
 /** So much may be on the way to each, by what their sockets hold. */
@@ -80,7 +84,7 @@ void nf_ducts_watch(const struct nf_ducts *ducts, struct pollfd *watch_p);
  * waiting.
  *  @param watch  [@p count] as put by nf_ducts_watch() since the last call of
  * this, and asked
- *  @return whether any was ready */
+ *  @return whether anybody has come, said anything or ended */
 bool nf_ducts_serve(struct nf_ducts *ducts, const struct pollfd *watch,
                     size_t count);
 #endif

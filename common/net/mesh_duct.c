@@ -37,6 +37,7 @@ _Static_assert(PACKET_HEAD_BYTES + NF_LINK_FRAME_MAX_BYTES <=
 /* Of this process, as task `owner`: another life as a task has others. */
 static struct nf_ducts *ducts;
 static int owner = -1;
+static bool hopeless; /* to reach other hosts, in this opening */
 
 static bool are_there(void)
 {
@@ -87,8 +88,12 @@ void nf_mesh_duct_tend(void)
     ducts = NULL;
 }
 
+/* Those that have ended already may have come, and said something. */
 void nf_mesh_duct_settle(void)
 {
+    hopeless = false;
+    (void)nf_mesh_duct_read();
+    (void)nf_mesh_duct_read();
     if (are_there())
         nf_ducts_settle(ducts);
 }
@@ -120,7 +125,7 @@ void nf_mesh_duct_offer(struct mesh_pvm *p, uint32_t member)
     uint8_t address[NF_DUCT_ADDRESS_BYTES];
     struct nf_link_out out;
 
-    if (!is_for(p, member) || !is_room() ||
+    if (!is_for(p, member) || nf_mesh_duct_reaches(m->tid) || !is_room() ||
         nf_ducts_address(ducts, address) != NF_OK)
         return;
     nf_link_signal(&m->link, KIND_DUCT, &out);
@@ -167,7 +172,6 @@ static bool find_host(const struct mesh_pvm *p, const struct mesh_member *m,
  */
 static bool connect_in_time(struct mesh_pvm *p, const struct mesh_member *m)
 {
-    static bool hopeless; /* to reach other hosts */
     int64_t start_us = nf_now_us();
     char name[64];
     const char *host;
@@ -185,9 +189,11 @@ bool nf_mesh_duct_open(struct mesh_pvm *p, uint32_t member)
 {
     struct mesh_member *m = &p->members[member];
 
-    if (!m->has_address || !is_for(p, member) || !is_room())
+    if (m->no_duct || !is_for(p, member))
         return false;
-    if (!connect_in_time(p, m)) {
+    if (!nf_mesh_duct_reaches(m->tid) &&
+        (!m->has_address || !is_room() || !connect_in_time(p, m))) {
+        m->no_duct = true; /* the next answer is for a route of libpvm */
         nf_log(NF_LOG_INFO, "no socket to task %x: by a route of libpvm",
                (unsigned)m->tid);
         return false;
@@ -239,7 +245,7 @@ size_t nf_mesh_duct_watch(struct pollfd *watch_p, size_t room)
     size_t count = are_there() ? nf_ducts_count(ducts) : 0;
 
     if (count > room)
-        return 0;
+        return 0; /* is_room() sees to that */
     if (count > 0)
         nf_ducts_watch(ducts, watch_p);
     return count;

@@ -288,8 +288,10 @@ enum nf_status nf_mesh_pvm_move(struct mesh_pvm *p)
     enum nf_status status;
     bool came;
 
-    if (nf_mesh_space_is_dead(p->space))
+    if (nf_mesh_space_is_dead(p->space)) {
+        nf_mesh_duct_tend();
         return NF_ERR_UNREACHABLE;
+    }
     came = nf_mesh_duct_read();
     nf_pvm_enter(p->space->context, false, &guard);
     status = nf_pvm_pump();
@@ -343,12 +345,9 @@ static enum nf_status look(struct mesh_pvm *p)
 {
     enum nf_status status;
 
-    if (p->drained && !nf_mesh_space_is_dead(p->space)) {
+    if (p->drained && ntouched == 0 && !nf_mesh_space_is_dead(p->space)) {
         p->drained = false;
-        nf_mesh_pvm_serve(p);
-        nf_mesh_pvm_tend();
-        if (ntouched == 0)
-            return NF_WAIT;
+        return NF_WAIT;
     }
     status = nf_mesh_pvm_move(p);
     if (status == NF_WAIT && p->arriving)

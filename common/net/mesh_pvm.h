@@ -49,6 +49,7 @@ struct mesh_member {
     bool convert;     /**< its host has another data format */
     bool duct;        /**< what goes to it goes by a duct */
     bool cut;         /**< which has broken: nothing goes any more */
+    bool no_duct;     /**< none could be opened */
     bool has_address; /**< it has told where it can be reached by one: */
     uint8_t address[NF_DUCT_ADDRESS_BYTES];
     bool heard;       /**< of this mesh */

@@ -270,6 +270,7 @@ void nf_mesh_pvm_close(struct nf_mesh *mesh)
             linger(p);
         nf_pvm_return(&guard);
     }
+    nf_mesh_duct_tend();
     if (nf_mesh_pvm_waits_for_late(p)) {
         drop_all(p);
         return;
@@ -365,6 +366,9 @@ enum nf_status nf_mesh_pvm_subset(struct nf_mesh *mesh, const uint32_t *members,
         nf_mesh_pvm_free(sub);
         return status;
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (sub->members[i].cut && !sub->members[i].exited)
+            nf_mesh_pvm_leave(sub, i); /* nothing else would tell */
     introduce_the_rest(sub);
     *mesh_p = &sub->base;
     return NF_OK;

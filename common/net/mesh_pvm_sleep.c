@@ -63,7 +63,11 @@ bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us)
         return false;
     for (size_t i = 0; i < bed.npvm; i++)
         p->arriving = p->arriving || bed.watch[i].revents != 0;
-    (void)nf_mesh_duct_serve(bed.watch + bed.npvm, bed.nducts);
+    if (nf_mesh_duct_serve(bed.watch + bed.npvm, bed.nducts)) {
+        /* before anybody hears of it, and closes the mesh */
+        nf_mesh_pvm_serve(p);
+        nf_mesh_pvm_tend();
+    }
     p->drained = !p->arriving;
     return true;
 }

@@ -206,7 +206,7 @@ void nf_mesh_space_cut(int tid)
             p->members[member].cut = true;
             if (p->members[member].exited)
                 nf_mesh_pvm_note_silence(p, member);
-            else if (!p->closed)
+            else if (!p->closed && !p->base.partial)
                 nf_mesh_pvm_leave(p, member); /* PVM's word may come later */
         }
 }

@@ -343,6 +343,7 @@ static enum nf_status pvm_net_next(struct nf_net *net,
         }
         if (status != NF_WAIT)
             return status;
+        (void)nf_mesh_duct_read();
         nf_mesh_pvm_tend();
         n->unasked = 0;
         status = nf_keeper_next(n->keeper, &answer);
@@ -358,22 +359,27 @@ static enum nf_status pvm_net_next(struct nf_net *net,
 static size_t pvm_net_fds(struct nf_net *net, const int **fds_p)
 {
     struct net_pvm *n = (struct net_pvm *)net;
+    struct pollfd ducts[NF_MESH_DUCT_FDS_MOST];
     const int *fds;
-    size_t count;
+    size_t count, nducts;
 
     flush_deferred(n); /* a mesh may have heard of room since */
+    nducts = nf_mesh_duct_watch(ducts, NF_MESH_DUCT_FDS_MOST);
     count = nf_pvm_fds(&fds);
-    if (count + 1 > n->fds_capacity) {
-        int *more = nf_realloc(n->fds, (count + 16) * sizeof(*more));
+    if (count + nducts + 1 > n->fds_capacity) {
+        size_t capacity = count + nducts + 16;
+        int *more = nf_realloc(n->fds, capacity * sizeof(*more));
 
         if (more == NULL) {
             *fds_p = fds;
             return count;
         }
         n->fds = more;
-        n->fds_capacity = count + 16;
+        n->fds_capacity = capacity;
     }
     memcpy(n->fds, fds, count * sizeof(*fds));
+    for (size_t i = 0; i < nducts; i++)
+        n->fds[count++] = ducts[i].fd;
     n->fds[count] = nf_keeper_fd(n->keeper);
     *fds_p = n->fds;
     return count + 1;

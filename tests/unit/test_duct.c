@@ -230,9 +230,8 @@ static int connect_by_hand(const uint8_t *address)
 {
     struct sockaddr_un name = { .sun_family = AF_UNIX };
     int bytes = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
-                         "nowfarm-%016llx%016llx",
-                         (unsigned long long)nf_load_le64(address + 2),
-                         (unsigned long long)nf_load_le64(address + 10));
+                         "nowfarm-%016llx",
+                         (unsigned long long)nf_load_le64(address + 2));
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
     CU_ASSERT_EQUAL(connect(fd, (struct sockaddr *)&name,
@@ -247,7 +246,7 @@ static void put_hello(const uint8_t *address, int tid, uint8_t hello_p[32])
     memset(hello_p, 0, 32);
     memcpy(hello_p, "NFFDUCT1", 8);
     nf_store_le32(hello_p + 8, (uint32_t)tid);
-    memcpy(hello_p + 16, address + 2, NF_DUCT_KEY_BYTES);
+    memcpy(hello_p + 16, address + 2 + NF_DUCT_NAME_BYTES, NF_DUCT_KEY_BYTES);
 }
 
 /* What comes byte by byte is put together. */
