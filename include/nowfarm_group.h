@@ -480,6 +480,28 @@ struct nf_call {
     const size_t *send_offsets; /**< likewise */
 };
 
+/** Room for what nf_group_algorithm() writes, whatever the call. */
+#define NF_ALGORITHM_BYTES 64
+
+/** By which algorithm would @p call go, if it was made now?  As
+ *  nf_group_options.algorithms takes it: "bcast.pipeline.fd:k=16",
+ *  "alltoall.mixed:radices=3x2x2".  The same in all members that ask about the
+ *  same call, and of a call that was made what it went by, as nothing that is
+ *  measured in calls changes it.  Nothing is sent, and it does not count as a
+ *  call; each member may ask for itself, at any time.
+ *  @param call   kind and, as the operation has them, count or counts, varies,
+ *                type, op and root; buffers and offsets are not looked at.  Of
+ *                blocks whose sizes not all members know only that they are
+ *                (`varies`)
+ *  @param text   [bytes], as it was if there is an error; "" if such a call
+ *                sends nothing: no elements, or P = 1
+ *  @param bytes  NF_ALGORITHM_BYTES is always enough
+ *  @retval NF_ERR_INVAL, NF_ERR_FAILED, NF_ERR_REVOKED  as the call itself
+ *  @retval NF_ERR_RANGE  the text is longer */
+enum nf_status nf_group_algorithm(struct nf_group *group,
+                                  const struct nf_call *call, char *text,
+                                  size_t bytes);
+
 /** Begin @p call, and send what can go at once: of a long message no more than
  *  64 to 512 KiB to a task; the rest leaves in later calls on the group, see
  *  nf_group(3).  Buffers must stay until it is done.

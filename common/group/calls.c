@@ -2,6 +2,7 @@
 #include "config.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 #include <assert.h>
 #include <string.h>
@@ -167,7 +168,8 @@ static enum nf_status set_both_counts(struct draft *draft)
     return status;
 }
 
-static enum nf_status set_layout(struct draft *draft)
+/* What kind of blocks there are, and of how many elements if all are alike. */
+static void set_form(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
     struct nf_exec_layout *layout = &draft->exec.layout;
@@ -182,6 +184,14 @@ static enum nf_status set_layout(struct draft *draft)
     if (layout->blocks)
         draft->total *= draft->group->ranks;
     draft->end = draft->total;
+}
+
+static enum nf_status set_layout(struct draft *draft)
+{
+    const struct nf_call *call = draft->call;
+    struct nf_exec_layout *layout = &draft->exec.layout;
+
+    set_form(draft);
     if (layout->pairs && layout->varies)
         return set_both_counts(draft);
     if (layout->pairs)
@@ -472,6 +482,59 @@ enum nf_status nf_group_start(struct nf_group *group,
                               struct nf_request **request_p)
 {
     return start(group, call, NULL, request_p);
+}
+
+/* As set_layout(), of a call that is only asked about: it has no buffers. */
+static enum nf_status add_up(struct draft *draft)
+{
+    const struct nf_call *call = draft->call;
+    uint64_t most = SIZE_MAX / 2;
+
+    set_form(draft);
+    if (!draft->exec.layout.blocks || draft->exec.layout.varies ||
+        call->counts == NULL)
+        return NF_OK;
+    draft->total = 0;
+    for (uint32_t i = 0; i < draft->group->ranks; i++) {
+        if (call->counts[i] > most - draft->total)
+            return bad(draft->group, "more elements than memory can hold");
+        draft->total += call->counts[i];
+    }
+    return NF_OK;
+}
+
+enum nf_status nf_group_algorithm(struct nf_group *group,
+                                  const struct nf_call *call, char *text,
+                                  size_t bytes)
+{
+    struct draft draft = { .group = group, .call = call };
+    struct nf_coll_choice choice;
+    char name[NF_TOLD_BYTES] = "";
+    enum nf_status status;
+
+    if (nf_group_ends(group, group->epoch))
+        return NF_ERR_REVOKED;
+    status = check(group, call);
+    draft.exec.codes = &group->codes;
+    if (status == NF_OK)
+        status = add_up(&draft);
+    if (status != NF_OK)
+        return status;
+    set_query(&draft);
+    if (group->ranks > 1 && !is_empty(&draft)) {
+        status = nf_group_choose(group, &draft.query, &choice, &group->error);
+        if (status != NF_OK)
+            return status;
+        nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,
+                                                   choice.segments,
+                                                   choice.params },
+                           name, sizeof(name));
+    }
+    if (strlen(name) >= bytes)
+        return nf_fail(&group->error, NF_ERR_RANGE,
+                       "no room for an algorithm's name");
+    memcpy(text, name, strlen(name) + 1);
+    return NF_OK;
 }
 
 enum nf_status nf_group_start_blocks(struct nf_group *group,
