@@ -179,7 +179,8 @@ struct nf_group_options {
      *  `nowfarm plans` tells, are not taken; if all do, those that keep the
      *  least are, so no call fails by it.  That of rank 0 counts.  What is asked
      *  for by name is taken all the same, and gatherv, scatterv and alltoallv,
-     *  whose sizes not all members know, do not go by it.  Of several calls
+     *  whose sizes not all members know, do not go by it (nor by more than
+     *  nf_call.usual_count, if that says how large blocks are).  Of several calls
      *  under way each may, and the root of a gather takes more if another of them
      *  waits for its members (see nf_group_start()).  Default: the
      *  environment variable NOWFARM_COLL_MEMORY of rank 0, "64MiB" or the like;
@@ -416,8 +417,12 @@ enum nf_status nf_scatterv(struct nf_group *group, const void *send,
  *  nf_alltoallv up to 48. */
 enum nf_status nf_alltoall(struct nf_group *group, const void *send, void *recv,
                            size_t count, int type);
-/** The same with different counts, which may be 0; by
- *  alltoall.burst, unless another algorithm is asked for.
+/** The same with different counts, which may be 0.  No member knows all of them,
+ *  so the algorithm goes by P and what messages cost only: alltoall.burst, whose
+ *  loss is bounded (to small blocks P - 2 times what a message occupies its
+ *  sender), unless it may take twice as many times as long as the best as another
+ *  one would over all sizes, which is so where many members share processors; see
+ *  nf_group(3).  Who knows how large blocks are has nf_call.usual_count.
  *  @param send_counts, send_offsets  [P] of the blocks for each rank: elements,
  *  and where they begin in send (NULL: one behind the other); in place: not
  *  used, the blocks lie in recv as those that come
@@ -478,6 +483,10 @@ struct nf_call {
     uint32_t root;
     const size_t *send_counts;  /**< alltoall, v-form: [P]; likewise */
     const size_t *send_offsets; /**< likewise */
+    size_t
+        usual_count; /**< alltoall, v-form: elements of a large block, the same
+                             number in all members, to choose the algorithm by;
+                             0: nobody says.  Any block may have more or less */
 };
 
 /** Room for what nf_group_algorithm() writes, whatever the call. */
@@ -490,9 +499,8 @@ struct nf_call {
  *  measured in calls changes it.  Nothing is sent, and it does not count as a
  *  call; each member may ask for itself, at any time.
  *  @param call   kind and, as the operation has them, count or counts, varies,
- *                type, op and root; buffers and offsets are not looked at.  Of
- *                blocks whose sizes not all members know only that they are
- *                (`varies`)
+ *                usual_count, type, op and root; buffers and offsets are not
+ *                looked at, nor counts that not all members know (`varies`)
  *  @param text   [bytes], as it was if there is an error; "" if such a call
  *                sends nothing: no elements, or P = 1
  *  @param bytes  NF_ALGORITHM_BYTES is always enough

@@ -72,7 +72,8 @@ static enum nf_status check(struct nf_group *group, const struct nf_call *call)
     if (combines(call->kind) &&
         !nf_operator_fits(&group->codes, call->type, call->op))
         return bad(group, "the operator does not fit the element type");
-    if (call->count > SIZE_MAX / 2 / bytes / group->ranks)
+    if (call->count > SIZE_MAX / 2 / bytes / group->ranks ||
+        call->usual_count > SIZE_MAX / 2 / bytes / group->ranks)
         return bad(group, "more elements than memory can hold");
     if (call->kind == NF_CALL_REDUCE_SCATTER && call->counts == NULL)
         return bad(group, "reduce_scatter wants counts");
@@ -381,8 +382,11 @@ static void set_query(struct draft *draft)
     bool one_block = call->kind == NF_CALL_GATHER ||
                      call->kind == NF_CALL_SCATTER ||
                      call->kind == NF_CALL_ALLTOALL;
+    bool varies = draft->exec.layout.varies;
+    /* all members know it, if none knows all counts */
+    size_t usual = call->kind == NF_CALL_ALLTOALL ? call->usual_count : 0;
 
-    draft->query.varies = draft->exec.layout.varies;
+    draft->query.varies = varies && usual == 0;
     draft->query.plain = draft->group->plain;
     draft->query.type = combines(call->kind) ? call->type : 0;
     draft->query.op = combines(call->kind) ? call->op : 0;
@@ -394,8 +398,8 @@ static void set_query(struct draft *draft)
         .commutative = !combines(call->kind) ||
                        nf_operator_commutes(&draft->group->codes, call->op),
     };
-    if (draft->query.varies) /* nothing that only some know */
-        draft->query.coll.elements = 0;
+    if (varies) /* nothing that only some know */
+        draft->query.coll.elements = usual;
     draft->query.coll.bytes = draft->query.coll.elements * bytes;
 }
 

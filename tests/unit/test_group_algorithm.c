@@ -142,6 +142,73 @@ static void names_are_said_as_they_are_asked_for(void)
     close_all(groups);
 }
 
+static void ask(struct nf_group *group, const struct nf_call *call,
+                char text_p[NF_ALGORITHM_BYTES])
+{
+    CU_ASSERT_EQUAL(nf_group_algorithm(group, call, text_p, NF_ALGORITHM_BYTES),
+                    NF_OK);
+}
+
+/* What members know of different sizes is what they say that is usual. */
+static void usual_sizes_are_gone_by(void)
+{
+    struct nf_group *groups[16];
+    char varies[NF_ALGORITHM_BYTES], alike[NF_ALGORITHM_BYTES];
+    uint32_t kinds = 0;
+
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(16, NULL, groups, NULL), NF_OK);
+    for (size_t count = 1; count <= 1 << 20; count *= 4) {
+        struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                                .count = count,
+                                .type = NF_ELEM_BYTE };
+
+        ask(groups[0], &call, alike);
+        call = (struct nf_call){ .kind = NF_CALL_ALLTOALL,
+                                 .varies = 1,
+                                 .type = NF_ELEM_BYTE,
+                                 .usual_count = count };
+        ask(groups[3], &call, varies);
+        CU_ASSERT_STRING_EQUAL(varies, alike);
+        kinds |= strcmp(varies, "alltoall.burst") == 0 ? 1u : 2u;
+        call.usual_count = SIZE_MAX / 2;
+        CU_ASSERT_EQUAL(
+            nf_group_algorithm(groups[3], &call, alike, sizeof(alike)),
+            NF_ERR_INVAL);
+    }
+    CU_ASSERT_EQUAL(kinds, 3);
+    for (uint32_t r = 0; r < 16; r++)
+        nf_group_close(groups[r]);
+}
+
+/* With what P and prices say, but no size is known: that which the fewest bytes
+ * are kept by if there is a limit, and what is asked for by name always. */
+static void unknown_sizes_have_an_algorithm(void)
+{
+    const struct nf_group_options options[] = {
+        { .memory_bytes = 0 },
+        { .memory_bytes = 4096 },
+        { .algorithms = "alltoall.dh", .memory_bytes = 4096 },
+    };
+    static const char *const want[] = { "alltoall.burst", "alltoall.burst",
+                                        "alltoall.dh" };
+    const struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                                  .varies = 1,
+                                  .type = NF_ELEM_INT64 };
+    struct nf_group *groups[8];
+    char text[NF_ALGORITHM_BYTES];
+
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL_FATAL(
+            nf_group_open_threads(8, &options[i], groups, NULL), NF_OK);
+        for (uint32_t r = 0; r < 8; r++) {
+            ask(groups[r], &call, text);
+            CU_ASSERT_STRING_EQUAL(text, want[i]);
+        }
+        for (uint32_t r = 0; r < 8; r++)
+            nf_group_close(groups[r]);
+    }
+}
+
 static void calls_that_send_nothing_have_none(void)
 {
     struct nf_group **groups = open_some("");
@@ -225,6 +292,8 @@ int main(void)
         { "calls go by what was said", calls_go_by_what_was_said },
         { "names are said as they are asked for",
           names_are_said_as_they_are_asked_for },
+        { "usual sizes are gone by", usual_sizes_are_gone_by },
+        { "unknown sizes have an algorithm", unknown_sizes_have_an_algorithm },
         { "calls that send nothing have none",
           calls_that_send_nothing_have_none },
         { "what cannot be is refused", what_cannot_be_is_refused },

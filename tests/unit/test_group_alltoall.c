@@ -19,9 +19,10 @@ static const struct nf_group_options *options_of(const char *algorithm)
     return &options;
 }
 
-/* Two calls, one behind the other, with nobody waiting in between. */
-static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
-                      size_t count)
+/* Two calls, one behind the other, with nobody waiting in between.
+ * @param usual  how large blocks are said to be, where they differ */
+static bool exchanges_about(const char *algorithm, uint32_t ranks,
+                            uint64_t number, size_t count, size_t usual)
 {
     struct group_sim *sim = calloc(1, sizeof(*sim));
     struct round *rounds = calloc(ranks, sizeof(*rounds));
@@ -31,6 +32,7 @@ static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
         for (uint32_t r = 0; r < ranks; r++) {
             round_make_kind(&rounds[r], r, ranks, number + call,
                             NF_CALL_ALLTOALL, count);
+            rounds[r].call.usual_count = usual;
             sim_start(sim, r, &rounds[r].call);
         }
         right = sim_run(sim);
@@ -49,6 +51,12 @@ static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
     free(rounds);
     free(sim);
     return right;
+}
+
+static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
+                      size_t count)
+{
+    return exchanges_about(algorithm, ranks, number, count, 0);
 }
 
 /* The numbers make blocks differ, lie in place, and have offsets, or not. */
@@ -172,6 +180,11 @@ static void the_choice_exchanges(void)
 {
     for (uint64_t number = 0; number < 30; number++)
         CU_ASSERT(exchanges("", 1 + (uint32_t)number % 9, number, 40));
+    /* whatever is said of sizes, and however wrong */
+    for (uint64_t number = 0; number < 60; number++)
+        CU_ASSERT(exchanges_about("", 3 + (uint32_t)number % 16, number,
+                                  number % 4 * 20,
+                                  number % 3 == 0 ? 1 : number * 100));
 }
 
 /* @param said  [RANKS] gets what each member says, if not NULL
