@@ -186,6 +186,15 @@ struct nf_group_options {
      *  environment variable NOWFARM_COLL_MEMORY of rank 0, "64MiB" or the like;
      *  no limit. */
     uint64_t memory_bytes;
+    /** The members' hosts are a torus with these sides, "3x4" or "2x3x4", one
+     *  member each, ranks row by row: channels go from each node to the next along
+     *  each side, and no other way.  All-to-alls are then chosen for that, unless
+     *  a rule of the table says what was measured; of nf_alltoallv() without
+     *  nf_call.usual_count it is what is best for large blocks.  The sides' product
+     *  is the number of members, 256 at most; else, or if it is no list of sides,
+     *  opening the group is NF_ERR_INVAL.  A group that was shrunk is no torus any
+     *  more.  Default: each message has its own way, as through a switch. */
+    const char *torus;
 };
 
 /** A group of PVM tasks, which need not have been spawned by nowfarm.  All of

@@ -126,6 +126,14 @@ static uint64_t send_ns(const struct link *link, uint64_t bytes)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
+uint64_t nf_exchange_send_ns(const struct nf_exchange_price *price,
+                             uint64_t bytes)
+{
+    const struct link far = far_of(price);
+
+    return send_ns(&far, bytes);
+}
+
 /* The longest way of some message in each round. */
 static struct link longest_of(const struct nf_exchange_price *price,
                               uint32_t ranks)

@@ -59,6 +59,10 @@ void nf_exchange_price_move(struct nf_exchange_price *price,
 /** Is it one?  For prices that were sent. */
 bool nf_exchange_price_is_sane(const struct nf_exchange_price *price);
 
+/** T of a message between hosts, of up to 2^41 bytes. */
+uint64_t nf_exchange_send_ns(const struct nf_exchange_price *price,
+                             uint64_t bytes);
+
 /** What blocks of @p bytes take: mixed by these radices, or if there are none
  *  burst. */
 uint64_t nf_exchange_ns(const struct nf_exchange_price *price, uint32_t ranks,

@@ -64,6 +64,20 @@ static const struct nf_coll_algorithm *first_of(enum nf_coll_op op)
     return NULL;
 }
 
+/* Blocks of sizes that only some know: what is best for large ones, as a burst is
+ * where each message has its own way. */
+static bool choose_on_torus(const struct nf_group *group,
+                            const struct nf_exchange_price *price,
+                            const struct nf_coll_query *coll, bool blindly,
+                            struct nf_coll_choice *choice_p)
+{
+    struct nf_coll_query query = *coll;
+
+    if (blindly)
+        query.bytes = query.elements = NF_TORUS_LARGE_BYTES;
+    return nf_torus_choose(group->torus, price, &query, choice_p);
+}
+
 /* Alike in all members, whatever their floating point: by whole numbers.
  * @param blindly  only some know how large blocks are.  Nor is it known then what
  *                 memory they take: with a limit it is what takes the least */
@@ -78,6 +92,9 @@ static void choose_exchange(const struct nf_group *group,
     network.least = group->least;
     if (!measured)
         price = nf_exchange_price_of(&network);
+    if (group->torus != NULL &&
+        choose_on_torus(group, &price, coll, blindly, choice_p))
+        return;
     if (blindly && coll->memory_bytes > 0)
         choice_p->algorithm = &nf_coll_alltoall_burst;
     else if (blindly)

@@ -91,8 +91,11 @@ static void calls_go_by_what_was_said(void)
 {
     const struct nf_group_options orderly = { .deterministic = 1 };
 
+    const struct nf_group_options torus = { .torus = "2x3" };
+
     run_threads(NULL);
     run_threads(&orderly);
+    run_threads(&torus);
 }
 
 /* A group that none of the calls is made on. */
@@ -209,6 +212,56 @@ static void unknown_sizes_have_an_algorithm(void)
     }
 }
 
+/* What members are told of the torus that they are. */
+static void a_torus_is_chosen_for(void)
+{
+    const struct nf_group_options torus = { .torus = "6x6" };
+    struct nf_group *groups[36], *none;
+    struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                            .count = 1,
+                            .type = NF_ELEM_BYTE };
+    char text[NF_ALGORITHM_BYTES];
+
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(36, &torus, groups, NULL),
+                          NF_OK);
+    ask(groups[7], &call, text);
+    CU_ASSERT_STRING_EQUAL(text, "alltoall.dh:shape=6x6");
+    call.count = 1000000;
+    ask(groups[7], &call, text);
+    CU_ASSERT_STRING_EQUAL(text, "alltoall.burst");
+    call.varies = 1; /* nobody knows a size */
+    ask(groups[0], &call, text);
+    CU_ASSERT_STRING_EQUAL(text, "alltoall.burst");
+    call.usual_count = 1;
+    ask(groups[0], &call, text);
+    CU_ASSERT_STRING_EQUAL(text, "alltoall.dh:shape=6x6");
+    for (uint32_t r = 0; r < 36; r++)
+        nf_group_close(groups[r]);
+    CU_ASSERT_EQUAL(nf_group_open_threads(1, &torus, &none, NULL), NF_OK);
+    nf_group_close(none);
+}
+
+static void what_is_no_torus_is_refused(void)
+{
+    static const struct {
+        const char *torus, *said;
+    } bad[] = {
+        { "3x5", "a torus of 15 nodes for 12 members" },
+        { "3x", "torus \"3x\": want sides such as 3x4" },
+        { "0x12", "torus \"0x12\": want sides such as 3x4" },
+    };
+    struct nf_group *groups[12];
+    struct nf_error err;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        const struct nf_group_options options = { .torus = bad[i].torus };
+
+        CU_ASSERT_EQUAL(nf_group_open_threads(12, &options, groups, &err),
+                        NF_ERR_INVAL);
+        CU_ASSERT_STRING_EQUAL(err.text, bad[i].said);
+    }
+}
+
 static void calls_that_send_nothing_have_none(void)
 {
     struct nf_group **groups = open_some("");
@@ -294,6 +347,8 @@ int main(void)
           names_are_said_as_they_are_asked_for },
         { "usual sizes are gone by", usual_sizes_are_gone_by },
         { "unknown sizes have an algorithm", unknown_sizes_have_an_algorithm },
+        { "a torus is chosen for", a_torus_is_chosen_for },
+        { "what is no torus is refused", what_is_no_torus_is_refused },
         { "calls that send nothing have none",
           calls_that_send_nothing_have_none },
         { "what cannot be is refused", what_cannot_be_is_refused },
