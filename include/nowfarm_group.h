@@ -422,8 +422,8 @@ enum nf_status nf_scatterv(struct nf_group *group, const void *send,
  *  beyond both for 2 P blocks that rest at a member (mdh: 3 P, split_merge:
  *  8 P; none where blocks go straight home) and for messages on their way, one
  *  out and one in while members keep step; behind a member that stands still all
- *  that the others send may wait.  And 40 bytes for each of the P^2 pairs; in
- *  nf_alltoallv up to 48. */
+ *  that the others send may wait.  And 40 bytes for each of the P^2 pairs, in
+ *  nf_alltoallv up to 48; where blocks go straight home of 2 P only. */
 enum nf_status nf_alltoall(struct nf_group *group, const void *send, void *recv,
                            size_t count, int type);
 /** The same with different counts, which may be 0.  No member knows all of them,

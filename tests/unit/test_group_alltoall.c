@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/group/plan.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
@@ -74,6 +75,37 @@ static void every_algorithm_exchanges(void)
             for (uint64_t number = 0; number < 30; number++)
                 CU_ASSERT(exchanges(nf_coll_table[i]->name, ranks, number,
                                     counts[number % 4]));
+        }
+}
+
+/* Books are kept of P^2 blocks only where these pass through others. */
+static void books_are_kept_of_own_blocks_only(void)
+{
+    static const struct {
+        const char *name;
+        bool straight;
+    } cases[] = {
+        { "alltoall.burst", true },
+        { "alltoall.pairwise_shift", true },
+        { "alltoall.pairwise_xor", true },
+        { "alltoall.tournament_hd", true },
+        { "alltoall.bruck", false },
+        { "alltoall.mixed", false },
+        { "alltoall.dh", false },
+        { "alltoall.pairwise_grid", true }, /* of one side */
+    };
+    const struct nf_coll_args args = { .ranks = 16, .segments = 1 };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        for (uint32_t rank = 0; rank < 16; rank++) {
+            struct nf_plan *plan;
+
+            CU_ASSERT_EQUAL_FATAL(nf_plan_create(nf_coll_find(cases[i].name),
+                                                 &args, rank, &plan, NULL),
+                                  NF_OK);
+            CU_ASSERT_EQUAL(plan->straight, cases[i].straight);
+            CU_ASSERT_EQUAL(plan->nbooks, cases[i].straight ? 32 : 256);
+            nf_plan_destroy(plan);
         }
 }
 
@@ -335,6 +367,8 @@ int main(void)
     CU_TestInfo all[] = {
         { "every algorithm, blocks of one size and of others",
           every_algorithm_exchanges },
+        { "books are kept of own blocks only",
+          books_are_kept_of_own_blocks_only },
         { "radices and shapes are taken", parameters_are_taken },
         { "other radices are another call",
           groups_of_other_parameters_do_not_agree },
