@@ -351,6 +351,17 @@ struct nf_report {
                                   that took longest: not in packing and joining */
     double exchange_model_s; /**< ... as the model of the network has it;
                                   INFINITY: it has none of that algorithm */
+    double
+        on_slaves_s; /**< of a job of phases, from data that are on the slaves to
+                             data that are on the slaves: from the first exchange
+                             to the last, and before and behind that what the slot
+                             that took longest computed in the first and in the
+                             last phase; part of makespan_s.  0: no exchange */
+    double data_s;   /**< what is left of makespan_s: inputs on their way to the
+                             slaves, and results to the master */
+    double wait_s;   /**< of on_slaves_s neither exchanging (exchange_s) nor
+                             computing (compute_s / slots): slots waited for the
+                             one that took longest, or for leases */
     char exchange_algorithm[64]; /**< of the last one, with its parameters; "":
                                       it had one slave */
     char exchange_by[288]; /**< by what that was chosen, as gather_by; or

@@ -179,12 +179,22 @@ struct nf_group_options {
      *  `nowfarm plans` tells, are not taken; if all do, those that keep the
      *  least are, so no call fails by it.  That of rank 0 counts.  What is asked
      *  for by name is taken all the same, and gatherv, scatterv and alltoallv,
-     *  whose sizes not all members know, do not go by it.  Of several calls
+     *  whose sizes not all members know, do not go by it (nor by more than
+     *  nf_call.usual_count, if that says how large blocks are).  Of several calls
      *  under way each may, and the root of a gather takes more if another of them
      *  waits for its members (see nf_group_start()).  Default: the
      *  environment variable NOWFARM_COLL_MEMORY of rank 0, "64MiB" or the like;
      *  no limit. */
     uint64_t memory_bytes;
+    /** The members' hosts are a torus with these sides, "3x4" or "2x3x4", one
+     *  member each, ranks row by row: channels go from each node to the next along
+     *  each side, and no other way.  All-to-alls are then chosen for that, unless
+     *  a rule of the table says what was measured; of nf_alltoallv() without
+     *  nf_call.usual_count it is what is best for large blocks.  The sides' product
+     *  is the number of members, 256 at most; else, or if it is no list of sides,
+     *  opening the group is NF_ERR_INVAL.  A group that was shrunk is no torus any
+     *  more.  Default: each message has its own way, as through a switch. */
+    const char *torus;
 };
 
 /** A group of PVM tasks, which need not have been spawned by nowfarm.  All of
@@ -412,12 +422,16 @@ enum nf_status nf_scatterv(struct nf_group *group, const void *send,
  *  beyond both for 2 P blocks that rest at a member (mdh: 3 P, split_merge:
  *  8 P; none where blocks go straight home) and for messages on their way, one
  *  out and one in while members keep step; behind a member that stands still all
- *  that the others send may wait.  And 40 bytes for each of the P^2 pairs; in
- *  nf_alltoallv up to 48. */
+ *  that the others send may wait.  And 40 bytes for each of the P^2 pairs, in
+ *  nf_alltoallv up to 48; where blocks go straight home of 2 P only. */
 enum nf_status nf_alltoall(struct nf_group *group, const void *send, void *recv,
                            size_t count, int type);
-/** The same with different counts, which may be 0; by
- *  alltoall.burst, unless another algorithm is asked for.
+/** The same with different counts, which may be 0.  No member knows all of them,
+ *  so the algorithm goes by P and what messages cost only: alltoall.burst, whose
+ *  loss is bounded (to small blocks P - 2 times what a message occupies its
+ *  sender), unless it may take twice as many times as long as the best as another
+ *  one would over all sizes, which is so where many members share processors; see
+ *  nf_group(3).  Who knows how large blocks are has nf_call.usual_count.
  *  @param send_counts, send_offsets  [P] of the blocks for each rank: elements,
  *  and where they begin in send (NULL: one behind the other); in place: not
  *  used, the blocks lie in recv as those that come
@@ -478,7 +492,32 @@ struct nf_call {
     uint32_t root;
     const size_t *send_counts;  /**< alltoall, v-form: [P]; likewise */
     const size_t *send_offsets; /**< likewise */
+    size_t
+        usual_count; /**< alltoall, v-form: elements of a large block, the same
+                             number in all members, to choose the algorithm by;
+                             0: nobody says.  Any block may have more or less */
 };
+
+/** Room for what nf_group_algorithm() writes, whatever the call. */
+#define NF_ALGORITHM_BYTES 64
+
+/** By which algorithm would @p call go, if it was made now?  As
+ *  nf_group_options.algorithms takes it: "bcast.pipeline.fd:k=16",
+ *  "alltoall.mixed:radices=3x2x2".  The same in all members that ask about the
+ *  same call, and of a call that was made what it went by, as nothing that is
+ *  measured in calls changes it.  Nothing is sent, and it does not count as a
+ *  call; each member may ask for itself, at any time.
+ *  @param call   kind and, as the operation has them, count or counts, varies,
+ *                usual_count, type, op and root; buffers and offsets are not
+ *                looked at, nor counts that not all members know (`varies`)
+ *  @param text   [bytes], as it was if there is an error; "" if such a call
+ *                sends nothing: no elements, or P = 1
+ *  @param bytes  NF_ALGORITHM_BYTES is always enough
+ *  @retval NF_ERR_INVAL, NF_ERR_FAILED, NF_ERR_REVOKED  as the call itself
+ *  @retval NF_ERR_RANGE  the text is longer */
+enum nf_status nf_group_algorithm(struct nf_group *group,
+                                  const struct nf_call *call, char *text,
+                                  size_t bytes);
 
 /** Begin @p call, and send what can go at once: of a long message no more than
  *  64 to 512 KiB to a task; the rest leaves in later calls on the group, see

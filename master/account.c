@@ -5,8 +5,13 @@
  * because the pacer held back), tail (free after its last answer until the job,
  * or what is before the last gather, ended) and the rest, transfer: shared
  * data, leases and results on their way, gathering them, and waiting for them.
- * The report gives the means over the slots. */
+ * The report gives the means over the slots.
+ *
+ * A job of several phases is also split in what its slaves take from data to data,
+ * which a library's call could do as well, and the way of the data from the master
+ * and back. */
 #include "config.h"
+#include <math.h>
 #include <string.h>
 #include "common/base/alloc.h"
 #include "master/engine_internal.h"
@@ -46,6 +51,19 @@ void nf_account_sent(struct engine *e, struct slave *slave, uint32_t slot,
     };
 }
 
+static void add_computed(struct slot *s, uint32_t phase, int64_t compute_us)
+{
+    s->compute_us += compute_us;
+    if (phase == 0)
+        s->first_us += compute_us;
+    if (phase > s->last_phase) {
+        s->last_phase = phase;
+        s->last_us = 0;
+    }
+    if (phase == s->last_phase)
+        s->last_us += compute_us;
+}
+
 int64_t nf_account_answered(struct slave *slave, uint64_t lease,
                             const struct nf_result_msg *m, int64_t now_us)
 {
@@ -62,8 +80,8 @@ int64_t nf_account_answered(struct slave *slave, uint64_t lease,
         /* a slave whose clock runs wild must not spoil (or overflow) the sum:
          * it can't have computed for longer than it had the lease */
         elapsed_us = now_us - f->sent_us;
-        s->compute_us +=
-            m->compute_us < elapsed_us ? m->compute_us : elapsed_us;
+        add_computed(s, nf_lease_phase(lease),
+                     m->compute_us < elapsed_us ? m->compute_us : elapsed_us);
         s->first = (s->first + 1) % s->capacity;
         s->count--;
         s->free_since_us = now_us;
@@ -147,6 +165,44 @@ static void add_learnt(struct engine *e, uint32_t peer)
     }
 }
 
+void nf_account_moved(struct engine *e, int64_t now_us)
+{
+    const struct gather *g = &e->gather;
+    bool exchange = g->state == GATHER_EXCHANGING;
+
+    if (now_us > g->began_us)
+        *(exchange ? &e->report.exchange_s : &e->report.gather_s) +=
+            (double)(now_us - g->began_us) * 1e-6;
+    if (!exchange)
+        return;
+    if (e->exchanged_from_us == 0)
+        e->exchanged_from_us = g->began_us;
+    e->exchanged_to_us = now_us;
+}
+
+/* From data on the slaves to data on the slaves.  What is lost with slaves is
+ * computed again between exchanges, and so counts where it was. */
+static void split_phases(const struct engine *e, struct nf_report *r)
+{
+    int64_t first_us = 0, last_us = 0, span_us;
+
+    if (e->phases < 2 || e->exchanged_to_us == 0)
+        return;
+    for (uint32_t i = 0; i < e->nslaves; i++)
+        for (uint32_t k = 0; e->slaves[i].joined && k < e->slaves[i].nslots;
+             k++) {
+            const struct slot *s = &e->slaves[i].slots[k];
+
+            first_us = s->first_us > first_us ? s->first_us : first_us;
+            if (s->last_phase + 1 == e->phases && s->last_us > last_us)
+                last_us = s->last_us;
+        }
+    span_us = e->exchanged_to_us - e->exchanged_from_us + first_us + last_us;
+    r->on_slaves_s = fmin((double)span_us * 1e-6, r->makespan_s);
+    r->data_s = r->makespan_s - r->on_slaves_s;
+    r->wait_s = fmax(r->on_slaves_s - r->exchange_s - r->part_compute_s, 0);
+}
+
 /* All units at work all the time on all slots that were there to the end. */
 static double emulated_bound_s(const struct engine *e)
 {
@@ -188,4 +244,5 @@ void nf_account_report(struct engine *e)
     /* durations of several clocks: rounding may leave a little below zero */
     if (r->part_transfer_s < 0)
         r->part_transfer_s = 0;
+    split_phases(e, r);
 }

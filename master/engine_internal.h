@@ -46,6 +46,9 @@ struct slot {
     int64_t free_since_us; /**< last answer, or joined */
     bool fresh;            /**< became free in the event being handled */
     int64_t compute_us, master_us, policy_us;
+    int64_t first_us;    /**< of compute_us, in phase 0 */
+    uint32_t last_phase; /**< the latest that it computed in ... */
+    int64_t last_us;     /**< ... and for how long */
 };
 
 struct slave {
@@ -178,6 +181,9 @@ struct engine {
     bool wish_unmet[NF_GROUP_PURPOSES]; /**< that was said of NOWFARM_COLL */
     bool hold, combine; /**< results stay with slaves; ... and are combined */
     uint32_t phases;    /**< of the job, >= 1 */
+    int64_t exchanged_from_us,
+        exchanged_to_us; /**< the first one's begin, the last
+                                                     one's end; 0: none */
     int64_t moving_us;  /**< the longest of this exchange */
     uint64_t largest_bytes; /**< from one slave to another in it */
     uint64_t table_bytes;   /**< likewise, of the table of sizes */
@@ -453,6 +459,8 @@ void nf_account_cancelled(struct slave *slave, uint32_t slot, uint64_t lease);
 void nf_account_reset(struct slave *slave, int64_t now_us);
 /** Nothing became free in this event (any more). */
 void nf_account_settle(struct slave *slave);
+/** A gather or an exchange is not under way any more. */
+void nf_account_moved(struct engine *e, int64_t now_us);
 void nf_account_report(struct engine *e);
 
 /* record.c */

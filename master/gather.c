@@ -84,10 +84,7 @@ void nf_gather_end(struct engine *e, int64_t now_us)
     record(e, true, now_us);
     g->algorithm = NULL;
     free_members(g);
-    if (now_us > g->began_us)
-        *(g->state == GATHER_EXCHANGING ? &e->report.exchange_s
-                                        : &e->report.gather_s) +=
-            (double)(now_us - g->began_us) * 1e-6;
+    nf_account_moved(e, now_us);
     g->state = GATHER_NONE;
 }
 

@@ -258,6 +258,67 @@ static void print_exchanges(FILE *to, const struct nf_report *r)
     fputc('\n', to);
 }
 
+/* What a job of phases may be limited by. */
+struct limit {
+    const char *what, *key;
+    double s;
+};
+enum { LIMITS = 4 }; /* the last one is the way of the data */
+
+/* @return the largest of the first @p count */
+static const struct limit *find_limit(const struct nf_report *r,
+                                      struct limit limits[LIMITS], int count)
+{
+    const struct limit *most = limits;
+
+    limits[0] = (struct limit){ "computing", "compute", r->part_compute_s };
+    limits[1] = (struct limit){ "exchanging", "exchange", r->exchange_s };
+    limits[2] =
+        (struct limit){ "waiting for the slowest slot", "wait", r->wait_s };
+    limits[3] =
+        (struct limit){ "scatter and gather of data", "data", r->data_s };
+    for (int i = 1; i < count; i++)
+        if (limits[i].s > most->s)
+            most = &limits[i];
+    return most;
+}
+
+/* On the slaves, as if data was there and stayed there, and in all. */
+static void print_limits(FILE *to, const struct nf_report *r)
+{
+    struct limit limits[LIMITS];
+    const struct limit *most;
+    char text[32];
+
+    if (!(r->on_slaves_s > 0))
+        return;
+    most = find_limit(r, limits, LIMITS - 1);
+    fprintf(to, "on slaves %s, limited by %s: ",
+            seconds(r->on_slaves_s, text, sizeof(text)), most->what);
+    for (int i = 0; i < LIMITS - 1; i++)
+        fprintf(to, "%s%s %.0f %%", i == 0 ? "" : ", ", limits[i].key,
+                100 * limits[i].s / r->on_slaves_s);
+    most = find_limit(r, limits, LIMITS);
+    fprintf(to, "; with scatter and gather (%s) by %s, %.0f %% of all\n",
+            seconds(r->data_s, text, sizeof(text)), most->what,
+            100 * most->s / r->makespan_s);
+}
+
+/* null: there was one phase, or no exchange. */
+static json_t *limits_json(const struct nf_report *r)
+{
+    struct limit limits[LIMITS];
+    const struct limit *alone = find_limit(r, limits, LIMITS - 1);
+
+    if (!(r->on_slaves_s > 0))
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:s, s:s}", "on_slaves_s",
+                     r->on_slaves_s, "compute_s", r->part_compute_s,
+                     "exchange_s", r->exchange_s, "wait_s", r->wait_s, "data_s",
+                     r->data_s, "on_slaves", alone->key, "with_data",
+                     find_limit(r, limits, LIMITS)->key);
+}
+
 void report_print_model(FILE *to, const struct nf_report *r, double compute_s)
 {
     char sum[32], compute[32], exchange[32];
@@ -301,6 +362,7 @@ void report_print(FILE *to, const char *app, const struct nf_report *r,
     print_shared(to, r);
     print_gather(to, r);
     print_exchanges(to, r);
+    print_limits(to, r);
     print_learnt(to, r);
     print_failures(to, r);
     print_remark(to, r);
@@ -416,7 +478,7 @@ json_t *report_json(const char *app, const struct nf_report *r,
 {
     return json_pack(
         "{s:s, s:I, s:i, s:i, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
-        "s:I, s:I, s:i, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
+        "s:I, s:I, s:i, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
         "s:{s:f, s:f, s:f, s:f, s:f}}",
         "app", app, "units", (json_int_t)r->units, "slaves", (int)r->slaves,
         "slots", (int)r->slots, "policy", r->policy, "transport", r->transport,
@@ -426,10 +488,10 @@ json_t *report_json(const char *app, const struct nf_report *r,
         "bytes_in", (json_int_t)r->bytes_in, "retries", (json_int_t)r->retries,
         "duplicates", (json_int_t)r->duplicates, "lost_slaves",
         (int)r->lost_slaves, "lost", lost_json(r), "failed_units",
-        (json_int_t)r->failed_units,
-        "failures", failures_json(r), "auto", learnt_json(r), "emulate",
-        emulate_json(r), "shared", shared_json(r), "gather", gather_json(r),
-        "exchange", exchange_json(r), "verified",
+        (json_int_t)r->failed_units, "failures", failures_json(r), "auto",
+        learnt_json(r), "emulate", emulate_json(r), "shared", shared_json(r),
+        "gather", gather_json(r), "exchange", exchange_json(r), "limits",
+        limits_json(r), "verified",
         verified == NOT_VERIFIED ? json_null()
                                  : json_boolean(verified == VERIFIED_RIGHT),
         "copies", (json_int_t)r->copies, "breakdown_s", "compute",

@@ -126,6 +126,14 @@ static uint64_t send_ns(const struct link *link, uint64_t bytes)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
+uint64_t nf_exchange_send_ns(const struct nf_exchange_price *price,
+                             uint64_t bytes)
+{
+    const struct link far = far_of(price);
+
+    return send_ns(&far, bytes);
+}
+
 /* The longest way of some message in each round. */
 static struct link longest_of(const struct nf_exchange_price *price,
                               uint32_t ranks)
@@ -249,6 +257,56 @@ void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
         best.params = mixed;
     }
     best.cost_us = (double)least / 1e3;
+    *choice_p = best;
+}
+
+/* a / b in 1/1024, without overflow. */
+static uint64_t ratio(uint64_t a, uint64_t b)
+{
+    while (a >> 53 != 0) {
+        a /= 2;
+        b /= 2;
+    }
+    return a * 1024 / (b > 0 ? b : 1);
+}
+
+static uint64_t worst_of(const struct nf_exchange_price *price, uint32_t ranks,
+                         const struct nf_coll_params *params)
+{
+    uint64_t worst = 0;
+
+    for (uint64_t bytes = 1; bytes <= LARGE_BYTES; bytes *= 2) {
+        struct nf_coll_choice best;
+        uint64_t here;
+
+        nf_exchange_choose(price, ranks, bytes, &best);
+        here = ratio(nf_exchange_ns(price, ranks, bytes, params),
+                     nf_exchange_ns(price, ranks, bytes, &best.params));
+        worst = here > worst ? here : worst;
+    }
+    return worst;
+}
+
+void nf_exchange_choose_blindly(const struct nf_exchange_price *price,
+                                uint32_t ranks, struct nf_coll_choice *choice_p)
+{
+    struct nf_coll_choice best = { .algorithm = &nf_coll_alltoall_burst,
+                                   .segments = 1,
+                                   .cost_us = (double)INFINITY };
+    struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
+    uint32_t count = ranks > 3 ? nf_radix_hull(ranks, hull) : 0;
+    uint64_t least = worst_of(price, ranks, &best.params) / 2;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct nf_coll_params params = { .radices = hull[i].radices };
+        uint64_t worst = worst_of(price, ranks, &params);
+
+        if (worst >= least)
+            continue;
+        least = worst;
+        best.algorithm = &nf_coll_alltoall_mixed;
+        best.params = params;
+    }
     *choice_p = best;
 }
 

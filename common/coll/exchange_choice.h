@@ -59,6 +59,10 @@ void nf_exchange_price_move(struct nf_exchange_price *price,
 /** Is it one?  For prices that were sent. */
 bool nf_exchange_price_is_sane(const struct nf_exchange_price *price);
 
+/** T of a message between hosts, of up to 2^41 bytes. */
+uint64_t nf_exchange_send_ns(const struct nf_exchange_price *price,
+                             uint64_t bytes);
+
 /** What blocks of @p bytes take: mixed by these radices, or if there are none
  *  burst. */
 uint64_t nf_exchange_ns(const struct nf_exchange_price *price, uint32_t ranks,
@@ -76,6 +80,16 @@ uint64_t nf_exchange_radices(const struct nf_exchange_price *price,
  *  O(P log P) a vector of radices on the hull. */
 void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
                         uint64_t bytes, struct nf_coll_choice *choice_p);
+
+/** For blocks whose sizes nobody who chooses knows: by P and the price only.  The
+ *  worst of an algorithm is how many times the cheapest one's time it takes, over
+ *  all sizes of blocks.  A burst, whose worst is at small blocks, which are soon
+ *  done, unless something else has a worst of less than half of that: where
+ *  messages are many for those who pass them, as between many ranks that share
+ *  processors.  Then that with the least.  cost_us is INFINITY. */
+void nf_exchange_choose_blindly(const struct nf_exchange_price *price,
+                                uint32_t ranks,
+                                struct nf_coll_choice *choice_p);
 
 /** The same of what may serve @p query: a burst, which keeps the least, if the
  *  other one takes more memory than there is. */

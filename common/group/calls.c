@@ -2,6 +2,7 @@
 #include "config.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 #include <assert.h>
 #include <string.h>
@@ -71,7 +72,8 @@ static enum nf_status check(struct nf_group *group, const struct nf_call *call)
     if (combines(call->kind) &&
         !nf_operator_fits(&group->codes, call->type, call->op))
         return bad(group, "the operator does not fit the element type");
-    if (call->count > SIZE_MAX / 2 / bytes / group->ranks)
+    if (call->count > SIZE_MAX / 2 / bytes / group->ranks ||
+        call->usual_count > SIZE_MAX / 2 / bytes / group->ranks)
         return bad(group, "more elements than memory can hold");
     if (call->kind == NF_CALL_REDUCE_SCATTER && call->counts == NULL)
         return bad(group, "reduce_scatter wants counts");
@@ -167,7 +169,8 @@ static enum nf_status set_both_counts(struct draft *draft)
     return status;
 }
 
-static enum nf_status set_layout(struct draft *draft)
+/* What kind of blocks there are, and of how many elements if all are alike. */
+static void set_form(struct draft *draft)
 {
     const struct nf_call *call = draft->call;
     struct nf_exec_layout *layout = &draft->exec.layout;
@@ -182,6 +185,14 @@ static enum nf_status set_layout(struct draft *draft)
     if (layout->blocks)
         draft->total *= draft->group->ranks;
     draft->end = draft->total;
+}
+
+static enum nf_status set_layout(struct draft *draft)
+{
+    const struct nf_call *call = draft->call;
+    struct nf_exec_layout *layout = &draft->exec.layout;
+
+    set_form(draft);
     if (layout->pairs && layout->varies)
         return set_both_counts(draft);
     if (layout->pairs)
@@ -371,8 +382,11 @@ static void set_query(struct draft *draft)
     bool one_block = call->kind == NF_CALL_GATHER ||
                      call->kind == NF_CALL_SCATTER ||
                      call->kind == NF_CALL_ALLTOALL;
+    bool varies = draft->exec.layout.varies;
+    /* all members know it, if none knows all counts */
+    size_t usual = call->kind == NF_CALL_ALLTOALL ? call->usual_count : 0;
 
-    draft->query.varies = draft->exec.layout.varies;
+    draft->query.varies = varies && usual == 0;
     draft->query.plain = draft->group->plain;
     draft->query.type = combines(call->kind) ? call->type : 0;
     draft->query.op = combines(call->kind) ? call->op : 0;
@@ -384,8 +398,8 @@ static void set_query(struct draft *draft)
         .commutative = !combines(call->kind) ||
                        nf_operator_commutes(&draft->group->codes, call->op),
     };
-    if (draft->query.varies) /* nothing that only some know */
-        draft->query.coll.elements = 0;
+    if (varies) /* nothing that only some know */
+        draft->query.coll.elements = usual;
     draft->query.coll.bytes = draft->query.coll.elements * bytes;
 }
 
@@ -472,6 +486,59 @@ enum nf_status nf_group_start(struct nf_group *group,
                               struct nf_request **request_p)
 {
     return start(group, call, NULL, request_p);
+}
+
+/* As set_layout(), of a call that is only asked about: it has no buffers. */
+static enum nf_status add_up(struct draft *draft)
+{
+    const struct nf_call *call = draft->call;
+    uint64_t most = SIZE_MAX / 2;
+
+    set_form(draft);
+    if (!draft->exec.layout.blocks || draft->exec.layout.varies ||
+        call->counts == NULL)
+        return NF_OK;
+    draft->total = 0;
+    for (uint32_t i = 0; i < draft->group->ranks; i++) {
+        if (call->counts[i] > most - draft->total)
+            return bad(draft->group, "more elements than memory can hold");
+        draft->total += call->counts[i];
+    }
+    return NF_OK;
+}
+
+enum nf_status nf_group_algorithm(struct nf_group *group,
+                                  const struct nf_call *call, char *text,
+                                  size_t bytes)
+{
+    struct draft draft = { .group = group, .call = call };
+    struct nf_coll_choice choice;
+    char name[NF_TOLD_BYTES] = "";
+    enum nf_status status;
+
+    if (nf_group_ends(group, group->epoch))
+        return NF_ERR_REVOKED;
+    status = check(group, call);
+    draft.exec.codes = &group->codes;
+    if (status == NF_OK)
+        status = add_up(&draft);
+    if (status != NF_OK)
+        return status;
+    set_query(&draft);
+    if (group->ranks > 1 && !is_empty(&draft)) {
+        status = nf_group_choose(group, &draft.query, &choice, &group->error);
+        if (status != NF_OK)
+            return status;
+        nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,
+                                                   choice.segments,
+                                                   choice.params },
+                           name, sizeof(name));
+    }
+    if (strlen(name) >= bytes)
+        return nf_fail(&group->error, NF_ERR_RANGE,
+                       "no room for an algorithm's name");
+    memcpy(text, name, strlen(name) + 1);
+    return NF_OK;
 }
 
 enum nf_status nf_group_start_blocks(struct nf_group *group,

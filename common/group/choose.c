@@ -49,11 +49,9 @@ static struct nf_coll_network network_for(const struct nf_model *model,
 
 /* Blocks of sizes that only their rank and the root know: whoever chooses must
  * not go by these.  What is best for large ones does no great harm to small
- * ones. */
+ * ones.  Of an all-to-all choose_exchange() knows more. */
 static const char *for_unknown_sizes(enum nf_coll_op op)
 {
-    if (op == NF_COLL_ALLTOALL)
-        return "alltoall.burst";
     return op == NF_COLL_GATHER ? "gather.linear_nb" : "scatter.linear_nb";
 }
 
@@ -66,10 +64,26 @@ static const struct nf_coll_algorithm *first_of(enum nf_coll_op op)
     return NULL;
 }
 
-/* Alike in all members, whatever their floating point: by whole numbers. */
+/* Blocks of sizes that only some know: what is best for large ones, as a burst is
+ * where each message has its own way. */
+static bool choose_on_torus(const struct nf_group *group,
+                            const struct nf_exchange_price *price,
+                            const struct nf_coll_query *coll, bool blindly,
+                            struct nf_coll_choice *choice_p)
+{
+    struct nf_coll_query query = *coll;
+
+    if (blindly)
+        query.bytes = query.elements = NF_TORUS_LARGE_BYTES;
+    return nf_torus_choose(group->torus, price, &query, choice_p);
+}
+
+/* Alike in all members, whatever their floating point: by whole numbers.
+ * @param blindly  only some know how large blocks are.  Nor is it known then what
+ *                 memory they take: with a limit it is what takes the least */
 static void choose_exchange(const struct nf_group *group,
                             const struct nf_coll_query *coll, bool measured,
-                            struct nf_coll_choice *choice_p)
+                            bool blindly, struct nf_coll_choice *choice_p)
 {
     struct nf_coll_network network =
         nf_coll_network_of(&nf_group_model, NULL, NULL);
@@ -78,7 +92,15 @@ static void choose_exchange(const struct nf_group *group,
     network.least = group->least;
     if (!measured)
         price = nf_exchange_price_of(&network);
-    nf_coll_choose_exchange(&price, coll, choice_p);
+    if (group->torus != NULL &&
+        choose_on_torus(group, &price, coll, blindly, choice_p))
+        return;
+    if (blindly && coll->memory_bytes > 0)
+        choice_p->algorithm = &nf_coll_alltoall_burst;
+    else if (blindly)
+        nf_exchange_choose_blindly(&price, coll->ranks, choice_p);
+    else
+        nf_coll_choose_exchange(&price, coll, choice_p);
 }
 
 /* What is believed where no table says: the model of the network that was
@@ -187,7 +209,7 @@ static enum nf_status choose(const struct nf_group *group,
      * after the other as out of a linear barrier */
     if (query->plain && coll.op == NF_COLL_BARRIER)
         forced = "barrier.dissemination";
-    if (query->varies && forced[0] == '\0')
+    if (query->varies && forced[0] == '\0' && coll.op != NF_COLL_ALLTOALL)
         forced = for_unknown_sizes(coll.op);
     if (group->deterministic) {
         coll.commutative = coll.commutative && !combined;
@@ -197,8 +219,10 @@ static enum nf_status choose(const struct nf_group *group,
         rules = NULL;
     }
     if (coll.op == NF_COLL_ALLTOALL && forced[0] == '\0' &&
-        (rules == NULL || nf_coll_rules_find(rules, &coll) == NULL)) {
-        choose_exchange(group, &coll, model != &nf_group_model, choice_p);
+        (query->varies || rules == NULL ||
+         nf_coll_rules_find(rules, &coll) == NULL)) {
+        choose_exchange(group, &coll, model != &nf_group_model, query->varies,
+                        choice_p);
         return NF_OK;
     }
     network = network_for(model, query);

@@ -111,7 +111,8 @@ static bool may_go_home(const struct nf_exec *exec, uint32_t self)
         !exec->plan->steps[self].last)
         return false;
     while (nf_exec_walk_next(&walk, &i))
-        if (exec->items[i].home_lent || nf_exec_home_of(exec, i) == NULL)
+        if (nf_exec_book(exec, i)->home_lent ||
+            nf_exec_home_of(exec, i) == NULL)
             return false;
     return true;
 }
@@ -128,7 +129,7 @@ static enum nf_status receive_copy(struct nf_exec *exec, uint32_t self)
     uint32_t i;
 
     while (nf_exec_walk_next(&walk, &i)) {
-        set_value(&exec->items[i], from, blob);
+        set_value(nf_exec_book(exec, i), from, blob);
         from += nf_exec_item_bytes(exec, i);
     }
     finish_step(exec, self);
@@ -138,7 +139,7 @@ static enum nf_status receive_copy(struct nf_exec *exec, uint32_t self)
         return status;
     walk = nf_exec_walk(exec, self);
     while (nf_exec_walk_next(&walk, &i)) {
-        struct nf_exec_item *item = &exec->items[i];
+        struct nf_exec_item *item = nf_exec_book(exec, i);
 
         memcpy(nf_exec_home_of(exec, i), item->value,
                nf_exec_item_bytes(exec, i));
@@ -156,7 +157,7 @@ static enum nf_status receive_copy(struct nf_exec *exec, uint32_t self)
 static enum nf_status receive_before(struct nf_exec *exec, uint32_t i,
                                      const uint8_t *in)
 {
-    struct nf_exec_item *item = &exec->items[i];
+    struct nf_exec_item *item = nf_exec_book(exec, i);
     uint64_t first, count;
     uint8_t *before;
 
@@ -174,7 +175,7 @@ static enum nf_status combine_item(const struct nf_exec *exec, uint32_t i,
                                    enum nf_coll_action action, uint8_t *out,
                                    const uint8_t *in)
 {
-    const uint8_t *mine = exec->items[i].value;
+    const uint8_t *mine = nf_exec_book(exec, i)->value;
     bool left = action == NF_COLL_LEFT;
 
     return nf_combine(exec->call.codes, exec->call.type, exec->call.op, out,
@@ -223,7 +224,7 @@ static enum nf_status receive_combine(struct nf_exec *exec, uint32_t self)
             status = combine_item(exec, i, step->action, out, from);
         if (status != NF_OK)
             return status;
-        set_value(&exec->items[i], out, owner);
+        set_value(nf_exec_book(exec, i), out, owner);
         from += nf_exec_item_bytes(exec, i);
     }
     if (owner != in && !step->keep) {
@@ -242,8 +243,8 @@ static void keep_car(struct nf_exec *exec, uint32_t self)
     uint32_t i;
 
     while (nf_exec_walk_next(&walk, &i)) {
-        exec->items[i].car = from;
-        exec->items[i].car_owner = blob;
+        nf_exec_book(exec, i)->car = from;
+        nf_exec_book(exec, i)->car_owner = blob;
         from += nf_exec_item_bytes(exec, i);
     }
 }
@@ -275,7 +276,7 @@ static void set_up_chains(struct nf_exec *exec)
     uint32_t ranks = exec->plan->args.ranks, rank = exec->plan->rank;
 
     for (uint32_t to = 0; to < ranks; to++) {
-        struct nf_exec_item *item = &exec->items[rank * ranks + to];
+        struct nf_exec_item *item = nf_exec_book(exec, rank * ranks + to);
 
         item->owner = nf_blob_ref(exec->call.chains[to]);
         item->value = item->owner != NULL ? item->owner->data : NULL;
@@ -287,24 +288,28 @@ static void set_up_items(struct nf_exec *exec)
 {
     const struct nf_exec_call *call = &exec->call;
     const uint8_t *src = call->src;
+    uint32_t i = 0, end = exec->plan->items;
 
     if (call->chains != NULL)
         set_up_chains(exec);
     if (src == NULL)
         return;
-    for (uint32_t i = 0; i < exec->plan->items; i++) {
+    if (call->layout.pairs) { /* only those from here */
+        i = exec->plan->rank * exec->plan->args.ranks;
+        end = i + exec->plan->args.ranks;
+    }
+    for (; i < end; i++) {
         uint64_t first, count;
 
-        if (call->layout.pairs ? i / exec->plan->args.ranks != exec->plan->rank
-                               : call->src_own && i != exec->plan->rank)
+        if (call->src_own && i != exec->plan->rank)
             continue;
         nf_exec_item_place(exec, i, &first, &count);
-        exec->items[i].value =
+        nf_exec_book(exec, i)->value =
             src + (call->src_own ? 0 : first * exec->elem_bytes);
     }
 }
 
-/* All-to-all has P^2 of them: exec.h and nowfarm_group.h tell how much that
+/* All-to-all has 2 P or P^2 of them: plan.h and nowfarm_group.h tell how much that
  * takes. */
 _Static_assert(sizeof(void *) > 8 || sizeof(struct nf_exec_item) <= 40,
                "items take more memory than is told");
@@ -316,7 +321,7 @@ static bool reserve(struct nf_exec *exec)
     bool lists = exec->call.layout.varies && exec->plan->lists;
     size_t nsizes = lists ? exec->plan->items : 0;
     size_t nresting = exec->call.layout.pairs ? n : 0;
-    size_t bytes = exec->plan->items * sizeof(*exec->items) +
+    size_t bytes = exec->plan->nbooks * sizeof(*exec->items) +
                    (nsizes + 2 * nresting) * sizeof(uint64_t) +
                    3 * n * sizeof(void *) + 3 * n * sizeof(uint32_t) + 2 * n +
                    exec->plan->args.ranks;
@@ -325,7 +330,7 @@ static bool reserve(struct nf_exec *exec)
     if (block == NULL)
         return false;
     exec->items = (struct nf_exec_item *)(void *)block;
-    exec->sizes = (uint64_t *)(void *)(exec->items + exec->plan->items);
+    exec->sizes = (uint64_t *)(void *)(exec->items + exec->plan->nbooks);
     exec->resting = exec->sizes + nsizes;
     exec->kept = exec->resting + nresting;
     exec->arrived = (struct nf_blob **)(void *)(exec->kept + nresting);
@@ -398,7 +403,7 @@ bool nf_exec_fini(struct nf_exec *exec)
         return true;
     for (uint32_t i = 0; i < exec->nheld && !exec->done; i++)
         safe = own(exec->held[i]) && safe;
-    for (uint32_t i = 0; exec->call.layout.pairs && i < exec->plan->items; i++)
+    for (uint32_t i = 0; exec->call.layout.pairs && i < exec->plan->nbooks; i++)
         nf_blob_unref(exec->items[i].owner);
     /* lent bytes may lie in other messages: only now may those go */
     for (uint32_t i = 0; i < exec->nheld; i++)
@@ -427,8 +432,12 @@ static bool is_drained(struct nf_exec *exec)
 
 static void bring_home(struct nf_exec *exec)
 {
-    for (uint32_t i = 0; i < exec->plan->items; i++) {
-        struct nf_exec_item *item = &exec->items[i];
+    bool pairs = exec->call.layout.pairs; /* only those for this one */
+    uint32_t step = pairs ? exec->plan->args.ranks : 1;
+
+    for (uint32_t i = pairs ? exec->plan->rank : 0; i < exec->plan->items;
+         i += step) {
+        struct nf_exec_item *item = nf_exec_book(exec, i);
         uint8_t *home = nf_exec_home_of(exec, i);
 
         if (home == NULL || item->value == NULL || item->value == home)
@@ -444,7 +453,7 @@ static void give_blocks(struct nf_exec *exec)
     uint32_t ranks = exec->plan->args.ranks, rank = exec->plan->rank;
 
     for (uint32_t from = 0; from < ranks; from++) {
-        struct nf_exec_item *item = &exec->items[from * ranks + rank];
+        struct nf_exec_item *item = nf_exec_book(exec, from * ranks + rank);
 
         exec->call.blocks[from] = (struct nf_exec_block){
             item->owner, item->owner != NULL ? item->value : NULL

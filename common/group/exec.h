@@ -96,7 +96,7 @@ struct nf_exec {
     const struct nf_packing *packing; /**< NULL: elements are not packed */
     const char *refused; /**< "pack" or "unpack" of the type, if it failed: */
     int refused_code;    /**< what it returned */
-    struct nf_exec_item *items;
+    struct nf_exec_item *items; /**< [plan->nbooks], see nf_exec_book() */
     uint64_t *sizes; /**< [items] elements of blocks, as far as told; NULL: all
                           that is needed is known from the layout */
     uint64_t *resting; /**< [nsteps] pairs, received: bytes of its blocks that

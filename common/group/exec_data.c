@@ -167,7 +167,7 @@ static struct region find_region(const struct nf_exec *exec, uint32_t self)
     uint32_t i;
 
     while (nf_exec_walk_next(&walk, &i)) {
-        const struct nf_exec_item *item = &exec->items[i];
+        const struct nf_exec_item *item = nf_exec_book(exec, i);
         const uint8_t *value = from_car ? item->car : item->value;
         struct nf_blob *owner = from_car ? item->car_owner : item->owner;
         size_t bytes = nf_exec_item_bytes(exec, i);
@@ -199,7 +199,7 @@ static struct nf_blob *pack(const struct nf_exec *exec, uint32_t self,
         return NULL;
     to = blob->data;
     while (nf_exec_walk_next(&walk, &i)) {
-        const struct nf_exec_item *item = &exec->items[i];
+        const struct nf_exec_item *item = nf_exec_book(exec, i);
         size_t item_size = nf_exec_item_bytes(exec, i);
 
         if (item_size > 0 && from_car)
@@ -218,7 +218,7 @@ static void lend(struct nf_exec *exec, uint32_t self)
     uint32_t i;
 
     while (nf_exec_walk_next(&walk, &i)) {
-        struct nf_exec_item *item = &exec->items[i];
+        struct nf_exec_item *item = nf_exec_book(exec, i);
 
         if (item->value != NULL && item->value == nf_exec_home_of(exec, i))
             item->home_lent = true;
@@ -286,7 +286,7 @@ static void copy_out(struct nf_exec *exec, uint32_t self)
         return;
     to = blob->data;
     while (nf_exec_walk_next(&walk, &i)) {
-        struct nf_exec_item *item = &exec->items[i];
+        struct nf_exec_item *item = nf_exec_book(exec, i);
         size_t bytes = nf_exec_item_bytes(exec, i);
 
         if (item->owner == NULL || item->came != self)
@@ -319,7 +319,7 @@ void nf_exec_keep_pairs(struct nf_exec *exec, uint32_t self)
 
     exec->kept[self] = blob->bytes;
     while (nf_exec_walk_next(&walk, &i)) {
-        struct nf_exec_item *item = &exec->items[i];
+        struct nf_exec_item *item = nf_exec_book(exec, i);
         size_t bytes = nf_exec_item_bytes(exec, i);
         uint8_t *home = nf_exec_home_of(exec, i);
 
@@ -347,7 +347,7 @@ void nf_exec_drop_pairs(struct nf_exec *exec, uint32_t self)
     uint32_t i;
 
     while (nf_exec_walk_next(&walk, &i)) {
-        struct nf_exec_item *item = &exec->items[i];
+        struct nf_exec_item *item = nf_exec_book(exec, i);
 
         if (item->owner != NULL && item->came != NF_PLAN_NONE)
             exec->resting[item->came] -= nf_exec_item_bytes(exec, i);
@@ -359,6 +359,6 @@ void nf_exec_drop_pairs(struct nf_exec *exec, uint32_t self)
     }
     walk = nf_exec_walk(exec, self);
     while (nf_exec_walk_next(&walk, &i))
-        if (exec->items[i].came != NF_PLAN_NONE)
-            shrink_message(exec, exec->items[i].came);
+        if (nf_exec_book(exec, i)->came != NF_PLAN_NONE)
+            shrink_message(exec, nf_exec_book(exec, i)->came);
 }

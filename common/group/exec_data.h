@@ -22,6 +22,19 @@ enum nf_status nf_exec_send_step(struct nf_exec *exec, uint32_t self);
 bool nf_exec_take_list(struct nf_exec *exec, uint32_t self,
                        const struct nf_blob *payload);
 
+/** The books of @p item. */
+static inline struct nf_exec_item *nf_exec_book(const struct nf_exec *exec,
+                                                uint32_t item)
+{
+    const struct nf_plan *plan = exec->plan;
+    uint32_t ranks = plan->args.ranks, from;
+
+    if (!plan->straight)
+        return &exec->items[item];
+    from = item / ranks;
+    return &exec->items[from == plan->rank ? item % ranks : ranks + from];
+}
+
 /** Elements [*first_p, *first_p + *count_p) of the vector are @p item; of blocks
  *  whose sizes not all know, *first_p is right at the root only. */
 void nf_exec_item_place(const struct nf_exec *exec, uint32_t item,

@@ -48,7 +48,7 @@ enum nf_status nf_exec_pack(struct nf_exec *exec, uint32_t self,
         return NF_ERR_NOMEM;
     to = blob->data;
     while (nf_exec_walk_next(&walk, &i)) {
-        const struct nf_exec_item *item = &exec->items[i];
+        const struct nf_exec_item *item = nf_exec_book(exec, i);
         size_t elements = nf_exec_item_bytes(exec, i) / exec->elem_bytes;
         int code = 0;
 

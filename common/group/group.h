@@ -11,6 +11,7 @@
 #include "common/coll/exchange_choice.h"
 #include "common/coll/rules.h"
 #include "common/coll/select.h"
+#include "common/coll/torus_choice.h"
 #include "common/group/exec.h"
 #include "common/group/measured.h"
 #include "common/group/over_mesh.h"
@@ -119,6 +120,7 @@ struct nf_group {
     struct nf_exchange_price
         exchange;                 /**< of that model, or of the network's
                                        if there is none, as rank 0 has it */
+    struct nf_torus_choices *torus; /**< that the members are, or NULL */
     struct nf_measured *measured; /**< the network, or NULL */
     struct nf_coll_tree told;     /**< of nf_group_set_tree(); ranks 0: none */
     uint32_t *told_words;         /**< that is in it */

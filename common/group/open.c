@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/doubles.h"
 #include "common/base/error.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 
 enum { TIMEOUT_US = 60000000 };
@@ -26,6 +27,7 @@ static void destroy(struct nf_group *group)
     nf_shrink_forget(group);
     nf_coll_rules_fini(&group->rules);
     nf_measured_destroy(group->measured);
+    nf_torus_choices_destroy(group->torus);
     nf_free(group->told_words);
     nf_free(group->spare);
     nf_free(group->lost);
@@ -47,6 +49,21 @@ static void find_hosts(struct nf_group *group, const struct nf_mesh *mesh)
     }
     group->part = nf_model_fullest_part(group->hosts, group->ranks);
     group->least = nf_model_least_full(group->hosts, group->ranks);
+}
+
+static enum nf_status set_torus(struct nf_group *group,
+                                const struct nf_group_options *options,
+                                struct nf_error *err)
+{
+    const char *text = options != NULL ? options->torus : NULL;
+    struct nf_coll_sides shape;
+
+    if (text == NULL || text[0] == '\0' || group->ranks == 1)
+        return NF_OK;
+    if (!nf_coll_sides_read(text, &shape))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "torus \"%.40s\": want sides such as 3x4", text);
+    return nf_torus_choices_create(&shape, group->ranks, &group->torus, err);
 }
 
 enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
@@ -99,6 +116,8 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
         algorithms = getenv("NOWFARM_COLL");
     status =
         algorithms == NULL ? NF_OK : nf_group_force(group, algorithms, err);
+    if (status == NF_OK)
+        status = set_torus(group, options, err);
     if (status != NF_OK) {
         destroy(group);
         return status;

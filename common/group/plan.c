@@ -330,6 +330,26 @@ static void take_args(struct nf_plan *plan, const struct nf_coll_args *args)
     nf_coll_use_params(&plan->params, &plan->args);
 }
 
+/* Is each block in messages of this rank from it, or for it? */
+static bool is_straight(const struct nf_plan *plan)
+{
+    uint32_t ranks = plan->args.ranks;
+
+    if (plan->algorithm->op != NF_COLL_ALLTOALL)
+        return false;
+    for (uint32_t i = 0; i < plan->nsteps; i++)
+        for (uint32_t k = 0; k < plan->steps[i].nspans; k++) {
+            const struct nf_coll_span *span =
+                &plan->spans[plan->steps[i].first_span + k];
+
+            for (uint32_t j = 0; j < span->count; j++)
+                if ((span->first + j) / ranks != plan->rank &&
+                    (span->first + j) % ranks != plan->rank)
+                    return false;
+        }
+    return true;
+}
+
 enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
                               const struct nf_coll_args *args, uint32_t rank,
                               struct nf_plan **plan_p, struct nf_error *err)
@@ -350,6 +370,8 @@ enum nf_status nf_plan_create(const struct nf_coll_algorithm *algorithm,
         schedule.spans = NULL;
         if (plan->steps != NULL)
             take_messages(plan, &schedule);
+        plan->straight = plan->steps != NULL && is_straight(plan);
+        plan->nbooks = plan->straight ? 2 * plan->args.ranks : plan->items;
     }
     nf_schedule_fini(&schedule);
     if (status != NF_OK)

@@ -24,6 +24,10 @@ struct nf_plan {
     struct nf_coll_args args; /**< with its own params */
     struct nf_coll_params params;
     uint32_t rank, items;
+    uint32_t nbooks; /**< of items that an executor keeps books of */
+    bool
+        straight; /**< pairs: none rests here on its way to another, so books are
+                          kept of this rank's 2 P only, see nf_exec_book() */
     uint32_t nsteps, nreceives;
     struct nf_plan_step *steps; /**< by round, sends first */
     struct nf_coll_span *spans;

@@ -27,18 +27,22 @@ fft_units=${UNITS:-32} sort_units=${UNITS:-64}
 times() {
     awk '
         function has(key) { return match($0, "\"" key "\":-?[0-9]+") }
-        function get(key,    at) {
-            if (!has(key)) return 0
+        function text(key,    at) {
+            if (!has(key)) return ""
             at = length(key) + 3
-            return substr($0, RSTART + at, RLENGTH - at) + 0
+            return substr($0, RSTART + at, RLENGTH - at)
         }
+        function get(key) { return text(key) + 0 }
+        # numbers of leases have up to 64 bits: as numbers they would be rounded, by mawk
+        # to 6 digits, and be one
+        function lease() { return text("lease") }
         NR == 1 { units = get("units") } # of all phases
         /"ev":"sent"/ {
-            phase[get("lease")] = get("first")
-            slot[get("lease")] = get("slave") " " get("slot")
+            phase[lease()] = get("first")
+            slot[lease()] = get("slave") " " get("slot")
         }
         /"ev":"result"/ {
-            computed[phase[get("lease")] " " slot[get("lease")]] += get("compute_us")
+            computed[phase[lease()] " " slot[lease()]] += get("compute_us")
         }
         /"ev":"phase_begin"/ && /"name":"exchange"/ {
             if (under_way++ == 0) { from = get("t"); if (!n++) begin = from }

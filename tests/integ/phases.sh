@@ -52,6 +52,19 @@ for transport in pvm local; do
 done
 run run sort --count 10007 --slaves 2
 check "sort: the time by the model" grep -q "$modelled" "$work/out"
+limited='^on slaves .*, limited by .*: compute .* %, exchange .* %, wait .* %; with scatter and gather (.*) by .* % of all$'
+check "sort: what limits it" grep -q "$limited" "$work/out"
+# the parts are all there is, up to their nine digits
+whole() {
+    awk "BEGIN { m = $(json makespan_s); s = $(json limits.on_slaves_s)
+        d = m - s - $(json limits.data_s)
+        w = s - $(json limits.compute_s) - $(json limits.exchange_s) - $(json limits.wait_s)
+        print (s > 0 && d * d < 1e-14 && w * w < 1e-14) }"
+}
+for transport in pvm local; do
+    sorting --count 200000 --slaves 2 --transport $transport
+    same "sort, $transport: what it takes on slaves and in all" "$(whole)" 1
+done
 # ten exchanges of little, none of which waits for a time-out
 sorting --count 1000 --units 16 --way bitonic --slaves 2 --slots 1
 job_verified "sort little by ten exchanges"

@@ -8,7 +8,7 @@ bool exec_holds_little(const struct nf_exec *exec)
     uint64_t kept = 0, resting = 0, said = 0;
     bool *seen = calloc(exec->plan->nsteps + 1, sizeof(*seen));
 
-    for (uint32_t i = 0; i < exec->plan->items; i++) {
+    for (uint32_t i = 0; i < exec->plan->nbooks; i++) {
         const struct nf_exec_item *item = &exec->items[i];
 
         if (item->owner == NULL)

@@ -81,11 +81,104 @@ static void test_cancelled(void)
     end();
 }
 
+/* One lease of a phase, computed by a slot for so long; others on the way. */
+static void compute(struct slave *of, uint32_t in, uint64_t phase,
+                    int64_t begin_us, int64_t compute_us)
+{
+    static uint64_t number = 100;
+    const struct nf_action send = {
+        .lease = (phase > 0) * (UINT64_C(1) << 63 | phase << 48) | ++number,
+        .phase = (uint32_t)phase,
+        .count = 1
+    };
+    const struct nf_result_msg result = { .compute_us = compute_us };
+
+    nf_account_sent(NULL, of, in, &send, begin_us);
+    (void)nf_account_answered(of, send.lease, &result, begin_us + compute_us);
+}
+
+static void exchange(struct engine *e, int64_t from_us, int64_t to_us)
+{
+    e->gather.state = GATHER_EXCHANGING;
+    e->gather.began_us = from_us;
+    nf_account_moved(e, to_us);
+    e->gather.state = GATHER_NONE;
+}
+
+/* No farm is asked what it has learnt: there is no room in the report.
+ * Three phases, of two slots: the time of data on their way is what is neither
+ * between the exchanges nor computing before and behind them. */
+static void test_phases(void)
+{
+    static struct slot slots[2];
+    static struct slave two = { .nslots = 2, .slots = slots, .joined = true };
+    static const struct nf_engine_config config = { .emulate = NULL };
+    struct engine e = {
+        .slaves = &two,
+        .nslaves = 1,
+        .phases = 3,
+        .config = &config,
+        .done_us = 2000000,
+        .report = { .slots = 2, .makespan_s = 2, .nlearnt = NF_REPORT_SLOTS }
+    };
+    struct nf_report *r = &e.report;
+
+    compute(&two, 0, 0, 100000, 100000);
+    compute(&two, 0, 0, 200000, 100000);
+    compute(&two, 1, 0, 100000, 100000);
+    exchange(&e, 300000, 500000);
+    compute(&two, 0, 1, 500000, 50000);
+    compute(&two, 1, 1, 500000, 150000);
+    exchange(&e, 700000, 750000); /* is off, and tried again */
+    exchange(&e, 750000, 1000000);
+    compute(&two, 1, 2, 1000000, 300000);
+    compute(&two, 0, 2, 1000000, 200000);
+    nf_account_report(&e);
+    /* 0.7 between begin and end of exchanges, 0.2 before, 0.3 behind */
+    CU_ASSERT_DOUBLE_EQUAL(r->on_slaves_s, 1.2, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(r->data_s, 0.8, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(r->exchange_s, 0.5, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(r->part_compute_s, 0.5, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(r->wait_s, 0.2, 1e-9);
+    for (int i = 0; i < 2; i++)
+        nf_free(slots[i].flights);
+}
+
+/* Who claims to have computed all the time does not make it longer than it was,
+ * and a job that never exchanged has no such times. */
+static void test_phase_lies(void)
+{
+    static struct slot one;
+    static struct slave liar = { .nslots = 1, .slots = &one, .joined = true };
+    static const struct nf_engine_config config = { .emulate = NULL };
+    struct engine e = {
+        .slaves = &liar,
+        .nslaves = 1,
+        .phases = 2,
+        .config = &config,
+        .report = { .slots = 1, .makespan_s = 1, .nlearnt = NF_REPORT_SLOTS }
+    };
+
+    compute(&liar, 0, 0, 0, 900000);
+    nf_account_report(&e);
+    CU_ASSERT_EQUAL(e.report.on_slaves_s, 0);
+    CU_ASSERT_EQUAL(e.report.data_s, 0);
+    exchange(&e, 100000, 950000);
+    nf_account_report(&e);
+    CU_ASSERT_EQUAL(e.report.on_slaves_s, 1);
+    CU_ASSERT_EQUAL(e.report.data_s, 0);
+    CU_ASSERT(e.report.wait_s >= 0);
+    nf_free(one.flights);
+}
+
 static CU_TestInfo tests[] = {
     { "times of a slot are added up", test_sums },
     { "nobody computes longer than he had the lease", test_lies },
     { "an answer to no lease counts for nothing", test_unknown },
     { "a cancelled lease is forgotten, and no other one", test_cancelled },
+    { "a job of phases is split in what slaves do and the way of the data",
+      test_phases },
+    { "and in no more than there was", test_phase_lies },
     CU_TEST_INFO_NULL,
 };
 

@@ -438,6 +438,92 @@ static void rounding_does_not_matter(void)
     CU_ASSERT(memcmp(&price, &other, sizeof(price)) == 0);
 }
 
+/* How many times the time of the cheapest one it may take. */
+static double worst_of(const struct nf_exchange_price *price, uint32_t ranks,
+                       const struct nf_coll_params *params)
+{
+    double worst = 1;
+
+    for (uint64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
+        const struct nf_coll_params burst = { .radix = 0 };
+        struct nf_coll_params mixed;
+        uint64_t best = nf_exchange_radices(price, ranks, bytes, &mixed);
+        uint64_t other = nf_exchange_ns(price, ranks, bytes, &burst);
+        double ns = (double)nf_exchange_ns(price, ranks, bytes, params);
+
+        best = best < other ? best : other;
+        if (best > 0)
+            worst = fmax(worst, ns / (double)best);
+    }
+    return worst;
+}
+
+/* A burst, or what has the least worst if a burst's is more than twice that. */
+static void judge_blind_choice(const struct nf_exchange_price *price,
+                               uint32_t ranks)
+{
+    const struct nf_coll_params burst = { .radix = 0 };
+    struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
+    uint32_t count = ranks > 3 ? nf_radix_hull(ranks, hull) : 0;
+    double least = worst_of(price, ranks, &burst) / 2;
+    struct nf_coll_choice choice;
+
+    nf_exchange_choose_blindly(price, ranks, &choice);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct nf_coll_params params = { .radices = hull[i].radices };
+
+        least = fmin(least, worst_of(price, ranks, &params));
+    }
+    if (choice.algorithm == &nf_coll_alltoall_mixed)
+        CU_ASSERT_DOUBLE_EQUAL(worst_of(price, ranks, &choice.params), least,
+                               0.002 * least)
+    else
+        CU_ASSERT(choice.algorithm == &nf_coll_alltoall_burst &&
+                  worst_of(price, ranks, &burst) / 2 <= least * 1.002);
+}
+
+/* By P and the price only: a switched network of hosts, and a host whose two
+ * processors have 5 us to do for each message. */
+static void unknown_sizes_have_the_least_worst(void)
+{
+    struct nf_exchange_price apart = { .npieces = 1,
+                                       .start_ns = { 90000 },
+                                       .byte_ps = { 85000 },
+                                       .occupancy_ns = 20000 };
+    struct nf_exchange_price huge = { .npieces = 1,
+                                      .start_ns = { INT64_C(1) << 40 },
+                                      .byte_ps = { 1 << 25 } };
+    struct nf_coll_choice choice;
+
+    for (uint32_t ranks = 2; ranks <= 128; ranks += ranks < 20 ? 1 : 12) {
+        struct nf_exchange_price together = {
+            .npieces = 1,
+            .start_ns = { 90000 },
+            .byte_ps = { 85000 },
+            .occupancy_ns = 20000,
+            .share_ns = 5000,
+            .nnear = 1,
+            .near_start_ns = { 15000 },
+            .near_byte_ps = { 700 },
+            .near_occupancy_ns = 3333,
+            .least = ranks,
+        };
+
+        judge_blind_choice(&apart, ranks);
+        judge_blind_choice(&together, ranks);
+        judge_blind_choice(&straight, ranks);
+        nf_exchange_choose_blindly(&apart, ranks, &choice);
+        CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_burst);
+        nf_exchange_choose_blindly(&together, ranks, &choice);
+        if (ranks < 14) /* up to 3.0 times the best, others more than half */
+            CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_burst);
+        if (ranks >= 18) /* from 3.4 times the best */
+            CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_mixed);
+    }
+    nf_exchange_choose_blindly(&huge, NF_COLL_RANKS_MAX, &choice);
+    CU_ASSERT(choice.algorithm != NULL); /* and nothing has overflown */
+}
+
 int main(void)
 {
     CU_TestInfo choice[] = {
@@ -447,6 +533,8 @@ int main(void)
           whole_prices_are_those_of_the_model },
         { "starts of later pieces may be negative",
           starts_of_later_pieces_may_be_negative },
+        { "unknown sizes have the least worst",
+          unknown_sizes_have_the_least_worst },
         { "shares move to other members", shares_move_to_other_members },
         { "messages within a host have their price",
           messages_within_a_host_have_their_price },

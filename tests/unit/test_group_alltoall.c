@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/group/plan.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/nf_unit.h"
 
@@ -19,9 +20,10 @@ static const struct nf_group_options *options_of(const char *algorithm)
     return &options;
 }
 
-/* Two calls, one behind the other, with nobody waiting in between. */
-static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
-                      size_t count)
+/* Two calls, one behind the other, with nobody waiting in between.
+ * @param usual  how large blocks are said to be, where they differ */
+static bool exchanges_about(const char *algorithm, uint32_t ranks,
+                            uint64_t number, size_t count, size_t usual)
 {
     struct group_sim *sim = calloc(1, sizeof(*sim));
     struct round *rounds = calloc(ranks, sizeof(*rounds));
@@ -31,6 +33,7 @@ static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
         for (uint32_t r = 0; r < ranks; r++) {
             round_make_kind(&rounds[r], r, ranks, number + call,
                             NF_CALL_ALLTOALL, count);
+            rounds[r].call.usual_count = usual;
             sim_start(sim, r, &rounds[r].call);
         }
         right = sim_run(sim);
@@ -51,6 +54,12 @@ static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
     return right;
 }
 
+static bool exchanges(const char *algorithm, uint32_t ranks, uint64_t number,
+                      size_t count)
+{
+    return exchanges_about(algorithm, ranks, number, count, 0);
+}
+
 /* The numbers make blocks differ, lie in place, and have offsets, or not. */
 static void every_algorithm_exchanges(void)
 {
@@ -66,6 +75,37 @@ static void every_algorithm_exchanges(void)
             for (uint64_t number = 0; number < 30; number++)
                 CU_ASSERT(exchanges(nf_coll_table[i]->name, ranks, number,
                                     counts[number % 4]));
+        }
+}
+
+/* Books are kept of P^2 blocks only where these pass through others. */
+static void books_are_kept_of_own_blocks_only(void)
+{
+    static const struct {
+        const char *name;
+        bool straight;
+    } cases[] = {
+        { "alltoall.burst", true },
+        { "alltoall.pairwise_shift", true },
+        { "alltoall.pairwise_xor", true },
+        { "alltoall.tournament_hd", true },
+        { "alltoall.bruck", false },
+        { "alltoall.mixed", false },
+        { "alltoall.dh", false },
+        { "alltoall.pairwise_grid", true }, /* of one side */
+    };
+    const struct nf_coll_args args = { .ranks = 16, .segments = 1 };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        for (uint32_t rank = 0; rank < 16; rank++) {
+            struct nf_plan *plan;
+
+            CU_ASSERT_EQUAL_FATAL(nf_plan_create(nf_coll_find(cases[i].name),
+                                                 &args, rank, &plan, NULL),
+                                  NF_OK);
+            CU_ASSERT_EQUAL(plan->straight, cases[i].straight);
+            CU_ASSERT_EQUAL(plan->nbooks, cases[i].straight ? 32 : 256);
+            nf_plan_destroy(plan);
         }
 }
 
@@ -172,6 +212,11 @@ static void the_choice_exchanges(void)
 {
     for (uint64_t number = 0; number < 30; number++)
         CU_ASSERT(exchanges("", 1 + (uint32_t)number % 9, number, 40));
+    /* whatever is said of sizes, and however wrong */
+    for (uint64_t number = 0; number < 60; number++)
+        CU_ASSERT(exchanges_about("", 3 + (uint32_t)number % 16, number,
+                                  number % 4 * 20,
+                                  number % 3 == 0 ? 1 : number * 100));
 }
 
 /* @param said  [RANKS] gets what each member says, if not NULL
@@ -322,6 +367,8 @@ int main(void)
     CU_TestInfo all[] = {
         { "every algorithm, blocks of one size and of others",
           every_algorithm_exchanges },
+        { "books are kept of own blocks only",
+          books_are_kept_of_own_blocks_only },
         { "radices and shapes are taken", parameters_are_taken },
         { "other radices are another call",
           groups_of_other_parameters_do_not_agree },

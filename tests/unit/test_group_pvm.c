@@ -41,6 +41,14 @@ static struct nf_group *open_group(int64_t timeout_us)
     return group;
 }
 
+/* What was said before the call is what it goes by; names may have segments. */
+static bool goes_by(const struct nf_request *request, const char *said)
+{
+    const char *went = nf_request_algorithm(request);
+
+    return strncmp(said, went, strlen(went)) == 0;
+}
+
 /* @return the status of the first that failed */
 static enum nf_status rounds(struct nf_group *group, uint64_t first,
                              uint64_t count)
@@ -50,17 +58,47 @@ static enum nf_status rounds(struct nf_group *group, uint64_t first,
     for (uint64_t i = 0; i < count && status == NF_OK; i++) {
         struct nf_request *request;
         struct round round;
+        char said[NF_ALGORITHM_BYTES];
+        enum nf_status asked;
 
         round_make(&round, nf_group_rank(group), nf_group_size(group),
                    first + i);
+        asked = nf_group_algorithm(group, &round.call, said, sizeof(said));
         status = start_somehow(group, &round.call, &request);
-        if (status == NF_OK)
+        if (status == NF_OK) {
+            CHECK(asked != NF_OK || nf_group_size(group) == 1 ||
+                  goes_by(request, said));
             status = nf_request_wait(request);
+        }
         if (status == NF_OK)
             CHECK(round_is_right(&round));
         round_fini(&round);
     }
     return status;
+}
+
+/* All members say the same. */
+static void play_asking(struct nf_group *group)
+{
+    char said[NF_ALGORITHM_BYTES] = "", first[NF_ALGORITHM_BYTES];
+
+    for (int kind = NF_CALL_BCAST; kind <= NF_CALL_BARRIER; kind++) {
+        const size_t counts[] = { 1, 70, 9000, 3, 5 };
+        const struct nf_call call = { .kind = (enum nf_call_kind)kind,
+                                      .count = 3000,
+                                      .counts = kind == NF_CALL_REDUCE_SCATTER
+                                                    ? counts
+                                                    : NULL,
+                                      .type = NF_ELEM_INT64,
+                                      .root = ntasks - 1 };
+
+        CHECK(ntasks <= 5);
+        CHECK(nf_group_algorithm(group, &call, said, sizeof(said)) == NF_OK);
+        memcpy(first, said, sizeof(first));
+        CHECK(nf_bcast(group, first, sizeof(first), NF_ELEM_BYTE, 0) == NF_OK);
+        CHECK((said[0] != '\0') == (ntasks > 1));
+        CHECK(strcmp(first, said) == 0);
+    }
 }
 
 static void play_rounds(void)
@@ -79,6 +117,7 @@ static void play_rounds(void)
         CHECK(bytes[0] == root + 7 && memcmp(bytes, bytes + 1, BYTES - 1) == 0);
     }
     CHECK(nf_barrier(group) == NF_OK);
+    play_asking(group);
     nf_group_close(group);
     free(bytes);
 }

@@ -312,6 +312,24 @@ static void who_is_left_on_one_host_has_its_price(void)
     sim_close(&sim);
 }
 
+/* What is left of a torus is none. */
+static void a_torus_does_not_outlive_a_node(void)
+{
+    const struct nf_group_options torus = { .timeout_us = TIMEOUT_US,
+                                            .torus = "2x2" };
+    struct group_sim sim;
+    enum nf_status results[4];
+
+    CU_ASSERT_FATAL(sim_open(&sim, 4, 1, &torus));
+    CU_ASSERT_PTR_NOT_NULL(sim.groups[1]->torus);
+    fake_kill(&sim.world, 3);
+    CU_ASSERT(sim_shrink(&sim, results));
+    CU_ASSERT(is_good(&sim, results, 3));
+    for (uint32_t r = 0; r < 3; r++)
+        CU_ASSERT_PTR_NULL(sim.groups[r]->torus);
+    sim_close(&sim);
+}
+
 /* --------------------------------------------------------- there is no memory */
 
 /* Rank 0 gets no more memory than for so many allocations in each look.
@@ -444,7 +462,9 @@ int main(void)
           the_share_is_that_of_survivors },
         { "who is left on one host has its price",
           who_is_left_on_one_host_has_its_price },
-        { "without memory no group is given", without_memory_no_group_is_given },
+        { "a torus does not outlive a node", a_torus_does_not_outlive_a_node },
+        { "without memory no group is given",
+          without_memory_no_group_is_given },
         { "without a transport there is no group",
           without_a_transport_there_is_no_group },
         { "a send that cannot go is no lack of memory",

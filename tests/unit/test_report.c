@@ -177,6 +177,88 @@ static void people_read_the_same(void)
     fclose(file);
 }
 
+/* What a job of phases is limited by. */
+static struct nf_report limited(double exchange_s, double wait_s, double data_s)
+{
+    struct nf_report r = sample();
+
+    r.phases = 3;
+    r.exchange_s = exchange_s;
+    r.wait_s = wait_s;
+    r.data_s = data_s;
+    r.on_slaves_s = r.part_compute_s + exchange_s + wait_s;
+    r.makespan_s = r.on_slaves_s + data_s;
+    return r;
+}
+
+static void limits_are_told(void)
+{
+    static const struct {
+        double exchange_s, wait_s, data_s;
+        const char *line, *on_slaves, *with_data;
+    } cases[] = {
+        { 0.5, 0, 1,
+          "on slaves 2.00 s, limited by computing: compute 75 %, exchange 25 "
+          "%, "
+          "wait 0 %; with scatter and gather (1.00 s) by computing, 50 % of "
+          "all\n",
+          "compute", "compute" },
+        { 2, 0.5, 4,
+          "on slaves 4.00 s, limited by exchanging: compute 38 %, exchange 50 "
+          "%, "
+          "wait 12 %; with scatter and gather (4.00 s) by scatter and gather "
+          "of "
+          "data, 50 % of all\n",
+          "exchange", "data" },
+        { 0.5, 3, 0,
+          "on slaves 5.00 s, limited by waiting for the slowest slot: compute "
+          "30 "
+          "%, exchange 10 %, wait 60 %; with scatter and gather (0 us) by "
+          "waiting for the slowest slot, 60 % of all\n",
+          "wait", "wait" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct nf_report r =
+            limited(cases[i].exchange_s, cases[i].wait_s, cases[i].data_s);
+        char text[4096] = "";
+        FILE *file = tmpfile();
+        json_t *o = report_json("x", &r, NOT_VERIFIED), *limits;
+
+        report_print(file, "x", &r, NOT_VERIFIED, NULL);
+        rewind(file);
+        CU_ASSERT(fread(text, 1, sizeof(text) - 1, file) > 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].line));
+        limits = json_object_get(o, "limits");
+        CU_ASSERT_EQUAL(json_object_size(limits), 7);
+        CU_ASSERT_STRING_EQUAL(
+            json_string_value(json_object_get(limits, "on_slaves")),
+            cases[i].on_slaves);
+        CU_ASSERT_STRING_EQUAL(
+            json_string_value(json_object_get(limits, "with_data")),
+            cases[i].with_data);
+        json_decref(o);
+        fclose(file);
+    }
+}
+
+/* Nothing is, of a job of one phase. */
+static void no_limits_are_made_up(void)
+{
+    struct nf_report r = sample();
+    char text[4096] = "";
+    FILE *file = tmpfile();
+    json_t *o = report_json("x", &r, NOT_VERIFIED);
+
+    CU_ASSERT(json_is_null(json_object_get(o, "limits")));
+    report_print(file, "x", &r, NOT_VERIFIED, NULL);
+    rewind(file);
+    CU_ASSERT(fread(text, 1, sizeof(text) - 1, file) > 0);
+    CU_ASSERT_PTR_NULL(strstr(text, "on slaves"));
+    json_decref(o);
+    fclose(file);
+}
+
 static void a_result_is_shown_with_all_its_digits(void)
 {
     const struct nf_app_figure figures[] = {
@@ -336,6 +418,8 @@ int main(void)
         { "it says by what was chosen", it_says_by_what_was_chosen },
         { "a reason may hold any byte", a_reason_may_hold_any_byte },
         { "people read the same", people_read_the_same },
+        { "what limits a job of phases is told", limits_are_told },
+        { "and of no other job", no_limits_are_made_up },
         { "a result is shown with all its digits",
           a_result_is_shown_with_all_its_digits },
         { "a broadcast is told", a_broadcast_is_told },
