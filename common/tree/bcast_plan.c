@@ -5,6 +5,7 @@
 #include "common/base/error.h"
 #include "common/coll/select.h"
 #include "common/model/network.h"
+#include "common/tree/least_count.h"
 
 /* Of equals the first one is to stay, whatever their sums were rounded to. */
 #define LESS (1 - 1e-9)
@@ -71,36 +72,106 @@ enum nf_status nf_bcast_price(struct nf_pricer *pricer,
     return status;
 }
 
+/* ---- numbers of segments ---- */
+
+/* How many numbers are tried between the powers of two; of many hosts few, as
+ * what messages of one more size cost is found out for all pairs. */
+enum { COUNTS = 8, FEW_COUNTS = 4, MANY_HOSTS = 128 };
+
+struct cutting {
+    struct nf_pricer *pricer;
+    const struct nf_coll_algorithm *algorithm;
+    const struct nf_bcast_query *query;
+};
+
+/* With the handicap of short ones, and without call_us. */
+static enum nf_status time_in(void *cutting, uint64_t segments,
+                              double *time_us_p)
+{
+    const struct cutting *c = cutting;
+    uint64_t segment =
+        c->query->bytes / segments + (c->query->bytes % segments != 0);
+    enum nf_status status = price_messages(c->pricer, c->algorithm, c->query,
+                                           NULL, (uint32_t)segments, time_us_p);
+
+    if (status == NF_OK && segments > 1 && segment < NF_BCAST_SEGMENT)
+        *time_us_p /= NF_CRL_SHORT;
+    return status;
+}
+
+/* The most segments that may be. */
+static uint64_t most_segments(const struct cutting *c, uint64_t least)
+{
+    uint64_t most = NF_BCAST_MESSAGES / c->pricer->hetero->hosts;
+
+    if (c->algorithm->items != NF_ITEMS_SEGMENTS)
+        return 1;
+    most = most < c->query->elements ? most : c->query->elements;
+    most = most < c->query->bytes / least ? most : c->query->bytes / least;
+    return most > 1 ? most : 1;
+}
+
+/* Powers of two, and then between the neighbours of the best one.
+ * @param bar_us  what is above that by a tenth will not be the best: no others
+ *                are tried; powers of two miss the best by 1.061 or so */
+static enum nf_status find_segments(struct cutting *c, double bar_us,
+                                    uint64_t *segments_p, double *time_us_p)
+{
+    uint64_t least = nf_segment_least(c->query->bytes, NF_BCAST_LEAST);
+    uint64_t most = most_segments(c, least);
+    struct nf_count_range range = {
+        .known = 1,
+        .known_us = INFINITY,
+        .asks = c->pricer->hetero->hosts > MANY_HOSTS ? FEW_COUNTS : COUNTS
+    };
+
+    for (uint64_t k = 1; k <= most; k *= 2) {
+        double us;
+
+        if (time_in(c, k, &us) != NF_OK)
+            return NF_ERR_NOMEM;
+        if (us < range.known_us * LESS) {
+            range.known = k;
+            range.known_us = us;
+        }
+    }
+    *segments_p = range.known;
+    *time_us_p = range.known_us;
+    if (isinf(range.known_us) || !(range.known_us < 1.1 * bar_us))
+        return NF_OK;
+    range.least = range.known / 2 + 1;
+    range.most = 2 * range.known - 1 < most ? 2 * range.known - 1 : most;
+    return nf_least_count(&range, time_in, c, segments_p, time_us_p);
+}
+
+/* @param bar_us  see find_segments() */
+static enum nf_status best_segments(struct nf_pricer *pricer,
+                                    const struct nf_coll_algorithm *algorithm,
+                                    const struct nf_bcast_query *query,
+                                    double bar_us, uint32_t *segments_p,
+                                    double *time_us_p)
+{
+    struct cutting cutting = { pricer, algorithm, query };
+    uint64_t segments;
+    enum nf_status status =
+        find_segments(&cutting, bar_us, &segments, time_us_p);
+
+    if (status != NF_OK)
+        return status;
+    *segments_p = (uint32_t)segments;
+    if (isinf(*time_us_p)) /* it is not for this broadcast */
+        return NF_OK;
+    return nf_bcast_price(pricer, algorithm, query, NULL, *segments_p,
+                          time_us_p);
+}
+
 enum nf_status nf_bcast_segments(struct nf_pricer *pricer,
                                  const struct nf_coll_algorithm *algorithm,
                                  const struct nf_bcast_query *query,
                                  uint32_t *segments_p, double *time_us_p)
 {
-    uint64_t least = nf_segment_least(query->bytes, NF_BCAST_LEAST);
-    uint64_t most = NF_BCAST_MESSAGES / pricer->hetero->hosts;
-    double best_us = INFINITY;
-
-    *segments_p = 1;
-    *time_us_p = INFINITY;
-    for (uint64_t segment = query->bytes > 0 ? query->bytes : 1; segment > 0;
-         segment = nf_segment_next(segment, least)) {
-        uint64_t k = nf_segment_count(query->bytes, segment);
-        double handicap = segment < NF_BCAST_SEGMENT ? 1 / NF_CRL_SHORT : 1;
-        double us;
-
-        if (k > 1 && (algorithm->items != NF_ITEMS_SEGMENTS ||
-                      k > query->elements || k > most))
-            break;
-        if (price_messages(pricer, algorithm, query, NULL, (uint32_t)k, &us) !=
-            NF_OK)
-            return NF_ERR_NOMEM;
-        if ((k > 1 ? us * handicap : us) < best_us * LESS) {
-            best_us = k > 1 ? us * handicap : us;
-            *segments_p = (uint32_t)k;
-            *time_us_p = us + call_us(pricer->hetero);
-        }
-    }
-    return NF_OK;
+    return best_segments(pricer, algorithm, query, INFINITY, segments_p,
+                         time_us_p);
 }
 
 static enum nf_status consider(struct nf_pricer *pricer,
@@ -120,7 +191,8 @@ static enum nf_status consider(struct nf_pricer *pricer,
 
     if (!nf_coll_serves(algorithm, &asked))
         return NF_OK;
-    status = nf_bcast_segments(pricer, algorithm, query, &segments, &time_us);
+    status = best_segments(pricer, algorithm, query, plan->cost_us, &segments,
+                           &time_us);
     if (status == NF_OK && time_us < plan->cost_us * LESS) {
         plan->algorithm = algorithm;
         plan->segments = segments;
