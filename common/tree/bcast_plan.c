@@ -42,14 +42,17 @@ static enum nf_status price_messages(struct nf_pricer *pricer,
                                        .segments = segments,
                                        .hosts = query->hosts,
                                        .tree = tree };
+    const struct nf_pricer_load load = {
+        .items = nf_coll_item_count(algorithm, &args),
+        .elements = query->elements,
+        .bytes = (double)query->bytes,
+    };
     struct nf_schedule schedule;
     enum nf_status status =
         nf_coll_make(algorithm, &args, NF_ALL_RANKS, &schedule, NULL);
 
     if (status == NF_OK)
-        status = nf_pricer_time(pricer, &schedule,
-                                nf_coll_item_count(algorithm, &args),
-                                (double)query->bytes, time_us_p);
+        status = nf_pricer_time(pricer, &schedule, &load, time_us_p);
     else if (status != NF_ERR_NOMEM) {
         *time_us_p = INFINITY;
         status = NF_OK;
@@ -77,11 +80,14 @@ enum nf_status nf_bcast_price(struct nf_pricer *pricer,
 /* How many numbers are tried between the powers of two; of many hosts few, as
  * what messages of one more size cost is found out for all pairs. */
 enum { COUNTS = 8, FEW_COUNTS = 4, MANY_HOSTS = 128 };
+/* And how many on either side of the planned tree's. */
+enum { BESIDE = 2 };
 
 struct cutting {
     struct nf_pricer *pricer;
     const struct nf_coll_algorithm *algorithm;
     const struct nf_bcast_query *query;
+    const struct nf_coll_tree *tree; /* of bcast.tree */
 };
 
 /* With the handicap of short ones, and without call_us. */
@@ -91,8 +97,9 @@ static enum nf_status time_in(void *cutting, uint64_t segments,
     const struct cutting *c = cutting;
     uint64_t segment =
         c->query->bytes / segments + (c->query->bytes % segments != 0);
-    enum nf_status status = price_messages(c->pricer, c->algorithm, c->query,
-                                           NULL, (uint32_t)segments, time_us_p);
+    enum nf_status status =
+        price_messages(c->pricer, c->algorithm, c->query, c->tree,
+                       (uint32_t)segments, time_us_p);
 
     if (status == NF_OK && segments > 1 && segment < NF_BCAST_SEGMENT)
         *time_us_p /= NF_CRL_SHORT;
@@ -111,9 +118,20 @@ static uint64_t most_segments(const struct cutting *c, uint64_t least)
     return most > 1 ? most : 1;
 }
 
+/* Is it worth looking between the neighbours of a power of two?  It misses the
+ * best by a root of two at most, which is a time of 1.061; where segments are
+ * few, schedules go by steps, and it may be more. */
+static bool may_become(const struct nf_count_range *range, double bar_us)
+{
+    double gain = range->known > COUNTS ? 1.1 : 1.25;
+
+    return isfinite(range->known_us) &&
+           (isinf(bar_us) || range->known_us < gain * bar_us);
+}
+
 /* Powers of two, and then between the neighbours of the best one.
- * @param bar_us  what is above that by a tenth will not be the best: no others
- *                are tried; powers of two miss the best by 1.061 or so */
+ * @param bar_us  what will not be below that is not looked for; INFINITY: all
+ */
 static enum nf_status find_segments(struct cutting *c, double bar_us,
                                     uint64_t *segments_p, double *time_us_p)
 {
@@ -137,7 +155,7 @@ static enum nf_status find_segments(struct cutting *c, double bar_us,
     }
     *segments_p = range.known;
     *time_us_p = range.known_us;
-    if (isinf(range.known_us) || !(range.known_us < 1.1 * bar_us))
+    if (!may_become(&range, bar_us))
         return NF_OK;
     range.least = range.known / 2 + 1;
     range.most = 2 * range.known - 1 < most ? 2 * range.known - 1 : most;
@@ -151,7 +169,7 @@ static enum nf_status best_segments(struct nf_pricer *pricer,
                                     double bar_us, uint32_t *segments_p,
                                     double *time_us_p)
 {
-    struct cutting cutting = { pricer, algorithm, query };
+    struct cutting cutting = { pricer, algorithm, query, NULL };
     uint64_t segments;
     enum nf_status status =
         find_segments(&cutting, bar_us, &segments, time_us_p);
@@ -191,8 +209,9 @@ static enum nf_status consider(struct nf_pricer *pricer,
 
     if (!nf_coll_serves(algorithm, &asked))
         return NF_OK;
-    status = best_segments(pricer, algorithm, query, plan->cost_us, &segments,
-                           &time_us);
+    status =
+        best_segments(pricer, algorithm, query,
+                      fmin(plan->cost_us, plan->tree_us), &segments, &time_us);
     if (status == NF_OK && time_us < plan->cost_us * LESS) {
         plan->algorithm = algorithm;
         plan->segments = segments;
@@ -201,14 +220,32 @@ static enum nf_status consider(struct nf_pricer *pricer,
     return status;
 }
 
+/* The planner had all segments as long as the longest: with those that there
+ * are one or two more or fewer may be better. */
 static enum nf_status price_tree(struct nf_pricer *pricer,
                                  const struct nf_bcast_query *query,
                                  struct nf_bcast_plan *plan)
 {
     const struct nf_coll_tree tree = nf_bcast_plan_view(plan);
+    struct cutting cutting = { pricer, &nf_coll_bcast_tree, query, &tree };
+    uint64_t k = nf_coll_clamp_segments(query->elements, plan->crl.segments);
+    uint64_t most =
+        most_segments(&cutting, nf_segment_least(query->bytes, NF_BCAST_LEAST));
+    struct nf_count_range range = {
+        .least = k > BESIDE ? k - BESIDE : 1,
+        .most = k + BESIDE,
+        .known = k,
+        .asks = 2 * BESIDE,
+    };
+    enum nf_status status = time_in(&cutting, k, &range.known_us);
 
-    plan->tree_segments =
-        nf_coll_clamp_segments(query->elements, plan->crl.segments);
+    if (range.most > most)
+        range.most = most > k ? most : k;
+    if (status == NF_OK)
+        status = nf_least_count(&range, time_in, &cutting, &k, &range.known_us);
+    if (status != NF_OK)
+        return status;
+    plan->tree_segments = (uint32_t)k;
     return nf_bcast_price(pricer, &nf_coll_bcast_tree, query, &tree,
                           plan->tree_segments, &plan->tree_us);
 }
