@@ -162,22 +162,24 @@ static enum nf_status find_segments(struct cutting *c, double bar_us,
     return nf_least_count(&range, time_in, c, segments_p, time_us_p);
 }
 
-/* @param bar_us  see find_segments() */
+/* @param bar_us     see find_segments()
+ * @param judged_us  becomes the time with the handicap, without call_us */
 static enum nf_status best_segments(struct nf_pricer *pricer,
                                     const struct nf_coll_algorithm *algorithm,
                                     const struct nf_bcast_query *query,
                                     double bar_us, uint32_t *segments_p,
-                                    double *time_us_p)
+                                    double *judged_us, double *time_us_p)
 {
     struct cutting cutting = { pricer, algorithm, query, NULL };
     uint64_t segments;
     enum nf_status status =
-        find_segments(&cutting, bar_us, &segments, time_us_p);
+        find_segments(&cutting, bar_us, &segments, judged_us);
 
     if (status != NF_OK)
         return status;
     *segments_p = (uint32_t)segments;
-    if (isinf(*time_us_p)) /* it is not for this broadcast */
+    *time_us_p = INFINITY;
+    if (isinf(*judged_us)) /* it is not for this broadcast */
         return NF_OK;
     return nf_bcast_price(pricer, algorithm, query, NULL, *segments_p,
                           time_us_p);
@@ -188,14 +190,26 @@ enum nf_status nf_bcast_segments(struct nf_pricer *pricer,
                                  const struct nf_bcast_query *query,
                                  uint32_t *segments_p, double *time_us_p)
 {
+    double judged_us;
+
     return best_segments(pricer, algorithm, query, INFINITY, segments_p,
-                         time_us_p);
+                         &judged_us, time_us_p);
 }
 
+/* Short segments have the same handicap against whatever else there is, not
+ * only against longer ones of the same broadcast. */
+struct choice {
+    struct nf_bcast_plan *plan;
+    double judged_us;  /* of the best, with its handicap, without call_us */
+    bool is_tree_next; /* the best is the tree, and not yet had its turn */
+};
+
+/* Nothing that takes longer than the tree, though the tree's segments are short
+ * and its are not. */
 static enum nf_status consider(struct nf_pricer *pricer,
                                const struct nf_coll_algorithm *algorithm,
                                const struct nf_bcast_query *query,
-                               struct nf_bcast_plan *plan)
+                               struct choice *choice)
 {
     const struct nf_coll_query asked = { .op = NF_COLL_BCAST,
                                          .ranks = pricer->hetero->hosts,
@@ -203,28 +217,34 @@ static enum nf_status consider(struct nf_pricer *pricer,
                                          .bytes = query->bytes,
                                          .elements = query->elements,
                                          .commutative = true };
+    struct nf_bcast_plan *plan = choice->plan;
     enum nf_status status;
     uint32_t segments;
-    double time_us;
+    double time_us, judged_us;
+    double bar_us = choice->judged_us;
 
     if (!nf_coll_serves(algorithm, &asked))
         return NF_OK;
-    status =
-        best_segments(pricer, algorithm, query,
-                      fmin(plan->cost_us, plan->tree_us), &segments, &time_us);
-    if (status == NF_OK && time_us < plan->cost_us * LESS) {
+    status = best_segments(pricer, algorithm, query, bar_us, &segments,
+                           &judged_us, &time_us);
+    bar_us = choice->is_tree_next ? bar_us / LESS : bar_us * LESS;
+    if (status == NF_OK && judged_us < bar_us &&
+        time_us < plan->tree_us / LESS) {
         plan->algorithm = algorithm;
         plan->segments = segments;
         plan->cost_us = time_us;
+        *choice = (struct choice){ plan, judged_us, false };
     }
     return status;
 }
 
 /* The planner had all segments as long as the longest: with those that there
- * are one or two more or fewer may be better. */
+ * are one or two more or fewer may be better.
+ * @param judged_us_p  becomes the tree's time with its handicap */
 static enum nf_status price_tree(struct nf_pricer *pricer,
                                  const struct nf_bcast_query *query,
-                                 struct nf_bcast_plan *plan)
+                                 struct nf_bcast_plan *plan,
+                                 double *judged_us_p)
 {
     const struct nf_coll_tree tree = nf_bcast_plan_view(plan);
     struct cutting cutting = { pricer, &nf_coll_bcast_tree, query, &tree };
@@ -242,7 +262,7 @@ static enum nf_status price_tree(struct nf_pricer *pricer,
     if (range.most > most)
         range.most = most > k ? most : k;
     if (status == NF_OK)
-        status = nf_least_count(&range, time_in, &cutting, &k, &range.known_us);
+        status = nf_least_count(&range, time_in, &cutting, &k, judged_us_p);
     if (status != NF_OK)
         return status;
     plan->tree_segments = (uint32_t)k;
@@ -250,26 +270,20 @@ static enum nf_status price_tree(struct nf_pricer *pricer,
                           plan->tree_segments, &plan->tree_us);
 }
 
-/* The first one of the table is tried first, and the tree in its turn. */
+/* In the order of the table: of equals the first one is taken.
+ * @param plan  the tree's */
 static enum nf_status compare(struct nf_pricer *pricer,
                               const struct nf_bcast_query *query,
-                              struct nf_bcast_plan *plan)
+                              double tree_judged_us, struct nf_bcast_plan *plan)
 {
+    struct choice choice = { plan, tree_judged_us, true };
     enum nf_status status = NF_OK;
 
-    plan->cost_us = INFINITY;
     for (size_t i = 0; nf_coll_table[i] != NULL && status == NF_OK; i++) {
-        const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
-
-        if (algorithm->op != NF_COLL_BCAST)
-            continue;
-        if (algorithm != &nf_coll_bcast_tree) {
-            status = consider(pricer, algorithm, query, plan);
-        } else if (plan->tree_us < plan->cost_us * LESS) {
-            plan->algorithm = algorithm;
-            plan->segments = plan->tree_segments;
-            plan->cost_us = plan->tree_us;
-        }
+        if (nf_coll_table[i] == &nf_coll_bcast_tree)
+            choice.is_tree_next = false;
+        else if (nf_coll_table[i]->op == NF_COLL_BCAST)
+            status = consider(pricer, nf_coll_table[i], query, &choice);
     }
     return status;
 }
@@ -286,6 +300,7 @@ static enum nf_status make(const struct nf_hetero *hetero,
     };
     struct nf_bcast_plan plan = { .algorithm = &nf_coll_bcast_tree };
     struct nf_pricer pricer;
+    double judged_us;
     enum nf_status status =
         nf_crl_plan(hetero, query->root, &options, &plan.crl, err);
 
@@ -293,11 +308,11 @@ static enum nf_status make(const struct nf_hetero *hetero,
         return status;
     status = nf_pricer_init(&pricer, hetero);
     if (status == NF_OK) {
-        status = price_tree(&pricer, query, &plan);
+        status = price_tree(&pricer, query, &plan, &judged_us);
         plan.segments = plan.tree_segments;
         plan.cost_us = plan.tree_us;
         if (status == NF_OK && all && hetero->hosts > 1)
-            status = compare(&pricer, query, &plan);
+            status = compare(&pricer, query, judged_us, &plan);
         nf_pricer_fini(&pricer);
     }
     if (status != NF_OK) {

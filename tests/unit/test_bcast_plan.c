@@ -354,19 +354,20 @@ struct limit {
  *   - where all links are equal: then all wires at once carry more than those
  *     of one tree, however hosts differ, as long as it is the wires that take
  *     time;
- *   - between 5 hosts: of 4 KiB, in two pieces that go around, and of 32 KiB if
- *     one host is slow; of 16 KiB two chains differ by who has a segment that
- * is a byte longer first. What trees could do at best there:
- * test_bcast_limits.c.
+ *   - between 5 hosts: of 4 KiB, in two pieces that go around; of 16 and 32 KiB
+ *     two chains differ by who has a segment that is a byte longer first; and
+ * of 32 KiB if one host is slow, in powers of two and short segments. What
+ * trees could do at best there: test_bcast_limits.c.
  * @return how many times the cheapest a tree may take, and about takes */
 static struct limit tree_most(int kind, uint32_t hosts, uint64_t bytes)
 {
     static const struct limit rows[] = {
         { 0, 5, 4096, 1.02, 1.02 },    { 1, 5, 4096, 1.08, 1.08 },
         { 2, 5, 4096, 1.06, 1.06 },    { 1, 5, 8192, 1.04, 1.06 },
-        { 1, 5, 16384, 1, 1.000001 },  { 3, 5, 32768, 1.04, 1.04 },
-        { 1, 12, 8192, 1, 1.04 },      { 1, 12, 16384, 1.01, 1.09 },
-        { 1, 12, 32768, 1.08, 1.08 },  { 1, 12, 65536, 1, 1.01 },
+        { 1, 5, 16384, 1, 1.0001 },    { 1, 5, 32768, 1, 1.0001 },
+        { 3, 5, 32768, 1.04, 1 },      { 1, 12, 8192, 1, 1.04 },
+        { 1, 12, 16384, 1.01, 1.09 },  { 1, 12, 32768, 1.08, 1.08 },
+        { 1, 12, 65536, 1, 1.01 },     { 1, 12, 131072, 1, 1.01 },
         { 1, 24, 8192, 1, 1.01 },      { 1, 24, 16384, 1.01, 1.04 },
         { 1, 24, 32768, 1.10, 1.10 },  { 1, 24, 65536, 1.20, 1.20 },
         { 1, 24, 131072, 1.02, 1.02 },
@@ -379,9 +380,14 @@ static struct limit tree_most(int kind, uint32_t hosts, uint64_t bytes)
     return (struct limit){ kind, hosts, bytes, 1, 1 };
 }
 
-static void about(double got, double most)
+static void about(double got, double most, const struct limit *of)
 {
-    CU_ASSERT(got <= most * (1 + 1e-9) && (most == 1 || got > most - 0.015));
+    bool ok = got <= most * (1 + 1e-9) && (most == 1 || got > most - 0.015);
+
+    if (!ok)
+        printf("\n    kind %d, %u hosts, %d bytes: %.4f, not about %.4f",
+               of->kind, of->hosts, (int)of->bytes, got, most);
+    CU_ASSERT(ok);
 }
 
 static void trees_from_twice_on(void)
@@ -401,8 +407,8 @@ static void trees_from_twice_on(void)
                 for (int r = 0; r < 3; r++)
                     count_wins(kind, hosts[h], ratios[r], sizes[i], &score);
                 CU_ASSERT(may.most > 1 || score.wins == score.networks);
-                about(score.most, may.most);
-                about(score.most_powers, may.most_powers);
+                about(score.most, may.most, &may);
+                about(score.most_powers, may.most_powers, &may);
                 if (score.wins < score.networks)
                     printf("\n    kind %d, %u hosts, %d bytes: trees win %u of "
                            "%u, others at most %.3f (%.3f in powers of two)",
@@ -438,6 +444,55 @@ static void short_segments_do_no_harm(void)
             nf_bcast_plan_fini(&p);
             nf_hetero_fini(&net);
         }
+}
+
+/* The least that any but the tree takes in segments that are not short. */
+static double best_long(const struct nf_hetero *net, uint64_t bytes)
+{
+    double best_us = INFINITY;
+
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        const struct nf_coll_algorithm *a = nf_coll_table[i];
+
+        if (a->op != NF_COLL_BCAST || a == &nf_coll_bcast_tree)
+            continue;
+        for (uint32_t k = 1; k == 1 || bytes / k >= NF_BCAST_SEGMENT; k++) {
+            best_us = fmin(best_us, price(net, a->name, NULL, bytes, k));
+            if (a->items != NF_ITEMS_SEGMENTS)
+                break;
+        }
+    }
+    return best_us;
+}
+
+/* Who wins by short segments saves a twentieth of what anything else takes in
+ * longer ones, the tree too; but for what takes longer than the tree. */
+static void short_segments_save_a_twentieth_of_all(void)
+{
+    static const uint64_t sizes[] = { 4096, 8192, 16384 };
+    unsigned won = 0;
+
+    for (uint32_t i = 0; i < 4 * 3 * 3 * 5; i++) {
+        uint64_t bytes = sizes[i / 4 % 3], segment;
+        struct nf_hetero net = net_of((int)(i % 4), 3 + i / 12 % 3,
+                                      i % 2 == 0 ? 2.5 : 5, 1 + i / 36);
+        struct nf_bcast_plan p = plan(&net, bytes);
+        double short_us = p.cost_us / NF_CRL_SHORT * (1 - 1e-9);
+
+        segment = (bytes + p.segments - 1) / p.segments;
+        if (p.algorithm != &nf_coll_bcast_tree && p.segments > 1 &&
+            segment < NF_BCAST_SEGMENT) {
+            won++;
+            CU_ASSERT(best_long(&net, bytes) >=
+                      fmin(short_us, p.tree_us * (1 - 1e-9)));
+            segment = (bytes + p.tree_segments - 1) / p.tree_segments;
+            if (p.tree_segments == 1 || segment >= NF_BCAST_SEGMENT)
+                CU_ASSERT(p.tree_us >= short_us);
+        }
+        nf_bcast_plan_fini(&p);
+        nf_hetero_fini(&net);
+    }
+    CU_ASSERT(won >= 10);
 }
 
 /* All equal: messages of a middling size go along a circulant graph or the
@@ -524,6 +579,8 @@ int main(void)
         { "trees win where hosts differ", trees_win_where_hosts_differ },
         { "trees from twice on", trees_from_twice_on },
         { "short segments do no harm", short_segments_do_no_harm },
+        { "short segments save a twentieth of all",
+          short_segments_save_a_twentieth_of_all },
         { "others win where hosts are alike",
           others_win_where_hosts_are_alike },
         { "few hosts and bytes have plans", few_hosts_and_bytes_have_plans },
