@@ -203,14 +203,15 @@ static void others_win_against_the_best_tree(void)
  * children, and in any number of segments. */
 static void few_hosts_get_the_best_tree(void)
 {
-    static const uint64_t sizes[] = { 2048, 4096, 8192, 12001 };
+    static const uint64_t sizes[] = { 2048, 4096, 8192, 12001, 65536 };
     static const double ratios[] = { 2.1, 2.5, 3, 10 };
 
-    for (uint32_t i = 0; i < 4 * 4 * 4 * 4; i++) {
+    for (uint32_t i = 0; i < 4 * 5 * 4 * 4; i++) {
         uint32_t hosts = 2 + i % 4;
-        uint64_t bytes = sizes[i / 4 % 4];
-        struct nf_hetero net =
-            net_of((int)(i / 16 % 4), hosts, ratios[i / 64], 1 + i % 5);
+        int kind = (int)(i / 4 % 4);
+        double ratio = ratios[i / 16 % 4];
+        uint64_t bytes = sizes[i / 64];
+        struct nf_hetero net = net_of(kind, hosts, ratio, 1 + i % 5);
         struct nf_bcast_plan p = plan(&net, bytes);
         double best_us = best_in_any(&net, bytes, true);
         double plan_us = p.crl.time_us * handicap(p.crl.segment_bytes, bytes);
@@ -218,8 +219,7 @@ static void few_hosts_get_the_best_tree(void)
         if (plan_us > best_us * (1 + 1e-9))
             printf("\n    kind %d, %u hosts, %d bytes, %g x: %.3f us, %.3f of "
                    "the best",
-                   (int)(i / 16 % 4), hosts, (int)bytes, ratios[i / 64],
-                   plan_us, plan_us / best_us);
+                   kind, hosts, (int)bytes, ratio, plan_us, plan_us / best_us);
         CU_ASSERT(plan_us <= best_us * (1 + 1e-9));
         CU_ASSERT(p.tree_us <= p.crl.time_us * (1 + 1e-9));
         nf_bcast_plan_fini(&p);
