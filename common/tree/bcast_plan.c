@@ -10,6 +10,10 @@
 /* Of equals the first one is to stay, whatever their sums were rounded to. */
 #define LESS (1 - 1e-9)
 
+/* Of more, as few sizes of messages are priced as can be: what one costs is
+ * found out for all pairs. */
+enum { MANY_HOSTS = 128 };
+
 void nf_bcast_plan_fini(struct nf_bcast_plan *plan)
 {
     nf_crl_plan_fini(&plan->crl);
@@ -44,7 +48,7 @@ static enum nf_status price_messages(struct nf_pricer *pricer,
                                        .tree = tree };
     const struct nf_pricer_load load = {
         .items = nf_coll_item_count(algorithm, &args),
-        .elements = query->elements,
+        .elements = args.ranks > MANY_HOSTS ? 0 : query->elements,
         .bytes = (double)query->bytes,
     };
     struct nf_schedule schedule;
@@ -77,9 +81,8 @@ enum nf_status nf_bcast_price(struct nf_pricer *pricer,
 
 /* ---- numbers of segments ---- */
 
-/* How many numbers are tried between the powers of two; of many hosts few, as
- * what messages of one more size cost is found out for all pairs. */
-enum { COUNTS = 8, FEW_COUNTS = 4, MANY_HOSTS = 128 };
+/* How many numbers are tried between the powers of two; of many hosts few. */
+enum { COUNTS = 8, FEW_COUNTS = 4 };
 /* And how many on either side of the planned tree's. */
 enum { BESIDE = 2 };
 

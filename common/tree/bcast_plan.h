@@ -21,7 +21,8 @@ enum {
 
 struct nf_bcast_query {
     uint32_t root;
-    uint64_t bytes, elements; /**< a segment has at least one element */
+    uint64_t bytes, elements; /**< a segment has at least one element; between up
+                                   to 128 hosts only whole ones are priced */
     const uint32_t *hosts;    /**< as nf_coll_args.hosts */
 };
 

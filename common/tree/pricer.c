@@ -139,6 +139,12 @@ static double bytes_of(const struct load *load,
     const struct nf_coll_span *spans = load->schedule->spans;
     uint64_t elements = 0;
 
+    if (load->elements == 0) {
+        elements = nf_schedule_items_of(load->schedule, message);
+        return elements == 0
+                   ? 0
+                   : load->bytes * (double)elements / (double)load->items;
+    }
     for (uint32_t i = 0; i < message->nspans; i++) {
         const struct nf_coll_span *span = &spans[message->first_span + i];
 

@@ -61,7 +61,8 @@ void nf_pricer_fini(struct nf_pricer *pricer);
 /** What the messages of a schedule carry. */
 struct nf_pricer_load {
     uint32_t items;    /**< of the schedule; 0: messages without data */
-    uint64_t elements; /**< of all items, dealt out by nf_coll_segment() */
+    uint64_t elements; /**< of all items, dealt out by nf_coll_segment(); 0:
+                            items are as long as their mean */
     double bytes;      /**< of all elements */
 };
 
