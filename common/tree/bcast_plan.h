@@ -9,7 +9,8 @@
 
 enum {
     /** Shorter segments are taken only where they make it faster by
-     *  NF_CRL_SHORT: what a message costs in the runtime beyond what models say
+     *  NF_CRL_SHORT than whatever else there is, of any broadcast: what a message
+     *  costs in the runtime beyond what models say
      *  begins to count. */
     NF_BCAST_SEGMENT = 4096,
     NF_BCAST_LEAST = NF_CRL_SEGMENT, /**< and these are the shortest */
@@ -20,7 +21,8 @@ enum {
 
 struct nf_bcast_query {
     uint32_t root;
-    uint64_t bytes, elements; /**< a segment has at least one element */
+    uint64_t bytes, elements; /**< a segment has at least one element; between up
+                                   to 128 hosts only whole ones are priced */
     const uint32_t *hosts;    /**< as nf_coll_args.hosts */
 };
 
@@ -40,7 +42,8 @@ enum nf_status nf_bcast_plan_tree(const struct nf_hetero *hetero,
                                   const struct nf_bcast_query *query,
                                   struct nf_bcast_plan *plan_p,
                                   struct nf_error *err);
-/** All of them; of equals the first of nf_coll_table. */
+/** All of them, none that takes longer than the tree; of equals the first of
+ *  nf_coll_table. */
 enum nf_status nf_bcast_plan(const struct nf_hetero *hetero,
                              const struct nf_bcast_query *query,
                              struct nf_bcast_plan *plan_p,

@@ -12,9 +12,13 @@
 #include "common/coll/coll.h"
 #include "common/tree/crl_search.h"
 #include "common/tree/hnow.h"
+#include "common/tree/least_count.h"
 #include "common/tree/times.h"
 
 enum { CAPS = 8, FINER = 6, DRAFTS = 3, SHORT_DRAFTS = 2 };
+/* How often number of segments and tree are changed in turns, and how many
+ * numbers are tried each time. */
+enum { ROUNDS = 2, COUNTS = 12, FEW_COUNTS = 5 };
 
 uint64_t nf_segment_next(uint64_t segment, uint64_t least)
 {
@@ -52,14 +56,17 @@ struct planner {
     const struct nf_hetero *hetero;
     struct nf_hops hops;
     struct nf_crl_search search;
-    struct nf_crl_plan plan;     /* the best so far */
-    uint64_t usual_segment;      /* of the options */
-    uint64_t segment;            /* that is looked at */
-    struct nf_tree tree;         /* that is looked at */
+    struct nf_crl_plan plan; /* the best so far */
+    /* Of the options. */
+    uint64_t bytes, least_segment, usual_segment;
+    uint64_t segment;    /* that is looked at */
+    struct nf_tree tree; /* that is looked at */
     /* The best first.  Those of short segments take no room of others: there
      * are no more such sizes. */
     struct draft drafts[DRAFTS + SHORT_DRAFTS];
     unsigned ndrafts, drafts_most;
+    struct draft trial; /* one that is changed */
+    bool has_many;      /* hosts: few numbers of segments are tried */
 };
 
 /* By how much a time counts more if it is that of such segments. */
@@ -143,10 +150,10 @@ static void try_caps(struct planner *p, double least_us)
     struct caps caps = { .count = 0 };
     int steps = p->search.is_thin ? CAPS / 2 : CAPS;
     double cap_us, ratio;
-    double greatest_us = fmin(p->search.greatest_period_us,
-                              fmin(p->search.best_us,
-                                   to_beat_us(p, p->segment)) /
-                                  (double)(p->search.segments - 1));
+    double greatest_us =
+        fmin(p->search.greatest_period_us,
+             fmin(p->search.best_us, to_beat_us(p, p->segment)) /
+                 (double)(p->search.segments - 1));
 
     least_us *= 1 + 1e-12; /* sums of rounded numbers are to fit */
     if (least_us <= 0 || greatest_us <= least_us) {
@@ -256,7 +263,8 @@ static double limit(const struct planner *p)
     if (p->ndrafts < p->drafts_most)
         return INFINITY;
     return fmax(to_beat_us(p, p->segment),
-                p->drafts[p->drafts_most - 1].time_us / handicap(p, p->segment));
+                p->drafts[p->drafts_most - 1].time_us /
+                    handicap(p, p->segment));
 }
 
 static enum nf_status try_rivals(struct planner *p, double *rival_us)
@@ -275,53 +283,203 @@ static enum nf_status try_rivals(struct planner *p, double *rival_us)
     return status;
 }
 
-static enum nf_status try_segment(struct planner *p, uint64_t segment,
-                                  uint64_t segments, double least_period_us)
+/* From here on it is about segments of that size. */
+static void set_size(struct planner *p, uint64_t segment)
 {
-    enum nf_status status = NF_OK;
-    double rival_us[NF_CRL_RIVALS];
-
     p->segment = segment;
     nf_hops_set(&p->hops, p->hetero, (double)segment);
-    nf_crl_search_set(&p->search, &p->hops, segments);
-    p->search.limit_us = limit(p);
+    nf_crl_search_set(&p->search, &p->hops,
+                      nf_segment_count(p->bytes, segment));
+}
+
+/* All trees that are tried with one size.
+ * @param rival_us  [NF_CRL_RIVALS] becomes what those take, as they are scored
+ */
+static void search_size(struct planner *p, double least_period_us,
+                        double *rival_us)
+{
     nf_crl_try_cap(&p->search, INFINITY);
     for (unsigned i = 0; i < NF_CRL_RIVALS; i++) {
-        double limit_us = fmax(p->search.best_us, to_beat_us(p, segment));
+        double limit_us = fmax(p->search.best_us, to_beat_us(p, p->segment));
 
         rival_us[i] = INFINITY;
         if (nf_crl_rival(&p->search, i, fmin(limit_us, p->search.limit_us)))
             rival_us[i] = nf_crl_score(&p->search);
     }
-    if (segments > 1)
+    if (p->search.segments > 1)
         try_caps(p, least_period_us);
+}
+
+/* Is the best tree of this size, simulated, the best so far? */
+static enum nf_status keep_found(struct planner *p)
+{
+    if (p->search.best_us >= to_beat_us(p, p->segment))
+        return NF_OK;
+    load_best(&p->search);
+    return keep_best(p);
+}
+
+static enum nf_status try_segment(struct planner *p, uint64_t segment,
+                                  double least_period_us)
+{
+    double rival_us[NF_CRL_RIVALS];
+    enum nf_status status;
+
+    set_size(p, segment);
+    p->search.limit_us = limit(p);
+    search_size(p, least_period_us, rival_us);
     keep_draft(p);
-    if (status == NF_OK && p->search.best_us < to_beat_us(p, segment)) {
-        load_best(&p->search);
-        status = keep_best(p);
-    }
+    status = keep_found(p);
     return status == NF_OK ? try_rivals(p, rival_us) : status;
+}
+
+/* ---- any number of segments ---- */
+
+/* Drafts are of a power of two.  Between its neighbours, which are others'
+ * business, a draft's tree may be faster in another number of segments, and in
+ * that number another tree than this one: so both are changed in turns. */
+
+struct tuning {
+    struct planner *planner;
+    const struct draft *draft;
+    bool all_trees; /* or that of the draft */
+};
+
+static uint64_t segment_of(uint64_t bytes, uint64_t segments)
+{
+    return bytes / segments + (bytes % segments != 0);
+}
+
+/* So many segments, with their handicap. */
+static enum nf_status time_in(void *tuning, uint64_t segments,
+                              double *time_us_p)
+{
+    const struct tuning *t = tuning;
+    struct planner *p = t->planner;
+    struct nf_crl_search *search = &p->search;
+    uint64_t segment = segment_of(p->bytes, segments);
+
+    if (t->all_trees) {
+        set_size(p, segment);
+        nf_crl_all(search);
+        *time_us_p = search->best_us * handicap(p, segment);
+        return NF_OK;
+    }
+    nf_hops_set(&p->hops, p->hetero, (double)segment);
+    search->segments = nf_segment_count(p->bytes, segment);
+    memcpy(search->ldt.parent, t->draft->parent,
+           p->hops.nodes * sizeof(uint32_t));
+    nf_ldt_order(&search->ldt);
+    *time_us_p = nf_crl_time(search) * handicap(p, segment);
+    return NF_OK;
+}
+
+static uint64_t within(uint64_t x, uint64_t least, uint64_t most)
+{
+    if (x < least)
+        return least;
+    return x < most ? x : most;
+}
+
+/* The best number of segments for the draft's tree, or for any if all are
+ * tried; the draft keeps its own.  @return is it another number? */
+static bool tune(struct planner *p, struct draft *draft, bool all_trees)
+{
+    struct tuning tuning = { p, draft, all_trees };
+    uint64_t k = draft->segments, most = p->bytes / p->least_segment, best;
+    const struct nf_count_range range = {
+        .least = k / 2 + 1,
+        .most = within(most, k, 2 * k - 1),
+        .known = k,
+        .known_us = draft->time_us,
+        .asks = p->has_many ? FEW_COUNTS : COUNTS,
+    };
+    double time_us;
+
+    (void)nf_least_count(&range, time_in, &tuning, &best, &time_us);
+    if (!(time_us < draft->time_us))
+        return false;
+    draft->segment = segment_of(p->bytes, best);
+    draft->segments = nf_segment_count(p->bytes, draft->segment);
+    draft->time_us = time_us;
+    return true;
+}
+
+/* The draft's tree is the best one of its size. */
+static void load_draft(struct planner *p, const struct draft *draft)
+{
+    size_t bytes = p->hops.nodes * sizeof(uint32_t);
+
+    set_size(p, draft->segment);
+    memcpy(p->search.ldt.parent, draft->parent, bytes);
+    nf_ldt_order(&p->search.ldt);
+    nf_crl_score(&p->search);
+}
+
+/* What became of it; and is that the best so far? */
+static enum nf_status save_draft(struct planner *p, struct draft *draft)
+{
+    draft->time_us = p->search.best_us * handicap(p, p->segment);
+    memcpy(draft->parent, p->search.best_parent,
+           p->hops.nodes * sizeof(uint32_t));
+    return keep_found(p);
+}
+
+/* Powers of two miss the best number by at most a root of two, in which a
+ * + b k + c / k is above its least by at most 1.061: what is this far behind
+ * will not be the best. */
+static bool is_near(const struct planner *p, const struct draft *draft)
+{
+    return draft->time_us <
+           1.1 * p->plan.time_us * handicap(p, p->plan.segment_bytes);
+}
+
+/* The draft itself stays as it is: polishing it may come to more. */
+static enum nf_status refine(struct planner *p, const struct draft *draft)
+{
+    struct draft *trial = &p->trial;
+    uint32_t *parent = trial->parent;
+    enum nf_status status = NF_OK;
+
+    memcpy(parent, draft->parent, p->hops.nodes * sizeof(uint32_t));
+    *trial = *draft;
+    trial->parent = parent;
+    for (int i = 0; i < ROUNDS && status == NF_OK && is_near(p, trial) &&
+                    tune(p, trial, false);
+         i++) {
+        double rival_us[NF_CRL_RIVALS], bound_us, period_us;
+
+        load_draft(p, trial);
+        if (!p->has_many) {
+            p->search.limit_us = p->search.best_us;
+            if (nf_tree_bound_of(&p->hops, p->search.root, trial->segments,
+                                 &bound_us, &period_us) != NF_OK)
+                return NF_ERR_NOMEM;
+            search_size(p, period_us, rival_us);
+        }
+        status = save_draft(p, trial);
+    }
+    return status;
 }
 
 static enum nf_status polish(struct planner *p, uint32_t trees)
 {
-    struct nf_crl_search *search = &p->search;
     unsigned among = p->ndrafts < DRAFTS ? p->ndrafts : DRAFTS;
     enum nf_status status = NF_OK;
 
     for (unsigned i = 0; i < p->ndrafts && status == NF_OK; i++) {
-        const struct draft *draft = &p->drafts[i];
+        struct draft *draft = &p->drafts[i];
         /* with one segment there is more to gain, and no annealing */
         uint32_t share = draft->segments == 1 ? trees : trees / among;
 
-        p->segment = draft->segment;
-        nf_hops_set(&p->hops, p->hetero, (double)draft->segment);
-        nf_crl_search_set(search, &p->hops, draft->segments);
-        memcpy(search->best_parent, draft->parent,
-               p->hops.nodes * sizeof(uint32_t));
-        nf_crl_polish(search, share);
-        load_best(search);
-        status = keep_best(p);
+        for (int k = 0; k < ROUNDS && status == NF_OK; k++) {
+            if (k > 0 && (p->has_many || !is_near(p, draft) ||
+                          !tune(p, draft, nf_crl_tries_all(&p->search))))
+                break;
+            load_draft(p, draft);
+            nf_crl_polish(&p->search, share);
+            status = save_draft(p, draft);
+        }
     }
     return status;
 }
@@ -369,15 +527,17 @@ static enum nf_status run(struct planner *p,
 
     if (p->hetero->is_shared && few > least)
         least = few;
+    p->least_segment = least;
     do {
         status = add_size(p, &sizes, segment, nf_segment_count(bytes, segment));
         segment = nf_segment_next(segment, least);
     } while (status == NF_OK && segment > 0);
     for (unsigned i = 0; i < sizes.count && status == NF_OK; i++)
         if (sizes.bound_us[i] < to_beat_us(p, sizes.segment[i]))
-            status = try_segment(p, sizes.segment[i],
-                                 nf_segment_count(bytes, sizes.segment[i]),
-                                 sizes.period_us[i]);
+            status = try_segment(p, sizes.segment[i], sizes.period_us[i]);
+    for (unsigned i = 0; i < (p->has_many ? 1 : p->ndrafts) && status == NF_OK;
+         i++)
+        status = refine(p, &p->drafts[i]);
     if (status == NF_OK && options->polish > 0 && p->hops.nodes > 2)
         status = polish(p, options->polish);
     return status;
@@ -389,6 +549,8 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
 {
     struct planner p = { .hetero = hetero,
                          .plan = { .time_us = INFINITY },
+                         .bytes = options->bytes,
+                         .has_many = hetero->hosts > NF_CRL_THIN,
                          .usual_segment =
                              options->usual_segment < options->bytes
                                  ? options->usual_segment
@@ -406,6 +568,9 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
     if (status == NF_OK)
         status = nf_tree_init(&p.plan.tree, n, root);
     p.drafts_most = p.usual_segment > 0 ? DRAFTS + SHORT_DRAFTS : DRAFTS;
+    p.trial.parent = nf_calloc(n, sizeof(uint32_t));
+    if (p.trial.parent == NULL)
+        status = NF_ERR_NOMEM;
     for (unsigned i = 0; i < p.drafts_most && status == NF_OK; i++) {
         p.drafts[i].parent = nf_calloc(n, sizeof(uint32_t));
         if (p.drafts[i].parent == NULL)
@@ -415,6 +580,7 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
         status = run(&p, options);
     for (unsigned i = 0; i < p.drafts_most; i++)
         nf_free(p.drafts[i].parent);
+    nf_free(p.trial.parent);
     nf_hops_fini(&p.hops);
     nf_crl_search_fini(&p.search);
     nf_tree_fini(&p.tree);

@@ -7,10 +7,11 @@
  *  first, all others have them last, slow ones before quick ones; and if there
  *  are several segments no host gets more children than it can serve in a
  *  given time.  Which hosts are good, how many of them and which time is tried
- *  out.  Never worse than ECEF or ECEF with ports, each with Algorithm 1, than
- *  a heuristic of hnow.h as it sends the whole message, a sorted chain, or the
- *  best tree for hosts that are all as the mean one; for equal hosts that
- *  tree.
+ *  out, with 1, 2, 4, ... segments; then any number between the neighbours of
+ *  the best of these, the number and the tree in turns.  Never worse than ECEF
+ *  or ECEF with ports, each with Algorithm 1, than a heuristic of hnow.h as it
+ *  sends the whole message, a sorted chain, or the best tree for hosts that are
+ *  all as the mean one; for equal hosts that tree.
  *
  *  Hosts that are to be leaves (struct nf_hetero) are; then the chain and the
  *  tree of the mean host are those with them as leaves, if there is one.  On a
@@ -34,7 +35,8 @@ struct nf_crl_options {
     uint64_t usual_segment; /**< shorter ones only where they make it faster by
                                  NF_CRL_SHORT; 0: any */
     uint32_t polish; /**< trees to try in the end, or as many as take about as
-                          long; 0: leave it as it is */
+                          long; of few hosts all there are.  0: leave it as it
+                          is */
 };
 
 struct nf_crl_plan {
@@ -52,7 +54,7 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
                            struct nf_crl_plan *plan_p, struct nf_error *err);
 void nf_crl_plan_fini(struct nf_crl_plan *plan);
 
-/** The segments to try: half of @p segment, rounded up.
+/** The segments to try first: half of @p segment, rounded up.
  *  @return 0 if that is less than @p least, or no less than before */
 uint64_t nf_segment_next(uint64_t segment, uint64_t least);
 /** @p least, 0 being NF_CRL_SEGMENT, or the least that makes no more than

@@ -184,6 +184,10 @@ void nf_crl_polish(struct nf_crl_search *search, uint32_t trees)
     memcpy(p.parent, search->best_parent, bytes);
     nf_ldt_order(&search->ldt);
     nf_crl_score(search);
+    if (nf_crl_tries_all(search)) {
+        nf_crl_all(search);
+        return;
+    }
     /* on a medium one tree takes longer to try, and trees differ less */
     if (search->hops->is_matrix && search->segments > 1 &&
         search->hops->medium == NULL)

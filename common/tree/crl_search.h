@@ -10,6 +10,8 @@
  * seconds: then few are tried, and of still more nodes none that choose among
  * all pairs. */
 enum { NF_CRL_THIN = 250, NF_CRL_PAIRS = 500 };
+/* Of so few nodes polishing tries all trees: 1296 of 6, 16807 of 7. */
+enum { NF_CRL_ALL = 6 };
 enum { NF_CRL_WEIGHTS = 7, NF_CRL_RIVALS = 11 };
 /* On a shared medium messages are the same bytes in any segments: more of them
  * would hide no more than a sixteenth of what hosts do meanwhile. */
@@ -91,6 +93,11 @@ enum nf_status nf_crl_heuristic(struct nf_crl_search *search, unsigned which,
 
 /** Annealing, from the best tree: try so many.  See nf_crl_score(). */
 void nf_crl_anneal(struct nf_crl_search *search, uint32_t trees);
+/** Does polishing try all trees?  Not on a shared medium, where one takes long
+ *  and they differ less. */
+bool nf_crl_tries_all(const struct nf_crl_search *search);
+/** Try them.  See nf_crl_score().  O(nodes^nodes) */
+void nf_crl_all(struct nf_crl_search *search);
 /** Let v and w, neither the root, change places. */
 void nf_crl_exchange(uint32_t *parent, uint32_t nodes, uint32_t root,
                      uint32_t v, uint32_t w);

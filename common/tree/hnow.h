@@ -67,7 +67,9 @@ enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
                                 double *period_us_p);
 
 /** No tree in which segments follow each other is faster for @p bytes, of
- *  the segments of nf_segment_next() of at least nf_segment_least() bytes.
+ *  the segments of nf_segment_next() of at least nf_segment_least() bytes.  In
+ *  other numbers of segments, which the planner tries too, one may be: see
+ *  nf_tree_bound_of().
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
                                       uint32_t root, uint64_t bytes,

@@ -121,16 +121,39 @@ static const struct nf_hops *hops_of(struct nf_pricer *pricer, double bytes)
 /* What the messages of a schedule weigh. */
 struct load {
     const struct nf_schedule *schedule;
-    uint32_t items;
+    uint64_t items, elements;
+    uint64_t whole, rest; /* elements / items, and what is left */
     double bytes;
 };
+
+/* Where item @p j begins, as nf_coll_segment() says. */
+static uint64_t begin_of(const struct load *load, uint64_t j)
+{
+    return load->whole * j +
+           (load->rest > 0 ? load->rest * j / load->items : 0);
+}
 
 static double bytes_of(const struct load *load,
                        const struct nf_coll_message *message)
 {
-    uint64_t count = nf_schedule_items_of(load->schedule, message);
+    const struct nf_coll_span *spans = load->schedule->spans;
+    uint64_t elements = 0;
 
-    return count == 0 ? 0 : load->bytes * (double)count / load->items;
+    if (load->elements == 0) {
+        elements = nf_schedule_items_of(load->schedule, message);
+        return elements == 0
+                   ? 0
+                   : load->bytes * (double)elements / (double)load->items;
+    }
+    for (uint32_t i = 0; i < message->nspans; i++) {
+        const struct nf_coll_span *span = &spans[message->first_span + i];
+
+        elements += begin_of(load, (uint64_t)span->first + span->count) -
+                    begin_of(load, span->first);
+    }
+    return elements == 0
+               ? 0
+               : load->bytes * (double)elements / (double)load->elements;
 }
 
 /* Messages [from, to) leave.  @param there_us_p  [to - from] when each is there
@@ -240,9 +263,17 @@ static enum nf_status time_on_medium(struct nf_pricer *pricer,
 
 enum nf_status nf_pricer_time(struct nf_pricer *pricer,
                               const struct nf_schedule *schedule,
-                              uint32_t items, double bytes, double *time_us_p)
+                              const struct nf_pricer_load *of,
+                              double *time_us_p)
 {
-    const struct load load = { schedule, items, bytes };
+    const struct load load = {
+        .schedule = schedule,
+        .items = of->items,
+        .elements = of->elements,
+        .whole = of->items > 0 ? of->elements / of->items : 0,
+        .rest = of->items > 0 ? of->elements % of->items : 0,
+        .bytes = of->bytes,
+    };
     double *there_us, last_us = 0;
     bool ok;
 

@@ -4,11 +4,13 @@
  *  differ: the same price for all algorithms, trees being some of them.  Pure.
  *
  *  Ranks are the hosts of the model.  A rank does what it has to in the order
- * of rounds, in a round sending before it receives, and never waits for a round
- * to be over: it sends     in send[i]; its port has the message for port(i, j),
- * one after the other, and it is there wire(i, j) after it began it receives in
- * recv[j], once the message is there A message of c of n items is c/n of the
- * bytes.  For bcast.tree that is nf_tree_pipe().  Combining costs nothing.
+ *  of rounds, in a round sending before it receives, and never waits for a round
+ *  to be over: it sends in send[i]; its port has the message for port(i, j), one
+ *  after the other, and it is there wire(i, j) after it began; it receives in
+ *  recv[j], once the message is there.  A message has the bytes of its items,
+ *  which are whole elements as members deal them out: some may have one more than
+ *  others, whatever the algorithm.  For bcast.tree in equal segments that is
+ *  nf_tree_pipe().  Combining costs nothing.
  *
  *  What different hosts send to one comes in over its one link, one message after
  *  the other; that takes each as long as the quickest port that leads there.  Else
@@ -56,14 +58,21 @@ enum nf_status nf_pricer_init(struct nf_pricer *pricer_p,
                               const struct nf_hetero *hetero);
 void nf_pricer_fini(struct nf_pricer *pricer);
 
+/** What the messages of a schedule carry. */
+struct nf_pricer_load {
+    uint32_t items;    /**< of the schedule; 0: messages without data */
+    uint64_t elements; /**< of all items, dealt out by nf_coll_segment(); 0:
+                            items are as long as their mean */
+    double bytes;      /**< of all elements */
+};
+
 /** @param schedule  all messages between hetero->hosts ranks, sorted
- *  @param items  of the schedule; 0: messages without data
- *  @param bytes  of all items
  *  @param time_us_p  when the last rank has the last message.
  *  O(messages), on a shared medium O(messages log hosts), and O(hosts^2) for a
  * size that is new
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_pricer_time(struct nf_pricer *pricer,
                               const struct nf_schedule *schedule,
-                              uint32_t items, double bytes, double *time_us_p);
+                              const struct nf_pricer_load *of,
+                              double *time_us_p);
 #endif

@@ -91,14 +91,17 @@ static void plan(const struct nf_network *network)
     for (int ports = 0; ports < 2; ports++) {
         struct nf_hetero hetero = nf_network_hetero(network, ports);
         struct nf_crl_plan crl;
+        struct nf_hops hops;
         double bound_us;
 
         must(nf_crl_plan(&hetero, network->nhosts - 1, &options, &crl, NULL) ==
                  NF_OK,
              "no plan");
-        must(nf_tree_bound_segments(&hetero, network->nhosts - 1, options.bytes,
-                                    options.least_segment, &bound_us) == NF_OK,
+        must(nf_hops_init(&hops, &hetero, (double)crl.segment_bytes) == NF_OK &&
+                 nf_tree_bound_of(&hops, network->nhosts - 1, crl.segments,
+                                  &bound_us, NULL) == NF_OK,
              "no bound");
+        nf_hops_fini(&hops);
         must(crl.time_us * (1 + 1e-9) + 1e-6 >= bound_us, "better than best");
         nf_crl_plan_fini(&crl);
     }

@@ -37,8 +37,8 @@ static double check_plan(const struct nf_hetero *hetero, uint32_t root,
     CU_ASSERT(nf_tree_pipe(&plan.tree, &hops, plan.segments, &time_us) ==
               NF_OK);
     CU_ASSERT(is_same(time_us, plan.time_us));
-    CU_ASSERT(nf_tree_bound_segments(hetero, root, bytes, NF_CRL_SEGMENT,
-                                     &bound_us) == NF_OK);
+    CU_ASSERT(nf_tree_bound_of(&hops, root, plan.segments, &bound_us, NULL) ==
+              NF_OK);
     CU_ASSERT(bound_us <= time_us * (1 + 1e-9));
     plan_us = plan.time_us;
     nf_hops_fini(&hops);

@@ -259,6 +259,7 @@ static void hubs_have_bounds(void)
         struct nf_crl_plan plan;
         struct nf_network network;
         struct nf_hetero hetero;
+        struct nf_hops hops;
         double bound_us = 0;
 
         make_network(&network, 0);
@@ -270,9 +271,11 @@ static void hubs_have_bounds(void)
         hetero = nf_network_hetero(&network, true);
         CU_ASSERT_EQUAL_FATAL(nf_crl_plan(&hetero, 0, &options, &plan, NULL),
                               NF_OK);
+        CU_ASSERT_EQUAL_FATAL(
+            nf_hops_init(&hops, &hetero, (double)plan.segment_bytes), NF_OK);
         CU_ASSERT_EQUAL(
-            nf_tree_bound_segments(&hetero, 0, totals[i], 4096, &bound_us),
-            NF_OK);
+            nf_tree_bound_of(&hops, 0, plan.segments, &bound_us, NULL), NF_OK);
+        nf_hops_fini(&hops);
         CU_ASSERT(bound_us <= plan.time_us * (1 + 1e-9));
         CU_ASSERT(bound_us >= (HOSTS - 1) * 0.8 * (double)totals[i]);
         CU_ASSERT(i < 3 || bound_us > 0.95 * plan.time_us);

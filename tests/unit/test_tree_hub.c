@@ -163,6 +163,7 @@ static void small_ones_take_what_a_hand_finds(void)
  * nor than its wire. */
 static void trees_and_schedules_take_the_same(void)
 {
+    enum { BYTES = 32800 }; /* segments are all equal */
     static const uint32_t ks[] = { 1, 2, 5, 16 };
     struct nf_rng rng = { 3 };
 
@@ -170,12 +171,12 @@ static void trees_and_schedules_take_the_same(void)
         uint32_t n = 2 + (uint32_t)(seed % 11), k = ks[seed % 4];
         struct nf_hetero net = make_hub(n, 4, seed % 3 == 0 ? 0.5 : 0.02, seed);
         struct nf_tree tree = random_tree(n, (uint32_t)seed % n, &rng);
-        double us = pipe_us(&net, &tree, 32768, k);
+        double us = pipe_us(&net, &tree, BYTES, k);
 
-        CU_ASSERT(us == price(&net, "bcast.tree", &tree, 32768, k));
-        CU_ASSERT(us > (n - 1) * net.wire[0].byte_us * 32768);
+        CU_ASSERT(us == price(&net, "bcast.tree", &tree, BYTES, k));
+        CU_ASSERT(us > (n - 1) * net.wire[0].byte_us * BYTES);
         net.is_shared = false;
-        CU_ASSERT(us >= pipe_us(&net, &tree, 32768, k) * (1 - 1e-12));
+        CU_ASSERT(us >= pipe_us(&net, &tree, BYTES, k) * (1 - 1e-12));
         nf_tree_fini(&tree);
         nf_hetero_fini(&net);
     }
