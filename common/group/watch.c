@@ -123,14 +123,26 @@ enum nf_status nf_group_revoke(struct nf_group *group, enum nf_status reason,
     return reason;
 }
 
+/* Ducts may still reach the others when the pvmd is gone: this member is lost to
+ * them. */
+static enum nf_status leave_them(struct nf_group *group, enum nf_status status)
+{
+    uint32_t epoch = nf_group_first_epoch(group);
+
+    group->broken = status;
+    if (nf_group_ends(group, epoch))
+        return NF_ERR_REVOKED;
+    drop_data(group, epoch);
+    tell_all(group, NF_ERR_DEAD, &group->rank, 1);
+    give_up(group, epoch, status, NF_PLAN_NONE, "the transport broke");
+    return status;
+}
+
 enum nf_status nf_group_broke(struct nf_group *group, enum nf_status status)
 {
     if (status == NF_ERR_UNREACHABLE)
-        group->broken = status;
-    return nf_group_revoke(group, status, NULL, 0,
-                           status == NF_ERR_UNREACHABLE
-                               ? "the transport broke"
-                               : nf_strerror(status));
+        return leave_them(group, status);
+    return nf_group_revoke(group, status, NULL, 0, nf_strerror(status));
 }
 
 static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
