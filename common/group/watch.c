@@ -124,16 +124,23 @@ enum nf_status nf_group_revoke(struct nf_group *group, enum nf_status reason,
 }
 
 /* Ducts may still reach the others when the pvmd is gone: this member is lost to
- * them. */
+ * them, and so are all on its host, who will hear of that in a moment. */
 static enum nf_status leave_them(struct nf_group *group, enum nf_status status)
 {
-    uint32_t epoch = nf_group_first_epoch(group);
+    uint32_t epoch = nf_group_first_epoch(group), count = 0;
+    uint32_t lost[NF_CONTROL_RANKS_MAX];
 
     group->broken = status;
     if (nf_group_ends(group, epoch))
         return NF_ERR_REVOKED;
     drop_data(group, epoch);
-    tell_all(group, NF_ERR_DEAD, &group->rank, 1);
+    lost[count++] = group->rank;
+    for (uint32_t i = 0; i < group->ranks && group->mesh != NULL; i++)
+        if (i != group->rank && count < NF_CONTROL_RANKS_MAX &&
+            nf_mesh_host_of(group->mesh, i) ==
+                nf_mesh_host_of(group->mesh, group->rank))
+            lost[count++] = i;
+    tell_all(group, NF_ERR_DEAD, lost, count);
     give_up(group, epoch, status, NF_PLAN_NONE, "the transport broke");
     return status;
 }
