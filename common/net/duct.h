@@ -59,7 +59,8 @@ enum nf_status nf_ducts_address(struct nf_ducts *ducts,
  *  them, and shake off who has not said who it is. */
 void nf_ducts_settle(struct nf_ducts *ducts);
 /** Connect to task @p tid, which told @p address, unless a duct to it is there:
- *  waits for at most half a second, and for a name to be found.
+ *  waits for at most half a second for each address that its host has, and for
+ *  these to be found.
  *  @param host  the name of its host; NULL: this one
  *  @retval NF_ERR_UNREACHABLE  it can't be reached so */
 enum nf_status nf_ducts_connect(struct nf_ducts *ducts, int tid,

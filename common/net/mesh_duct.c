@@ -112,8 +112,8 @@ static bool are_wanted(void)
     return route == NULL || strcmp(route, "pvm") != 0;
 }
 
-/* Shy meshes are of event loops that watch libpvm's sockets only, and what is
- * to be converted is packed by libpvm. */
+/* Shy meshes, the farm's, keep to libpvm, and what is to be converted is packed by
+ * it. */
 static bool is_for(const struct mesh_pvm *p, uint32_t member)
 {
     return p->routes && !p->shy && !p->members[member].convert && are_wanted();
