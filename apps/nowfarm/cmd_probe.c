@@ -158,6 +158,15 @@ static enum nf_status write_model(const char *path,
     return status;
 }
 
+static void warn_of_busy(const struct probe_outcome *outcome, const char *path)
+{
+    if (2 * outcome->noisy > outcome->points)
+        fprintf(stderr,
+                "nowfarm: %s may be far off: %u of %u times were uneven, as if "
+                "hosts or links were busy; probe again when they are idle\n",
+                path, outcome->noisy, outcome->points);
+}
+
 static enum nf_status measure(const struct probe_options *o,
                               struct probe_outcome *outcome,
                               struct probe_checks *checks, struct nf_error *err)
@@ -179,8 +188,11 @@ static enum nf_status measure(const struct probe_options *o,
     }
     coll_measuring = 0;
     outcome->elapsed_s = 1e-6 * (double)(nf_now_us() - start_us);
-    return status == NF_OK ? write_model(o->out, &outcome->network, err)
-                           : status;
+    if (status == NF_OK)
+        status = write_model(o->out, &outcome->network, err);
+    if (status == NF_OK)
+        warn_of_busy(outcome, o->out);
+    return status;
 }
 
 /* ---- a model that there is ---- */
