@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/net/pvm.h"
 
 enum { JOIN_TRIES = 50, JOIN_PAUSE_US = 100000, FIRST_TAG = 0x4e46 };
 
@@ -49,6 +50,25 @@ static int join_patiently(struct bench_library *library)
     return instance;
 }
 
+/* A route between two tasks is made by the first message that asks for one, and
+ * pvm_mcast() never does: without routes it goes by the pvmds. */
+static int make_routes(struct bench_library *library)
+{
+    int status = 0;
+
+    for (uint32_t i = 0; i < library->ranks && status >= 0; i++) {
+        int tid = pvm_gettid(library->group, (int)i);
+
+        if (i < library->instance) {
+            status = pvm_recv(tid, FIRST_TAG);
+        } else if (i > library->instance) {
+            pvm_initsend(PvmDataRaw);
+            status = pvm_send(tid, FIRST_TAG);
+        }
+    }
+    return status;
+}
+
 enum nf_status bench_library_join(struct bench_team *team, uint64_t id,
                                   struct bench_library *library)
 {
@@ -61,7 +81,9 @@ enum nf_status bench_library_join(struct bench_team *team, uint64_t id,
     snprintf(library->group, sizeof(library->group), "nowfarm-%llx-%u",
              (unsigned long long)id, team->ranks);
     pvm_setopt(PvmAutoErr, 0);
-    library->route = pvm_setopt(PvmRoute, PvmRouteDirect);
+    library->route = pvm_setopt(PvmRoute, nf_pvm_wants_direct_routes()
+                                              ? PvmRouteDirect
+                                              : PvmDontRoute);
     if (first) {
         instance = join_patiently(library);
         joined = instance >= 0;
@@ -86,6 +108,9 @@ enum nf_status bench_library_join(struct bench_team *team, uint64_t id,
     if (pvm_freezegroup(library->group, (int)library->ranks) < 0)
         return nf_fail(team->err, NF_ERR_FAILED,
                        "PVM's group library: the group can't be frozen");
+    if (nf_pvm_wants_direct_routes() && make_routes(library) < 0)
+        return nf_fail(team->err, NF_ERR_FAILED,
+                       "PVM's group library: a member can't be reached");
     return NF_OK;
 }
 

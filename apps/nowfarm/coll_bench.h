@@ -71,7 +71,12 @@ struct coll_row {
     double predicted_us;          /**< NaN: no formula */
     bool ordered;                 /**< the operator does not commute */
     double group_us; /**< the median of PVM's group library; NaN: has it not */
+    unsigned group_count;
+    double *group_samples_us; /**< [group_count] as us, of PVM's group library;
+                                   NULL: none */
 };
+
+void coll_row_free(struct coll_row *row);
 
 struct coll_results {
     struct coll_row *rows;
@@ -82,7 +87,7 @@ struct coll_results {
     const char *transport;    /**< NULL: nothing was run */
 };
 
-/** Add @p row; its us become the results'.  @retval NF_ERR_NOMEM */
+/** Add @p row; its times become the results'.  @retval NF_ERR_NOMEM */
 enum nf_status coll_results_add(struct coll_results *results,
                                 const struct coll_row *row);
 void coll_results_fini(struct coll_results *results);

@@ -155,6 +155,6 @@ enum nf_status coll_measure(const struct coll_options *o,
     for (unsigned i = 0; i < count && status == NF_OK; i++)
         status = summarize(&m, &rows_p[i]);
     for (unsigned i = 0; i < count && status != NF_OK; i++)
-        nf_free(rows_p[i].us);
+        coll_row_free(&rows_p[i]);
     return status;
 }

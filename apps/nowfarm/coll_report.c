@@ -31,10 +31,16 @@ enum nf_status coll_results_add(struct coll_results *results,
     return NF_OK;
 }
 
+void coll_row_free(struct coll_row *row)
+{
+    nf_free(row->us);
+    nf_free(row->group_samples_us);
+}
+
 void coll_results_fini(struct coll_results *results)
 {
     for (size_t i = 0; i < results->count; i++)
-        nf_free(results->rows[i].us);
+        coll_row_free(&results->rows[i]);
     nf_free(results->rows);
     results->rows = NULL;
     results->count = 0;
@@ -213,18 +219,24 @@ static json_t *real_or_null(double us)
     return isfinite(us) ? json_real(round(us * 1e3) / 1e3) : json_null();
 }
 
+static json_t *reals_json(const double *us, unsigned count)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(list, real_or_null(us[i]));
+    return list;
+}
+
 static json_t *row_json(const struct coll_row *row)
 {
-    json_t *samples = json_array();
     bool has = row->us != NULL;
     char name[COLL_NAME_BYTES];
 
     coll_row_name(row, name);
-    for (unsigned i = 0; has && i < row->count; i++)
-        json_array_append_new(samples, real_or_null(row->us[i]));
     return json_pack(
         "{s:s, s:I, s:I, s:b, s:s?, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o}",
+        "s:o, s:o}",
         "op", nf_coll_op_names[row->op], "slaves", (json_int_t)row->ranks,
         "bytes", (json_int_t)row->bytes, "ordered", (int)row->ordered,
         "algorithm", row->algorithm != NULL ? name : NULL, "segments",
@@ -236,7 +248,9 @@ static json_t *row_json(const struct coll_row *row)
         has && row->bytes > 0
             ? real_or_null((double)row->bytes / row->summary.median)
             : json_null(),
-        "libgpvm3_us", real_or_null(row->group_us), "samples_us", samples);
+        "libgpvm3_us", real_or_null(row->group_us), "samples_us",
+        reals_json(row->us, has ? row->count : 0), "libgpvm3_samples_us",
+        reals_json(row->group_samples_us, row->group_count));
 }
 
 static json_t *pieces_json(const struct nf_model_piece *pieces, uint32_t count)

@@ -44,12 +44,12 @@ static uint64_t size_of(const struct coll_options *o, enum nf_coll_op op,
     return op == NF_COLL_BARRIER ? 0 : o->sizes[i];
 }
 
-static enum nf_status add(struct coll_results *results,
-                          const struct coll_row *row, struct nf_error *err)
+static enum nf_status add(struct coll_results *results, struct coll_row *row,
+                          struct nf_error *err)
 {
     if (coll_results_add(results, row) == NF_OK)
         return NF_OK;
-    nf_free(row->us);
+    coll_row_free(row);
     return nf_fail(err, NF_ERR_NOMEM, "out of memory");
 }
 
@@ -297,13 +297,12 @@ static enum nf_status set_up_choice(const struct coll_options *o,
 
 /* ---- measuring ---- */
 
-/* The median time of PVM's group library, NaN if it has no such operation. */
+/* PVM's group library; no times if it has no such operation. */
 static enum nf_status measure_library(const struct coll_options *o,
                                       struct coll_world *world,
                                       const struct nf_coll_query *query,
-                                      double *us_p)
+                                      struct bench_result *result_p)
 {
-    static struct bench_result result;
     const struct bench_request request = {
         .kind = BENCH_LIBRARY,
         .partner = (uint64_t)bench_now_us() << 20 ^ world->place.hosts_hash,
@@ -315,16 +314,36 @@ static enum nf_status measure_library(const struct coll_options *o,
     };
     enum nf_status status;
 
-    *us_p = NAN;
+    result_p->count = 0;
     if (!o->beside || !bench_library_has(query->op))
         return NF_OK;
-    status = bench_direct(&world->team, &request, NULL, &result);
-    if (status == NF_OK && result.wrong)
+    status = bench_direct(&world->team, &request, NULL, result_p);
+    if (status == NF_OK && result_p->wrong)
         status = nf_fail(world->team.err, NF_ERR_VERIFY,
                          "PVM's group library: the result is wrong");
-    if (status == NF_OK)
-        *us_p = stats_median(result.us, result.count);
     return status;
+}
+
+static enum nf_status put_beside(const struct bench_result *library,
+                                 struct coll_row *row, struct nf_error *err)
+{
+    size_t bytes = library->count * sizeof(*row->group_samples_us);
+    double *sorted;
+
+    if (library->count == 0)
+        return NF_OK;
+    row->group_samples_us = nf_calloc(1, bytes);
+    sorted = nf_calloc(1, bytes);
+    if (row->group_samples_us == NULL || sorted == NULL) {
+        nf_free(sorted);
+        return nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    }
+    row->group_count = library->count;
+    memcpy(row->group_samples_us, library->us, bytes);
+    memcpy(sorted, library->us, bytes);
+    row->group_us = stats_median(sorted, library->count);
+    nf_free(sorted);
+    return NF_OK;
 }
 
 /* What is asked for: auto, algorithms.  @return how many */
@@ -355,21 +374,23 @@ static enum nf_status measure_query(const struct coll_options *o,
     struct coll_row rows[WISHES_MAX] = { { .us = NULL } };
     const struct coll_effort effort = coll_usual_effort(LEAST_REPEATS);
     unsigned count = list_wishes(o, query, wishes);
-    double library_us;
+    static struct bench_result library; /* large, and never two at a time */
     enum nf_status status;
 
     if (count == 0)
         return not_served(o->algorithm, query, world->team.err);
-    status = measure_library(o, world, query, &library_us);
+    status = measure_library(o, world, query, &library);
     if (status == NF_OK)
         status = coll_measure(o, world, &effort, query, &results->model, wishes,
                               count, rows);
     for (unsigned i = 0; i < count && status == NF_OK; i++) {
-        rows[i].group_us = library_us;
-        status = add(results, &rows[i], world->team.err);
-        if (status != NF_OK)
-            for (unsigned j = i + 1; j < count; j++)
-                nf_free(rows[j].us);
+        status = put_beside(&library, &rows[i], world->team.err);
+        if (status == NF_OK)
+            status = add(results, &rows[i], world->team.err);
+        else
+            coll_row_free(&rows[i]);
+        for (unsigned j = i + 1; j < count && status != NF_OK; j++)
+            coll_row_free(&rows[j]);
     }
     return status;
 }

@@ -83,7 +83,7 @@ static enum nf_status time_them(struct tuning *t,
         if (status == NF_OK)
             status = coll_results_add(t->results, &rows[i]);
         if (status != NF_OK)
-            nf_free(rows[i].us);
+            coll_row_free(&rows[i]);
     }
     return status == NF_OK ? NF_OK : no_memory(t);
 }

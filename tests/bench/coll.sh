@@ -11,7 +11,8 @@
 #       up`, or `none`; local:MEMBERS is this machine without a lab
 #       (default: "5:100mbit 8:100mbit 5:1gbit 5:none local:8")
 #   -o  operations, between commas       -s  bytes of a block, between commas
-#   -x  sides left out, between commas: openmpi, mpich, group, chain, ours
+#   -x  sides left out, between commas: openmpi, mpich, group, chain, ours; group, which
+#       is PVM's library, runs within ours: both begin with the same barrier
 #   -r  each side runs so often in each world (default: $REPEATS, else 5)
 #   -t  each run repeats an operation for so long, but 2 to 200 times
 #   -l  limit for one run of one side; tuning an operation may take four times as long
@@ -130,7 +131,7 @@ has() {
     tcp) [ "$rate" != local ] ;;
     chain) [ "$rate" != local ] && [[ ,$ops, = *,bcast,* ]] ;;
     openmpi | mpich) [ "$rate" != local ] && [ -x "$work/coll_mpi.$1" ] ;;
-    group) [ -n "$pvmgs" ] ;;
+    group) has ours && [ -n "$pvmgs" ] ;;
     ours) [ -n "$have_ours" ] ;;
     esac
 }
@@ -185,23 +186,15 @@ side_mpich() {
         -hosts "$names" -n "$hosts" "$work/coll_mpi.mpich" "$ops" "${plan[@]}"
     grep -qx "done" "$work/lines"
 }
-side_group() {
-    {
-        echo "* ep=${pvmgs%/*}"
-        [ "$rate" = local ] || tr , '\n' <<< "$names"
-    } > "$work/hostfile"
-    on_first "$top_builddir/tests/bench/coll_pvm_group" "$work/hostfile" \
-        "$hosts" "$ops" "${plan[@]}"
-}
 # ours_lines: the report of `nowfarm coll-bench OP --json` in $work/ours, as
-# lines.  What is read of it: results, each with bytes, and samples_us, the
-# slowest member's time of each call.  Another form is a matter of here only, as
-# other options are one of side_ours.
-ours_lines() { # OP
+# lines.  What is read of it: results, each with bytes, and KEY, the slowest
+# member's time of each call.  Another form is a matter of here only, as other
+# options are one of side_ours.
+ours_lines() { # OP KEY
     local n bytes list
     for ((n = 0; ; n++)); do
         bytes=$("$jsonget" "$work/ours" results.$n.bytes 2> /dev/null) || break
-        list=$("$jsonget" "$work/ours" results.$n.samples_us) || return 1
+        list=$("$jsonget" "$work/ours" "results.$n.$2") || return 1
         [ "$1" != barrier ] || bytes=0
         echo "$1 $bytes $hosts - ${list//[][]/}"
     done
@@ -233,14 +226,18 @@ tune() {
     [ ! -s "$here/table" ] || table=(--table "$here/table")
 }
 side_ours() {
-    local op where status
+    local op where status beside=()
     set_where
+    ! has group || beside=(--group-library)
+    : > "$work/group_lines"
     for op in ${ops//,/ }; do
         on_first "$NF" coll-bench "$op" --sizes "${sizes//,/B,}B" "${where[@]}" \
-            "${table[@]}" --json > "$work/ours"
+            "${table[@]}" "${beside[@]}" --json > "$work/ours"
         status=$?
         [ $status = 2 ] && continue # not an operation of ours
-        [ $status = 0 ] && ours_lines "$op" || return 1
+        [ $status = 0 ] && ours_lines "$op" samples_us || return 1
+        ours_lines "$op" libgpvm3_samples_us |
+            awk 'NF == 5' >> "$work/group_lines"
     done
 }
 
@@ -257,7 +254,7 @@ build_mpi() {
 
 # --- measuring -------------------------------------------------------------
 
-# keep SIDE: the lines, one sample a line in $here/SIDE.OP.BYTES
+# keep SIDE LINES: one sample a line in $here/SIDE.OP.BYTES
 keep() {
     awk -v dir="$here" -v side="$1" -v world="$world" -v all="${samples:-/dev/null}" '
         NF == 5 && $3 ~ /^[0-9]+$/ {
@@ -266,7 +263,7 @@ keep() {
                 print us[i] >> (dir "/" side "." $1 "." $2)
                 print world "\t" side "\t" $1 "\t" $2 "\t" us[i] >> all
             }
-        }' "$work/lines"
+        }' "$2"
 }
 # once SIDE: one run; a failed one counts nothing, and the next side finds a
 # world without what it may have left
@@ -274,7 +271,10 @@ port=7000
 once() {
     port=$((port + 1))
     "side_$1" > "$work/lines" 2> "$work/err" & # so that signals are heard
-    wait $! && keep "$1" && return
+    if wait $! && keep "$1" "$work/lines"; then
+        [ "$1" != ours ] || keep group "$work/group_lines"
+        return
+    fi
     reason=$(grep -v '^libpvm' "$work/err" | grep . | head -n 1)
     echo "# $1 failed: ${reason:-not all came within $limit_s s}"
     echo "$1" >> "$here/failed"
@@ -467,7 +467,7 @@ build_mpi openmpi "openmpi-bin libopenmpi-dev"
 build_mpi mpich "mpich libmpich-dev"
 pvmgs=$(PATH=$PATH:$(echo "${PVM_ROOT:-/usr/lib/pvm3}"/bin/* | tr ' ' :) \
     command -v pvmgs)
-if [ ! -x "$top_builddir/tests/bench/coll_pvm_group" ] || [ -z "$pvmgs" ]; then
+if [ -z "$pvmgs" ] || ! grep -q -- '-lgpvm3' "$top_builddir/Makefile"; then
     echo "# libgpvm3 is left out: there is no pvmgs, or it was built without"
     pvmgs=
 fi
@@ -495,7 +495,7 @@ for world in $worlds; do
     world_up
     [ -z "$have_ours" ] || tune
     for _ in $(seq "$repeats"); do
-        for side in tcp chain openmpi mpich group ours; do
+        for side in tcp chain openmpi mpich ours; do
             if has $side; then once $side; fi
         done
     done

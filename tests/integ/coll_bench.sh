@@ -372,12 +372,14 @@ check "by the pvmds: the virtual machine ends" wait_until 5 no_pvmd
 
 # --- PVM's group library beside it
 if [ -x "${PVM_ROOT:-/usr/lib/pvm3}/lib/pvmgs" ] &&
-    grep -q '^NF_COLL_GROUP = ' "$top_builddir/Makefile"; then
+    grep -q -- '-lgpvm3' "$top_builddir/Makefile"; then
     run coll-bench all --group-library --slaves 4 --sizes 8B,40000B --repeat 2 --json
     same "libgpvm3: exit status" "$rc" 0
     same "libgpvm3: what it has" "$(rows op > o; rows libgpvm3_us > u
         paste o u | awk '$2 != "null" {print $1}' | uniq | sort | tr '\n' ' ')" \
         "barrier bcast gather reduce scatter "
+    same "libgpvm3: each call's time" \
+        "$(rows libgpvm3_samples_us | tr -cd ',\n[' | sort | uniq -c | xargs)" "12 [ 9 [,"
     check "libgpvm3: the members end" wait_until 5 no_slaves
     check "libgpvm3: so do its server and the virtual machine" \
         wait_until 5 no_pvmd
