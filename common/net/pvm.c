@@ -1,5 +1,5 @@
 /* libpvm, wrapped: this process as a task, and the virtual machine.  Messages
- * are in pvm_message.c; everything else in the tree is free of pvm3.h. */
+ * are in pvm_message.c, contexts in pvm_context.c. */
 #include "config.h"
 #include "common/net/pvm.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 #ifndef NF_NET_PVM_H
 #define NF_NET_PVM_H
-/** @file pvm.h  The calls into libpvm, and nothing else: only pvm.c,
- *  pvm_message.c and pvm_context.c see pvm3.h, and map PVM's error numbers to status codes and
+/** @file pvm.h  The calls into libpvm, and nothing else: of the library, only
+ *  pvm.c, pvm_message.c and pvm_context.c see pvm3.h, and map PVM's error numbers to status codes and
  *  texts.
  *
  *  libpvm keeps one connection per process and is not thread-safe: one thread
