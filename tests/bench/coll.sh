@@ -310,6 +310,10 @@ ratio() { # A B: A / B, or "-"
         echo -
     fi
 }
+# precise A B: A / B as goals are judged by: 1.004 is more than 1
+precise() {
+    if [ -n "$1" ] && [ -n "$2" ]; then calc "printf(\"%.6f\", $1 / $2)"; else echo -; fi
+}
 ms() {
     if [ -n "$1" ]; then calc "printf(\"%.4g\", $1 / 1000)"; else echo -; fi
 }
@@ -398,7 +402,7 @@ goal_lines() { # one goal a line, with what became of it
                 openmpi) base=$(of openmpi "$op" "$bytes") ;;
                 libgpvm3) base=$(of group "$op" "$bytes") ;;
                 esac
-                got=$(ratio "$(of ours "$op" "$bytes")" "$base")
+                got=$(precise "$(of ours "$op" "$bytes")" "$base")
                 printf 'goal: %-9s %8s  at most %-5s x %-8s  %8s  %s\n' "$op" \
                     "$bytes" "$most" "$yardstick" "$got" "$(verdict "$got" "$most")"
             done < <(goals "$op" "$bytes")
