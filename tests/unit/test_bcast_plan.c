@@ -234,8 +234,15 @@ static void the_plan_is_the_cheapest(void)
     }
 }
 
+/* Segments that are tried. */
+struct range {
+    uint64_t least_bytes; /* of each */
+    bool every;           /* number of them, not only powers of two */
+};
+
 /* The cheapest of all others, each with its best segments. */
-static double best_other(const struct nf_hetero *net, uint64_t bytes)
+static double best_other(const struct nf_hetero *net, uint64_t bytes,
+                         const struct range *segments)
 {
     double best_us = INFINITY;
 
@@ -244,7 +251,8 @@ static double best_other(const struct nf_hetero *net, uint64_t bytes)
 
         if (a->op != NF_COLL_BCAST || a == &nf_coll_bcast_tree)
             continue;
-        for (uint32_t k = 1; k == 1 || bytes / k >= NF_BCAST_LEAST; k *= 2) {
+        for (uint32_t k = 1; k == 1 || bytes / k >= segments->least_bytes;
+             k = segments->every ? k + 1 : 2 * k) {
             best_us = fmin(best_us, price(net, a->name, NULL, bytes, k));
             if (a->items != NF_ITEMS_SEGMENTS)
                 break;
@@ -258,6 +266,7 @@ static double best_other(const struct nf_hetero *net, uint64_t bytes)
 static void trees_win_where_hosts_differ(void)
 {
     static const uint64_t sizes[] = { 64, 4096, 65536, 1 << 20 };
+    const struct range powers = { NF_BCAST_LEAST, false };
 
     for (int i = 0; i < 4; i++) {
         unsigned wins = 0;
@@ -268,7 +277,7 @@ static void trees_win_where_hosts_differ(void)
             struct nf_bcast_plan p = plan(&net, sizes[i]);
 
             wins += p.algorithm == &nf_coll_bcast_tree;
-            gain += log(best_other(&net, sizes[i]) / p.cost_us);
+            gain += log(best_other(&net, sizes[i], &powers) / p.cost_us);
             nf_bcast_plan_fini(&p);
             nf_hetero_fini(&net);
         }
@@ -446,30 +455,12 @@ static void short_segments_do_no_harm(void)
         }
 }
 
-/* The least that any but the tree takes in segments that are not short. */
-static double best_long(const struct nf_hetero *net, uint64_t bytes)
-{
-    double best_us = INFINITY;
-
-    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
-        const struct nf_coll_algorithm *a = nf_coll_table[i];
-
-        if (a->op != NF_COLL_BCAST || a == &nf_coll_bcast_tree)
-            continue;
-        for (uint32_t k = 1; k == 1 || bytes / k >= NF_BCAST_SEGMENT; k++) {
-            best_us = fmin(best_us, price(net, a->name, NULL, bytes, k));
-            if (a->items != NF_ITEMS_SEGMENTS)
-                break;
-        }
-    }
-    return best_us;
-}
-
 /* Who wins by short segments saves a twentieth of what anything else takes in
  * longer ones, the tree too; but for what takes longer than the tree. */
 static void short_segments_save_a_twentieth_of_all(void)
 {
     static const uint64_t sizes[] = { 4096, 8192, 16384 };
+    const struct range longer = { NF_BCAST_SEGMENT, true };
     unsigned won = 0;
 
     for (uint32_t i = 0; i < 4 * 3 * 3 * 5; i++) {
@@ -483,7 +474,7 @@ static void short_segments_save_a_twentieth_of_all(void)
         if (p.algorithm != &nf_coll_bcast_tree && p.segments > 1 &&
             segment < NF_BCAST_SEGMENT) {
             won++;
-            CU_ASSERT(best_long(&net, bytes) >=
+            CU_ASSERT(best_other(&net, bytes, &longer) >=
                       fmin(short_us, p.tree_us * (1 - 1e-9)));
             segment = (bytes + p.tree_segments - 1) / p.tree_segments;
             if (p.tree_segments == 1 || segment >= NF_BCAST_SEGMENT)
