@@ -101,22 +101,6 @@ static void set_value(struct nf_exec_item *item, const uint8_t *value,
     item->lent = false;
 }
 
-/* May the step write its items to their homes? */
-static bool may_go_home(const struct nf_exec *exec, uint32_t self)
-{
-    struct nf_exec_walk walk = nf_exec_walk(exec, self);
-    uint32_t i;
-
-    if (exec->call.home == NULL || exec->call.home_late ||
-        !exec->plan->steps[self].last)
-        return false;
-    while (nf_exec_walk_next(&walk, &i))
-        if (nf_exec_book(exec, i)->home_lent ||
-            nf_exec_home_of(exec, i) == NULL)
-            return false;
-    return true;
-}
-
 /* Values are in the message.  Whatever can be sent on goes before they are
  * copied home: the next rank waits for it. */
 static enum nf_status receive_copy(struct nf_exec *exec, uint32_t self)
@@ -129,20 +113,23 @@ static enum nf_status receive_copy(struct nf_exec *exec, uint32_t self)
     uint32_t i;
 
     while (nf_exec_walk_next(&walk, &i)) {
-        set_value(nf_exec_book(exec, i), from, blob);
+        bool landed = nf_blob_is_borrowed(blob); /* it is where it is to be */
+
+        set_value(nf_exec_book(exec, i), from, landed ? NULL : blob);
         from += nf_exec_item_bytes(exec, i);
     }
     finish_step(exec, self);
     status = run_sends(exec);
-    if (status != NF_OK || !may_go_home(exec, self) ||
+    if (status != NF_OK || !nf_exec_may_go_home(exec, self) ||
         exec->plan->steps[self].keep)
         return status;
     walk = nf_exec_walk(exec, self);
     while (nf_exec_walk_next(&walk, &i)) {
         struct nf_exec_item *item = nf_exec_book(exec, i);
 
-        memcpy(nf_exec_home_of(exec, i), item->value,
-               nf_exec_item_bytes(exec, i));
+        if (item->value != nf_exec_home_of(exec, i))
+            memcpy(nf_exec_home_of(exec, i), item->value,
+                   nf_exec_item_bytes(exec, i));
         lent = lent || item->lent;
         set_value(item, nf_exec_home_of(exec, i), NULL);
     }
@@ -203,7 +190,7 @@ static enum nf_status receive_combine(struct nf_exec *exec, uint32_t self)
     struct nf_blob *in = exec->arrived[self], *owner = NULL;
     struct nf_exec_walk walk = nf_exec_walk(exec, self);
     const uint8_t *from = in->data;
-    bool home = may_go_home(exec, self);
+    bool home = nf_exec_may_go_home(exec, self);
     enum nf_status status = NF_OK;
     uint32_t i;
 
@@ -379,13 +366,14 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
 }
 
 /* Bytes that were only lent become the message's own. */
-static bool own(struct nf_blob *blob)
+static bool own(struct nf_mesh *mesh, struct nf_blob *blob)
 {
     void *copy;
 
     if (!nf_blob_is_borrowed(blob) ||
         atomic_load_explicit(&blob->refs, memory_order_acquire) == 1)
         return true;
+    nf_mesh_take_back(mesh, blob);
     copy = nf_malloc(blob->bytes);
     if (copy == NULL)
         return false;
@@ -402,7 +390,7 @@ bool nf_exec_fini(struct nf_exec *exec)
     if (exec->items == NULL)
         return true;
     for (uint32_t i = 0; i < exec->nheld && !exec->done; i++)
-        safe = own(exec->held[i]) && safe;
+        safe = own(exec->mesh, exec->held[i]) && safe;
     for (uint32_t i = 0; exec->call.layout.pairs && i < exec->plan->nbooks; i++)
         nf_blob_unref(exec->items[i].owner);
     /* lent bytes may lie in other messages: only now may those go */

@@ -155,6 +155,11 @@ bool nf_exec_is_ready(const struct nf_exec *exec);
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                             const struct nf_head *head, struct nf_blob *payload,
                             struct nf_error *err);
+/** Where the payload of a message of this epoch, that is on its way, may be put at
+ *  once: then its blob is borrowed.
+ *  @return for @p bytes; NULL: elsewhere, if it is wanted at all */
+uint8_t *nf_exec_landing(const struct nf_exec *exec, uint32_t from,
+                         const struct nf_head *head, size_t bytes);
 /** Whom it waits for: that it sends, or else that it reads.
  *  @return false: nobody */
 bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p);

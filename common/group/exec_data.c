@@ -136,6 +136,21 @@ bool nf_exec_walk_next(struct nf_exec_walk *walk, uint32_t *item_p)
     return true;
 }
 
+bool nf_exec_may_go_home(const struct nf_exec *exec, uint32_t self)
+{
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
+    uint32_t i;
+
+    if (exec->call.home == NULL || exec->call.home_late ||
+        !exec->plan->steps[self].last)
+        return false;
+    while (nf_exec_walk_next(&walk, &i))
+        if (nf_exec_book(exec, i)->home_lent ||
+            nf_exec_home_of(exec, i) == NULL)
+            return false;
+    return true;
+}
+
 /* The bytes of a message: one piece, or several to be packed. */
 struct region {
     const uint8_t *data;

@@ -64,6 +64,9 @@ struct nf_exec_walk nf_exec_walk(const struct nf_exec *exec, uint32_t self);
 /** @return false: that was all */
 bool nf_exec_walk_next(struct nf_exec_walk *walk, uint32_t *item_p);
 
+/** May step @p self, which receives, write its items to their homes? */
+bool nf_exec_may_go_home(const struct nf_exec *exec, uint32_t self);
+
 /** Are the elements of step @p self, which sends, to be packed? */
 bool nf_exec_packs(const struct nf_exec *exec, uint32_t self);
 /** What step @p self sends, packed.

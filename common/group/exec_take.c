@@ -96,6 +96,50 @@ static enum nf_status say_clash(const struct nf_exec *exec,
                    from, to, from, to);
 }
 
+/* The homes of what step @p self receives, if they lie in one piece. */
+static uint8_t *home_of_step(const struct nf_exec *exec, uint32_t self)
+{
+    struct nf_exec_walk walk = nf_exec_walk(exec, self);
+    uint8_t *home = NULL, *end = NULL;
+    uint32_t i;
+
+    while (nf_exec_walk_next(&walk, &i)) {
+        size_t bytes = nf_exec_item_bytes(exec, i);
+        uint8_t *to = nf_exec_home_of(exec, i);
+
+        if (bytes == 0)
+            continue;
+        if (home == NULL)
+            home = end = to;
+        if (to != end)
+            return NULL;
+        end += bytes;
+    }
+    return home;
+}
+
+uint8_t *nf_exec_landing(const struct nf_exec *exec, uint32_t from,
+                         const struct nf_head *head, size_t bytes)
+{
+    const struct nf_plan_step *step;
+    uint32_t self = NF_PLAN_NONE;
+
+    if (!exec->call.layout.pairs && exec->plan->items > 0 &&
+        (head->segment & (NF_HEAD_SIZES | NF_HEAD_PACKED)) == 0 &&
+        difference(exec, head) == NULL)
+        self = nf_plan_find(exec->plan, from, head->step, head->segment);
+    if (self == NF_PLAN_NONE || exec->arrived[self] != NULL ||
+        exec->states[self] != NF_EXEC_READY || awaits_list(exec, self))
+        return NULL;
+    step = &exec->plan->steps[self];
+    if (step->action != NF_COLL_COPY || step->keep ||
+        nf_exec_step_bytes(exec, step) != bytes ||
+        (!head->brief && head->bytes != bytes) ||
+        !nf_exec_may_go_home(exec, self))
+        return NULL;
+    return home_of_step(exec, self);
+}
+
 enum nf_status nf_exec_take(struct nf_exec *exec, uint32_t from,
                             const struct nf_head *head, struct nf_blob *payload,
                             struct nf_error *err)

@@ -220,6 +220,10 @@ struct nf_request *nf_group_new_request(struct nf_group *group);
  *  operators of the user have taken long.
  *  @retval < 0  the group failed */
 enum nf_status nf_group_pump(struct nf_group *group);
+/** nf_mesh_landing.find of its mesh, @p self being the group: where the call that a
+ *  message is of wants its payload in the end. */
+uint8_t *nf_group_landing(void *self, uint32_t member, const uint8_t *head,
+                          size_t head_bytes, size_t bytes);
 /** Has the user said stop? */
 bool nf_group_is_stopped(const struct nf_group *group);
 /** Sleep until something may have happened, @p timeout_us (< 0: for ever) has

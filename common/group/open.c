@@ -123,6 +123,7 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
         return status;
     }
     group->mesh = mesh;
+    mesh->landing = (struct nf_mesh_landing){ group, nf_group_landing };
     *group_p = group;
     return NF_OK;
 }

@@ -10,7 +10,7 @@
  *  A payload goes by reference as far as it can; a chain (blob.h) only where
  *  nf_mesh_takes_chains().  Bytes that are only lent to a
  *  blob (nf_blob_wrap without release) may be overwritten as soon as
- *  nf_mesh_backlog_bytes() is 0; bytes that a blob owns only when nobody else
+ *  nf_mesh_backlog_bytes() is 0, or after nf_mesh_take_back(); bytes that a blob owns only when nobody else
  *  has a reference, since the receiver may be another thread.
  *
  *  Two meshes: PVM tasks, in a message context of their own (mesh_pvm.c), and
@@ -83,6 +83,22 @@ struct nf_mesh_ops {
     void (*suspect)(struct nf_mesh *mesh, uint32_t member);
     /* parts of chains below that, on average, are better packed */
     size_t (*chain_part_bytes)(const struct nf_mesh *mesh, uint32_t member);
+    void (*take_back)(struct nf_mesh *mesh, const struct nf_blob *payload);
+};
+
+/** Where its user wants a large payload, that is read from its sender's memory:
+ *  so it need not be copied again. */
+struct nf_mesh_landing {
+    void *self;
+    /** Called from within nf_mesh_next() only, which may read some of the bytes
+     *  and ask again in its next call: they are read there as long as the
+     *  answer is the same.  The message is an event when all is there.
+     *  @param head  of the message  @param bytes  of its payload, that is in no
+     *               more than one piece
+     *  @return memory for so many bytes, which the payload then borrows; NULL:
+     *  in a block of its own */
+    uint8_t *(*find)(void *self, uint32_t member, const uint8_t *head,
+                     size_t head_bytes, size_t bytes);
 };
 
 /** A mesh's object starts with this. */
@@ -91,6 +107,7 @@ struct nf_mesh {
     uint32_t rank, ranks; /**< own number and how many there are */
     bool partial; /**< it hears of some members' ends by other members only, who
                        may be busy: see nf_mesh_suspect() */
+    struct nf_mesh_landing landing; /**< as its user sets it; find may be NULL */
 };
 
 /** Queue @p message for @p member (not this one) and send what credit allows.
@@ -191,6 +208,16 @@ static inline void nf_mesh_suspect(struct nf_mesh *mesh, uint32_t member)
 {
     if (mesh->partial && mesh->ops->suspect != NULL)
         mesh->ops->suspect(mesh, member);
+}
+
+/** The bytes that are only lent to @p payload may be overwritten by now, and nobody
+ *  wants them any more: forget those messages with it that others would read from
+ *  here.  Others may still be queued, and need @p payload to have its own bytes. */
+static inline void nf_mesh_take_back(struct nf_mesh *mesh,
+                                     const struct nf_blob *payload)
+{
+    if (mesh->ops->take_back != NULL)
+        mesh->ops->take_back(mesh, payload);
 }
 
 /** Do urgent messages for @p member still wait here?  Closing the mesh would

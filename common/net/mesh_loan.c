@@ -15,8 +15,9 @@
  * mark of the loan (peer_memory.h) changes first, and the reader, who finds that, drops
  * the message, as if it had never left.  If the lender has died the reader finds nothing,
  * and takes no more of it, as what followed would follow nothing: word of the end comes.
- * Bytes that are only lent to a payload itself are sent: their owner may want them back
- * without a word. */
+ *
+ * The reader copies to where its user wants the bytes in the end, if it says so
+ * (nf_mesh_landing), else to a block of its own. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ struct mesh_loan {
 struct mesh_debt {
     uint64_t number, bytes, got;
     enum nf_type type;
+    uint8_t *to; /* where it was read to so far */
     struct nf_memory_lent lent;
     struct nf_memory_part parts[];
 };
@@ -141,20 +143,25 @@ static void show(struct mesh_pvm *p, uint32_t member)
         m->shown = false;
 }
 
+static void end_loan(struct mesh_pvm *p, struct mesh_member *m,
+                     struct mesh_loan **at)
+{
+    struct mesh_loan *loan = *at;
+
+    atomic_store(loan->mark, 0);
+    *at = loan->next;
+    m->lent_bytes -= loan->payload->bytes;
+    p->moved_bytes += loan->payload->bytes;
+    nf_blob_unref(loan->payload);
+    nf_free(loan);
+}
+
 static void give_back(struct mesh_pvm *p, uint32_t member, uint64_t number)
 {
     struct mesh_member *m = &p->members[member];
 
-    while (m->loans != NULL && m->loans->number <= number) {
-        struct mesh_loan *loan = m->loans;
-
-        atomic_store(loan->mark, 0);
-        m->loans = loan->next;
-        m->lent_bytes -= loan->payload->bytes;
-        p->moved_bytes += loan->payload->bytes;
-        nf_blob_unref(loan->payload);
-        nf_free(loan);
-    }
+    while (m->loans != NULL && m->loans->number <= number)
+        end_loan(p, m, &m->loans);
 }
 
 void nf_mesh_loan_tell(struct mesh_pvm *p, uint32_t member)
@@ -179,6 +186,25 @@ void nf_mesh_loan_tell(struct mesh_pvm *p, uint32_t member)
 void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member)
 {
     give_back(p, member, UINT64_MAX);
+}
+
+void nf_mesh_loan_take_back(struct mesh_pvm *p, const struct nf_blob *payload)
+{
+    for (uint32_t i = 0; i < p->base.ranks; i++) {
+        struct mesh_loan **at = &p->members[i].loans;
+
+        while (*at != NULL)
+            if ((*at)->payload == payload)
+                end_loan(p, &p->members[i], at);
+            else
+                at = &(*at)->next;
+    }
+}
+
+void nf_mesh_loan_spoil(struct mesh_pvm *p, uint32_t member)
+{
+    for (struct mesh_loan *l = p->members[member].loans; l != NULL; l = l->next)
+        atomic_store(l->mark, new_mark());
 }
 
 /* In all meshes with that task: when it hears that we can read its memory it will lend
@@ -285,7 +311,7 @@ enum nf_status nf_mesh_loan_lend(struct mesh_pvm *p, uint32_t member,
     enum nf_status status;
 
     if (!m->lends || message->urgent || payload == NULL ||
-        payload->bytes < LOAN_LEAST_BYTES || nf_blob_is_borrowed(payload) ||
+        payload->bytes < LOAN_LEAST_BYTES ||
         (nf_blob_is_chain(payload) && payload->nparts > LOAN_PARTS_MOST))
         return NF_WAIT;
     mark = free_mark();
@@ -385,18 +411,51 @@ static void be_done(struct mesh_pvm *p, uint32_t member, uint64_t number)
     nf_mesh_pvm_touch(p, member);
 }
 
-static enum nf_status read_slice(struct mesh_debt *debt,
-                                 struct nf_blob *payload)
+/* Where the payload is to be; NULL: out of memory. */
+static uint8_t *find_place(struct mesh_pvm *p, struct mesh_note *note)
 {
-    uint64_t left = debt->bytes - debt->got;
-    size_t bytes = left < SLICE_BYTES ? (size_t)left : SLICE_BYTES;
-    enum nf_status status = nf_memory_read(
-        &debt->lent, debt->got, (uint8_t *)payload->data + debt->got, bytes);
+    const struct nf_mesh_landing *landing = &p->base.landing;
+    const struct mesh_debt *debt = note->debt;
+    uint8_t *to = NULL;
 
+    if (landing->find != NULL && note->payload == NULL)
+        to = landing->find(landing->self, note->member, note->head,
+                           note->head_bytes, (size_t)debt->bytes);
+    if (to != NULL)
+        return to;
+    if (note->payload == NULL)
+        note->payload = nf_blob_create((size_t)debt->bytes, debt->type);
+    return note->payload != NULL ? note->payload->data : NULL;
+}
+
+static enum nf_status read_slice(struct mesh_debt *debt, uint8_t *to)
+{
+    enum nf_status status;
+    uint64_t left;
+    size_t bytes;
+
+    if (to != debt->to) /* its user has other plans now */
+        debt->got = 0;
+    debt->to = to;
+    left = debt->bytes - debt->got;
+    bytes = left < SLICE_BYTES ? (size_t)left : SLICE_BYTES;
+    status = nf_memory_read(&debt->lent, debt->got, to + debt->got, bytes);
     if (status != NF_OK)
         return status;
     debt->got += bytes;
     return debt->got == debt->bytes ? NF_OK : NF_WAIT;
+}
+
+static enum nf_status read_some(struct mesh_pvm *p, struct mesh_note *note)
+{
+    struct mesh_debt *debt = note->debt;
+    uint8_t *to = find_place(p, note);
+    enum nf_status status = to == NULL ? NF_ERR_NOMEM : read_slice(debt, to);
+
+    if (status != NF_OK || note->payload != NULL)
+        return status;
+    note->payload = nf_blob_wrap(to, (size_t)debt->bytes, debt->type, NULL);
+    return note->payload != NULL ? NF_OK : NF_ERR_NOMEM;
 }
 
 enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note)
@@ -413,11 +472,8 @@ enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note)
     if (debt == NULL || debt->got == debt->bytes)
         return NF_OK;
     before = debt->got;
-    if (note->payload == NULL)
-        note->payload = nf_blob_create((size_t)debt->bytes, debt->type);
-    status = note->payload == NULL ? NF_ERR_NOMEM
-                                   : read_slice(debt, note->payload);
-    p->moved_bytes += debt->got - before;
+    status = read_some(p, note);
+    p->moved_bytes += debt->got > before ? debt->got - before : 0;
     p->reading = status == NF_WAIT;
     if (status == NF_ERR_NOMEM)
         p->failed = status;

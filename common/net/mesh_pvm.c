@@ -483,6 +483,11 @@ static void pvm_drop(struct nf_mesh *mesh)
     }
 }
 
+static void pvm_take_back(struct nf_mesh *mesh, const struct nf_blob *payload)
+{
+    nf_mesh_loan_take_back((struct mesh_pvm *)mesh, payload);
+}
+
 static bool pvm_has_urgent(const struct nf_mesh *mesh, uint32_t member)
 {
     const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
@@ -566,4 +571,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .converts = pvm_converts,
     .suspect = nf_mesh_watch_suspect,
     .chain_part_bytes = pvm_chain_part_bytes,
+    .take_back = pvm_take_back,
 };

@@ -320,6 +320,10 @@ void nf_mesh_loan_tell(struct mesh_pvm *p, uint32_t member);
 bool nf_mesh_loan_owes(const struct mesh_pvm *p, uint32_t member);
 /** Have all back that @p member has not read. */
 void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member);
+/** Have it back of all members. */
+void nf_mesh_loan_take_back(struct mesh_pvm *p, const struct nf_blob *payload);
+/** Its bytes may change from now on: should @p member still read, that is nothing. */
+void nf_mesh_loan_spoil(struct mesh_pvm *p, uint32_t member);
 
 /* Sockets of our own to members: mesh_duct.c. */
 

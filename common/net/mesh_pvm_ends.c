@@ -42,6 +42,7 @@ void nf_mesh_pvm_note_end(struct mesh_pvm *p, uint32_t member)
     if (m->exited)
         return;
     m->exited = true;
+    nf_mesh_loan_spoil(p, member); /* its backlog is 0 now */
     nf_mesh_watch_note(p, member, NF_LOOKOUT_ENDED);
     m->exited_us = nf_now_us();
     p->nexited += !m->left;

@@ -172,6 +172,27 @@ static void note_kept(struct run *run, uint32_t r)
         run->kept_bytes = bytes;
 }
 
+/* Every second payload that may be put home at once is, as a mesh does that reads
+ * it from its sender's memory. */
+static struct nf_blob *land(struct run *run, uint32_t r,
+                            const struct nf_mesh_event *event,
+                            const struct nf_head *head)
+{
+    struct nf_blob *payload = event->message.payload, *landed;
+    uint8_t *to = payload == NULL
+                      ? NULL
+                      : nf_exec_landing(&run->execs[r], event->member, head,
+                                        payload->bytes);
+
+    if (to == NULL || (run->seed + run->may_land++) % 2 == 0)
+        return payload;
+    nf_blob_copy_out(payload, to);
+    landed = nf_blob_wrap(to, payload->bytes, payload->type, NULL);
+    nf_blob_unref(payload);
+    run->landed++;
+    return landed;
+}
+
 bool run_take_all(struct run *run, uint32_t r)
 {
     struct nf_mesh_event event;
@@ -188,7 +209,7 @@ bool run_take_all(struct run *run, uint32_t r)
             return false;
         run->heard[r][event.member] = true; /* what call it is */
         if (nf_exec_take(&run->execs[r], event.member, &head,
-                         event.message.payload, &err) != NF_OK) {
+                         land(run, r, &event, &head), &err) != NF_OK) {
             printf("%s\n", err.text);
             return false;
         }

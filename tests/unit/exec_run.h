@@ -28,6 +28,8 @@ struct run {
     bool heard[RANKS_MAX][RANKS_MAX]; /* [r][f]: a message of f, by r */
     uint64_t total;                   /* elements of recv and send */
     uint64_t kept_bytes;              /* that a member had at the most */
+    uint64_t may_land, landed;        /* messages that may go home at once; and
+                                         did */
 };
 
 /* Are the elements of a call those of a block, and not of a vector? */

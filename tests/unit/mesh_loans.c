@@ -1,6 +1,7 @@
 /* Scenes of test_mesh_pvm in which payloads are read from their sender's memory.  Where
  * the system does not allow that there is nothing to play. */
 #include "config.h"
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,13 +145,9 @@ static struct nf_blob *mapped_payload(void)
     return blob;
 }
 
-/* What was not read is dropped, as if it had never been sent; what is only lent to the
- * payload goes by the link. */
+/* What was not read is dropped, as if it had never been sent. */
 void play_lent_back(void)
 {
-    static uint8_t lent_only[1 << 20];
-    struct nf_blob *wrapped =
-        nf_blob_wrap(lent_only, sizeof(lent_only), NF_BYTES, NULL);
     struct nf_blob *payload = mapped_payload();
     struct nf_mesh *mesh;
 
@@ -171,18 +168,110 @@ void play_lent_back(void)
         memset(other->data, 9, BYTES);
         say(mesh, 1, 3, NULL);
         tell(1);
-        say(mesh, 1, 4, wrapped);
-        CHECK(((struct mesh_pvm *)mesh)->members[1].loans == NULL);
         nf_blob_unref(other);
     } else {
         await_word(0);
         hear(mesh, 0, 3);
-        hear(mesh, 0, 4);
         nf_blob_unref(payload);
     }
     meet(mesh, 5);
     nf_mesh_close(mesh);
+}
+
+/* Bytes that are only lent to the payload are lent on; their owner may have them back,
+ * of all who have not read them. */
+void play_lent_lent(void)
+{
+    static uint8_t bytes[1 << 20];
+    struct nf_blob *wrapped = nf_blob_wrap(bytes, sizeof(bytes), NF_BYTES, NULL);
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh *mesh;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 0) {
+        say(mesh, 1, 1, payload);
+        say(mesh, 1, 2, wrapped);
+        say(mesh, 1, 3, payload);
+        say(mesh, 1, 4, wrapped);
+        CHECK(atomic_load(&wrapped->refs) == 3);
+        nf_mesh_take_back(mesh, wrapped);
+        CHECK(atomic_load(&wrapped->refs) == 1);
+        CHECK(atomic_load(&payload->refs) == 3);
+        CHECK(nf_mesh_backlog_bytes(mesh, 1) < 3 * (size_t)BYTES);
+        memset(bytes, 1, sizeof(bytes));
+        say(mesh, 1, 5, wrapped);
+        CHECK(atomic_load(&wrapped->refs) == 2);
+        tell(1);
+        drain(mesh, 1);
+        CHECK(atomic_load(&wrapped->refs) == 1);
+    } else {
+        struct nf_mesh_event event;
+
+        await_word(0);
+        hear_payload(mesh, 1, payload, 0);
+        hear_payload(mesh, 3, payload, 0);
+        event = next(mesh);
+        CHECK(word_of(&event) == 5 && event.message.payload->bytes == sizeof(bytes));
+        for (size_t i = 0; i < sizeof(bytes); i++)
+            CHECK(((uint8_t *)event.message.payload->data)[i] == 1);
+        nf_blob_unref(event.message.payload);
+    }
+    meet(mesh, 6);
+    nf_mesh_close(mesh);
     nf_blob_unref(wrapped);
+    nf_blob_unref(payload);
+}
+
+/* Where payloads may go. */
+static struct {
+    uint8_t bytes[BYTES];
+    int asked, most; /* from which time on it is not there any more */
+} ground;
+
+static uint8_t *find_ground(void *self, uint32_t member, const uint8_t *head,
+                            size_t head_bytes, size_t bytes)
+{
+    CHECK(self == &ground && member == 1 - me && bytes == BYTES);
+    CHECK(head_bytes > 0 && head != NULL);
+    return ground.asked++ < ground.most ? ground.bytes : NULL;
+}
+
+/* They go where the reader wants them, and nowhere else once it does not. */
+void play_lent_landed(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh *mesh;
+    struct nf_mesh_event event;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 0) {
+        for (uint32_t word = 1; word <= 3; word++)
+            say(mesh, 1, word, payload);
+        drain(mesh, 1);
+    } else {
+        mesh->landing = (struct nf_mesh_landing){ &ground, find_ground };
+        ground.most = INT_MAX;
+        event = next(mesh);
+        CHECK(word_of(&event) == 1 && ground.asked > 1);
+        CHECK(event.message.payload->data == ground.bytes);
+        CHECK(nf_blob_is_borrowed(event.message.payload));
+        CHECK(pipe_payload_is(event.message.payload, 1, BYTES, NF_FLOAT64));
+        nf_blob_unref(event.message.payload);
+        memset(ground.bytes, 7, BYTES);
+        ground.asked = 0;
+        ground.most = 1;
+        hear_payload(mesh, 2, payload, 0);
+        CHECK(ground.asked == 2 && ground.bytes[BYTES - 1] == 7);
+        mesh->landing.find = NULL;
+        hear_payload(mesh, 3, payload, 0);
+    }
+    meet(mesh, 7);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
 }
 
 static void await_death(pid_t pid)

@@ -73,6 +73,8 @@ void play_duct_ends(void);
 void play_route_ends(void);
 void play_lent(void);
 void play_lent_back(void);
+void play_lent_lent(void);
+void play_lent_landed(void);
 void play_lent_subset(void);
 void play_lent_death(void);
 void play_lent_unread(void);

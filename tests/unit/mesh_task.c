@@ -585,6 +585,8 @@ const struct scene mesh_scenes[] = {
     { "route-ends", play_route_ends },
     { "lent", play_lent },
     { "lent-back", play_lent_back },
+    { "lent-lent", play_lent_lent },
+    { "lent-landed", play_lent_landed },
     { "lent-subset", play_lent_subset },
     { "lent-death", play_lent_death },
     { "lent-unread", play_lent_unread },

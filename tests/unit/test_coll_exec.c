@@ -221,6 +221,27 @@ static void a_brief_head_of_another_call_is_refused(void)
     CU_ASSERT_NOT_EQUAL(head.digest, nf_head_digest(&head));
 }
 
+/* Where every value has a place of its own that is not written twice. */
+static void payloads_go_home_at_once(void)
+{
+    static const char *const names[] = {
+        "bcast.flat",       "bcast.binomial",   "bcast.pipeline.fd",
+        "gather.linear",    "gather.linear_nb", "gather.binomial",
+        "scatter.linear",   "allgather.ring",   "allreduce.ring",
+        "scatter.binomial",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct nf_coll_args args = { .ranks = 6, .root = 2, .segments = 4 };
+        struct run *run = run_create(nf_coll_find(names[i]), args, 240, 2 * i);
+
+        CU_ASSERT_FATAL(run != NULL && run_start(run));
+        CU_ASSERT(run_finish(run));
+        CU_ASSERT(run->landed >= 2);
+        run_destroy(run);
+    }
+}
+
 /* What @p rank sends before it has to wait, at first or when all that the
  * others send before they wait has come. */
 static uint64_t sends_ahead(const char *name, uint32_t ranks, uint32_t rank,
@@ -268,6 +289,7 @@ int main(void)
           every_algorithm_is_right_whatever_the_delays },
         { "many members get right results", many_members_get_right_results },
         { "large vectors are right", large_vectors_are_right },
+        { "payloads go home at once", payloads_go_home_at_once },
         { "roots keep a window of large blocks",
           roots_keep_a_window_of_large_blocks },
         { "grids keep no more than they say",
