@@ -56,11 +56,13 @@ static unsigned drop_twin(struct coll_candidate *list, unsigned count,
 }
 
 /* How many of the list, in order, are worth trying. */
-static unsigned worth_trying(const struct coll_candidate *list, unsigned count)
+static unsigned worth_trying(const struct nf_coll_network *network,
+                             const struct coll_candidate *list, unsigned count)
 {
     double best_us = list[0].predicted_us;
-    double most_us = fmax(COLL_CLOSE * best_us,
-                          fmin(COLL_CLOSE_SHORT * best_us, COLL_SHORT_US));
+    double short_us = network->share_us > 0 ? COLL_SHARED_US : COLL_SHORT_US;
+    double most_us =
+        fmax(COLL_CLOSE * best_us, fmin(COLL_CLOSE_SHORT * best_us, short_us));
 
     while (count > COLL_BEST && list[count - 1].predicted_us > most_us)
         count--;
@@ -157,7 +159,7 @@ unsigned coll_candidates(const struct nf_coll_query *query,
         if (!is_dropped)
             count = insert(list_p, count, &c);
     }
-    count = worth_trying(list_p, count);
+    count = worth_trying(network, list_p, count);
     /* of equals the selection has rules of its own */
     if (knows)
         for (unsigned i = 1; i < count; i++)

@@ -9,8 +9,11 @@
  *  most COLL_SHORT_US by the model, less than COLL_CLOSE_SHORT times: these are where
  *  the model is the least sure, and are soon tried.  (Eight members of two processors
  *  reduce 8 bytes linearly in 0.8 of binomial's time: messages cost the processors,
- *  and there are as many of them; the model says 2.3 times.) */
-enum { COLL_BEST = 3, COLL_BEST_MOST = 8, COLL_SHORT_US = 2000 };
+ *  and there are as many of them; the model says 2.3 times.)  Where members share
+ *  processors these are also calls of up to COLL_SHARED_US: what the model takes for
+ *  the time of links is that of processors.  (Five hosts of two processors reduce 1 MiB
+ *  linearly in 0.7 of the time of a chain, which the model takes for the best.) */
+enum { COLL_BEST = 3, COLL_BEST_MOST = 8, COLL_SHORT_US = 2000, COLL_SHARED_US = 10000 };
 #define COLL_CLOSE 1.25
 #define COLL_CLOSE_SHORT 4.0
 enum { COLL_CANDIDATES_MAX = COLL_BEST_MOST + 4 };

@@ -130,6 +130,24 @@ static void all_that_are_close_are_tried(void)
     CU_ASSERT(more >= 4);
 }
 
+/* Of longer calls than between hosts of their own. */
+static void where_processors_are_shared_more_are_tried(void)
+{
+    const struct nf_model model = { .npieces = 1,
+                                    .pieces = { { 0, 30, 5e-4 } },
+                                    .delta = 2 };
+    struct nf_coll_network network = nf_coll_network_of(&model, NULL, NULL);
+    struct nf_coll_query query = bench_query(NF_COLL_REDUCE, 5, 1 << 20, false);
+    struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
+    unsigned count;
+
+    count = coll_candidates(&query, &network, NULL, 5, list);
+    CU_ASSERT(place_of(nf_coll_find("reduce.linear"), list, count) == count);
+    network.share_us = 10;
+    count = coll_candidates(&query, &network, NULL, 5, list);
+    CU_ASSERT(place_of(nf_coll_find("reduce.linear"), list, count) < count);
+}
+
 static void where_hosts_are_shared_two_levels_are_tried(void)
 {
     struct nf_coll_network network = sp2();
@@ -230,6 +248,8 @@ int main(void)
         { "all that are close are tried", all_that_are_close_are_tried },
         { "where hosts are shared two levels are tried",
           where_hosts_are_shared_two_levels_are_tried },
+        { "where processors are shared more are tried",
+          where_processors_are_shared_more_are_tried },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
