@@ -520,7 +520,7 @@ enum nf_status nf_group_algorithm(struct nf_group *group,
                                   size_t bytes);
 
 /** Begin @p call, and send what can go at once: of a long message no more than
- *  64 to 512 KiB to a task; the rest leaves in later calls on the group, see
+ *  64 to 512 KiB to a task that can't read it in this one's memory; the rest leaves in later calls on the group, see
  *  nf_group(3).  Buffers must stay until it is done.
  *  @param request_p  to be handed to nf_request_wait or nf_request_free
  *  @retval as for blocking calls */

@@ -365,15 +365,22 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
     return NF_OK;
 }
 
-/* Bytes that were only lent become the message's own. */
+static bool is_held_only(struct nf_blob *blob)
+{
+    return atomic_load_explicit(&blob->refs, memory_order_acquire) == 1;
+}
+
+/* Bytes that were only lent are taken back, or become the message's own.  A mesh that
+ * was closed meanwhile has no references any more. */
 static bool own(struct nf_mesh *mesh, struct nf_blob *blob)
 {
     void *copy;
 
-    if (!nf_blob_is_borrowed(blob) ||
-        atomic_load_explicit(&blob->refs, memory_order_acquire) == 1)
+    if (!nf_blob_is_borrowed(blob) || is_held_only(blob))
         return true;
     nf_mesh_take_back(mesh, blob);
+    if (is_held_only(blob))
+        return true;
     copy = nf_malloc(blob->bytes);
     if (copy == NULL)
         return false;

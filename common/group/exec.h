@@ -134,7 +134,8 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
                             const struct nf_exec_call *call,
                             const struct nf_head *head, struct nf_mesh *mesh);
 /** Free everything.  If it was not done, what the mesh still has queued is
- *  copied, as the user's buffers are the user's again.
+ *  copied, and what others would read here taken back, as the user's buffers are the
+ *  user's again.
  *  @return false if there was no memory for that: close the mesh before the
  *  user's buffers change */
 bool nf_exec_fini(struct nf_exec *exec);

@@ -10,7 +10,8 @@
  *  A payload goes by reference as far as it can; a chain (blob.h) only where
  *  nf_mesh_takes_chains().  Bytes that are only lent to a
  *  blob (nf_blob_wrap without release) may be overwritten as soon as
- *  nf_mesh_backlog_bytes() is 0, or after nf_mesh_take_back(); bytes that a blob owns only when nobody else
+ *  nf_mesh_backlog_bytes() is 0, or if after nf_mesh_take_back() nobody else has a
+ *  reference; bytes that a blob owns only when nobody else
  *  has a reference, since the receiver may be another thread.
  *
  *  Two meshes: PVM tasks, in a message context of their own (mesh_pvm.c), and

@@ -10,7 +10,8 @@
  * By a link a payload is copied four times, twice on each side, in frames of which each
  * costs some system calls.  So it is copied once, by its reader.
  *
- * A lender keeps its reference until TAKEN; until then its backlog has these bytes.  It
+ * A lender keeps its reference until TAKEN; until then its backlog has these bytes, unless
+ * the reader has left: then their mark is spoilt.  It
  * may take a loan back at any time (the call has failed, the mesh is closed): then the
  * mark of the loan (peer_memory.h) changes first, and the reader, who finds that, drops
  * the message, as if it had never left.  If the lender has died the reader finds nothing,
@@ -51,7 +52,8 @@ struct mesh_loan {
 struct mesh_debt {
     uint64_t number, bytes, got;
     enum nf_type type;
-    uint8_t *to; /* where it was read to so far */
+    uint8_t *to;   /* where it was read to so far */
+    bool homeless; /* it can't be read to where its user wants it */
     struct nf_memory_lent lent;
     struct nf_memory_part parts[];
 };
@@ -312,7 +314,9 @@ enum nf_status nf_mesh_loan_lend(struct mesh_pvm *p, uint32_t member,
 
     if (!m->lends || message->urgent || payload == NULL ||
         payload->bytes < LOAN_LEAST_BYTES ||
-        (nf_blob_is_chain(payload) && payload->nparts > LOAN_PARTS_MOST))
+        (nf_blob_is_chain(payload) && payload->nparts > LOAN_PARTS_MOST) ||
+        (nf_blob_is_borrowed(payload) &&
+         !nf_memory_may_read(payload->data, payload->bytes)))
         return NF_WAIT;
     mark = free_mark();
     if (mark == NULL)
@@ -418,7 +422,7 @@ static uint8_t *find_place(struct mesh_pvm *p, struct mesh_note *note)
     const struct mesh_debt *debt = note->debt;
     uint8_t *to = NULL;
 
-    if (landing->find != NULL && note->payload == NULL)
+    if (landing->find != NULL && note->payload == NULL && !debt->homeless)
         to = landing->find(landing->self, note->member, note->head,
                            note->head_bytes, (size_t)debt->bytes);
     if (to != NULL)
@@ -452,6 +456,10 @@ static enum nf_status read_some(struct mesh_pvm *p, struct mesh_note *note)
     uint8_t *to = find_place(p, note);
     enum nf_status status = to == NULL ? NF_ERR_NOMEM : read_slice(debt, to);
 
+    if (status == NF_ERR_UNREACHABLE && note->payload == NULL) {
+        debt->homeless = true; /* or it is gone: that shows in a block of its own */
+        return NF_WAIT;
+    }
     if (status != NF_OK || note->payload != NULL)
         return status;
     note->payload = nf_blob_wrap(to, (size_t)debt->bytes, debt->type, NULL);

@@ -21,6 +21,7 @@ void nf_mesh_pvm_leave(struct mesh_pvm *p, uint32_t member)
     if (m->left)
         return;
     m->left = true;
+    nf_mesh_loan_spoil(p, member); /* its backlog is 0 now */
     nf_mesh_watch_note(p, member, NF_LOOKOUT_CLOSED);
     nf_route_doubt(nf_mesh_route(m));
     p->nexited -= m->exited;

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 void nf_memory_open(void)
 {
@@ -46,6 +47,16 @@ static enum nf_status read_once(const struct nf_memory_mark *mark,
                : NF_ERR_UNREACHABLE;
 }
 
+bool nf_memory_may_read(const void *data, size_t bytes)
+{
+    const uintptr_t at = (uintptr_t)data;
+    const struct iovec from[2] = { remote(at, 1), remote(at + bytes - 1, 1) };
+    char ends[2];
+    const struct iovec to = { ends, sizeof(ends) };
+
+    return process_vm_readv(getpid(), &to, 1, from, 2, 0) == sizeof(ends);
+}
+
 enum nf_status nf_memory_read(const struct nf_memory_lent *lent, uint64_t from,
                               void *to, size_t bytes)
 {
@@ -79,6 +90,12 @@ enum nf_status nf_memory_read(const struct nf_memory_lent *lent, uint64_t from,
     return status;
 }
 #else
+bool nf_memory_may_read(const void *data, size_t bytes)
+{
+    (void)data, (void)bytes;
+    return false;
+}
+
 enum nf_status nf_memory_read(const struct nf_memory_lent *lent, uint64_t from,
                               void *to, size_t bytes)
 {

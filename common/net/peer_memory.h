@@ -42,4 +42,6 @@ void nf_memory_open(void);
  *  On errors what was written to @p to is undefined. */
 enum nf_status nf_memory_read(const struct nf_memory_lent *lent, uint64_t from,
                               void *to, size_t bytes);
+/** Can others read memory of ours?  Of a device's, say, they can't.  Looks at both ends. */
+bool nf_memory_may_read(const void *data, size_t bytes);
 #endif

@@ -431,6 +431,14 @@ static void fake_suspect(struct nf_mesh *mesh, uint32_t member)
     of(mesh)->suspected[member] = true;
 }
 
+uint64_t fake_taken_back;
+
+static void fake_take_back(struct nf_mesh *mesh, const struct nf_blob *payload)
+{
+    (void)mesh, (void)payload;
+    fake_taken_back++; /* what is queued keeps its own copy */
+}
+
 static const struct nf_mesh_ops fake_ops = {
     .name = "fake",
     .send = fake_send,
@@ -438,6 +446,7 @@ static const struct nf_mesh_ops fake_ops = {
     .wait = fake_wait,
     .fds = fake_fds,
     .backlog_bytes = fake_backlog_bytes,
+    .take_back = fake_take_back,
     .subset = fake_subset,
     .close = fake_close,
     .pause = fake_pause,

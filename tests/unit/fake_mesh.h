@@ -39,6 +39,9 @@ struct fake_world {
     uint8_t formats[FAKE_MEMBERS_MAX]; /* of the data on its machine */
 };
 
+/* How often somebody wanted back what it had lent. */
+extern uint64_t fake_taken_back;
+
 void fake_world_init(struct fake_world *world, uint32_t members, uint64_t seed);
 /* All meshes are closed. */
 void fake_world_fini(struct fake_world *world);

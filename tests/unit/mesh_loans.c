@@ -186,6 +186,7 @@ void play_lent_lent(void)
     struct nf_blob *wrapped = nf_blob_wrap(bytes, sizeof(bytes), NF_BYTES, NULL);
     struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
     struct nf_mesh *mesh;
+    size_t backlog_bytes;
 
     if (!can_read())
         return;
@@ -196,10 +197,11 @@ void play_lent_lent(void)
         say(mesh, 1, 3, payload);
         say(mesh, 1, 4, wrapped);
         CHECK(atomic_load(&wrapped->refs) == 3);
+        backlog_bytes = nf_mesh_backlog_bytes(mesh, 1);
         nf_mesh_take_back(mesh, wrapped);
+        CHECK(nf_mesh_backlog_bytes(mesh, 1) == backlog_bytes - 2 * sizeof(bytes));
         CHECK(atomic_load(&wrapped->refs) == 1);
         CHECK(atomic_load(&payload->refs) == 3);
-        CHECK(nf_mesh_backlog_bytes(mesh, 1) < 3 * (size_t)BYTES);
         memset(bytes, 1, sizeof(bytes));
         say(mesh, 1, 5, wrapped);
         CHECK(atomic_load(&wrapped->refs) == 2);
@@ -224,9 +226,44 @@ void play_lent_lent(void)
     nf_blob_unref(payload);
 }
 
+/* The way to a reader breaks, and it lives: the bytes may change before anybody hears of
+ * that, and it must not believe them. */
+void play_lent_cut(void)
+{
+    static uint8_t bytes[1 << 20];
+    struct nf_blob *wrapped = nf_blob_wrap(bytes, sizeof(bytes), NF_BYTES, NULL);
+    struct nf_mesh *mesh;
+    struct nf_mesh_event event;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 0) {
+        say(mesh, 1, 1, wrapped);
+        CHECK(atomic_load(&wrapped->refs) == 2);
+        nf_mesh_space_cut(tids[1]);
+        CHECK(nf_mesh_backlog_bytes(mesh, 1) == 0);
+        CHECK(atomic_load(&wrapped->refs) == 2);
+        memset(bytes, 9, sizeof(bytes));
+        tell(1);
+        await_word(1);
+    } else {
+        await_word(0);
+        for (int turn = 0; turn < 100; turn++) {
+            CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+            usleep(1000);
+        }
+        tell(0);
+    }
+    nf_mesh_close(mesh);
+    CHECK(atomic_load(&wrapped->refs) == 1);
+    nf_blob_unref(wrapped);
+}
+
 /* Where payloads may go. */
 static struct {
     uint8_t bytes[BYTES];
+    uint8_t *to;
     int asked, most; /* from which time on it is not there any more */
 } ground;
 
@@ -235,7 +272,7 @@ static uint8_t *find_ground(void *self, uint32_t member, const uint8_t *head,
 {
     CHECK(self == &ground && member == 1 - me && bytes == BYTES);
     CHECK(head_bytes > 0 && head != NULL);
-    return ground.asked++ < ground.most ? ground.bytes : NULL;
+    return ground.asked++ < ground.most ? ground.to : NULL;
 }
 
 /* They go where the reader wants them, and nowhere else once it does not. */
@@ -254,6 +291,7 @@ void play_lent_landed(void)
         drain(mesh, 1);
     } else {
         mesh->landing = (struct nf_mesh_landing){ &ground, find_ground };
+        ground.to = ground.bytes;
         ground.most = INT_MAX;
         event = next(mesh);
         CHECK(word_of(&event) == 1 && ground.asked > 1);
@@ -272,6 +310,42 @@ void play_lent_landed(void)
     meet(mesh, 7);
     nf_mesh_close(mesh);
     nf_blob_unref(payload);
+}
+
+/* Memory that nobody can read so is sent, and where it can't be put so it is copied. */
+void play_lent_nowhere(void)
+{
+    static uint8_t plain[1 << 20];
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    void *closed = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct nf_mesh *mesh;
+    struct nf_mesh_event event;
+
+    CHECK(closed != MAP_FAILED);
+    if (!can_read())
+        return;
+    CHECK(nf_memory_may_read(plain, sizeof(plain)));
+    CHECK(!nf_memory_may_read(closed, BYTES));
+    mesh = open_lending();
+    if (me == 0) {
+        say(mesh, 1, 1, payload);
+        drain(mesh, 1);
+    } else {
+        ground.to = closed;
+        ground.asked = 0;
+        ground.most = INT_MAX;
+        mesh->landing = (struct nf_mesh_landing){ &ground, find_ground };
+        event = next(mesh);
+        CHECK(word_of(&event) == 1 && ground.asked == 1);
+        CHECK(!nf_blob_is_borrowed(event.message.payload));
+        CHECK(pipe_payload_is(event.message.payload, 1, BYTES, NF_FLOAT64));
+        nf_blob_unref(event.message.payload);
+        mesh->landing.find = NULL;
+    }
+    meet(mesh, 8);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+    munmap(closed, BYTES);
 }
 
 static void await_death(pid_t pid)

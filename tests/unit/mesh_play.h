@@ -75,6 +75,8 @@ void play_lent(void);
 void play_lent_back(void);
 void play_lent_lent(void);
 void play_lent_landed(void);
+void play_lent_nowhere(void);
+void play_lent_cut(void);
 void play_lent_subset(void);
 void play_lent_death(void);
 void play_lent_unread(void);

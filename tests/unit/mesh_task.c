@@ -587,6 +587,8 @@ const struct scene mesh_scenes[] = {
     { "lent-back", play_lent_back },
     { "lent-lent", play_lent_lent },
     { "lent-landed", play_lent_landed },
+    { "lent-nowhere", play_lent_nowhere },
+    { "lent-cut", play_lent_cut },
     { "lent-subset", play_lent_subset },
     { "lent-death", play_lent_death },
     { "lent-unread", play_lent_unread },
