@@ -322,7 +322,8 @@ void play_lent_nowhere(void)
     struct nf_mesh_event event;
 
     CHECK(closed != MAP_FAILED);
-    if (!can_read())
+    /* to valgrind it is an error to ask for what the system refuses */
+    if (!can_read() || getenv("NF_VALGRIND") != NULL)
         return;
     CHECK(nf_memory_may_read(plain, sizeof(plain)));
     CHECK(!nf_memory_may_read(closed, BYTES));
