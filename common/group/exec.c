@@ -108,13 +108,12 @@ static enum nf_status receive_copy(struct nf_exec *exec, uint32_t self)
     struct nf_blob *blob = exec->arrived[self];
     struct nf_exec_walk walk = nf_exec_walk(exec, self);
     const uint8_t *from = blob->data;
+    bool landed = nf_blob_is_borrowed(blob); /* it is where it is to be */
     bool lent = false;
     enum nf_status status;
     uint32_t i;
 
     while (nf_exec_walk_next(&walk, &i)) {
-        bool landed = nf_blob_is_borrowed(blob); /* it is where it is to be */
-
         set_value(nf_exec_book(exec, i), from, landed ? NULL : blob);
         from += nf_exec_item_bytes(exec, i);
     }
