@@ -2,6 +2,7 @@
  * from which it waits for the medium: all else follows at once from that. */
 #include "config.h"
 #include "common/tree/hub.h"
+#include <assert.h>
 #include <string.h>
 #include "common/base/alloc.h"
 
@@ -77,6 +78,22 @@ static void set_ops(struct nf_hub *m, uint32_t count)
     }
 }
 
+/* In a pipe all nodes but the root get a segment before the next one goes. */
+static void tell(const struct nf_hub *m, enum nf_span_kind kind,
+                 const struct nf_hub_message *message, double from_us,
+                 double to_us)
+{
+    struct nf_span span = { .kind = kind,
+                            .src = message->src,
+                            .dst = message->dst,
+                            .from_us = from_us,
+                            .to_us = to_us };
+
+    assert(m->nodes > 1); /* or there was no message */
+    span.segment = message->round / (m->nodes - 1);
+    m->watch->on_span(m->watch->user, &span);
+}
+
 /* v's hands do what they can.
  * @return the last receipt, or 0 */
 static double run_hands(struct nf_hub *m, uint32_t v, bool is_blocking)
@@ -89,20 +106,28 @@ static double run_hands(struct nf_hub *m, uint32_t v, bool is_blocking)
 
         if (op % 2 == 0) {
             if (!message->is_handed) {
+                double from_us = m->hands_us[v];
+
                 m->hands_us[v] += message->send_us;
                 message->is_handed = true;
                 message->at_us = m->hands_us[v];
+                if (m->watch != NULL)
+                    tell(m, NF_SPAN_SEND, message, from_us, m->hands_us[v]);
             }
             if (is_blocking && !message->is_there)
                 break;
             if (is_blocking)
                 m->hands_us[v] = message->at_us + message->recv_us;
         } else {
+            double from_us = m->hands_us[v];
+
             if (!message->is_there)
                 break;
-            if (message->at_us > m->hands_us[v])
-                m->hands_us[v] = message->at_us;
-            m->hands_us[v] += message->recv_us;
+            if (message->at_us > from_us)
+                from_us = message->at_us;
+            m->hands_us[v] = from_us + message->recv_us;
+            if (m->watch != NULL)
+                tell(m, NF_SPAN_RECV, message, from_us, m->hands_us[v]);
             last_us = m->last_us[v] = m->hands_us[v];
         }
     }
@@ -137,8 +162,12 @@ static struct nf_hub_message *let_go(struct nf_hub *m, uint32_t v,
         if (*medium_us > now_us)
             now_us = *medium_us;
         *medium_us = now_us + message->medium_us;
+        if (m->watch != NULL)
+            tell(m, NF_SPAN_MEDIUM, message, now_us, *medium_us);
     }
     m->port_us[v] = now_us + message->port_us;
+    if (m->watch != NULL)
+        tell(m, NF_SPAN_PORT, message, now_us, m->port_us[v]);
     message->is_there = true;
     message->at_us = now_us + message->wire_us;
     m->offers[v] = false;

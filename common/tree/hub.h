@@ -12,6 +12,7 @@
 #include "common/tree/heap.h"
 #include "common/tree/hops.h"
 #include "common/tree/tree.h"
+#include "common/tree/watch.h"
 
 enum { NF_HUB_MOST = 1 << 27 }; /**< messages */
 
@@ -34,6 +35,8 @@ struct nf_hub {
     double *hands_us, *port_us; /**< [nodes] when they are free */
     double *last_us;            /**< [nodes] when it had its last message */
     struct nf_heap heap;        /**< of hosts whose ports offer something */
+    const struct nf_watch *watch; /**< of nf_hub_pipe() that does not block, or
+                                       NULL; borrowed */
 };
 
 /** @retval NF_ERR_NOMEM */

@@ -13,6 +13,8 @@ struct pipe {
     double *port_us;
     /* To tree->child[c]: beside each other, as each segment needs them. */
     double *port_to_us, *wire_to_us;
+    const struct nf_watch *watch; /* or NULL */
+    uint64_t segment;             /* for the watch: which one this is */
 };
 
 static void pipe_fini(struct pipe *pipe)
@@ -28,6 +30,7 @@ static void pipe_fini(struct pipe *pipe)
 static enum nf_status pipe_init(struct pipe *pipe, const struct nf_tree *tree,
                                 const struct nf_hops *hops)
 {
+    pipe->watch = NULL;
     pipe->order = nf_calloc(tree->nodes, sizeof(uint32_t));
     pipe->at_us = nf_calloc(tree->nodes, sizeof(double));
     pipe->free_us = nf_calloc(tree->nodes, sizeof(double));
@@ -61,11 +64,25 @@ static enum nf_status run_medium(const struct nf_tree *tree,
     if (most > NF_HUB_MOST ||
         nf_hub_init(&hub, tree->nodes, (uint32_t)most) != NF_OK)
         return NF_ERR_NOMEM;
+    hub.watch = pipe->watch;
     *time_us_p =
         nf_hub_pipe(&hub, tree, pipe->order, hops, segments, is_blocking);
     memcpy(pipe->at_us, hub.last_us, tree->nodes * sizeof(*pipe->at_us));
     nf_hub_fini(&hub);
     return NF_OK;
+}
+
+static void tell(const struct pipe *pipe, enum nf_span_kind kind, uint32_t src,
+                 uint32_t dst, double from_us, double to_us)
+{
+    const struct nf_span span = { .kind = kind,
+                                  .src = src,
+                                  .dst = dst,
+                                  .segment = pipe->segment,
+                                  .from_us = from_us,
+                                  .to_us = to_us };
+
+    pipe->watch->on_span(pipe->watch->user, &span);
 }
 
 /* Node v, whose hands are free at now_us, sends a segment to its children.
@@ -77,11 +94,15 @@ static double send_all(const struct nf_tree *tree, const struct nf_hops *hops,
 
     for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
         uint32_t to = tree->child[c];
-        double begin_us;
+        double begin_us, hands_us = now_us;
 
         now_us += hops->send[v];
         begin_us = now_us > port_us ? now_us : port_us;
         port_us = begin_us + pipe->port_to_us[c];
+        if (pipe->watch != NULL) {
+            tell(pipe, NF_SPAN_SEND, v, to, hands_us, now_us);
+            tell(pipe, NF_SPAN_PORT, v, to, begin_us, port_us);
+        }
         pipe->at_us[to] = begin_us + pipe->wire_to_us[c];
     }
     pipe->port_us[v] = port_us;
@@ -100,9 +121,13 @@ static double pass(const struct nf_tree *tree, const struct nf_hops *hops,
         double now_us = pipe->free_us[v];
 
         if (v != tree->root) {
-            if (pipe->at_us[v] > now_us)
-                now_us = pipe->at_us[v];
-            now_us += hops->recv[v];
+            double hands_us = now_us;
+
+            if (pipe->at_us[v] > hands_us)
+                hands_us = pipe->at_us[v];
+            now_us = hands_us + hops->recv[v];
+            if (pipe->watch != NULL)
+                tell(pipe, NF_SPAN_RECV, tree->parent[v], v, hands_us, now_us);
         }
         pipe->at_us[v] = now_us; /* from here on: it has been received */
         if (now_us > last_us)
@@ -112,16 +137,11 @@ static double pass(const struct nf_tree *tree, const struct nf_hops *hops,
     return last_us;
 }
 
-enum nf_status nf_tree_pipe(const struct nf_tree *tree,
-                            const struct nf_hops *hops, uint64_t segments,
-                            double *time_us_p)
-{
-    return nf_tree_pipe_times(tree, hops, segments, NULL, time_us_p);
-}
-
-enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
-                                  const struct nf_hops *hops, uint64_t segments,
-                                  double *ready_us_p, double *time_us_p)
+/* All segments.  @param watch  or NULL */
+static enum nf_status run_pipe(const struct nf_tree *tree,
+                               const struct nf_hops *hops, uint64_t segments,
+                               const struct nf_watch *watch, double *ready_us_p,
+                               double *time_us_p)
 {
     struct pipe pipe;
     double last_us = 0;
@@ -129,16 +149,41 @@ enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
 
     if (pipe_init(&pipe, tree, hops) != NF_OK)
         return NF_ERR_NOMEM;
+    pipe.watch = watch;
     if (hops->medium != NULL)
         status = run_medium(tree, hops, segments, false, &pipe, &last_us);
-    for (uint64_t q = 0; hops->medium == NULL && q < segments; q++)
+    for (uint64_t q = 0; hops->medium == NULL && q < segments; q++) {
+        pipe.segment = q;
         last_us = pass(tree, hops, &pipe);
+    }
     for (uint32_t v = 0; ready_us_p != NULL && v < tree->nodes; v++)
         ready_us_p[v] = v == tree->root ? 0 : pipe.at_us[v];
     pipe_fini(&pipe);
     if (status == NF_OK)
         *time_us_p = last_us;
     return status;
+}
+
+enum nf_status nf_tree_pipe(const struct nf_tree *tree,
+                            const struct nf_hops *hops, uint64_t segments,
+                            double *time_us_p)
+{
+    return run_pipe(tree, hops, segments, NULL, NULL, time_us_p);
+}
+
+enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
+                                  const struct nf_hops *hops, uint64_t segments,
+                                  double *ready_us_p, double *time_us_p)
+{
+    return run_pipe(tree, hops, segments, NULL, ready_us_p, time_us_p);
+}
+
+enum nf_status nf_tree_pipe_watch(const struct nf_tree *tree,
+                                  const struct nf_hops *hops, uint64_t segments,
+                                  const struct nf_watch *watch,
+                                  double *time_us_p)
+{
+    return run_pipe(tree, hops, segments, watch, NULL, time_us_p);
 }
 
 /* Senders wait until their receivers have it: no port is ever busy. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include "common/tree/hops.h"
 #include "common/tree/tree.h"
+#include "common/tree/watch.h"
 
 /** One message down the tree.  On a shared medium each also waits for those of
  *  others, see hub.h; here and below.
@@ -33,6 +34,12 @@ enum nf_status nf_tree_pipe(const struct nf_tree *tree,
 enum nf_status nf_tree_pipe_times(const struct nf_tree *tree,
                                   const struct nf_hops *hops, uint64_t segments,
                                   double *ready_us_p, double *time_us_p);
+
+/** The same, and @p watch is told all of it; see there. */
+enum nf_status nf_tree_pipe_watch(const struct nf_tree *tree,
+                                  const struct nf_hops *hops, uint64_t segments,
+                                  const struct nf_watch *watch,
+                                  double *time_us_p);
 
 /** Put the children of each node in the order that is best for @p segments
  *  segments: the longest tail first.  Optimal without ports and with equal
