@@ -6,13 +6,14 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include "apps/nowfarm/tree_drawing.h"
 #include "common/base/alloc.h"
 
 /* Pixels. */
-enum { WIDTH = 1200, LEFT = 90, RIGHT = 40, TOP = 86, TREE_GAP = 66 };
+enum { TOP = 86, TREE_GAP = 66 };
 
 static const double largest_circle = 15, legible_circle = 8, largest_level = 62,
-                    largest_row = 22, legible_row = 9;
+                    largest_row = 22;
 
 static const char style[] =
     "<style>\n"
@@ -34,20 +35,7 @@ static const char style[] =
     ".b{stroke:#d1570b;stroke-width:1.2;stroke-dasharray:5 4}\n"
     "</style>\n";
 
-struct drawing {
-    FILE *to;
-    const struct tree_picture *p;
-    uint32_t *walk;  /* [nodes], parents before children */
-    uint32_t *row;   /* [nodes]: where in walk[] */
-    uint32_t *depth; /* [nodes] */
-    double *x;       /* [nodes]: in the tree */
-    uint32_t deepest, leaves;
-    double circle, level_height, row_height;
-    double rows_top, rows_end, height;
-    double last, end; /* times: the last node is ready; the axis ends */
-};
-
-static void put_text(FILE *to, const char *text)
+void tree_svg_text(FILE *to, const char *text)
 {
     for (; *text != '\0'; text++) {
         if (*text == '&')
@@ -59,10 +47,10 @@ static void put_text(FILE *to, const char *text)
     }
 }
 
-static void put_label(const struct drawing *d, uint32_t v)
+void tree_svg_label(const struct drawing *d, uint32_t v)
 {
     if (d->p->label != NULL)
-        put_text(d->to, d->p->label[v]);
+        tree_svg_text(d->to, d->p->label[v]);
     else
         fprintf(d->to, "%u", v);
 }
@@ -120,9 +108,9 @@ static void lay_out(struct drawing *d)
                        d->x[tree->child[tree->first[v + 1] - 1]]) /
                       2;
     }
-    room = (double)(WIDTH - LEFT - RIGHT) / d->leaves;
+    room = (double)TREE_SVG_PLOT / d->leaves;
     for (uint32_t v = 0; v < tree->nodes; v++) {
-        d->x[v] = LEFT + d->x[v] * room;
+        d->x[v] = TREE_SVG_LEFT + d->x[v] * room;
         d->last = fmax(d->last, d->p->ready[v]);
         d->end = fmax(d->end, d->p->ready[v]);
         if (v != tree->root)
@@ -137,16 +125,6 @@ static void lay_out(struct drawing *d)
     d->height = d->rows_end + 54;
 }
 
-static double x_of(const struct drawing *d, double time)
-{
-    return LEFT + (d->end > 0 ? time / d->end : 0) * (WIDTH - LEFT - RIGHT);
-}
-
-static double y_of(const struct drawing *d, uint32_t v)
-{
-    return d->rows_top + (d->row[v] + 0.5) * d->row_height;
-}
-
 /* ---- the tree ---- */
 
 static void draw_node(const struct drawing *d, uint32_t v)
@@ -157,7 +135,7 @@ static void draw_node(const struct drawing *d, uint32_t v)
                                                     : "v";
 
     fputs("<g><title>node ", d->to);
-    put_label(d, v);
+    tree_svg_label(d, v);
     fprintf(d->to,
             ", ready at %.12g</title><circle class=\"%s\" cx=\"%.1f\" "
             "cy=\"%.1f\" r=\"%.1f\"/>",
@@ -165,7 +143,7 @@ static void draw_node(const struct drawing *d, uint32_t v)
     if (d->circle >= legible_circle) {
         fprintf(d->to, "<text class=\"m%s\" x=\"%.1f\" y=\"%.1f\">",
                 v == d->p->tree->root ? " w" : "", x, y + 4);
-        put_label(d, v);
+        tree_svg_label(d, v);
         fprintf(d->to,
                 "</text><text class=\"m t\" x=\"%.1f\" y=\"%.1f\">%.6g</text>",
                 x, y + d->circle + 12, d->p->ready[v]);
@@ -212,20 +190,22 @@ static void draw_axis(const struct drawing *d)
                 "<line class=\"a\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
                 "y2=\"%.1f\"/><text class=\"m\" x=\"%.1f\" "
                 "y=\"%.1f\">%.6g</text>\n",
-                x_of(d, i * step), d->rows_top, x_of(d, i * step),
-                d->rows_end + 4, x_of(d, i * step), d->rows_end + 18, i * step);
+                tree_svg_x(d, i * step), d->rows_top, tree_svg_x(d, i * step),
+                d->rows_end + 4, tree_svg_x(d, i * step), d->rows_end + 18,
+                i * step);
     fprintf(d->to, "<text class=\"m\" x=\"%d\" y=\"%.1f\">",
-            LEFT + (WIDTH - LEFT - RIGHT) / 2, d->rows_end + 38);
-    put_text(d->to, d->p->time_label);
+            TREE_SVG_LEFT + TREE_SVG_PLOT / 2, d->rows_end + 38);
+    tree_svg_text(d->to, d->p->time_label);
     fprintf(d->to,
             "</text>\n<line class=\"b\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
             "y2=\"%.1f\"/>\n",
-            x_of(d, d->last), d->rows_top - 6, x_of(d, d->last), d->rows_end);
+            tree_svg_x(d, d->last), d->rows_top - 6, tree_svg_x(d, d->last),
+            d->rows_end);
     fprintf(d->to,
             "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">all ready at "
             "%.6g</text>\n",
-            x_of(d, d->last) > LEFT + 160 ? "r g" : "g", x_of(d, d->last),
-            d->rows_top - 10, d->last);
+            tree_svg_x(d, d->last) > TREE_SVG_LEFT + 160 ? "r g" : "g",
+            tree_svg_x(d, d->last), d->rows_top - 10, d->last);
 }
 
 /* What v's parent does for it: the send in the parent's row, and the way from
@@ -233,39 +213,40 @@ static void draw_axis(const struct drawing *d)
 static void draw_send(const struct drawing *d, uint32_t v)
 {
     uint32_t parent = d->p->tree->parent[v];
-    double from = x_of(d, d->p->start[v]), until = x_of(d, d->p->free[v]);
-    double bar = fmax(1, 0.5 * d->row_height), y = y_of(d, parent);
+    double from = tree_svg_x(d, d->p->start[v]),
+           until = tree_svg_x(d, d->p->free[v]);
+    double bar = fmax(1, 0.5 * d->row_height), y = tree_svg_y(d, parent);
     double gap = until - from > 5 ? 1 : 0;
 
     fprintf(d->to,
             "<rect class=\"s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" "
             "height=\"%.2f\"><title>",
             from, y - bar / 2, fmax(0, until - from - gap), bar);
-    put_label(d, parent);
+    tree_svg_label(d, parent);
     fputs(" to ", d->to);
-    put_label(d, v);
+    tree_svg_label(d, v);
     fprintf(d->to, ": from %.12g until %.12g, ready at %.12g</title></rect>\n",
             d->p->start[v], d->p->free[v], d->p->ready[v]);
     fprintf(d->to,
             "<line class=\"y\" x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" "
             "y2=\"%.2f\"/>\n",
-            from, y, x_of(d, d->p->ready[v]), y_of(d, v));
+            from, y, tree_svg_x(d, d->p->ready[v]), tree_svg_y(d, v));
 }
 
 static void draw_row(const struct drawing *d, uint32_t v)
 {
-    double y = y_of(d, v);
+    double y = tree_svg_y(d, v);
 
-    if (d->row_height >= legible_row) {
-        fprintf(d->to, "<text class=\"r\" x=\"%d\" y=\"%.1f\">", LEFT - 12,
-                y + 4);
-        put_label(d, v);
+    if (d->row_height >= TREE_SVG_LEGIBLE_ROW) {
+        fprintf(d->to, "<text class=\"r\" x=\"%d\" y=\"%.1f\">",
+                TREE_SVG_LEFT - 12, y + 4);
+        tree_svg_label(d, v);
         fputs("</text>\n", d->to);
     }
     fprintf(d->to,
             "<line class=\"d\" x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" "
             "y2=\"%.2f\"/>\n",
-            x_of(d, d->p->ready[v]), y, x_of(d, d->end), y);
+            tree_svg_x(d, d->p->ready[v]), y, tree_svg_x(d, d->end), y);
 }
 
 static void draw_diagram(const struct drawing *d)
@@ -283,8 +264,9 @@ static void draw_diagram(const struct drawing *d)
     for (uint32_t v = 0; v < tree->nodes; v++)
         fprintf(d->to,
                 "<circle class=\"%s\" cx=\"%.2f\" cy=\"%.2f\" r=\"%.1f\"/>\n",
-                d->p->ready[v] >= d->last ? "z" : "p", x_of(d, d->p->ready[v]),
-                y_of(d, v), fmin(3.5, 0.3 * d->row_height));
+                d->p->ready[v] >= d->last ? "z" : "p",
+                tree_svg_x(d, d->p->ready[v]), tree_svg_y(d, v),
+                fmin(3.5, 0.3 * d->row_height));
 }
 
 static void draw_head(const struct drawing *d)
@@ -294,10 +276,11 @@ static void draw_head(const struct drawing *d)
             "height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n%s"
             "<rect class=\"w\" width=\"%d\" height=\"%.0f\"/>\n"
             "<text class=\"h\" x=\"24\" y=\"34\">",
-            WIDTH, d->height, WIDTH, d->height, style, WIDTH, d->height);
-    put_text(d->to, d->p->title);
+            TREE_SVG_WIDTH, d->height, TREE_SVG_WIDTH, d->height, style,
+            TREE_SVG_WIDTH, d->height);
+    tree_svg_text(d->to, d->p->title);
     fputs("</text>\n<text x=\"24\" y=\"55\">", d->to);
-    put_text(d->to, d->p->subtitle);
+    tree_svg_text(d->to, d->p->subtitle);
     fputs("</text>\n", d->to);
     fprintf(d->to,
             "<circle class=\"o\" cx=\"%d\" cy=\"30\" r=\"5\"/><text x=\"%d\" "
@@ -308,8 +291,9 @@ static void draw_head(const struct drawing *d)
             "<text x=\"%d\" y=\"34\">sends</text>"
             "<line class=\"y\" x1=\"%d\" y1=\"25\" x2=\"%d\" y2=\"35\"/>"
             "<text x=\"%d\" y=\"34\">on its way</text>\n",
-            WIDTH - 350, WIDTH - 340, WIDTH - 300, WIDTH - 290, WIDTH - 215,
-            WIDTH - 192, WIDTH - 142, WIDTH - 124, WIDTH - 118);
+            TREE_SVG_WIDTH - 350, TREE_SVG_WIDTH - 340, TREE_SVG_WIDTH - 300,
+            TREE_SVG_WIDTH - 290, TREE_SVG_WIDTH - 215, TREE_SVG_WIDTH - 192,
+            TREE_SVG_WIDTH - 142, TREE_SVG_WIDTH - 124, TREE_SVG_WIDTH - 118);
 }
 
 enum nf_status tree_svg(FILE *to, const struct tree_picture *picture)
