@@ -41,4 +41,8 @@ static inline double tree_svg_y(const struct drawing *d, uint32_t v)
 
 void tree_svg_text(FILE *to, const char *text);
 void tree_svg_label(const struct drawing *d, uint32_t v);
+
+/** The legend and the rows of picture->busy. */
+void tree_svg_busy_legend(const struct drawing *d);
+void tree_svg_busy_rows(const struct drawing *d);
 #endif

@@ -338,40 +338,53 @@ static double hands_free(const struct work *w, const struct nf_hops *hops,
     return hands_us;
 }
 
-/* Of the first segment. */
-static enum nf_status fill(const struct work *w, struct picture *p)
+/* Of one segment. */
+static enum nf_status fill(const struct work *w, const struct nf_hops *hops,
+                           struct picture *p)
 {
     const struct nf_tree *tree = &w->plan.tree;
-    struct nf_hops hops;
     double last_us;
     enum nf_status status =
-        nf_hops_init(&hops, &w->hetero, (double)w->plan.segment_bytes);
+        nf_tree_times(tree, hops, w->options->is_blocking, p->ready, &last_us);
 
-    if (status == NF_OK)
-        status = nf_tree_times(tree, &hops, w->options->is_blocking, p->ready,
-                               &last_us);
     for (uint32_t v = 0; v < tree->nodes && status == NF_OK; v++) {
         double hands_us = p->ready[v];
 
-        set_label(p->label[v], name_of(w, v));
         for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++)
-            hands_us = hands_free(w, &hops, p, tree->child[c], hands_us);
+            hands_us = hands_free(w, hops, p, tree->child[c], hands_us);
     }
-    nf_hops_fini(&hops);
     return status;
+}
+
+/* What bounds the pace. */
+static void describe_pace(const struct work *w, const struct nf_busy *busy,
+                          char *text, size_t bytes)
+{
+    const struct nf_busy_row *most = nf_busy_most(busy);
+    uint32_t row = (uint32_t)(most - busy->rows), n = busy->nodes;
+    double busy_us = most->recv_us + most->send_us,
+           share = busy->end_us > 0 ? 100 * busy_us / busy->end_us : 0;
+
+    if (row == 2 * n)
+        snprintf(text, bytes, "Busiest: the medium, %.0f %% of the time",
+                 share);
+    else
+        snprintf(text, bytes, "Busiest: %s of %s, %.0f %% of the time",
+                 row < n ? "the hands" : "the port", name_of(w, row % n),
+                 share);
 }
 
 static enum nf_status write_picture(const struct work *w,
                                     const struct picture *p,
+                                    const struct nf_busy *busy,
                                     struct nf_error *err)
 {
-    char what[300];
+    char what[300], pace[200];
     struct tree_picture picture = { .tree = &w->plan.tree,
                                     .title = what,
-                                    .subtitle = w->plan.segments > 1
-                                                    ? "the first segment"
-                                                    : w->options->network,
+                                    .subtitle = w->options->network,
                                     .time_label = "time [us]",
+                                    .busy = busy,
                                     .start = p->start,
                                     .free = p->free,
                                     .ready = p->ready,
@@ -381,8 +394,36 @@ static enum nf_status write_picture(const struct work *w,
     if (nf_output_text_open(&text, err) != NF_OK)
         return NF_ERR_NOMEM;
     describe(w, what, sizeof(what));
+    if (busy != NULL) {
+        describe_pace(w, busy, pace, sizeof(pace));
+        picture.subtitle = pace;
+    }
     return nf_output_text_close(&text, tree_svg(text.to, &picture),
                                 w->options->draw, err);
+}
+
+/* One message, send by send, or what all segments keep busy. */
+static enum nf_status draw_with(const struct work *w,
+                                const struct nf_hops *hops, struct picture *p,
+                                struct nf_error *err)
+{
+    struct nf_busy busy;
+    enum nf_status status;
+
+    for (uint32_t v = 0; v < w->hetero.hosts; v++)
+        set_label(p->label[v], name_of(w, v));
+    if (w->plan.segments == 1)
+        return fill(w, hops, p) == NF_OK
+                   ? write_picture(w, p, NULL, err)
+                   : nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    status = nf_busy_make(&w->plan.tree, hops, w->plan.segments,
+                          tree_svg_columns(w->hetero.hosts), &busy);
+    if (status != NF_OK)
+        return nf_fail(err, status, "out of memory");
+    memcpy(p->ready, w->ready_us, w->hetero.hosts * sizeof(*p->ready));
+    status = write_picture(w, p, &busy, err);
+    nf_busy_fini(&busy);
+    return status;
 }
 
 static enum nf_status draw(const struct work *w, struct nf_error *err)
@@ -392,13 +433,16 @@ static enum nf_status draw(const struct work *w, struct nf_error *err)
                          .free = nf_calloc(n, sizeof(*p.free)),
                          .ready = nf_calloc(n, sizeof(*p.ready)),
                          .label = nf_calloc(n, sizeof(*p.label)) };
+    struct nf_hops hops = { .nodes = 0 };
     enum nf_status status;
 
     if (p.start == NULL || p.free == NULL || p.ready == NULL ||
-        p.label == NULL || fill(w, &p) != NF_OK)
+        p.label == NULL ||
+        nf_hops_init(&hops, &w->hetero, (double)w->plan.segment_bytes) != NF_OK)
         status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
     else
-        status = write_picture(w, &p, err);
+        status = draw_with(w, &hops, &p, err);
+    nf_hops_fini(&hops);
     nf_free(p.start);
     nf_free(p.free);
     nf_free(p.ready);

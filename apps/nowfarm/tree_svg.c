@@ -13,7 +13,7 @@
 enum { TOP = 86, TREE_GAP = 66 };
 
 static const double largest_circle = 15, legible_circle = 8, largest_level = 62,
-                    largest_row = 22;
+                    largest_row = 22, largest_busy_row = 30;
 
 static const char style[] =
     "<style>\n"
@@ -32,6 +32,9 @@ static const char style[] =
     ".d{stroke:#c9d8e4;stroke-width:3}\n"
     ".p{fill:#16456e}.z{fill:#d1570b}\n"
     ".a{stroke:#d5d9df;stroke-width:1}\n"
+    ".c{fill:#5d9c59;shape-rendering:crispEdges}"
+    ".k{fill:#e3b04b;shape-rendering:crispEdges}\n"
+    ".n{fill:#f1f5f9}.f{fill:#fff;stroke:#16456e;stroke-width:1.3}\n"
     ".b{stroke:#d1570b;stroke-width:1.2;stroke-dasharray:5 4}\n"
     "</style>\n";
 
@@ -97,6 +100,8 @@ static void walk(struct drawing *d)
 static void lay_out(struct drawing *d)
 {
     const struct nf_tree *tree = d->p->tree;
+    bool has_medium =
+        d->p->busy != NULL && nf_busy_medium(d->p->busy)->count > 0;
     double room;
 
     walk(d);
@@ -113,15 +118,19 @@ static void lay_out(struct drawing *d)
         d->x[v] = TREE_SVG_LEFT + d->x[v] * room;
         d->last = fmax(d->last, d->p->ready[v]);
         d->end = fmax(d->end, d->p->ready[v]);
-        if (v != tree->root)
+        if (v != tree->root && d->p->busy == NULL)
             d->end = fmax(d->end, d->p->free[v]);
     }
+    if (d->p->busy != NULL)
+        d->end = fmax(d->end, d->p->busy->end_us);
     d->level_height = fmin(largest_level, fmax(2, 4000.0 / (d->deepest + 1)));
     d->circle =
         fmax(1, fmin(largest_circle, fmin(0.42 * room, 0.3 * d->level_height)));
-    d->row_height = fmin(largest_row, fmax(2, 4000.0 / tree->nodes));
+    d->row_height =
+        fmin(d->p->busy != NULL ? largest_busy_row : largest_row,
+             fmax(d->p->busy != NULL ? 4 : 2, 4000.0 / tree->nodes));
     d->rows_top = TOP + 20 + d->deepest * d->level_height + TREE_GAP;
-    d->rows_end = d->rows_top + tree->nodes * d->row_height;
+    d->rows_end = d->rows_top + (tree->nodes + has_medium) * d->row_height;
     d->height = d->rows_end + 54;
 }
 
@@ -256,6 +265,10 @@ static void draw_diagram(const struct drawing *d)
     fprintf(d->to, "<text class=\"g\" x=\"24\" y=\"%.1f\">node</text>\n",
             d->rows_top - 10);
     draw_axis(d);
+    if (d->p->busy != NULL) {
+        tree_svg_busy_rows(d);
+        return;
+    }
     for (uint32_t v = 0; v < tree->nodes; v++)
         draw_row(d, v);
     for (uint32_t v = 0; v < tree->nodes; v++)
@@ -282,6 +295,10 @@ static void draw_head(const struct drawing *d)
     fputs("</text>\n<text x=\"24\" y=\"55\">", d->to);
     tree_svg_text(d->to, d->p->subtitle);
     fputs("</text>\n", d->to);
+    if (d->p->busy != NULL) {
+        tree_svg_busy_legend(d);
+        return;
+    }
     fprintf(d->to,
             "<circle class=\"o\" cx=\"%d\" cy=\"30\" r=\"5\"/><text x=\"%d\" "
             "y=\"34\">root</text>"

@@ -292,6 +292,30 @@ done < <(cat differ names)
 run tree crl --network net.json --size 1MiB --draw plan.svg
 same "a plan is drawn: exit status" "$rc" 0
 check "a plan is drawn" grep -q "</svg>" plan.svg
+run tree crl --network net.json --size 1MiB --json
+same "a plan: to the end that is printed" \
+    "$(sed -n 's/.*>all ready at \([0-9]*\)<.*/\1/p' plan.svg)" \
+    "$(printf %.0f "$(json time_us)")"
+for v in 1 2; do
+    host=$(json hosts.$v.name)
+    check "a plan: when $host has all of it" grep -q \
+        "<title>[a-c] to $host, last segment: .* ready at $(printf %.12g \
+            "$(json hosts.$v.ready_us)")<" plan.svg
+done
+check "a plan: many segments together" \
+    grep -q "<title>c, segments [0-9]* to $(json segments): .* receives" plan.svg
+check "a plan: what is busy for longest" grep -q ">Busiest: the [a-z]* of b, " plan.svg
+at_least "a plan: its segments" "$(json segments)" 100
+at_most "a plan: its picture" "$(wc -c < plan.svg)" 100000 bytes
+if command -v xmllint > /dev/null; then
+    check "a plan: XML" xmllint --noout plan.svg
+fi
+run tree crl --network net.json --size 16KiB --draw few.svg --json
+same "few segments: exit status" "$rc" 0
+check "few segments: each of them" eval '
+    for q in $(seq "$(json segments)"); do
+        grep -q "<title>[ab] to c, segment $q: receives from" few.svg || exit 1
+    done'
 { # four that are alike, on a hub where 1000 bytes take 100 us
     sed 's/"switch"/"shared"/; /^"t_op"/q' net.json
     costs="\"send\": $(curve 0 0), \"recv\": $(curve 0 0), \"hold\": $(curve 0 0.1)"
@@ -313,6 +337,13 @@ for send in "a to c: from 0 until 100, ready at 100" \
     check "on a hub senders wait for the medium: $send" \
         grep -q "<title>$send</title>" hub.svg
 done
+run tree crl --network hub.json --size 64KiB --draw hubs.svg --json
+at_least "a plan on a hub: segments" "$(json segments)" 2
+check "a plan on a hub: the medium" grep -q '>medium</text>' hubs.svg
+check "a plan on a hub: it is the busiest" grep -q '>Busiest: the medium, ' hubs.svg
+check "a plan on a hub: each message on it" eval \
+    '[ "$(grep -c ", segment [0-9]*: medium busy from " hubs.svg)" = \
+    $((3 * $(json segments))) ]'
 { # two hosts only
     sed -n '1,/^"t_op"/p' net.json
     costs=$(curve 9 0.1)
@@ -377,6 +408,19 @@ same "a chain by number" "$(children)" "[[1],[2],[3],[]]"
 run tree ecef --network star.json --size 1kB --blocking --draw block.svg
 check "sends that block are drawn one after the other" \
     grep -q "<title>0 to 2: from 100 until 220, ready at 220</title>" block.svg
+awk 'BEGIN {
+    for (i = 0; i < 1024; i++) {
+        c = c (i ? "," : "") 5 + i % 7
+        m = m (i ? "," : "") 0.01
+    }
+    printf "{\"S_c\": [%s], \"S_m\": [%s], \"R_c\": [%s], \"R_m\": [%s], ", c, m, c, m
+    print "\"X_c\": 1, \"X_m\": 0.1, \"ports\": true}"
+}' > most.json
+run tree crl --network most.json --size 1MiB --draw most.svg
+same "a plan for 1024 hosts: exit status" "$rc" 0
+at_most "a plan for 1024 hosts: its picture" "$(wc -c < most.svg)" 4000000 bytes
+same "a plan for 1024 hosts: rows" \
+    "$(grep -c '<title>[0-9]*: first segment at ' most.svg)" 1024
 awk 'BEGIN {
     for (i = 0; i < 1025; i++) { c = c (i ? "," : "") 5; m = m (i ? "," : "") 0 }
     printf "{\"S_c\": [%s], \"S_m\": [%s], \"R_c\": [%s], \"R_m\": [%s], ", c, m, c, m
