@@ -6,9 +6,19 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/base/heap.h"
 #include "common/group/exec_data.h"
 
 /* --------------------------------------------------------------- readiness */
+
+/* In the order of the plan, whichever was ready first: a rank that has all
+ * segments hands each to all its children, and not all to the first child, then
+ * all to the next, which would wait for most of the time. */
+static inline bool is_sooner(const uint32_t *a, const uint32_t *b)
+{
+    return *a < *b;
+}
+NF_HEAP(sends, uint32_t, is_sooner)
 
 /* A receive joins the queue when its turn has come and the message too. */
 static void push(struct nf_exec *exec, uint32_t self)
@@ -17,7 +27,7 @@ static void push(struct nf_exec *exec, uint32_t self)
 
     exec->states[self] = NF_EXEC_READY;
     if (step->sends)
-        exec->sends[exec->sends_tail++] = self;
+        sends_push(exec->sends, exec->nready_sends++, self);
     else if (exec->arrived[self] != NULL || nf_exec_is_void(exec, self))
         exec->queue[exec->queue_tail++] = self;
 }
@@ -80,10 +90,12 @@ static void finish_step(struct nf_exec *exec, uint32_t self)
 
 static enum nf_status run_sends(struct nf_exec *exec)
 {
-    while (exec->sends_head < exec->sends_tail) {
-        uint32_t self = exec->sends[exec->sends_head++];
-        enum nf_status status = nf_exec_send_step(exec, self);
+    while (exec->nready_sends > 0) {
+        uint32_t self = exec->sends[0];
+        enum nf_status status;
 
+        sends_pop(exec->sends, exec->nready_sends--);
+        status = nf_exec_send_step(exec, self);
         if (status != NF_OK)
             return status;
         finish_step(exec, self);
@@ -295,8 +307,8 @@ static void set_up_items(struct nf_exec *exec)
     }
 }
 
-/* All-to-all has 2 P or P^2 of them: plan.h and nowfarm_group.h tell how much that
- * takes. */
+/* All-to-all has 2 P or P^2 of them: plan.h and nowfarm_group.h tell how much
+ * that takes. */
 _Static_assert(sizeof(void *) > 8 || sizeof(struct nf_exec_item) <= 40,
                "items take more memory than is told");
 
@@ -369,8 +381,8 @@ static bool is_held_only(struct nf_blob *blob)
     return atomic_load_explicit(&blob->refs, memory_order_acquire) == 1;
 }
 
-/* Bytes that were only lent are taken back, or become the message's own.  A mesh that
- * was closed meanwhile has no references any more. */
+/* Bytes that were only lent are taken back, or become the message's own.  A
+ * mesh that was closed meanwhile has no references any more. */
 static bool own(struct nf_mesh *mesh, struct nf_blob *blob)
 {
     void *copy;
@@ -449,9 +461,9 @@ static void give_blocks(struct nf_exec *exec)
     for (uint32_t from = 0; from < ranks; from++) {
         struct nf_exec_item *item = nf_exec_book(exec, from * ranks + rank);
 
-        exec->call.blocks[from] = (struct nf_exec_block){
-            item->owner, item->owner != NULL ? item->value : NULL
-        };
+        exec->call.blocks[from] =
+            (struct nf_exec_block){ item->owner,
+                                    item->owner != NULL ? item->value : NULL };
         item->owner = NULL;
         item->value = NULL;
     }

@@ -109,8 +109,9 @@ struct nf_exec {
     uint32_t nheld;
     uint32_t *queue; /**< [nsteps] receives to be done */
     uint32_t queue_head, queue_tail;
-    uint32_t *sends; /**< [nsteps] sends to be done */
-    uint32_t sends_head, sends_tail;
+    uint32_t *sends; /**< [nsteps] heap of sends to be done: the first one of the
+                          plan is on top */
+    uint32_t nready_sends;
     uint8_t *listed; /**< [nsteps] received: the sizes have come */
     uint8_t *told; /**< [P] a message of this call went there */
     uint32_t window; /**< steps under way at once; 0: any number */

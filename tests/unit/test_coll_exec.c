@@ -256,6 +256,48 @@ static void what_was_lent_is_taken_back(void)
     run_destroy(run);
 }
 
+/* Whoever is the next to get a message of rank 0 @return which segment it is */
+static uint32_t next_arrival(struct run *run, uint32_t *rank_p)
+{
+    struct nf_mesh_event event;
+    struct nf_control control;
+    struct nf_head head;
+    bool is_control;
+
+    for (*rank_p = 1; nf_mesh_next(run->meshes[*rank_p], &event) != NF_OK;) {
+        if (++*rank_p < run->args.ranks)
+            continue;
+        *rank_p = 1;
+        run->world.now_us = fake_next_us(&run->world);
+        CU_ASSERT_FATAL(run->world.now_us != INT64_MAX);
+    }
+    nf_blob_unref(event.message.payload);
+    CU_ASSERT(nf_head_decode(event.message.head, event.message.head_bytes,
+                             &is_control, &head, &control) == NF_OK);
+    return head.segment;
+}
+
+/* A root that has all segments gives the first one to all its children, and then
+ * the next one: else the last child gets nothing for most of the time. */
+static void ready_sends_go_in_the_order_of_the_plan(void)
+{
+    const struct nf_coll_args args = { .ranks = 8, .segments = 5 };
+    static const uint32_t children[] = { 4, 2, 1 };
+    struct run *run = run_create(nf_coll_find("bcast.tree"), args, 80, 8);
+
+    CU_ASSERT_FATAL(run_start(run));
+    run->world.most_delay_us = 0;
+    run->world.byte_ns = 1000; /* one wire: what goes first is there first */
+    CU_ASSERT(nf_exec_run(&run->execs[0]) == NF_WAIT);
+    for (uint32_t n = 0; n < 15; n++) {
+        uint32_t rank;
+
+        CU_ASSERT_EQUAL(next_arrival(run, &rank), n / 3);
+        CU_ASSERT_EQUAL(rank, children[n % 3]);
+    }
+    run_destroy(run);
+}
+
 /* What @p rank sends before it has to wait, at first or when all that the
  * others send before they wait has come. */
 static uint64_t sends_ahead(const char *name, uint32_t ranks, uint32_t rank,
@@ -311,6 +353,8 @@ int main(void)
           grids_keep_no_more_than_they_say },
         { "blocks that go straight home go round by round",
           straight_blocks_go_round_by_round },
+        { "ready sends go in the order of the plan",
+          ready_sends_go_in_the_order_of_the_plan },
         { "a brief head of another call is refused",
           a_brief_head_of_another_call_is_refused },
         CU_TEST_INFO_NULL,
