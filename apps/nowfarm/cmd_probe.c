@@ -71,11 +71,24 @@ static enum nf_status measure_with(const struct probe_options *o,
     return status;
 }
 
+/* Broadcasts of one hop, of as few as can be if nobody sends often, and of as
+ * many as can be. */
+enum { CALLS = 3 };
+static const struct nf_coll_algorithm *const calls_by[CALLS] = {
+    &nf_coll_bcast_flat, &nf_coll_bcast_binomial, &nf_coll_bcast_pipeline_fd
+};
+
+/* What was timed of groups of all, or of rank 0 and another. */
+struct group_times {
+    double way_us[NF_NETWORK_HOSTS_MAX];
+    double call_us[CALLS];
+};
+
 /* What collective operations go by. */
 static enum nf_status measure_groups(const struct probe_options *o,
                                      struct coll_world *world,
                                      struct nf_model *model_p,
-                                     double *group_us_p, double *call_us_p)
+                                     struct group_times *times_p)
 {
     enum nf_status status;
 
@@ -83,35 +96,57 @@ static enum nf_status measure_groups(const struct probe_options *o,
     status = coll_probe(world, false, COLLECTIVE_BYTES, model_p);
     probe_show_progress(o->quiet, "groups of rank 0 and another", 0);
     if (status == NF_OK)
-        status = coll_probe_ways(world, group_us_p);
-    if (status == NF_OK)
-        status = coll_probe_call(world, call_us_p);
+        status = coll_probe_ways(world, times_p->way_us);
+    for (int k = 0; k < CALLS && status == NF_OK; k++)
+        status = coll_probe_call(world, calls_by[k], &times_p->call_us[k]);
     probe_show_progress(o->quiet, NULL, 0);
     if (status != NF_OK)
         coll_world_name_guilty(world, world->team.err);
     return status;
 }
 
-/* What a broadcast of a byte took beyond what its messages would. */
-static enum nf_status set_call(struct nf_network *network, double measured_us,
-                               struct nf_error *err)
+/* What a broadcast of a byte takes of messages, if each has to wake somebody
+ * for so long. */
+static enum nf_status price_byte(struct nf_network *network,
+                                 const struct nf_coll_algorithm *algorithm,
+                                 double wake_us, double *us_p)
 {
     const struct nf_bcast_query query = { .bytes = 1, .elements = 1 };
-    struct nf_hetero hetero = nf_network_hetero(network, true);
+    struct nf_hetero hetero;
     struct nf_pricer pricer;
-    double messages_us = 0;
-    enum nf_status status = nf_pricer_init(&pricer, &hetero);
+    enum nf_status status;
 
-    if (status != NF_OK)
-        return nf_fail(err, status, "out of memory");
-    hetero.in_groups = true;
     network->call_us = 0;
-    status = nf_bcast_price(&pricer, &nf_coll_bcast_binomial, &query, NULL, 1,
-                            &messages_us);
+    network->wake_us = wake_us;
+    hetero = nf_network_hetero(network, true);
+    hetero.in_groups = true;
+    status = nf_pricer_init(&pricer, &hetero);
+    if (status != NF_OK)
+        return status;
+    status = nf_bcast_price(&pricer, algorithm, &query, NULL, 1, us_p);
     nf_pricer_fini(&pricer);
+    return status;
+}
+
+/* @param calls_us  [CALLS] */
+static enum nf_status set_call(struct nf_network *network,
+                               const double *calls_us, struct nf_error *err)
+{
+    struct nf_call_time calls[CALLS] = { { .us = 0 } };
+    enum nf_status status = NF_OK;
+
+    for (int k = 0; k < CALLS && status == NF_OK; k++) {
+        double longer_us = 0;
+
+        calls[k].us = calls_us[k];
+        status = price_byte(network, calls_by[k], 0, &calls[k].messages_us);
+        if (status == NF_OK)
+            status = price_byte(network, calls_by[k], 1, &longer_us);
+        calls[k].hops = longer_us - calls[k].messages_us;
+    }
     if (status != NF_OK)
         return nf_fail(err, status, "out of memory");
-    network->call_us = fmax(measured_us - messages_us, 0);
+    nf_network_set_call(network, calls, CALLS);
     return NF_OK;
 }
 
@@ -123,7 +158,7 @@ static enum nf_status measure_world(const struct probe_options *o,
                                     struct nf_error *err)
 {
     struct nf_model model;
-    double group_us[NF_NETWORK_HOSTS_MAX], call_us = 0;
+    struct group_times times = { .call_us = { 0 } };
     char(*names)[NF_NETWORK_NAME_BYTES] = NULL;
     enum nf_status status = name_members(world, &names, err);
 
@@ -133,11 +168,12 @@ static enum nf_status measure_world(const struct probe_options *o,
     status = measure_with(o, world, (const char(*)[NF_NETWORK_NAME_BYTES])names,
                           outcome, checks);
     if (status == NF_OK)
-        status = measure_groups(o, world, &model, group_us, &call_us);
+        status = measure_groups(o, world, &model, &times);
     if (status == NF_OK) {
         outcome->network.model = model;
-        nf_network_set_runtime(&outcome->network, group_us, outcome->bare_us);
-        status = set_call(&outcome->network, call_us, err);
+        nf_network_set_runtime(&outcome->network, times.way_us,
+                               outcome->bare_us);
+        status = set_call(&outcome->network, times.call_us, err);
     }
     nf_free(names);
     return status;

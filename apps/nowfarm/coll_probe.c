@@ -440,7 +440,9 @@ enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p)
     return status;
 }
 
-enum nf_status coll_probe_call(struct coll_world *world, double *us_p)
+enum nf_status coll_probe_call(struct coll_world *world,
+                               const struct nf_coll_algorithm *algorithm,
+                               double *us_p)
 {
-    return measure_all(world, &nf_coll_bcast_binomial, 1, &quick, us_p);
+    return measure_all(world, algorithm, 1, &thorough_ones, us_p);
 }

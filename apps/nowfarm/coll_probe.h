@@ -23,8 +23,10 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
  *  @retval < 0  world->team.err */
 enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p);
 
-/** How long bcast.binomial of a byte from rank 0 to all takes the slowest of
- *  them, after a barrier.
+/** How long a broadcast of a byte from rank 0 to all takes the slowest of them,
+ *  after a barrier.
  *  @retval < 0  world->team.err */
-enum nf_status coll_probe_call(struct coll_world *world, double *us_p);
+enum nf_status coll_probe_call(struct coll_world *world,
+                               const struct nf_coll_algorithm *algorithm,
+                               double *us_p);
 #endif

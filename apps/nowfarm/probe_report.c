@@ -115,6 +115,9 @@ static void print_summary(const struct nf_network *network)
     if (network->call_us > 0)
         printf("# a broadcast of all takes %.0f us beyond its messages\n",
                network->call_us);
+    if (network->wake_us > 0)
+        printf("# and each message in it %.1f us longer on its way\n",
+               network->wake_us);
     if (nf_parameterized_of(network, &equal) == NF_OK)
         printf("# t_send %.1f, t_net %.1f, t_recv %.1f, t_hold %.1f, t_end "
                "%.1f us; of 64 KiB t_hold %.0f, t_end %.0f us\n",

@@ -176,6 +176,38 @@ void nf_network_set_runtime(struct nf_network *network, const double *group_us,
             fmax(group_us[j] - bare_us[j], 0) - least_us / 2;
 }
 
+/* Hops are differences of times: of broadcasts that have as many they are not
+ * quite the same. */
+#define SAME_HOPS 1e-3
+
+void nf_network_set_call(struct nf_network *network,
+                         const struct nf_call_time *calls, uint32_t count)
+{
+    double mean_hops = 0, mean_us = 0, by_hops = 0, spread = 0;
+    double square = 0, product = 0;
+
+    for (uint32_t k = 0; k < count; k++) {
+        double more_us = calls[k].us - calls[k].messages_us;
+
+        mean_hops += calls[k].hops / count;
+        mean_us += more_us / count;
+        square += calls[k].hops * calls[k].hops;
+        product += calls[k].hops * more_us;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        double off = calls[k].hops - mean_hops;
+
+        spread += off * off;
+        by_hops += off * (calls[k].us - calls[k].messages_us - mean_us);
+    }
+    network->wake_us = spread > SAME_HOPS ? fmax(by_hops / spread, 0) : 0;
+    network->call_us = mean_us - network->wake_us * mean_hops;
+    if (network->call_us >= 0)
+        return;
+    network->call_us = 0;
+    network->wake_us = spread > SAME_HOPS ? fmax(product / square, 0) : 0;
+}
+
 static enum nf_status estimate(const struct nf_measures *measures,
                                struct nf_network *network_p,
                                struct nf_error *err)

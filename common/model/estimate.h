@@ -89,6 +89,21 @@ static inline double *nf_measures_seq(const struct nf_measures *measures,
 void nf_network_set_runtime(struct nf_network *network, const double *group_us,
                             const double *bare_us);
 
+/** A broadcast of a byte to all, by one algorithm. */
+struct nf_call_time {
+    double us;          /**< after a barrier, as measured */
+    double messages_us; /**< what its messages take, with wake_us 0 */
+    double hops; /**< how often a message has to wake somebody until the last one
+                      has it: what messages_us grows by for each us of wake_us */
+};
+
+/** What a broadcast of all takes beyond its messages, call_us, and a message in
+ *  it beyond its wire, wake_us: such that call_us + hops wake_us is as near as can
+ *  be to us - messages_us, by least squares.  Neither is less than nothing, and
+ *  of broadcasts of as many hops all is call_us.  @param count  at least 1 */
+void nf_network_set_call(struct nf_network *network,
+                         const struct nf_call_time *calls, uint32_t count);
+
 /** Fit all curves.  With has_low their low_us are found by the same equations,
  *  to the nanosecond.  O(hosts^2)
  *  @param network_p  free with nf_network_fini(); names, model and shared are

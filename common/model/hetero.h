@@ -38,7 +38,8 @@ struct nf_hetero {
      *  unless one is the root.  NULL: there are none.  Borrowed. */
     const bool *is_leaf;
     /** Messages are parts of collective operations: S_i and R_j are those of the
-     *  measured network and the runtime_us of i and j more. */
+     *  measured network and the runtime_us of i and j more, and ways are wake_us
+     *  longer. */
     bool in_groups;
     /** Not NULL: costs are its curves, at each size what was measured there,
      *  and send, recv and wire are NULL; see nf_network_hetero().  Borrowed. */

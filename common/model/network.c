@@ -256,6 +256,7 @@ enum nf_status nf_network_of(const struct nf_network *network,
     now.model = network->model;
     now.shared = network->shared;
     now.call_us = network->call_us;
+    now.wake_us = network->wake_us;
     for (uint32_t i = 0; i < count; i++) {
         from[i] = nf_network_find(network, names[i]);
         unknown += from[i] == network->nhosts;

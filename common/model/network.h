@@ -46,6 +46,9 @@ struct nf_network {
     bool shared;           /**< all pairs share one medium: a hub */
     double call_us; /**< what a broadcast of all takes beyond its messages: all
                          come to the call after a barrier, and wake up */
+    double wake_us; /**< how much longer a message of it is on its way than its
+                         wire says: who gets it has to be woken, while others of
+                         its machine are awake too */
 };
 
 /** No names, no times.  @param network_p  free with nf_network_fini()

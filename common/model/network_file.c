@@ -344,6 +344,9 @@ static enum nf_status read_head(struct file *file)
     if (status == NF_OK && json_object_get(file->object, "call_us") != NULL)
         status = read_real(reader, file->object, "call_us", TIME_MOST_US,
                            &file->network.call_us);
+    if (status == NF_OK && json_object_get(file->object, "wake_us") != NULL)
+        status = read_real(reader, file->object, "wake_us", TIME_MOST_US,
+                           &file->network.wake_us);
     model->route = direct ? NF_MODEL_ROUTE_DIRECT : NF_MODEL_ROUTE_DAEMON;
     model->encoding = xdr ? NF_MODEL_ENCODING_XDR : NF_MODEL_ENCODING_RAW;
     model->hosts_hash = (uint32_t)hash;
@@ -400,6 +403,7 @@ static enum nf_status read_hosts(struct file *file)
     network.model = file->network.model;
     network.shared = file->network.shared;
     network.call_us = file->network.call_us;
+    network.wake_us = file->network.wake_us;
     file->network = network;
     for (uint32_t i = 0; i < network.nhosts && status == NF_OK; i++) {
         nf_reader_enter_item(reader, i);
@@ -512,8 +516,8 @@ static enum nf_status read_network(struct file *file)
 {
     static const char *const keys[] = {
         "nowfarm_network", "date",       "medium",  "route",
-        "encoding",        "hosts_hash", "call_us", "collective",
-        "hosts",           "wires",      NULL
+        "encoding",        "hosts_hash", "call_us", "wake_us",
+        "collective",      "hosts",      "wires",   NULL
     };
     enum nf_status status;
 

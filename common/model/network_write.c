@@ -119,6 +119,8 @@ enum nf_status nf_network_write(const struct nf_network *network, char **text_p,
         model->encoding == NF_MODEL_ENCODING_RAW ? "raw" : "xdr");
     if (network->call_us > 0)
         put(&text, " \"call_us\": %.17g,\n", network->call_us);
+    if (network->wake_us > 0)
+        put(&text, " \"wake_us\": %.17g,\n", network->wake_us);
     put_model(&text, model);
     for (uint32_t i = 0; i < n; i++) {
         const struct nf_network_host *host = &network->hosts[i];

@@ -91,16 +91,20 @@ static void set_measured(struct nf_hops *hops, const struct nf_hetero *hetero,
                          double bytes)
 {
     const struct nf_network *network = hetero->measured;
+    double wake_us = hetero->in_groups ? network->wake_us : 0;
     uint32_t n = hops->nodes;
 
     for (uint32_t i = 0; i < n; i++) {
-        double more_us = hetero->in_groups ? network->hosts[i].runtime_us : 0;
+        const struct nf_network_host *host = &network->hosts[i];
+        double more_us = hetero->in_groups ? host->runtime_us : 0;
 
-        hops->send[i] = nf_curve_us(&network->hosts[i].send, bytes) + more_us;
-        hops->recv[i] = nf_curve_us(&network->hosts[i].recv, bytes) + more_us;
+        hops->send[i] = nf_curve_us(&host->send, bytes) + more_us;
+        hops->recv[i] = nf_curve_us(&host->recv, bytes) + more_us;
         for (uint32_t j = 0; j < n; j++) {
             hops->wire[(size_t)j * n + i] =
-                i != j ? nf_curve_us(nf_network_wire(network, i, j), bytes) : 0;
+                i != j ? nf_curve_us(nf_network_wire(network, i, j), bytes) +
+                             wake_us
+                       : 0;
             hops->port[(size_t)j * n + i] = 0;
         }
         if (hetero->has_ports)

@@ -82,7 +82,8 @@ printf '# what a message of a group takes beyond a bare one, us a host:'
 for ((i = 0; i < 8; i++)); do
     printf ' %.1f' "$(json network.hosts.$i.runtime_us || echo 0)"
 done
-printf '\n# and a broadcast beyond its messages: %.0f us\n' "$(json network.call_us || echo 0)"
+printf '\n# and a broadcast beyond its messages: %.0f us, and %.1f us a hop\n' \
+    "$(json network.call_us || echo 0)" "$(json network.wake_us || echo 0)"
 bare_trees() {
     for field in bytes tree nodes segments predicted_us measured_us; do
         column validation $field > "$work/column.$field"

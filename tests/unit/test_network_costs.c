@@ -118,6 +118,79 @@ static void what_groups_cost_more_is_both_ends(void)
     nf_network_fini(&network);
 }
 
+static void is_call(const struct nf_call_time *calls, uint32_t count,
+                    double call_us, double wake_us)
+{
+    struct nf_network network;
+
+    CU_ASSERT_FATAL(nf_network_init(&network, 2) == NF_OK);
+    nf_network_set_call(&network, calls, count);
+    CU_ASSERT_DOUBLE_EQUAL(network.call_us, call_us, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(network.wake_us, wake_us, 1e-9);
+    nf_network_fini(&network);
+}
+
+static void what_calls_take_is_told_from_who_is_woken(void)
+{
+    static const struct nf_call_time exact[] = {
+        { 80 + 17 + 1 * 25, 80, 1 },
+        { 70 + 17 + 3 * 25, 70, 3 },
+        { 160 + 17 + 7 * 25, 160, 7 },
+    };
+    /* the nearest line of all, by hand: slope 6 / 8, through the mean */
+    static const struct nf_call_time noisy[] = { { 11, 10, 1 },
+                                                 { 16, 10, 3 },
+                                                 { 14, 10, 5 } };
+    static const struct nf_call_time falling[] = { { 50, 10, 1 },
+                                                   { 30, 10, 7 } };
+    static const struct nf_call_time steep[] = { { 11, 10, 1 }, { 31, 10, 3 } };
+    static const struct nf_call_time less[] = { { 5, 10, 1 }, { 4, 10, 3 } };
+    static const struct nf_call_time alike[] = { { 15, 10, 1 },
+                                                 { 17, 10, 1 + 1e-12 } };
+
+    is_call(exact, 3, 17, 25);
+    is_call(noisy, 3, 11.0 / 3 - 3 * 0.75, 0.75);
+    is_call(falling, 2, 30, 0); /* nobody is woken in less than no time */
+    is_call(steep, 2, 0, (1.0 * 1 + 3.0 * 21) / 10);
+    is_call(less, 2, 0, 0);
+    is_call(alike, 2, 6, 0);
+    is_call(exact, 1, 17 + 25, 0);
+}
+
+/* Only in groups, once a hop: a stream of segments does not wait for it. */
+static void whoever_is_woken_is_a_part_of_the_way(void)
+{
+    struct nf_network network;
+    struct nf_hetero hetero;
+    struct nf_hops without, with, bare;
+
+    CU_ASSERT_FATAL(nf_network_init(&network, 3) == NF_OK);
+    hetero = nf_network_hetero(&network, true);
+    CU_ASSERT_FATAL(nf_hops_init(&bare, &hetero, 100) == NF_OK);
+    hetero.in_groups = true;
+    CU_ASSERT_FATAL(nf_hops_init(&without, &hetero, 100) == NF_OK);
+    network.wake_us = 30;
+    CU_ASSERT_FATAL(nf_hops_init(&with, &hetero, 100) == NF_OK);
+    hetero.in_groups = false;
+    nf_hops_set(&bare, &hetero, 100);
+    for (uint32_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(with.send[i], without.send[i]);
+        CU_ASSERT_EQUAL(with.recv[i], without.recv[i]);
+        for (uint32_t j = 0; j < 3; j++) {
+            CU_ASSERT_EQUAL(nf_hops_port(&with, i, j),
+                            nf_hops_port(&without, i, j));
+            CU_ASSERT_EQUAL(nf_hops_wire(&with, i, j),
+                            nf_hops_wire(&without, i, j) + (i != j ? 30 : 0));
+            CU_ASSERT_EQUAL(nf_hops_wire(&bare, i, j),
+                            nf_hops_wire(&without, i, j));
+        }
+    }
+    nf_hops_fini(&without);
+    nf_hops_fini(&with);
+    nf_hops_fini(&bare);
+    nf_network_fini(&network);
+}
+
 /* All alike but for the wires. */
 static void make_network(struct nf_network *network, double runtime_us)
 {
@@ -217,6 +290,7 @@ static void a_call_costs_all_the_same(void)
     struct nf_network network, now;
 
     make_network(&network, 5);
+    network.wake_us = 40;
     for (int i = 0; i < 4; i++) {
         const struct nf_bcast_query query = { .bytes = totals[i],
                                               .elements = totals[i] };
@@ -243,6 +317,7 @@ static void a_call_costs_all_the_same(void)
     }
     CU_ASSERT_EQUAL_FATAL(nf_network_of(&network, names, 2, &now, NULL), NF_OK);
     CU_ASSERT_EQUAL(now.call_us, 50000);
+    CU_ASSERT_EQUAL(now.wake_us, 40);
     nf_network_fini(&now);
     nf_network_fini(&network);
 }
@@ -295,6 +370,10 @@ int main(void)
     CU_TestInfo groups[] = {
         { "what groups cost more is both ends'",
           what_groups_cost_more_is_both_ends },
+        { "what calls take is told from who is woken",
+          what_calls_take_is_told_from_who_is_woken },
+        { "whoever is woken is a part of the way",
+          whoever_is_woken_is_a_part_of_the_way },
         { "the file keeps what groups cost", the_file_keeps_what_groups_cost },
         { "strangers cost as much as any", strangers_cost_as_much_as_any },
         { "segments are fewer the more each costs",

@@ -25,6 +25,7 @@ static void measured(struct nf_network *network, uint32_t hosts)
                  i == 1 ? "h\xc3\xb6st%u" : "ws%u", i);
     network->shared = true;
     network->call_us = 1 / 7.0;
+    network->wake_us = 2 / 7.0;
     network->model = (struct nf_model){
         .npieces = 2,
         .pieces = { { 0, 1.0 / 3, 0.1 }, { 8192, -20.5, 0.125 } },
@@ -60,6 +61,7 @@ static void test_round_trip(void)
         CU_ASSERT_EQUAL(back.nhosts, hosts[n]);
         CU_ASSERT(back.shared);
         CU_ASSERT_EQUAL(back.call_us, 1 / 7.0);
+        CU_ASSERT_EQUAL(back.wake_us, 2 / 7.0);
         CU_ASSERT_EQUAL(back.model.encoding, NF_MODEL_ENCODING_XDR);
         CU_ASSERT_EQUAL(back.model.share_us, 31.5);
         CU_ASSERT_EQUAL(back.model.share_part, 0.25);
@@ -259,6 +261,7 @@ static const struct bad bad[] = {
            "[\"double\", \"max\", 1], [\"double\", \"sum\", 2]]}}",
       "t_op[2]: \"double\" and \"sum\" are there twice" },
     { HEAD "\"call_us\": -3,\n" COLLECTIVE HOSTS WIRES, "m:3: call_us: -3" },
+    { HEAD "\"wake_us\": \"no\",\n" COLLECTIVE HOSTS WIRES, "m:3: wake_us" },
     { "{\"nowfarm_network\": 1, \"date\": \"today\"}", "date: want a time" },
     { "{\"nowfarm_network\": 1, \"date\": \"2026-02-31T12:00:00Z\"}",
       "date: want a time" },
