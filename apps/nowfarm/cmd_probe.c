@@ -97,6 +97,7 @@ static enum nf_status measure_groups(const struct probe_options *o,
     probe_show_progress(o->quiet, "groups of rank 0 and another", 0);
     if (status == NF_OK)
         status = coll_probe_ways(world, times_p->way_us);
+    probe_show_progress(o->quiet, "broadcasts to all", 0);
     for (int k = 0; k < CALLS && status == NF_OK; k++)
         status = coll_probe_call(world, calls_by[k], &times_p->call_us[k]);
     probe_show_progress(o->quiet, NULL, 0);
@@ -128,25 +129,35 @@ static enum nf_status price_byte(struct nf_network *network,
     return status;
 }
 
-/* @param calls_us  [CALLS] */
+/* How the times grow with wake_us depends on who is the last to be woken, and
+ * that on wake_us: so it is found a few times.
+ * @param calls_us  [CALLS] */
 static enum nf_status set_call(struct nf_network *network,
                                const double *calls_us, struct nf_error *err)
 {
-    struct nf_call_time calls[CALLS] = { { .us = 0 } };
-    enum nf_status status = NF_OK;
+    enum { TIMES = 3 };
+    double wake_us = 0;
 
-    for (int k = 0; k < CALLS && status == NF_OK; k++) {
-        double longer_us = 0;
+    for (int time = 0; time < TIMES; time++) {
+        struct nf_call_time calls[CALLS] = { { .us = 0 } };
+        enum nf_status status = NF_OK;
 
-        calls[k].us = calls_us[k];
-        status = price_byte(network, calls_by[k], 0, &calls[k].messages_us);
-        if (status == NF_OK)
-            status = price_byte(network, calls_by[k], 1, &longer_us);
-        calls[k].hops = longer_us - calls[k].messages_us;
+        for (int k = 0; k < CALLS && status == NF_OK; k++) {
+            double us = 0, longer_us = 0;
+
+            status = price_byte(network, calls_by[k], wake_us, &us);
+            if (status == NF_OK)
+                status =
+                    price_byte(network, calls_by[k], wake_us + 1, &longer_us);
+            calls[k].us = calls_us[k];
+            calls[k].hops = longer_us - us;
+            calls[k].messages_us = us - wake_us * calls[k].hops;
+        }
+        if (status != NF_OK)
+            return nf_fail(err, status, "out of memory");
+        nf_network_set_call(network, calls, CALLS);
+        wake_us = network->wake_us;
     }
-    if (status != NF_OK)
-        return nf_fail(err, status, "out of memory");
-    nf_network_set_call(network, calls, CALLS);
     return NF_OK;
 }
 

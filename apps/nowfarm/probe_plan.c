@@ -153,6 +153,14 @@ static void find_ends(uint32_t members, const struct probe_speed *speeds,
     }
 }
 
+/* @param ways  messages that follow each other until the last one has it */
+static double calls_us(double ways, const struct probe_speed *slow)
+{
+    static const double CALLS = 7, LEAST_US = 50e3;
+
+    return fmax(CALLS * ways * slow->empty_us, LEAST_US);
+}
+
 double probe_groups_us(uint32_t members, const struct probe_speed *speeds)
 {
     static const double LOOK_BYTES = 65536, LOOKS_MOST_US = 3e6,
@@ -168,6 +176,9 @@ double probe_groups_us(uint32_t members, const struct probe_speed *speeds)
         sum_us += rounds_us(speeds[i].empty_us);
     }
     sum_us += fmin(looks_us, LOOKS_MOST_US);
+    /* broadcasts to all: at once, by a tree, along a chain */
+    sum_us += calls_us(1, &slow) + calls_us(ceil(log2(members)), &slow) +
+              calls_us(members - 1, &slow);
     if (slow.byte_us > 1.25 * fast.byte_us)
         sum_us += fmin(pair_model_us(&slow), WORSE_MOST_US);
     return sum_us;

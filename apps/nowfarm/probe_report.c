@@ -116,7 +116,7 @@ static void print_summary(const struct nf_network *network)
         printf("# a broadcast of all takes %.0f us beyond its messages\n",
                network->call_us);
     if (network->wake_us > 0)
-        printf("# and each message in it %.1f us longer on its way\n",
+        printf("# each message in it is %.1f us longer on its way\n",
                network->wake_us);
     if (nf_parameterized_of(network, &equal) == NF_OK)
         printf("# t_send %.1f, t_net %.1f, t_recv %.1f, t_hold %.1f, t_end "

@@ -45,6 +45,8 @@ void tree_svg_text(FILE *to, const char *text)
             fputs("&amp;", to);
         else if (*text == '<')
             fputs("&lt;", to);
+        else if (*text == '>')
+            fputs("&gt;", to);
         else
             fputc(*text, to);
     }

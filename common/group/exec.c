@@ -1,5 +1,6 @@
 /* The executor: readiness of steps, and where values lie.  Work per call is
- * O(own steps + items), per message O(items carried). */
+ * O(own steps + items), per message O(items carried), and to find the next one of
+ * n that may be sent O(log n). */
 #include "config.h"
 #include "common/group/exec.h"
 #include <stdatomic.h>

@@ -26,6 +26,8 @@
  *  home for them: they rest in their messages until the call ends, and are then
  *  handed out with these.
  *
+ *  What may be sent goes in the order of the plan, by rounds.
+ *
  *  A root whose algorithm has a window takes up its steps in order, so many at
  *  once; who is to send it a large block that it has not taken up is to be held
  *  back (nf_exec_holds_back). */

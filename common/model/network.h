@@ -71,7 +71,8 @@ static inline bool nf_network_are_together(const struct nf_network *network,
 }
 
 /** Several of them are members on one host: between these a message costs no
- *  time on a wire and holds no port, but its sender and its receiver.
+ *  time on a wire and holds no port, but its sender and its receiver, and in
+ *  groups wake_us.
  *  @param hosts  [nhosts] equal numbers: one host; copied
  *  @retval NF_ERR_NOMEM  nothing is changed */
 enum nf_status nf_network_share(struct nf_network *network,

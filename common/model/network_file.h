@@ -4,11 +4,11 @@
  *
  *      {"nowfarm_network": 1, "date": "2026-11-21T23:50:30Z",
  *       "medium": "switch", "route": "direct", "encoding": "raw",
- *       "hosts_hash": 2654435769, "call_us": 80,
+ *       "hosts_hash": 2654435769, "call_us": 80, "wake_us": 9,
  *       "collective": {"pieces": [[0, 176, 0.105]], "delta": 1.1, "o_s_us": 5,
  *                      "t_op": [["double", "sum", 0.0004]]},
  *       "hosts": [{"name": "ws0", "send": CURVE, "recv": CURVE,
- *                  "hold": CURVE}, ...],
+ *                  "hold": CURVE, "runtime_us": 2}, ...],
  *       "wires": [{"from": "ws0", "to": "ws1", "wire": CURVE}, ...]}
  *
  *      CURVE  {"us": 12.5, "us_per_byte": 0.08, "points": [[0, 12], ...]}
@@ -16,7 +16,7 @@
  *  Two hosts or more with different names, and a wire for each pair both ways;
  *  all times from 0 up.  points may be missing: then the line is all.  All of a
  *  curve's points may have a third number, nf_curve.low_us: nothing goes by it.
- *  call_us is 0 if it is missing.
+ *  call_us, wake_us and runtime_us are 0 if they are missing.
  *  "collective" may have "share_us" too, of members that share processors, and
  *  with it "share_part"; without it each has its own.  No other keys, so that a
  * slip of the pen is noticed; a version that we do not know is refused. */

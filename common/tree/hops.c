@@ -102,15 +102,15 @@ static void set_measured(struct nf_hops *hops, const struct nf_hetero *hetero,
         hops->recv[i] = nf_curve_us(&host->recv, bytes) + more_us;
         for (uint32_t j = 0; j < n; j++) {
             hops->wire[(size_t)j * n + i] =
-                i != j ? nf_curve_us(nf_network_wire(network, i, j), bytes) +
-                             wake_us
-                       : 0;
+                i != j ? nf_curve_us(nf_network_wire(network, i, j), bytes) : 0;
             hops->port[(size_t)j * n + i] = 0;
         }
         if (hetero->has_ports)
             nf_network_ports(network, i, bytes, hops->port + i, n);
         else
             move_hold_to_hands(hops, network, i, bytes);
+        for (uint32_t j = 0; j < n; j++)
+            hops->wire[(size_t)j * n + i] += i != j ? wake_us : 0;
     }
     if (hops->medium != NULL)
         set_medium(hops, network, bytes);

@@ -94,6 +94,7 @@ static void plan(const struct nf_network *network)
         struct nf_hops hops;
         double bound_us;
 
+        hetero.in_groups = ports != 0;
         must(nf_crl_plan(&hetero, network->nhosts - 1, &options, &crl, NULL) ==
                  NF_OK,
              "no plan");

@@ -160,6 +160,7 @@ static void what_calls_take_is_told_from_who_is_woken(void)
 /* Only in groups, once a hop: a stream of segments does not wait for it. */
 static void whoever_is_woken_is_a_part_of_the_way(void)
 {
+    static const uint32_t together[3] = { 0, 0, 1 };
     struct nf_network network;
     struct nf_hetero hetero;
     struct nf_hops without, with, bare;
@@ -173,6 +174,9 @@ static void whoever_is_woken_is_a_part_of_the_way(void)
     CU_ASSERT_FATAL(nf_hops_init(&with, &hetero, 100) == NF_OK);
     hetero.in_groups = false;
     nf_hops_set(&bare, &hetero, 100);
+    hetero.in_groups = true; /* whoever shares a host has to be woken, too */
+    CU_ASSERT_FATAL(nf_network_share(&network, together) == NF_OK);
+    nf_hops_set(&with, &hetero, 100);
     for (uint32_t i = 0; i < 3; i++) {
         CU_ASSERT_EQUAL(with.send[i], without.send[i]);
         CU_ASSERT_EQUAL(with.recv[i], without.recv[i]);
