@@ -308,8 +308,8 @@ static void set_up_items(struct nf_exec *exec)
     }
 }
 
-/* All-to-all has 2 P or P^2 of them: plan.h and nowfarm_group.h tell how much
- * that takes. */
+/* All-to-all has 2 P or P^2 of them: plan.h and nowfarm_group.h tell how much that
+ * takes. */
 _Static_assert(sizeof(void *) > 8 || sizeof(struct nf_exec_item) <= 40,
                "items take more memory than is told");
 
@@ -382,8 +382,8 @@ static bool is_held_only(struct nf_blob *blob)
     return atomic_load_explicit(&blob->refs, memory_order_acquire) == 1;
 }
 
-/* Bytes that were only lent are taken back, or become the message's own.  A
- * mesh that was closed meanwhile has no references any more. */
+/* Bytes that were only lent are taken back, or become the message's own.  A mesh that
+ * was closed meanwhile has no references any more. */
 static bool own(struct nf_mesh *mesh, struct nf_blob *blob)
 {
     void *copy;
@@ -462,9 +462,9 @@ static void give_blocks(struct nf_exec *exec)
     for (uint32_t from = 0; from < ranks; from++) {
         struct nf_exec_item *item = nf_exec_book(exec, from * ranks + rank);
 
-        exec->call.blocks[from] =
-            (struct nf_exec_block){ item->owner,
-                                    item->owner != NULL ? item->value : NULL };
+        exec->call.blocks[from] = (struct nf_exec_block){
+            item->owner, item->owner != NULL ? item->value : NULL
+        };
         item->owner = NULL;
         item->value = NULL;
     }
