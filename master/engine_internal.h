@@ -275,7 +275,7 @@ bool nf_members_keep_company(struct engine *e);
 /** Such calls kept us from listening for @p deaf_us: until all that came
  *  meanwhile has been read, no slave is the more silent for it. */
 void nf_members_were_unheard(struct engine *e, int64_t deaf_us);
-/** There is nothing to read just now. */
+/** There is nothing to read just now, or nothing after what is being handled. */
 void nf_members_are_quiet(struct engine *e, int64_t now_us);
 /** The job is over: name the hosts that were still awaited. */
 void nf_members_name_missing(struct engine *e);

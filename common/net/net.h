@@ -61,6 +61,7 @@ struct nf_net_ops {
     enum nf_status (*send)(struct nf_net *net, uint32_t peer,
                            const struct nf_msg *msg);
     enum nf_status (*next)(struct nf_net *net, struct nf_net_event *event_p);
+    bool (*has_more)(struct nf_net *net); /* NULL: it may, always */
     size_t (*fds)(struct nf_net *net, const int **fds_p);
     size_t (*backlog_bytes)(struct nf_net *net, uint32_t peer);
     bool (*settled)(const struct nf_net *net); /* NULL: always */
@@ -113,6 +114,13 @@ static inline enum nf_status nf_net_next(struct nf_net *net,
                                          struct nf_net_event *event_p)
 {
     return net->ops->next(net, event_p);
+}
+
+/** May nf_net_next() find something at once?  Takes nothing, and what the last
+ *  event points to stays valid. */
+static inline bool nf_net_has_more(struct nf_net *net)
+{
+    return net->ops->has_more == NULL || net->ops->has_more(net);
 }
 
 /** File descriptors to watch for reading; the set may change in every call of

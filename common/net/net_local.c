@@ -575,6 +575,11 @@ static enum nf_status local_next(struct nf_net *base,
     return NF_WAIT;
 }
 
+static bool local_has_more(struct nf_net *net)
+{
+    return !nf_queue_is_empty(&net_of(net)->inbox);
+}
+
 const struct nf_net_ops nf_net_local = {
     .name = "local",
     .summary = "threads of this process, payloads by reference",
@@ -583,6 +588,7 @@ const struct nf_net_ops nf_net_local = {
     .spawn = local_spawn,
     .send = local_send,
     .next = local_next,
+    .has_more = local_has_more,
     .fds = local_fds,
     .backlog_bytes = local_backlog_bytes,
     .drop = local_drop,

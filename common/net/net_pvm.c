@@ -356,6 +356,11 @@ static enum nf_status pvm_net_next(struct nf_net *net,
     return NF_WAIT;
 }
 
+static bool pvm_net_has_more(struct nf_net *net)
+{
+    return ((struct net_pvm *)net)->first != NULL || nf_pvm_has_more();
+}
+
 static size_t pvm_net_fds(struct nf_net *net, const int **fds_p)
 {
     struct net_pvm *n = (struct net_pvm *)net;
@@ -580,6 +585,7 @@ const struct nf_net_ops nf_net_pvm = {
     .spawn = pvm_net_spawn,
     .send = pvm_net_send,
     .next = pvm_net_next,
+    .has_more = pvm_net_has_more,
     .fds = pvm_net_fds,
     .backlog_bytes = pvm_net_backlog_bytes,
     .settled = pvm_net_settled,

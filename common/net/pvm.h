@@ -119,6 +119,8 @@ struct nf_pvm_message {
  *  @retval NF_WAIT  none came   @retval NF_ERR_UNREACHABLE  the pvmd is gone */
 enum nf_status nf_pvm_receive(int64_t linger_us,
                               struct nf_pvm_message *message_p);
+/** Would it find one without waiting?  Reads sockets, but takes nothing. */
+bool nf_pvm_has_more(void);
 /** What is in a buffer of libpvm that has just been received? */
 enum nf_status nf_pvm_classify(int buffer, struct nf_pvm_message *message_p);
 /** Has nf_pvm_receive() ever been called? */

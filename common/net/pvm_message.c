@@ -202,6 +202,11 @@ enum nf_status nf_pvm_receive(int64_t linger_us,
     return nf_pvm_classify(buffer, message_p);
 }
 
+bool nf_pvm_has_more(void)
+{
+    return pvm_probe(-1, -1) != 0;
+}
+
 static int unpack_typed(enum nf_type type, void *to, size_t bytes)
 {
     int elements = (int)(bytes / nf_type_bytes(type));
