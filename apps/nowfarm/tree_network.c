@@ -361,17 +361,18 @@ static void describe_pace(const struct work *w, const struct nf_busy *busy,
                           char *text, size_t bytes)
 {
     const struct nf_busy_row *most = nf_busy_most(busy);
+    static const char *const part[] = { "the hands of", "the port of",
+                                        "the link to" };
     uint32_t row = (uint32_t)(most - busy->rows), n = busy->nodes;
     double busy_us = most->recv_us + most->send_us,
            share = busy->end_us > 0 ? 100 * busy_us / busy->end_us : 0;
 
-    if (row == 2 * n)
+    if (most == nf_busy_medium(busy))
         snprintf(text, bytes, "Busiest: the medium, %.0f %% of the time",
                  share);
     else
-        snprintf(text, bytes, "Busiest: %s of %s, %.0f %% of the time",
-                 row < n ? "the hands" : "the port", name_of(w, row % n),
-                 share);
+        snprintf(text, bytes, "Busiest: %s %s, %.0f %% of the time",
+                 part[row / n], name_of(w, row % n), share);
 }
 
 static enum nf_status write_picture(const struct work *w,

@@ -31,8 +31,10 @@ static struct nf_busy_row *row_of(struct nf_busy *busy,
         return &busy->rows[span->src];
     case NF_SPAN_PORT:
         return &busy->rows[busy->nodes + span->src];
+    case NF_SPAN_IN:
+        return &busy->rows[2 * busy->nodes + span->dst];
     default:
-        return &busy->rows[2 * busy->nodes];
+        return &busy->rows[3 * busy->nodes];
     }
 }
 
@@ -141,7 +143,7 @@ enum nf_status nf_busy_make(const struct nf_tree *tree,
     const struct nf_watch ends = { on_end, &busy.end_us },
                           bars = { on_span, &m };
 
-    busy.rows = nf_calloc(2 * (size_t)tree->nodes + 1, sizeof(*busy.rows));
+    busy.rows = nf_calloc(3 * (size_t)tree->nodes + 1, sizeof(*busy.rows));
     busy.first = nf_calloc(tree->nodes, sizeof(*busy.first));
     busy.last = nf_calloc(tree->nodes, sizeof(*busy.last));
     if (busy.rows != NULL && busy.first != NULL && busy.last != NULL)
@@ -160,7 +162,7 @@ enum nf_status nf_busy_make(const struct nf_tree *tree,
 
 void nf_busy_fini(struct nf_busy *busy)
 {
-    for (size_t i = 0; busy->rows != NULL && i <= 2 * (size_t)busy->nodes; i++)
+    for (size_t i = 0; busy->rows != NULL && i <= 3 * (size_t)busy->nodes; i++)
         nf_free(busy->rows[i].bars);
     nf_free(busy->rows);
     nf_free(busy->first);
@@ -172,7 +174,7 @@ const struct nf_busy_row *nf_busy_most(const struct nf_busy *busy)
 {
     const struct nf_busy_row *most = busy->rows;
 
-    for (size_t i = 1; i <= 2 * (size_t)busy->nodes; i++)
+    for (size_t i = 1; i <= 3 * (size_t)busy->nodes; i++)
         if (busy->rows[i].recv_us + busy->rows[i].send_us >
             (most->recv_us + most->send_us) * (1 + 1e-9))
             most = &busy->rows[i];

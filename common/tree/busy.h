@@ -4,10 +4,10 @@
  *  to be drawn however many segments there are.  Pure.
  *
  *  Of the simulation that prices the tree, times.h.  A row has the bars of one
- *  host's hands, of its port, or of the medium.  Time is cut in columns.  What
- *  takes at least one is a bar; what is shorter, and comes less than one after
- *  what was before it, is put together with that, NF_BUSY_WIDEST of them at
- *  most. */
+ *  host's hands, of its port, of its link in, or of the medium.  Time is cut in
+ *  columns.  What takes at least one is a bar; what is shorter, and comes less
+ *  than one after what was before it, is put together with that, NF_BUSY_WIDEST
+ *  of them at most. */
 #include "common/tree/times.h"
 
 enum { NF_BUSY_WIDEST = 8 }; /**< columns of several spans together */
@@ -39,7 +39,7 @@ struct nf_busy_arrival {
 struct nf_busy {
     uint32_t nodes;
     uint64_t segments;
-    struct nf_busy_row *rows;             /**< [2 * nodes + 1], see below */
+    struct nf_busy_row *rows;             /**< [3 * nodes + 1], see below */
     struct nf_busy_arrival *first, *last; /**< [nodes] the first and the last
                                                segment; the root's are 0 */
     double time_us;                       /**< as nf_tree_pipe() */
@@ -59,11 +59,18 @@ static inline const struct nf_busy_row *nf_busy_port(const struct nf_busy *busy,
     return &busy->rows[busy->nodes + v];
 }
 
+/** Empty where only ports are known. */
+static inline const struct nf_busy_row *nf_busy_in(const struct nf_busy *busy,
+                                                   uint32_t v)
+{
+    return &busy->rows[2 * busy->nodes + v];
+}
+
 /** Empty where each port has its own wire. */
 static inline const struct nf_busy_row *
 nf_busy_medium(const struct nf_busy *busy)
 {
-    return &busy->rows[2 * busy->nodes];
+    return &busy->rows[3 * busy->nodes];
 }
 
 /** @param columns  1 or more

@@ -20,7 +20,11 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
     hops_p->port = nf_calloc(wires, sizeof(double));
     if (hetero->is_shared)
         hops_p->medium = nf_calloc(wires, sizeof(double));
+    else if (hetero->measured != NULL && hetero->has_ports)
+        hops_p->in = nf_calloc(n, sizeof(double));
     if ((hetero->is_shared && hops_p->medium == NULL) || hops_p->send == NULL ||
+        (hetero->measured != NULL && hetero->has_ports && !hetero->is_shared &&
+         hops_p->in == NULL) ||
         hops_p->recv == NULL || hops_p->wire == NULL || hops_p->port == NULL) {
         nf_hops_fini(hops_p);
         return NF_ERR_NOMEM;
@@ -87,6 +91,33 @@ static void set_medium(struct nf_hops *hops, const struct nf_network *network,
                     network, i, j, bytes, hops->port[(size_t)j * n + i]);
 }
 
+/* A link in is busy for as long as the port of whoever has it the shortest
+ * time, a link out as that of the shortest way: the others wait for the far
+ * end.  0 are ports to oneself and to members on the same host. */
+static void part_links(struct nf_hops *hops, double bytes)
+{
+    uint32_t n = hops->nodes;
+
+    for (uint32_t j = 0; j < n; j++) {
+        double least_us = INFINITY;
+
+        for (uint32_t i = 0; i < n; i++)
+            if (nf_hops_port(hops, i, j) > 0)
+                least_us = fmin(least_us, nf_hops_port(hops, i, j));
+        hops->in[j] = isinf(least_us) ? 0 : least_us;
+    }
+    for (uint32_t i = 0; i < n && bytes < NF_HOPS_SHORT_BYTES; i++) {
+        double least_us = INFINITY;
+
+        for (uint32_t j = 0; j < n; j++)
+            if (nf_hops_port(hops, i, j) > 0)
+                least_us = fmin(least_us, nf_hops_port(hops, i, j));
+        for (uint32_t j = 0; j < n; j++)
+            if (nf_hops_port(hops, i, j) > 0)
+                hops->port[nf_hops_at(hops, i, j)] = least_us;
+    }
+}
+
 static void set_measured(struct nf_hops *hops, const struct nf_hetero *hetero,
                          double bytes)
 {
@@ -114,6 +145,8 @@ static void set_measured(struct nf_hops *hops, const struct nf_hetero *hetero,
     }
     if (hops->medium != NULL)
         set_medium(hops, network, bytes);
+    else if (hops->in != NULL)
+        part_links(hops, bytes);
 }
 
 void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
@@ -166,6 +199,9 @@ enum nf_status nf_hops_check(const struct nf_hops *hops, uint32_t root)
     for (size_t i = 0; i < hops->nodes; i++)
         if (!is_time(hops->send[i]) || !is_time(hops->recv[i]))
             return NF_ERR_INVAL;
+    for (size_t j = 0; hops->in != NULL && j < hops->nodes; j++)
+        if (!is_time(hops->in[j]))
+            return NF_ERR_INVAL;
     return are_times(hops, hops->wire) && are_times(hops, hops->port) &&
                    are_times(hops, hops->medium)
                ? NF_OK
@@ -178,6 +214,7 @@ void nf_hops_fini(struct nf_hops *hops)
     nf_free(hops->recv);
     nf_free(hops->wire);
     nf_free(hops->port);
+    nf_free(hops->in);
     nf_free(hops->medium);
     *hops = (struct nf_hops){ .nodes = 0 };
 }

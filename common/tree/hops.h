@@ -8,15 +8,24 @@
  *  A sender is busy for send[i]; its port for port(i, j), from when the message
  *  is handed over and the port is free.  Source: Sawahata & Shibusawa,
  *  equations (1) to (4), and ports.  If the network was measured, ports are
- *  those of nf_network_ports().  On a shared medium a message also waits for
- *  those of all others: hub.h. */
+ *  those of nf_network_ports(), but for short messages: one that leads to a
+ *  slow link leaves its sender's as quickly as any other, and the next one to
+ *  the same receiver is not there before in[] of it have passed.  That is known
+ *  of measured networks alone, and of long messages port says it already.  On a
+ *  shared medium a message also waits for those of all others: hub.h. */
 #include "common/model/hetero.h"
+
+/** Shorter messages of a mesh leave at once, mesh_turn.c; longer ones in turn,
+ *  each after all of the one before it has left. */
+enum { NF_HOPS_SHORT_BYTES = 4096 };
 
 struct nf_hops {
     uint32_t nodes;
     bool is_matrix;      /**< wire and port: [nodes * nodes]; otherwise [1] */
     double *send, *recv; /**< [nodes] */
     double *wire, *port; /**< by receiver: row j has what leads to j */
+    double *in;          /**< [nodes] from one message that comes in to the
+                              next, whoever sends them; NULL: port says it */
     double *medium;      /**< as port: how long the one medium is busy with it.
                               NULL: each port has its own wire */
     const bool *is_leaf; /**< as of struct nf_hetero */
@@ -52,6 +61,11 @@ static inline double nf_hops_port(const struct nf_hops *hops, uint32_t i,
                                   uint32_t j)
 {
     return hops->port[nf_hops_at(hops, i, j)];
+}
+
+static inline double nf_hops_in(const struct nf_hops *hops, uint32_t j)
+{
+    return hops->in != NULL ? hops->in[j] : 0;
 }
 
 /** 0: it waits for no other message. */

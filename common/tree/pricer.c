@@ -61,6 +61,8 @@ static double link_in(const struct nf_hops *hops, uint32_t j)
 {
     double least_us = 0;
 
+    if (hops->in != NULL)
+        return hops->in[j];
     for (uint32_t i = 0; i < hops->nodes; i++) {
         double us = i != j ? nf_hops_port(hops, i, j) : 0;
 
@@ -185,20 +187,23 @@ static bool send_round(struct nf_pricer *pricer, const struct load *load,
 }
 
 /* What different hosts send to one goes through its one link.  What one host
- * sends follows itself already, unless the one before it was held up: then it
- * would come as if that had not been. */
+ * sends follows itself already, unless its own link is rid of it sooner, or the
+ * one before it was held up: then it would come as if that had not been. */
 static double in_turn(struct nf_pricer *pricer, unsigned at,
                       const struct nf_coll_message *m, double there_us)
 {
     const struct nf_hops *hops = &pricer->kept[at].hops;
     uint32_t from = pricer->home[m->src];
     struct nf_pricer_link *link = &pricer->link[pricer->home[m->dst]];
+    double in_us = pricer->kept[at].in_us[m->dst];
+    double port_us = nf_hops_port(hops, m->src, m->dst);
     bool is_held_up = false;
 
-    if (!(nf_hops_port(hops, m->src, m->dst) > 0))
+    if (!(port_us > 0))
         return there_us; /* of its own host */
-    if (link->there_us > 0 && (link->from != from || link->was_held_up)) {
-        double free_us = link->there_us + pricer->kept[at].in_us[m->dst];
+    if (link->there_us > 0 &&
+        (link->from != from || link->was_held_up || in_us > port_us)) {
+        double free_us = link->there_us + in_us;
 
         is_held_up = free_us > there_us;
         if (is_held_up)

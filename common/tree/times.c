@@ -1,6 +1,7 @@
-/* Time of a tree: each node's hands and port are followed. */
+/* Time of a tree: each node's hands, port and link in are followed. */
 #include "config.h"
 #include "common/tree/times.h"
+#include <math.h>
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/tree/hub.h"
@@ -11,6 +12,7 @@ struct pipe {
     double *at_us;   /* the segment is there */
     double *free_us; /* hands */
     double *port_us;
+    double *in_us; /* its link in; 0: nothing has come yet */
     /* To tree->child[c]: beside each other, as each segment needs them. */
     double *port_to_us, *wire_to_us;
     const struct nf_watch *watch; /* or NULL */
@@ -23,6 +25,7 @@ static void pipe_fini(struct pipe *pipe)
     nf_free(pipe->at_us);
     nf_free(pipe->free_us);
     nf_free(pipe->port_us);
+    nf_free(pipe->in_us);
     nf_free(pipe->port_to_us);
     nf_free(pipe->wire_to_us);
 }
@@ -35,11 +38,12 @@ static enum nf_status pipe_init(struct pipe *pipe, const struct nf_tree *tree,
     pipe->at_us = nf_calloc(tree->nodes, sizeof(double));
     pipe->free_us = nf_calloc(tree->nodes, sizeof(double));
     pipe->port_us = nf_calloc(tree->nodes, sizeof(double));
+    pipe->in_us = nf_calloc(tree->nodes, sizeof(double));
     pipe->port_to_us = nf_calloc(tree->nodes, sizeof(double));
     pipe->wire_to_us = nf_calloc(tree->nodes, sizeof(double));
     if (pipe->order == NULL || pipe->at_us == NULL || pipe->free_us == NULL ||
-        pipe->port_us == NULL || pipe->port_to_us == NULL ||
-        pipe->wire_to_us == NULL) {
+        pipe->port_us == NULL || pipe->in_us == NULL ||
+        pipe->port_to_us == NULL || pipe->wire_to_us == NULL) {
         pipe_fini(pipe);
         return NF_ERR_NOMEM;
     }
@@ -85,6 +89,20 @@ static void tell(const struct pipe *pipe, enum nf_span_kind kind, uint32_t src,
     pipe->watch->on_span(pipe->watch->user, &span);
 }
 
+/* It would be there at @p at_us, if the link in was free. */
+static void comes_in(struct pipe *pipe, const struct nf_hops *hops,
+                     uint32_t from, uint32_t to, double at_us)
+{
+    double in_us = nf_hops_in(hops, to);
+
+    if (pipe->in_us[to] > at_us)
+        at_us = pipe->in_us[to];
+    if (pipe->watch != NULL && in_us > 0)
+        tell(pipe, NF_SPAN_IN, from, to, fmax(at_us - in_us, 0), at_us);
+    pipe->at_us[to] = at_us;
+    pipe->in_us[to] = at_us + in_us;
+}
+
 /* Node v, whose hands are free at now_us, sends a segment to its children.
  * @return when its hands are free again */
 static double send_all(const struct nf_tree *tree, const struct nf_hops *hops,
@@ -103,7 +121,7 @@ static double send_all(const struct nf_tree *tree, const struct nf_hops *hops,
             tell(pipe, NF_SPAN_SEND, v, to, hands_us, now_us);
             tell(pipe, NF_SPAN_PORT, v, to, begin_us, port_us);
         }
-        pipe->at_us[to] = begin_us + pipe->wire_to_us[c];
+        comes_in(pipe, hops, v, to, begin_us + pipe->wire_to_us[c]);
     }
     pipe->port_us[v] = port_us;
     return now_us;

@@ -2,6 +2,8 @@
 #include "config.h"
 #include <math.h>
 #include "common/model/network.h"
+#include "common/tree/bcast_plan.h"
+#include "common/tree/times.h"
 #include "tests/unit/nf_unit.h"
 
 static bool is_near(double us, double want)
@@ -146,6 +148,82 @@ static void test_one_host(void)
     nf_network_fini(&network);
 }
 
+/* S 10, R 20, X 50 and 0.1 a byte, but 0.4 to host 3. */
+static void make_slow_link(struct nf_network *network)
+{
+    CU_ASSERT_EQUAL(nf_network_init(network, 4), NF_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        network->hosts[i].send = nf_curve_line((struct nf_cost){ 10, 0 });
+        network->hosts[i].recv = nf_curve_line((struct nf_cost){ 20, 0 });
+        network->hosts[i].hold =
+            nf_curve_line((struct nf_cost){ 0, i == 3 ? 0.4 : 0.1 });
+        for (uint32_t j = 0; j < 4; j++)
+            *nf_network_wire(network, i, j) = nf_curve_line(
+                (struct nf_cost){ 50, i == 3 || j == 3 ? 0.4 : 0.1 });
+    }
+}
+
+/* Of a star from 0, whose first child is the slow one. */
+static double star_us(const struct nf_hetero *hetero, double bytes,
+                      uint32_t segments, double *tree_us_p)
+{
+    static const uint32_t sender[3] = { 0, 0, 0 }, receiver[3] = { 3, 1, 2 };
+    const struct nf_bcast_query query = { .bytes = (uint64_t)bytes * segments,
+                                          .elements = (uint64_t)bytes * segments,
+                                          .root = 0 };
+    struct nf_coll_tree view;
+    struct nf_pricer pricer;
+    struct nf_tree tree;
+    struct nf_hops hops;
+    double us = -1;
+
+    CU_ASSERT_FATAL(nf_tree_init(&tree, 4, 0) == NF_OK);
+    CU_ASSERT_FATAL(nf_tree_build(&tree, sender, receiver, NULL) == NF_OK);
+    CU_ASSERT_FATAL(nf_hops_init(&hops, hetero, bytes) == NF_OK);
+    CU_ASSERT_EQUAL(nf_tree_pipe(&tree, &hops, segments, tree_us_p), NF_OK);
+    view = (struct nf_coll_tree){ 4, 0, tree.first, tree.child };
+    CU_ASSERT_FATAL(nf_pricer_init(&pricer, hetero) == NF_OK);
+    CU_ASSERT_EQUAL(nf_bcast_price(&pricer, nf_coll_find("bcast.tree"), &query,
+                                   &view, segments, &us),
+                    NF_OK);
+    nf_pricer_fini(&pricer);
+    nf_hops_fini(&hops);
+    nf_tree_fini(&tree);
+    return us;
+}
+
+/* They leave at the rate of their sender's link, and come in at that of their
+ * receiver's; long ones are sent after each other. */
+static void test_short_messages(void)
+{
+    struct nf_network network;
+    struct nf_hetero hetero;
+    struct nf_hops hops;
+    double us;
+
+    make_slow_link(&network);
+    hetero = nf_network_hetero(&network, true);
+    CU_ASSERT_EQUAL_FATAL(nf_hops_init(&hops, &hetero, 1000), NF_OK);
+    for (uint32_t j = 1; j < 4; j++) {
+        CU_ASSERT(is_near(nf_hops_port(&hops, 0, j), 100));
+        CU_ASSERT(is_near(hops.in[j], j == 3 ? 400 : 100));
+    }
+    CU_ASSERT(is_near(nf_hops_port(&hops, 3, 1), 400)); /* it has the slow link */
+    nf_hops_set(&hops, &hetero, 10000);
+    CU_ASSERT(is_near(nf_hops_port(&hops, 0, 3), 4000));
+    CU_ASSERT(is_near(nf_hops_port(&hops, 0, 1), 1000));
+    nf_hops_fini(&hops);
+    /* to 3 in 10 + 450 + 20; to 2, the last one, in 10 + 2 * 100 + 150 + 20 */
+    CU_ASSERT(is_near(star_us(&hetero, 1000, 1, &us), 480) && is_near(us, 480));
+    /* the link into 3 has three of them in a row */
+    CU_ASSERT(is_near(star_us(&hetero, 1000, 3, &us), 1280) &&
+              is_near(us, 1280));
+    /* to 2 in 10 + 4000 + 1000 + 1050 + 20 */
+    CU_ASSERT(is_near(star_us(&hetero, 10000, 1, &us), 6080) &&
+              is_near(us, 6080));
+    nf_network_fini(&network);
+}
+
 int main(void)
 {
     CU_TestInfo ports[] = {
@@ -154,6 +232,7 @@ int main(void)
         { "a stream takes the link's time", test_stream_ports },
         { "members of one host have no wire", test_shared_hosts },
         { "all on one host: no ports", test_one_host },
+        { "short ones do not wait for the link of others", test_short_messages },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = { { .pName = "ports", .pTests = ports },
