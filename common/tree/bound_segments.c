@@ -94,7 +94,8 @@ static bool is_possible(const struct nf_hops *hops, const struct ways *ways,
         room_for(hops, ways, root, root, period_us) < 1)
         return false;
     for (uint32_t v = 0; v < hops->nodes; v++) {
-        if (v != root && hops->recv[v] > period_us)
+        if (v != root &&
+            (hops->recv[v] > period_us || nf_hops_in(hops, v) > period_us))
             return false;
         room += room_for(hops, ways, root, v, period_us);
     }

@@ -62,16 +62,20 @@ static double period_us(const struct nf_ldt *ldt, const struct nf_hops *hops,
                         uint32_t v)
 {
     uint32_t begin = ldt->first[v], end = ldt->first[v + 1];
-    double hands_us = (end - begin) * hops->send[v], port_us = 0;
+    double hands_us = (end - begin) * hops->send[v], port_us = 0, busy_us = 0;
 
-    if (v != ldt->root)
+    if (v != ldt->root) {
         hands_us += hops->recv[v];
+        busy_us = nf_hops_in(hops, v);
+    }
     if (!hops->is_matrix)
         port_us = (end - begin) * hops->port[0];
     else
         for (uint32_t c = begin; c < end; c++)
             port_us += nf_hops_port(hops, v, ldt->child[c]);
-    return hands_us > port_us ? hands_us : port_us;
+    if (hands_us > busy_us)
+        busy_us = hands_us;
+    return port_us > busy_us ? port_us : busy_us;
 }
 
 /* D(v) with the children in their order.

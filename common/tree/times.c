@@ -89,13 +89,14 @@ static void tell(const struct pipe *pipe, enum nf_span_kind kind, uint32_t src,
     pipe->watch->on_span(pipe->watch->user, &span);
 }
 
-/* It would be there at @p at_us, if the link in was free. */
+/* It would be there at @p at_us, if the link in was free: as it is if the port
+ * that it came by was busy for as long. */
 static void comes_in(struct pipe *pipe, const struct nf_hops *hops,
                      uint32_t from, uint32_t to, double at_us)
 {
     double in_us = nf_hops_in(hops, to);
 
-    if (pipe->in_us[to] > at_us)
+    if (in_us > nf_hops_port(hops, from, to) && pipe->in_us[to] > at_us)
         at_us = pipe->in_us[to];
     if (pipe->watch != NULL && in_us > 0)
         tell(pipe, NF_SPAN_IN, from, to, fmax(at_us - in_us, 0), at_us);

@@ -17,8 +17,10 @@
 #include "common/model/network_file.h"
 #include "common/tree/crl.h"
 #include "common/tree/hnow.h"
+#include "common/tree/hnow_table.h"
 
-enum { MOST = 16 }; /* hosts, of networks that are used */
+/* Hosts, of networks that are used, and of which all trees are planned. */
+enum { MOST = 16, FEW = 4 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -82,29 +84,55 @@ static void check_times(const struct nf_network *network)
         }
 }
 
+/* No tree is there before any can be. */
+static void check_plan(const struct nf_hetero *hetero, uint32_t root,
+                       const struct nf_crl_plan *crl)
+{
+    struct nf_hops hops;
+    double bound_us;
+
+    must(nf_hops_init(&hops, hetero, (double)crl->segment_bytes) == NF_OK &&
+             nf_tree_bound_of(&hops, root, crl->segments, &bound_us, NULL) ==
+                 NF_OK,
+         "no bound");
+    nf_hops_fini(&hops);
+    must(crl->time_us * (1 + 1e-9) + 1e-6 >= bound_us, "better than best");
+}
+
+static void plan_all(const struct nf_hetero *hetero, uint32_t root)
+{
+    for (size_t i = 0; nf_hnow_table[i] != NULL; i++) {
+        struct nf_crl_plan crl;
+        struct nf_error err;
+
+        must(nf_hnow_make(nf_hnow_table[i], hetero, root, 3000, &crl, &err) ==
+                 NF_OK,
+             nf_hnow_table[i]->name);
+        check_plan(hetero, root, &crl);
+        nf_crl_plan_fini(&crl);
+    }
+}
+
+/* In long segments, and in short ones, which are other messages. */
 static void plan(const struct nf_network *network)
 {
-    const struct nf_crl_options options = { .bytes = 70000,
-                                            .least_segment = 20000,
-                                            .polish = 5 };
+    static const struct nf_crl_options options[] = {
+        { .bytes = 70000, .least_segment = 20000, .polish = 5 },
+        { .bytes = 3000, .least_segment = 1000, .polish = 5 },
+    };
+    uint32_t root = network->nhosts - 1;
 
-    for (int ports = 0; ports < 2; ports++) {
-        struct nf_hetero hetero = nf_network_hetero(network, ports);
+    for (int i = 0; i < 4; i++) {
+        struct nf_hetero hetero = nf_network_hetero(network, i % 2 != 0);
         struct nf_crl_plan crl;
-        struct nf_hops hops;
-        double bound_us;
 
-        hetero.in_groups = ports != 0;
-        must(nf_crl_plan(&hetero, network->nhosts - 1, &options, &crl, NULL) ==
-                 NF_OK,
+        hetero.in_groups = i % 2 != 0;
+        must(nf_crl_plan(&hetero, root, &options[i / 2], &crl, NULL) == NF_OK,
              "no plan");
-        must(nf_hops_init(&hops, &hetero, (double)crl.segment_bytes) == NF_OK &&
-                 nf_tree_bound_of(&hops, network->nhosts - 1, crl.segments,
-                                  &bound_us, NULL) == NF_OK,
-             "no bound");
-        nf_hops_fini(&hops);
-        must(crl.time_us * (1 + 1e-9) + 1e-6 >= bound_us, "better than best");
+        check_plan(&hetero, root, &crl);
         nf_crl_plan_fini(&crl);
+        if (network->nhosts <= FEW && i / 2 == 1)
+            plan_all(&hetero, root);
     }
 }
 
@@ -190,6 +218,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     "\"send\": {\"us\": 9, \"us_per_byte\": 0.5},\n\"recv\": {\"us\": 1, "     \
     "\"us_per_byte\": 0, \"points\": [[0, 1], [64, 8], [256, 3]]}, \"hold\": " \
     "{\"us\": 7, \"us_per_byte\": 0.8}"
+#define LOW_COSTS                                                              \
+    "\"send\": {\"us\": 9, \"us_per_byte\": 0.5, \"points\": [[0, 9, 8], "     \
+    "[64, 40, 39], [256, 130, 120]]}, \"recv\": {\"us\": 1, \"us_per_byte\": " \
+    "0}, \"hold\": {\"us\": 7, \"us_per_byte\": 0.8}"
 #define WIRE       "\"wire\": {\"us\": 4, \"us_per_byte\": 0.08}"
 #define STEEP_WIRE "\"wire\": {\"us\": 4, \"us_per_byte\": 1e9}"
 
@@ -200,6 +232,16 @@ static const char *const texts[] = {
     HEAD "\"hosts\": [{\"name\": \"a\", " COSTS "},\n{\"name\": \"b\", " COSTS
          "}],\n\"wires\": [{\"from\": \"a\", \"to\": \"b\", " STEEP_WIRE
          "}, {\"from\": \"b\", \"to\": \"a\", " STEEP_WIRE "}]}",
+    /* a hub, and all that may be missing */
+    "{\"nowfarm_network\": 1, \"date\": \"2026-11-22T12:00:00Z\",\n"
+    "\"medium\": \"shared\", \"route\": \"daemon\", \"encoding\": \"xdr\",\n"
+    "\"hosts_hash\": 7, \"call_us\": 80, \"wake_us\": 9.5,\n"
+    "\"collective\": {\"pieces\": [[0, 5, 0.1]], \"delta\": 2, \"o_s_us\": 2,\n"
+    "\"share_us\": 3, \"share_part\": 0.5, \"t_op\": []},\n"
+    "\"hosts\": [{\"name\": \"a\", " COSTS ", \"runtime_us\": 4},\n"
+    "{\"name\": \"b\", " LOW_COSTS "}],\n"
+    "\"wires\": [{\"from\": \"a\", \"to\": \"b\", " WIRE
+    "}, {\"from\": \"b\", \"to\": \"a\", " STEEP_WIRE "}]}",
     /* a pair is missing, times are negative or no numbers */
     HEAD "\"hosts\": [{\"name\": \"a\", " COSTS "},\n{\"name\": \"b\", " COSTS
          "}],\n\"wires\": [{\"from\": \"a\", \"to\": \"b\", " WIRE "}]}",

@@ -2,7 +2,9 @@
 #define NF_TESTS_UNIT_BCAST_NETS_H
 /* Random networks of hosts and links that differ, and broadcasts planned for
  * them. */
+#include <math.h>
 #include "common/base/rng.h"
+#include "common/model/network.h"
 #include "common/tree/bcast_plan.h"
 #include "tests/unit/nf_unit.h"
 
@@ -41,6 +43,37 @@ static inline struct nf_hetero make_net_of(uint32_t hosts, double ratio,
 static inline struct nf_hetero make_net(uint32_t hosts, double ratio, uint64_t seed)
 {
     return make_net_of(hosts, ratio, ratio, seed);
+}
+
+/* As if measured: each host has a link, the slowest up to @p ratio times slower
+ * than the quickest, and what goes from one to another takes what the slower
+ * one of theirs does.  nf_network_fini() it. */
+static inline struct nf_network measured_net(uint32_t hosts, double ratio,
+                                             uint64_t seed)
+{
+    struct nf_rng rng = { seed };
+    struct nf_network network;
+
+    CU_ASSERT_FATAL(nf_network_init(&network, hosts) == NF_OK);
+    for (uint32_t i = 0; i < hosts; i++) {
+        struct nf_network_host *host = &network.hosts[i];
+        double link_us = nets_draw(&rng, 0.08, 0.08 * ratio);
+
+        host->send =
+            nf_curve_line((struct nf_cost){ nets_draw(&rng, 20, 40), 0 });
+        host->recv =
+            nf_curve_line((struct nf_cost){ nets_draw(&rng, 30, 60), 0 });
+        host->hold = nf_curve_line((struct nf_cost){ 0, link_us });
+        for (uint32_t j = 0; j < i; j++) {
+            double slower_us =
+                fmax(link_us, network.hosts[j].hold.line.byte_us);
+            struct nf_cost wire = { 50, slower_us };
+
+            *nf_network_wire(&network, i, j) = nf_curve_line(wire);
+            *nf_network_wire(&network, j, i) = nf_curve_line(wire);
+        }
+    }
+    return network;
 }
 
 static inline struct nf_bcast_plan plan(const struct nf_hetero *net, uint64_t bytes)

@@ -29,38 +29,50 @@ static double price(const struct nf_hetero *net, const char *name,
     return us;
 }
 
-/* As the simulation of trees has it, to the bit. */
+enum { PRICED = 11 };
+
+/* A random tree, as the simulation of trees has it, to the bit. */
+static void is_priced_as_a_tree(const struct nf_hetero *net, struct nf_rng *rng,
+                                uint64_t seed)
+{
+    static const uint32_t ks[] = { 1, 2, 16, 64 };
+    uint32_t root = (uint32_t)(seed % PRICED), k = ks[seed % 4];
+    uint32_t sender[PRICED], receiver[PRICED];
+    struct nf_tree tree;
+    struct nf_hops hops;
+    struct nf_coll_tree view;
+    double want_us, us;
+
+    for (uint32_t v = 1; v < PRICED; v++) {
+        sender[v - 1] = (root + (uint32_t)nf_rng_below(rng, v)) % PRICED;
+        receiver[v - 1] = (root + v) % PRICED;
+    }
+    CU_ASSERT_FATAL(nf_tree_init(&tree, PRICED, root) == NF_OK);
+    CU_ASSERT_FATAL(nf_tree_build(&tree, sender, receiver, NULL) == NF_OK);
+    CU_ASSERT_FATAL(nf_hops_init(&hops, net, 65536.0 / k) == NF_OK);
+    CU_ASSERT_EQUAL(nf_tree_pipe(&tree, &hops, k, &want_us), NF_OK);
+    view = (struct nf_coll_tree){ PRICED, root, tree.first, tree.child };
+    us = price(net, "bcast.tree", &view, 65536, k);
+    if (us != want_us)
+        printf("\n    seed %d: %.17g, want %.17g", (int)seed, us, want_us);
+    CU_ASSERT(us == want_us);
+    nf_hops_fini(&hops);
+    nf_tree_fini(&tree);
+}
+
 static void a_tree_costs_what_trees_cost(void)
 {
-    enum { HOSTS = 11 };
-    static const uint32_t ks[] = { 1, 2, 16, 64 };
     struct nf_rng rng = { 5 };
 
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        uint32_t sender[HOSTS], receiver[HOSTS];
-        uint32_t root = (uint32_t)(seed % HOSTS), k = ks[seed % 4];
-        struct nf_hetero net = make_net(HOSTS, 5, seed);
-        struct nf_tree tree;
-        struct nf_hops hops;
-        struct nf_coll_tree view;
-        double want_us, us;
+        struct nf_hetero net = make_net(PRICED, 5, seed);
+        struct nf_network network = measured_net(PRICED, 5, seed);
+        struct nf_hetero measured = nf_network_hetero(&network, true);
 
         net.has_ports = seed % 3 != 0;
-        for (uint32_t v = 1; v < HOSTS; v++) {
-            sender[v - 1] = (root + (uint32_t)nf_rng_below(&rng, v)) % HOSTS;
-            receiver[v - 1] = (root + v) % HOSTS;
-        }
-        CU_ASSERT_FATAL(nf_tree_init(&tree, HOSTS, root) == NF_OK);
-        CU_ASSERT_FATAL(nf_tree_build(&tree, sender, receiver, NULL) == NF_OK);
-        CU_ASSERT_FATAL(nf_hops_init(&hops, &net, 65536.0 / k) == NF_OK);
-        CU_ASSERT_EQUAL(nf_tree_pipe(&tree, &hops, k, &want_us), NF_OK);
-        view = (struct nf_coll_tree){ HOSTS, root, tree.first, tree.child };
-        us = price(&net, "bcast.tree", &view, 65536, k);
-        if (us != want_us)
-            printf("\n    seed %d: %.17g, want %.17g", (int)seed, us, want_us);
-        CU_ASSERT(us == want_us);
-        nf_hops_fini(&hops);
-        nf_tree_fini(&tree);
+        is_priced_as_a_tree(&net, &rng, seed);
+        is_priced_as_a_tree(&measured, &rng, seed);
+        nf_network_fini(&network);
         nf_hetero_fini(&net);
     }
 }
