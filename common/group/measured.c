@@ -5,7 +5,11 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/model/network_file.h"
+#include "common/net/mesh.h"
 #include "common/tree/bcast_plan.h"
+
+_Static_assert((int)NF_HOPS_SHORT_BYTES == (int)NF_MESH_SHORT_BYTES,
+               "prices are of what the mesh does");
 
 _Static_assert((int)NF_NETWORK_NAME_BYTES == 64, "names of hosts are as long");
 

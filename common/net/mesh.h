@@ -36,6 +36,10 @@ struct nf_mesh_message {
 /** As much as an urgent message of a link takes. */
 enum { NF_MESH_HEAD_BYTES = 1024 };
 
+/** Messages that are shorter leave at once; longer ones in turn, each after all
+ *  of the one before it has left this process. */
+enum { NF_MESH_SHORT_BYTES = 4096 };
+
 /** Members with which direct routes are asked for: a socket each. */
 enum { NF_MESH_ROUTES_MOST = 256 };
 

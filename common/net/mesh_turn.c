@@ -9,7 +9,6 @@
 #include "common/net/uplink.h"
 
 enum {
-    LONG_BYTES = 4 * 1024,
     /* No descriptor tells when the way is free, so it is looked at again.  Half
      * of what may be left there takes a 100 Mbit/s link 650 us. */
     LOOK_US = 300,
@@ -71,7 +70,7 @@ bool nf_mesh_turn_waits(struct mesh_pvm *p, uint32_t member, size_t bytes)
     struct mesh_member *m = &p->members[member];
 
     if (m->nwaiting == 0) {
-        if (bytes < LONG_BYTES)
+        if (bytes < NF_MESH_SHORT_BYTES)
             return false;
         if (nturns == 0 && (m->tid == last_tid || is_free())) {
             last_tid = m->tid;

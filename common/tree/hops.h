@@ -15,8 +15,7 @@
  *  shared medium a message also waits for those of all others: hub.h. */
 #include "common/model/hetero.h"
 
-/** Shorter messages of a mesh leave at once, mesh_turn.c; longer ones in turn,
- *  each after all of the one before it has left. */
+/** As NF_MESH_SHORT_BYTES. */
 enum { NF_HOPS_SHORT_BYTES = 4096 };
 
 struct nf_hops {
