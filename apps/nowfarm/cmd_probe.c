@@ -73,15 +73,14 @@ static enum nf_status measure_with(const struct probe_options *o,
 
 /* Broadcasts of one hop, of as few as can be if nobody sends often, and of as
  * many as can be. */
-enum { CALLS = 3 };
-static const struct nf_coll_algorithm *const calls_by[CALLS] = {
+static const struct nf_coll_algorithm *const calls_by[PROBE_CALLS] = {
     &nf_coll_bcast_flat, &nf_coll_bcast_binomial, &nf_coll_bcast_pipeline_fd
 };
 
 /* What was timed of groups of all, or of rank 0 and another. */
 struct group_times {
     double way_us[NF_NETWORK_HOSTS_MAX];
-    double call_us[CALLS];
+    double call_us[PROBE_CALLS];
 };
 
 /* What collective operations go by. */
@@ -98,7 +97,7 @@ static enum nf_status measure_groups(const struct probe_options *o,
     if (status == NF_OK)
         status = coll_probe_ways(world, times_p->way_us);
     probe_show_progress(o->quiet, "broadcasts to all", 0);
-    for (int k = 0; k < CALLS && status == NF_OK; k++)
+    for (int k = 0; k < PROBE_CALLS && status == NF_OK; k++)
         status = coll_probe_call(world, calls_by[k], &times_p->call_us[k]);
     probe_show_progress(o->quiet, NULL, 0);
     if (status != NF_OK)
@@ -106,59 +105,22 @@ static enum nf_status measure_groups(const struct probe_options *o,
     return status;
 }
 
-/* What a broadcast of a byte takes of messages, if each has to wake somebody
- * for so long. */
-static enum nf_status price_byte(struct nf_network *network,
-                                 const struct nf_coll_algorithm *algorithm,
-                                 double wake_us, double *us_p)
+/* What the messages of a broadcast of a byte take. */
+static enum nf_status price_byte(const struct nf_network *network,
+                                 uint32_t number, double *us_p)
 {
     const struct nf_bcast_query query = { .bytes = 1, .elements = 1 };
-    struct nf_hetero hetero;
+    struct nf_hetero hetero = nf_network_hetero(network, true);
     struct nf_pricer pricer;
     enum nf_status status;
 
-    network->call_us = 0;
-    network->wake_us = wake_us;
-    hetero = nf_network_hetero(network, true);
     hetero.in_groups = true;
     status = nf_pricer_init(&pricer, &hetero);
     if (status != NF_OK)
         return status;
-    status = nf_bcast_price(&pricer, algorithm, &query, NULL, 1, us_p);
+    status = nf_bcast_price(&pricer, calls_by[number], &query, NULL, 1, us_p);
     nf_pricer_fini(&pricer);
     return status;
-}
-
-/* How the times grow with wake_us depends on who is the last to be woken, and
- * that on wake_us: so it is found a few times.
- * @param calls_us  [CALLS] */
-static enum nf_status set_call(struct nf_network *network,
-                               const double *calls_us, struct nf_error *err)
-{
-    enum { TIMES = 3 };
-    double wake_us = 0;
-
-    for (int time = 0; time < TIMES; time++) {
-        struct nf_call_time calls[CALLS] = { { .us = 0 } };
-        enum nf_status status = NF_OK;
-
-        for (int k = 0; k < CALLS && status == NF_OK; k++) {
-            double us = 0, longer_us = 0;
-
-            status = price_byte(network, calls_by[k], wake_us, &us);
-            if (status == NF_OK)
-                status =
-                    price_byte(network, calls_by[k], wake_us + 1, &longer_us);
-            calls[k].us = calls_us[k];
-            calls[k].hops = longer_us - us;
-            calls[k].messages_us = us - wake_us * calls[k].hops;
-        }
-        if (status != NF_OK)
-            return nf_fail(err, status, "out of memory");
-        nf_network_set_call(network, calls, CALLS);
-        wake_us = network->wake_us;
-    }
-    return NF_OK;
 }
 
 /* Both models: of single messages, and of collective operations. */
@@ -184,7 +146,9 @@ static enum nf_status measure_world(const struct probe_options *o,
         outcome->network.model = model;
         nf_network_set_runtime(&outcome->network, times.way_us,
                                outcome->bare_us);
-        status = set_call(&outcome->network, times.call_us, err);
+        status = probe_set_call(&outcome->network, times.call_us, price_byte);
+        if (status != NF_OK)
+            nf_fail(err, status, "out of memory");
     }
     nf_free(names);
     return status;

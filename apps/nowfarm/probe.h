@@ -128,7 +128,20 @@ enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
  *  @param what  NULL: forget the line */
 void probe_show_progress(bool quiet, const char *what, double share);
 
-/* ---- predictions: probe_trees.c; pure but for those that measure ---- */
+/* ---- what is beyond messages: probe_call.c, pure ---- */
+
+enum { PROBE_CALLS = 3 };
+/** What the messages of broadcast @p number, one of PROBE_CALLS, of a byte to
+ *  all take, as the network is now. */
+typedef enum nf_status probe_price(const struct nf_network *network,
+                                   uint32_t number, double *us_p);
+/** Find call_us and wake_us, nf_network_set_call().
+ *  @param us  [PROBE_CALLS] what the broadcasts have taken
+ *  @retval < 0  that of @p price */
+enum nf_status probe_set_call(struct nf_network *network, const double *us,
+                              probe_price *price);
+
+/* ---- predictions: probe_trees.c, pure ---- */
 
 enum probe_shape { PROBE_STAR, PROBE_CHAIN, PROBE_OPT, PROBE_SHAPES };
 /** A tree, and what was found out about it. */
@@ -141,11 +154,15 @@ struct probe_check {
 struct probe_checks {
     struct probe_check *list; /**< [count] */
     uint32_t count;
+    double call_us, wake_us; /**< what trees of bare relays take more than the
+                                  network's model says */
 };
 void probe_checks_fini(struct probe_checks *checks);
 
 /** The star and the chain of the first hosts, up to 4, and an OPT-tree of all;
- *  the root is host 0.  Predicted by the curves of the model, ports included.
+ *  the root is host 0.  Predicted by the curves of the model, ports included,
+ *  and by call_us, wake_us and runtime_us as those of groups are: these may be
+ *  of bare relays in place of members.
  *  @param check_p  nf_crl_plan_fini() its plan   @retval NF_ERR_NOMEM
  *  Source: Lee, algorithm 1. */
 enum nf_status probe_plan_shape(enum probe_shape shape,
@@ -158,8 +175,24 @@ enum nf_status probe_plan_listed(uint32_t number,
                                  const struct nf_network *network,
                                  uint64_t bytes, struct probe_check *check_p);
 
-/** Plan the three shapes at 1 KiB and 64 KiB, and all trees listed at the sizes
- *  of @p o, and measure them.
+/** A tree of all for a message of a byte, broadcast @p number of PROBE_CALLS.
+ */
+enum nf_status probe_plan_call(uint32_t number,
+                               const struct nf_network *network,
+                               struct probe_check *check_p);
+/** Append the three shapes at 1 KiB and 64 KiB, and all trees that are listed.
+ *  @param checks  also after a failure probe_checks_fini() it */
+enum nf_status probe_plan_shapes(const struct nf_network *network,
+                                 struct probe_checks *checks);
+enum nf_status probe_plan_trees(const struct nf_network *network,
+                                uint64_t bytes, struct probe_checks *checks);
+
+/* ---- and what trees really take: probe_casts.c ---- */
+
+/** Plan the three shapes, and all trees listed at the sizes of @p o, and
+ *  measure them.  What relays take beyond messages is measured first, by
+ *  messages of a byte, and is a part of what is predicted, and planned by.
+ *  @param network  call_us, wake_us and runtime_us are 0: not measured yet
  *  @param checks_p  probe_checks_fini() it */
 enum nf_status probe_validate(struct probe *probe,
                               const struct nf_network *network,

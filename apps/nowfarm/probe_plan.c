@@ -187,12 +187,13 @@ double probe_groups_us(uint32_t members, const struct probe_speed *speeds)
 /* @param ways  messages that follow each other until the last one has it */
 static double tree_us(const struct probe_speed *slow, double ways, double bytes)
 {
-    static const double CASTS = 13, MOST_US = 3e6, IDLE_BYTES = 4096,
-                        IDLE_MOST_US = 50e3;
+    static const double CASTS = 37, LEAST_CASTS = 7, MOST_US = 3e6,
+                        IDLE_BYTES = 4096, IDLE_MOST_US = 50e3;
     double once_us = ways * (slow->empty_us + slow->byte_us * bytes);
     double idle_us = fmin(slow->byte_us * IDLE_BYTES, IDLE_MOST_US);
 
-    return fmax(5 * once_us, fmin(CASTS * once_us, MOST_US)) + CASTS * idle_us;
+    return fmax(LEAST_CASTS * once_us, fmin(CASTS * once_us, MOST_US)) +
+           CASTS * idle_us;
 }
 
 double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
@@ -204,6 +205,8 @@ double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
     uint32_t listed = 0;
 
     find_ends(members, speeds, &fast, &slow);
+    if (o->validate || o->nsizes > 0) /* what is beyond messages */
+        sum_us += tree_us(&slow, members - 1, 1) + 2 * tree_us(&slow, steps, 1);
     for (double bytes = 1024; o->validate && bytes <= 65536; bytes *= 64)
         sum_us += 2 * tree_us(&slow, few, bytes) + tree_us(&slow, steps, bytes);
     for (uint32_t i = 0; nf_hnow_table[i] != NULL; i++)

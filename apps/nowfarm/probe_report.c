@@ -165,6 +165,9 @@ static void print_checks(const struct probe_checks *checks)
     }
     table_print(&t, 24, stdout);
     table_fini(&t);
+    printf("# of what is predicted %.0f us are what trees take beyond their "
+           "messages, and %.1f us each of these\n",
+           checks->call_us, checks->wake_us);
 }
 
 void probe_print(const struct probe_outcome *outcome, bool measured,
@@ -262,6 +265,10 @@ json_t *probe_json(const struct probe_outcome *outcome, bool measured,
         json_real(nf_model_combine_byte_us(model, "double", "sum")));
     add_equal(object, &outcome->network);
     json_object_set_new(object, "network", network);
+    if (checks->count > 0)
+        json_object_set_new(object, "relays",
+                            json_pack("{s:f, s:f}", "call_us", checks->call_us,
+                                      "wake_us", checks->wake_us));
     json_object_set_new(object, "validation",
                         checks->count > 0 ? checks_json(checks) : json_null());
     return object;

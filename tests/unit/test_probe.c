@@ -316,6 +316,40 @@ static void test_listed(void)
     nf_network_fini(&network);
 }
 
+static enum nf_status price_call(const struct nf_network *network,
+                                 uint32_t number, double *us_p)
+{
+    struct probe_check check;
+
+    CU_ASSERT_EQUAL_FATAL(probe_plan_call(number, network, &check), NF_OK);
+    CU_ASSERT_EQUAL(check.bytes, 1);
+    CU_ASSERT_EQUAL(check.plan.tree.nodes, network->nhosts);
+    *us_p = check.plan.time_us;
+    nf_crl_plan_fini(&check.plan);
+    return NF_OK;
+}
+
+/* From what trees would take if messages cost wake_us more each, and all of
+ * them call_us. */
+static void test_call(void)
+{
+    struct nf_network network;
+    double us[PROBE_CALLS];
+
+    equal_hosts(&network, 8);
+    network.call_us = 120;
+    network.wake_us = 9;
+    for (uint32_t k = 0; k < PROBE_CALLS; k++)
+        (void)price_call(&network, k, &us[k]);
+    /* a chain: 7 of S + X + R, 35.02, + 9, X being 10.02; and 120 */
+    CU_ASSERT_DOUBLE_EQUAL(us[0], 7 * (35.02 + 9) + 120, 1e-9);
+    network.call_us = network.wake_us = 0;
+    CU_ASSERT_EQUAL(probe_set_call(&network, us, price_call), NF_OK);
+    CU_ASSERT_DOUBLE_EQUAL(network.call_us, 120, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(network.wake_us, 9, 1e-6);
+    nf_network_fini(&network);
+}
+
 /* ---- procedures, between threads ---- */
 
 static struct coll_world_config threads(uint32_t members)
@@ -501,10 +535,12 @@ int main(void)
           what_comes_after_is_in_the_plan },
         CU_TEST_INFO_NULL
     };
-    CU_TestInfo trees[] = { { "predictions are those of the papers",
-                              test_trees },
-                            { "every tree there is", test_listed },
-                            CU_TEST_INFO_NULL };
+    CU_TestInfo trees[] = {
+        { "predictions are those of the papers", test_trees },
+        { "every tree there is", test_listed },
+        { "what is beyond messages is found again", test_call },
+        CU_TEST_INFO_NULL
+    };
     CU_TestInfo procedures[] = {
         { "each procedure between threads", test_procedures },
         { "several at the same time", test_at_once },
