@@ -20,7 +20,8 @@
 #   -d  all samples go to FILE: world, side, operation, bytes, microseconds
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
 #       beside the others, slowest last, and whether it is within 10 % of the
-#       best or not above the middle half of the best one's times
+#       best or not above the middle half of the best one's times.  Of less than
+#       4 KiB ten times as many: they take no time, but now half and now twice of it
 #   -A  ... at these bytes of a block, between commas, by a table that is tuned at
 #       the sizes that `--tune` takes by itself; default: at those of -s, for which
 #       the table is tuned then
@@ -458,23 +459,37 @@ all_lines() {
         { name[++n] = label; us[n] = $10; q1[n] = $9; q3[n] = $11 }
         END { finish() }'
 }
+# algorithms_of OP ,SIZE,SIZE... CALLS
+algorithms_of() {
+    local status
+    [ -n "$2" ] || return
+    on_first "$NF" coll-bench "$1" --algorithm all --sizes "${2#,}" "${where[@]}" \
+        "${table[@]}" --repeat "$(($3 > 1000 ? 1000 : $3))" \
+        --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
+    status=$?
+    [ $status = 2 ] && return # not an operation of ours
+    if [ $status = 0 ]; then
+        all_lines "$work/all.csv" | tee -a "$here/auto" "$work/autos"
+    else
+        echo "# $1 failed: $(head -n 1 "$work/err")"
+        echo "all-$1" >> "$here/failed"
+    fi
+}
 # every_algorithm: of all operations in this world, the lines to $here/auto too
 every_algorithm() {
-    local op where status judged=${auto_sizes:-$sizes}
+    local op where bytes few='' many=''
     set_where
+    for bytes in $(tr , ' ' <<< "${auto_sizes:-$sizes}"); do
+        if [ "$bytes" -lt 4096 ]; then many+=,${bytes}B; else few+=,${bytes}B; fi
+    done
     printf '\n# auto beside every algorithm, %s calls each\n' "$all_repeats"
     for op in ${ops//,/ }; do
-        on_first "$NF" coll-bench "$op" --algorithm all --sizes \
-            "${judged//,/B,}B" "${where[@]}" "${table[@]}" --repeat "$all_repeats" \
-            --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
-        status=$?
-        [ $status = 2 ] && continue # not an operation of ours
-        if [ $status = 0 ]; then
-            all_lines "$work/all.csv" | tee -a "$here/auto" "$work/autos"
-        else
-            echo "# $op failed: $(head -n 1 "$work/err")"
-            echo "all-$op" >> "$here/failed"
+        if [ "$op" = barrier ]; then
+            algorithms_of "$op" "${many:-$few}" $((10 * all_repeats))
+            continue
         fi
+        algorithms_of "$op" "$many" $((10 * all_repeats))
+        algorithms_of "$op" "$few" "$all_repeats"
     done
     [ ! -s "$here/auto" ] || printf '# auto: %s met, %s missed\n' \
         "$(grep -c ' met$' "$here/auto")" "$(grep -c ' missed$' "$here/auto")"
