@@ -13,7 +13,7 @@
  *  processors these are also calls of up to COLL_SHARED_US: what the model takes for
  *  the time of links is that of processors.  (Five hosts of two processors reduce 1 MiB
  *  linearly in 0.7 of the time of a chain, which the model takes for the best.) */
-enum { COLL_BEST = 3, COLL_BEST_MOST = 8 };
+enum { COLL_BEST = 3, COLL_BEST_MOST = 12 };
 enum { COLL_SHORT_US = 2000, COLL_SHARED_US = 10000 };
 #define COLL_CLOSE 1.25
 #define COLL_CLOSE_SHORT 4.0
