@@ -56,21 +56,22 @@ uint32_t nf_blocks_circulant_allgather(uint32_t ranks, uint32_t round,
     return round;
 }
 
+/* P / gcd(P, shift) is even if P has more factors 2 than shift. */
+uint32_t nf_blocks_shift_turns(uint32_t ranks, uint32_t shift)
+{
+    uint32_t twos = ranks & (~ranks + 1);
+
+    return shift % twos != 0 ? 2 : 3;
+}
+
 double nf_blocks_shift_us(const struct nf_coll_price *price, uint32_t ranks,
                           uint32_t shift, double bytes)
 {
     double send_us = nf_price_send_us(price, bytes);
-    uint32_t a = ranks, b = shift;
 
     if (price->ports != NF_PORTS_HALF)
         return send_us;
-    while (b != 0) {
-        uint32_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return (ranks / a % 2 == 0 ? 2 : 3) * send_us;
+    return nf_blocks_shift_turns(ranks, shift) * send_us;
 }
 
 double nf_blocks_ring_us(const struct nf_coll_price *price, uint32_t ranks,

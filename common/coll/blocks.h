@@ -22,9 +22,11 @@ uint32_t nf_blocks_circulant_reduce_scatter(uint32_t ranks, uint32_t round,
 uint32_t nf_blocks_circulant_allgather(uint32_t ranks, uint32_t round,
                                        struct nf_schedule *schedule);
 
-/** The time of a round in which every r sends @p bytes to (r + shift) mod P,
- *  0 < shift < P.  FULL: T.  HALF: the messages form cycles of P / gcd(P,
- *  shift) ranks; 2 T if these are even, else 3 T. */
+/** In how many turns on half-duplex ports every r sends to (r + shift) mod P,
+ *  0 < shift < P: the messages form cycles of P / gcd(P, shift) ranks; 2 if
+ *  these are even, else 3. */
+uint32_t nf_blocks_shift_turns(uint32_t ranks, uint32_t shift);
+/** The time of such a round of @p bytes each.  FULL: T.  HALF: T a turn. */
 double nf_blocks_shift_us(const struct nf_coll_price *price, uint32_t ranks,
                           uint32_t shift, double bytes);
 /** The time of nf_blocks_ring() with blocks of @p bytes, without combining.

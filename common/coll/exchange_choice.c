@@ -1,15 +1,18 @@
 /* Prices as whole numbers, and the cheapest of burst and the radices on the
- * hull.  Nothing overflows: a round carries at most P/2 blocks of LARGE_BYTES,
- * 2^37 bytes, at 2^25 ps, and there are at most 2^12 rounds; messages are fewer
- * than 2^24, of 2^40 ns. */
+ * hull.  Nothing overflows: a round carries at most P/2 blocks of
+ * NF_EXCHANGE_LARGE_BYTES, 2^37 bytes, at 2^25 ps, and takes up to three turns;
+ * there are at most 2^12 rounds, and 2^15 blocks in all of them; messages are
+ * fewer than 2^24, of 2^40 ns.  A medium that all share is busy for
+ * MEDIUM_NS_MOST at most. */
 #include "config.h"
 #include <math.h>
 #include "common/coll/exchange_choice.h"
+#include "common/coll/blocks.h"
 #include "common/coll/radix.h"
 
-/* Larger blocks are dealt with as these. */
-enum { LARGE_BYTES = 1 << 26, BYTE_PS_MOST = 1 << 25 };
+enum { BYTE_PS_MOST = 1 << 25, MILLION = 1000000 };
 #define START_NS_MOST (INT64_C(1) << 40)
+#define MEDIUM_NS_MOST (UINT64_C(1) << 50)
 
 static uint64_t whole(double value, uint64_t most)
 {
@@ -71,6 +74,8 @@ nf_exchange_price_of(const struct nf_coll_network *network)
         whole(network->price.occupancy_us * 1e3, START_NS_MOST);
     price.share_ns = whole(network->share_us * 1e3, START_NS_MOST);
     price.copy_ps = whole(network->copy_byte_us * 1e6, BYTE_PS_MOST);
+    price.half_ppm = whole((network->delta - 1) * MILLION, MILLION);
+    price.is_shared = network->is_shared;
     price.nnear = set_pieces(&network->near, price.near_from_bytes,
                              price.near_start_ns, price.near_byte_ps);
     if (price.nnear > 0)
@@ -110,9 +115,16 @@ bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
     const struct link far = far_of(price), near = near_of(price);
 
     return far.npieces >= 1 && is_sane(&far) && is_sane(&near) &&
-           price->share_ns <= START_NS_MOST &&
-           price->copy_ps <= BYTE_PS_MOST &&
+           price->share_ns <= START_NS_MOST && price->copy_ps <= BYTE_PS_MOST &&
+           price->half_ppm <= MILLION && price->is_shared <= 1 &&
            price->least <= NF_COLL_RANKS_MAX;
+}
+
+/* Of @p bytes, rounded down, without a product of more than 2^56 of up to 2^41
+ * bytes. */
+static uint64_t bytes_ns(uint64_t byte_ps, uint64_t bytes)
+{
+    return bytes / 1000 * byte_ps + bytes % 1000 * byte_ps / 1000;
 }
 
 static uint64_t send_ns(const struct link *link, uint64_t bytes)
@@ -122,24 +134,53 @@ static uint64_t send_ns(const struct link *link, uint64_t bytes)
 
     while (i > 0 && bytes < link->from_bytes[i])
         i--;
-    ns = link->start_ns[i] + (int64_t)(link->byte_ps[i] * bytes / 1000);
+    ns = link->start_ns[i] + (int64_t)bytes_ns(link->byte_ps[i], bytes);
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-uint64_t nf_exchange_send_ns(const struct nf_exchange_price *price,
-                             uint64_t bytes)
+/* What half-duplex ports take beyond full-duplex ones. */
+static uint64_t half_ns(const struct nf_exchange_price *price, uint64_t ns)
+{
+    return ns / MILLION * price->half_ppm +
+           ns % MILLION * price->half_ppm / MILLION;
+}
+
+uint64_t nf_exchange_round_ns(const struct nf_exchange_price *price,
+                              uint64_t bytes, uint32_t turns)
 {
     const struct link far = far_of(price);
+    uint64_t ns = send_ns(&far, bytes);
 
-    return send_ns(&far, bytes);
+    return ns + half_ns(price, (turns - 1) * ns);
+}
+
+static bool is_one_host(const struct nf_exchange_price *price, uint32_t ranks)
+{
+    return price->nnear > 0 && price->least >= ranks;
 }
 
 /* The longest way of some message in each round. */
 static struct link longest_of(const struct nf_exchange_price *price,
                               uint32_t ranks)
 {
-    return price->nnear > 0 && price->least >= ranks ? near_of(price)
-                                                     : far_of(price);
+    return is_one_host(price, ranks) ? near_of(price) : far_of(price);
+}
+
+/* What takes @p ns, if there are not so many messages of @p bytes on a medium
+ * that all share. */
+static uint64_t medium_ns(const struct nf_exchange_price *price, uint32_t ranks,
+                          uint64_t ns, uint64_t messages, uint64_t bytes)
+{
+    const struct link far = far_of(price);
+    uint64_t one_ns = send_ns(&far, bytes), none_ns = send_ns(&far, 0);
+    uint64_t all_ns;
+
+    if (price->is_shared == 0 || is_one_host(price, ranks) || one_ns <= none_ns)
+        return ns;
+    all_ns = one_ns - none_ns < MEDIUM_NS_MOST / messages
+                 ? none_ns + messages * (one_ns - none_ns)
+                 : MEDIUM_NS_MOST;
+    return ns > all_ns ? ns : all_ns;
 }
 
 /* From one message of a burst to the next. */
@@ -172,11 +213,13 @@ static uint64_t burst_ns(const struct nf_exchange_price *price, uint32_t ranks,
                               price->least < ranks
                           ? price->least - 1
                           : 0;
-    uint64_t ns = send_ns(&far, bytes) +
-                  (ranks - 2 - beside) * next_ns(&far, bytes);
+    uint64_t next_far_ns = next_ns(&far, bytes);
+    uint64_t all_ns = (ranks - 1 - beside) * next_far_ns, ns;
 
     if (beside > 0)
-        ns += beside * next_ns(&near, bytes);
+        all_ns += beside * next_ns(&near, bytes);
+    ns = send_ns(&far, bytes) + all_ns - next_far_ns + half_ns(price, all_ns);
+    ns = medium_ns(price, ranks, ns, messages - ranks * beside, bytes);
     return crowded_ns(price, ns, messages);
 }
 
@@ -191,6 +234,17 @@ static uint64_t blocks_of(uint32_t ranks, uint64_t weight, uint32_t radix,
     return ranks / cycle * weight + (more < weight ? more : weight);
 }
 
+/* @p bytes go from every rank to the one @p jump ahead. */
+static uint64_t round_ns(const struct nf_exchange_price *price,
+                         const struct link *link, uint32_t ranks, uint32_t jump,
+                         uint64_t bytes)
+{
+    uint64_t ns = send_ns(link, bytes);
+
+    ns += half_ns(price, (nf_blocks_shift_turns(ranks, jump) - 1) * ns);
+    return medium_ns(price, ranks, ns, ranks, bytes);
+}
+
 static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
                          uint64_t bytes, const struct nf_coll_sides *radices)
 {
@@ -201,7 +255,8 @@ static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
         for (uint32_t v = 1; v < radices->of[i] && v * weight < ranks; v++) {
             uint64_t blocks = blocks_of(ranks, weight, radices->of[i], v);
 
-            ns += send_ns(&link, bytes * blocks);
+            ns += round_ns(price, &link, ranks, (uint32_t)(v * weight),
+                           bytes * blocks);
             if (blocks > 1)
                 ns += price->copy_ps * bytes * blocks / 1000;
             messages += ranks;
@@ -214,8 +269,8 @@ static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
 uint64_t nf_exchange_ns(const struct nf_exchange_price *price, uint32_t ranks,
                         uint64_t bytes, const struct nf_coll_params *params)
 {
-    if (bytes > LARGE_BYTES)
-        bytes = LARGE_BYTES;
+    if (bytes > NF_EXCHANGE_LARGE_BYTES)
+        bytes = NF_EXCHANGE_LARGE_BYTES;
     return params->radices.count > 0
                ? mixed_ns(price, ranks, bytes, &params->radices)
                : burst_ns(price, ranks, bytes);
@@ -275,7 +330,7 @@ static uint64_t worst_of(const struct nf_exchange_price *price, uint32_t ranks,
 {
     uint64_t worst = 0;
 
-    for (uint64_t bytes = 1; bytes <= LARGE_BYTES; bytes *= 2) {
+    for (uint64_t bytes = 1; bytes <= NF_EXCHANGE_LARGE_BYTES; bytes *= 2) {
         struct nf_coll_choice best;
         uint64_t here;
 

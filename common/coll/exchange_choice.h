@@ -5,9 +5,15 @@
  *  radices (radix.h): small blocks are combined, for large ones each byte more
  *  counts.
  *
- *      burst         T(m) + (P-2) max(o_s, T(m) - T(0))
- *      mixed         sum over rounds of T(m blocks), and c m blocks if these
- *                    are several: c of a byte that is copied, 0 if T counts it
+ *      burst         T(m) + (P-2 + d (P-1)) max(o_s, T(m) - T(0))
+ *      mixed         sum over rounds of (1 + d (t-1)) T(m blocks), and
+ *                    c m blocks if these are several: c of a byte that is
+ *                    copied, 0 if T counts it
+ *
+ *  d = delta - 1: 0 on full-duplex ports, 1 on half-duplex ones, where a round
+ *  in which ranks send and receive takes t turns, 2 or 3 (blocks.h), and in a
+ *  burst is twice as much; between the two costs are interpolated, as all are
+ *  (select.h).  It is one number, of messages within a host as well.
  *
  *  T is that between hosts.  Where ranks share hosts and T within one is known:
  *  if all are on one host it is that.  Else a burst has n-1 messages that stay
@@ -19,10 +25,19 @@
  *  and where members share processors at least the time that all messages take
  *  of these, P (P-1) of a burst, P a round of a mixed one.
  *
+ *  Where all hosts share one medium, a hub, no round takes less than T(0) and
+ *  T(x) - T(0) of all its P messages one after the other, no burst less than
+ *  T(0) and that of those that leave their hosts.  A measured network says that
+ *  it is shared; tables say nothing of it, nor does the built-in model: there
+ *  the choice is as on a switch.
+ *
  *  Prices are integers, made once from a model and handed out, and all that is
  *  done with them is whole numbers: hosts whose floating point differs choose
  *  alike. */
 #include "common/coll/select.h"
+
+/** Larger blocks are dealt with as these. */
+enum { NF_EXCHANGE_LARGE_BYTES = 1 << 26 };
 
 /** T(x) = start + x byte, by pieces, and never below 0; all of 64 bits, so that
  *  it can be sent.  Starts of later pieces may be negative: where the time of a
@@ -35,6 +50,8 @@ struct nf_exchange_price {
     uint64_t occupancy_ns; /**< o_s */
     uint64_t share_ns;     /**< of shared processors, each message; or 0 */
     uint64_t copy_ps;      /**< c */
+    uint64_t half_ppm;     /**< d, in millionths */
+    uint64_t is_shared;    /**< the medium is: 1, or 0 */
     uint64_t nnear; /**< the same within a host; 0: not known */
     uint64_t near_from_bytes[NF_PRICE_PIECES_MAX];
     int64_t near_start_ns[NF_PRICE_PIECES_MAX];
@@ -59,9 +76,10 @@ void nf_exchange_price_move(struct nf_exchange_price *price,
 /** Is it one?  For prices that were sent. */
 bool nf_exchange_price_is_sane(const struct nf_exchange_price *price);
 
-/** T of a message between hosts, of up to 2^41 bytes. */
-uint64_t nf_exchange_send_ns(const struct nf_exchange_price *price,
-                             uint64_t bytes);
+/** A round between hosts that half duplex takes so many turns, 1 to 3, of
+ *  messages of up to 2^41 bytes: (1 + d (turns-1)) T. */
+uint64_t nf_exchange_round_ns(const struct nf_exchange_price *price,
+                              uint64_t bytes, uint32_t turns);
 
 /** What blocks of @p bytes take: mixed by these radices, or if there are none
  *  burst. */

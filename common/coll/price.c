@@ -112,4 +112,5 @@ void nf_coll_network_within(struct nf_coll_network *network)
     network->price = network->near;
     network->price.occupancy_us = occupancy_us;
     network->near.npieces = 0;
+    network->is_shared = false;
 }

@@ -15,6 +15,7 @@ struct nf_coll_network {
                           time does each message take; 0: each has its own */
     double copy_byte_us; /**< of a byte of blocks that are put together into a
                               message; 0: T counts that */
+    bool is_shared; /**< hosts share one medium: a hub.  Of all-to-alls only */
     struct nf_coll_price near; /**< within a host; npieces 0: not known */
     uint32_t hosts, fullest; /**< how many there are, and ranks on the fullest; 0:
                                   each has its own.  Of algorithms of two levels */

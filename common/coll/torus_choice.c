@@ -5,11 +5,16 @@
 #include "common/base/error.h"
 #include "common/coll/torus.h"
 
+struct round {
+    uint64_t blocks; /* c */
+    uint32_t turns;  /* half duplex */
+};
+
 struct way {
     const struct nf_coll_algorithm *algorithm; /* NULL: not for this shape */
     struct nf_coll_params params;
     uint32_t rounds;
-    uint64_t *blocks; /* [rounds] c */
+    struct round *each; /* [rounds] */
 };
 
 struct nf_torus_choices {
@@ -30,6 +35,43 @@ static uint64_t greater(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* @param to  [ranks] whom each sends its message to, none to that of another;
+ *            ranks: it has none */
+static uint32_t turns_of(const uint32_t *to, uint32_t ranks)
+{
+    uint32_t turns = 1;
+
+    for (uint32_t r = 0; r < ranks; r++) {
+        uint32_t at = to[r], length = 1;
+
+        if (at < ranks && to[at] < ranks)
+            turns = 2;
+        for (; at < ranks && at != r && length <= ranks; length++)
+            at = to[at];
+        if (at == r && length % 2 != 0)
+            return 3;
+    }
+    return turns;
+}
+
+/* @param each  [rounds] of which turns are set */
+static void set_turns(const struct nf_schedule *schedule, uint32_t ranks,
+                      struct round *each)
+{
+    uint32_t to[NF_TORUS_RANKS_MAX];
+
+    for (size_t i = 0; i < schedule->count; i++) {
+        const struct nf_coll_message *m = &schedule->messages[i];
+
+        for (uint32_t r = 0; (i == 0 || m[-1].round != m->round) && r < ranks;
+             r++)
+            to[r] = ranks;
+        to[m->src] = m->dst;
+        if (i + 1 == schedule->count || m[1].round != m->round)
+            each[m->round].turns = turns_of(to, ranks);
+    }
+}
+
 /* All at once: a channel has what it has in all rounds. */
 static void join_rounds(struct nf_schedule *schedule)
 {
@@ -38,13 +80,39 @@ static void join_rounds(struct nf_schedule *schedule)
     nf_schedule_sort(schedule);
 }
 
+static enum nf_status set_rounds(struct way *way,
+                                 const struct nf_coll_algorithm *algorithm,
+                                 const struct nf_coll_sides *shape,
+                                 uint32_t ranks,
+                                 const struct nf_schedule *schedule)
+{
+    struct nf_torus_load load;
+    enum nf_status status =
+        nf_torus_measure(shape, ranks, schedule, 0, &load, NULL);
+
+    if (status != NF_OK)
+        return status;
+    way->each = nf_calloc((size_t)load.rounds + 1, sizeof(*way->each));
+    for (uint32_t r = 0; way->each != NULL && r < load.rounds; r++)
+        way->each[r] = (struct round){
+            .blocks =
+                greater(load.each[r].largest, load.each[r].channel_blocks),
+            .turns = 2, /* of a burst, too: a channel each way */
+        };
+    if (way->each != NULL && algorithm != &nf_coll_alltoall_burst)
+        set_turns(schedule, ranks, way->each);
+    way->rounds = load.rounds;
+    way->algorithm = algorithm;
+    nf_torus_load_fini(&load);
+    return way->each != NULL ? NF_OK : NF_ERR_NOMEM;
+}
+
 /* @param shape  of the torus, which the algorithm goes along if it takes one */
 static enum nf_status weigh(struct way *way,
                             const struct nf_coll_algorithm *algorithm,
                             const struct nf_coll_sides *shape, uint32_t ranks)
 {
     struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
-    struct nf_torus_load load;
     struct nf_schedule schedule;
     enum nf_status status;
 
@@ -57,18 +125,9 @@ static enum nf_status weigh(struct way *way,
     if (status == NF_OK && algorithm == &nf_coll_alltoall_burst)
         join_rounds(&schedule);
     if (status == NF_OK)
-        status = nf_torus_measure(shape, ranks, &schedule, 0, &load, NULL);
+        status = set_rounds(way, algorithm, shape, ranks, &schedule);
     nf_schedule_fini(&schedule);
-    if (status != NF_OK)
-        return status;
-    way->blocks = nf_calloc((size_t)load.rounds + 1, sizeof(*way->blocks));
-    for (uint32_t r = 0; way->blocks != NULL && r < load.rounds; r++)
-        way->blocks[r] =
-            greater(load.each[r].largest, load.each[r].channel_blocks);
-    way->rounds = load.rounds;
-    way->algorithm = algorithm;
-    nf_torus_load_fini(&load);
-    return way->blocks != NULL ? NF_OK : NF_ERR_NOMEM;
+    return status;
 }
 
 enum nf_status nf_torus_choices_create(const struct nf_coll_sides *shape,
@@ -111,7 +170,7 @@ void nf_torus_choices_destroy(struct nf_torus_choices *choices)
     if (choices == NULL)
         return;
     for (int i = 0; i < NF_TORUS_WAYS; i++)
-        nf_free(choices->ways[i].blocks);
+        nf_free(choices->ways[i].each);
     nf_free(choices);
 }
 
@@ -124,7 +183,7 @@ nf_torus_way(const struct nf_torus_choices *choices, uint32_t i,
     *rounds_p = way->rounds;
     *contended_p = 0;
     for (uint32_t r = 0; r < way->rounds; r++)
-        *contended_p += way->blocks[r];
+        *contended_p += way->each[r].blocks;
     return way->algorithm;
 }
 
@@ -137,13 +196,15 @@ uint64_t nf_torus_ns(const struct nf_torus_choices *choices,
     struct nf_exchange_price apart = *price;
     uint64_t ns = 0, least_ns = 0;
 
-    apart.nnear = 0; /* each node is a host */
+    apart.nnear = 0; /* each node is a host, and has wires of its own */
+    apart.is_shared = 0;
     if (way->algorithm == &nf_coll_alltoall_burst)
         least_ns = nf_exchange_ns(&apart, choices->ranks, bytes, &none);
     if (bytes > NF_TORUS_LARGE_BYTES)
         bytes = NF_TORUS_LARGE_BYTES;
     for (uint32_t r = 0; r < way->rounds; r++)
-        ns += nf_exchange_send_ns(price, bytes * way->blocks[r]);
+        ns += nf_exchange_round_ns(price, bytes * way->each[r].blocks,
+                                   way->each[r].turns);
     return greater(ns, least_ns);
 }
 

@@ -5,14 +5,18 @@
  *  cost alike, and what sends blocks straight home wins (exchange_choice.h); on a
  *  torus they share channels.
  *
- *      T = sum over rounds of T(c m), c the greater of the blocks of the largest
- *          message and those of the most loaded channel
+ *      T = sum over rounds of (1 + d (t-1)) T(c m), c the greater of the blocks
+ *          of the largest message and those of the most loaded channel,
+ *          d = delta - 1, t the turns that it takes half duplex: 1 if no rank
+ *          sends and receives, 3 if messages go around an odd ring, else 2
  *
  *  of Double-Hop, Modified where a side is odd; Bruck along each side; and the grid's
- *  sides pairwise.  And of a burst, which has all blocks on their ways at once, no less
- *  than elsewhere (exchange_choice.h), nor than T(c m), c of the most loaded channel:
- *  it has less of that than pairwise rounds have in sum.  A model in which messages
- *  share bandwidth: worms that block each other may do worse.
+ *  sides pairwise.  And of a burst, in which a rank has up to 2 NF_COLL_WINDOW
+ *  blocks on their ways at once and does not wait for each of them: no less
+ *  than elsewhere (exchange_choice.h), nor than (1 + d) T(c m), c of the most
+ *  loaded channel, of all blocks together: that is less than pairwise rounds
+ *  have in sum.  A model in which messages share bandwidth: worms that block
+ *  each other may do worse.
  *
  *  Whole numbers only, so that all who hold one price choose alike.
  *

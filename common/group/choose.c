@@ -491,11 +491,14 @@ enum nf_status nf_group_tell_choice(const char *wish,
     return status;
 }
 
+/* @param is_shared  the medium is */
 static struct nf_exchange_price price_exchange(const struct nf_group *group,
-                                               const struct nf_model *model)
+                                               const struct nf_model *model,
+                                               bool is_shared)
 {
     struct nf_coll_network network = nf_coll_network_of(model, NULL, NULL);
 
+    network.is_shared = is_shared;
     network.share_us = nf_model_share_on(model, group->part);
     network.least = group->least;
     return nf_exchange_price_of(&network);
@@ -519,7 +522,7 @@ enum nf_status nf_group_set_rules(struct nf_group *group, const char *text,
     nf_coll_rules_fini(&group->rules);
     group->rules = rules;
     group->has_rules = true;
-    group->exchange = price_exchange(group, &rules.model);
+    group->exchange = price_exchange(group, &rules.model, false);
     nf_group_forget_choices(group);
     return NF_OK;
 }
@@ -540,7 +543,8 @@ enum nf_status nf_group_set_network(struct nf_group *group, const char *text,
     group->measured = measured;
     if (!group->has_rules)
         group->exchange =
-            price_exchange(group, &nf_measured_network(measured)->model);
+            price_exchange(group, &nf_measured_network(measured)->model,
+                           nf_measured_network(measured)->shared);
     nf_group_forget_choices(group);
     return NF_OK;
 }

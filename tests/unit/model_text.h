@@ -11,7 +11,8 @@ static struct {
     int age_days;
     const char *route;
     double start_us, byte_us, occupancy_us; /* of collective operations */
-} made = { 0, "direct", 176, 0.1, 5 };
+    const char *medium;
+} made = { 0, "direct", 176, 0.1, 5, "switch" };
 
 /* Hosts h0, h1, ... of which the slowest is up to @p ratio times the quickest.
  * To be free()d. */
@@ -29,11 +30,12 @@ static inline char *write_model(uint32_t hosts, double ratio)
     ((x) * (1 + (ratio - 1) * (double)nf_rng_below(&rng, 1000) / 1000))
     fprintf(out,
             "{\"nowfarm_network\": 1, \"date\": \"%s\","
-            "\"medium\": \"switch\", \"route\": \"%s\", "
+            "\"medium\": \"%s\", \"route\": \"%s\", "
             "\"encoding\": \"raw\", \"collective\": {\"pieces\": "
             "[[0, %f, %f]], \"delta\": 1, \"o_s_us\": %f, "
             "\"t_op\": []}, \"hosts\": [",
-            date, made.route, made.start_us, made.byte_us, made.occupancy_us);
+            date, made.medium, made.route, made.start_us, made.byte_us,
+            made.occupancy_us);
     for (uint32_t i = 0; i < hosts; i++)
         fprintf(out,
                 "%s{\"name\": \"h%u\", \"send\": {\"us\": %f, "

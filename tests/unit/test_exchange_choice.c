@@ -48,7 +48,7 @@ static void choices_change_at_the_thresholds(void)
     }
 }
 
-/* As mixed.c prices them, in other numbers; and a burst as burst.c. */
+/* As select.c has it of mixed.c, in other numbers; and of burst.c a burst. */
 static void compare_with_model(const struct nf_coll_network *network)
 {
     const struct nf_exchange_price price = nf_exchange_price_of(network);
@@ -57,17 +57,15 @@ static void compare_with_model(const struct nf_coll_network *network)
     for (uint32_t ranks = 2; ranks <= 100; ranks += ranks < 20 ? 1 : 13)
         for (uint64_t bytes = 1; bytes < 10000000; bytes *= 7) {
             struct nf_coll_params params = { .radix = 0 };
-            double want = nf_coll_alltoall_burst.cost_us(
-                &nf_coll_alltoall_burst, &network->price, ranks, (double)bytes,
-                1);
+            double want = nf_coll_cost_us(&nf_coll_alltoall_burst, network,
+                                          ranks, (double)bytes, 1);
             double got =
                 (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
 
             CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
             nf_radix_fewest_rounds(ranks, &params.radices);
-            want = nf_coll_alltoall_mixed.cost_us(&nf_coll_alltoall_mixed,
-                                                  &network->price, ranks,
-                                                  (double)bytes, 1);
+            want = nf_coll_cost_us(&nf_coll_alltoall_mixed, network, ranks,
+                                   (double)bytes, 1);
             got = (double)nf_exchange_ns(&price, ranks, bytes, &params) / 1e3;
             CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6 * want + 0.001 * ranks);
         }
@@ -78,18 +76,18 @@ static void whole_prices_are_those_of_the_model(void)
     struct nf_coll_network network = {
         .price = { .npieces = 2,
                    .pieces = { { 0, 90, 0.085 }, { 4096, 240, 0.048 } },
-                   .occupancy_us = 20,
-                   .ports = NF_PORTS_FULL },
-        .delta = 1
+                   .occupancy_us = 20 },
     };
 
-    compare_with_model(&network);
+    for (network.delta = 1; network.delta <= 2; network.delta += 0.125)
+        compare_with_model(&network);
     network.price.pieces[0].start_us = 150;
     network.price.pieces[0].byte_us = 0.01;
     network.price.pieces[1].from_bytes = 16384;
     network.price.pieces[1].start_us = -1161;
     network.price.pieces[1].byte_us = 0.09;
-    compare_with_model(&network);
+    for (network.delta = 1; network.delta <= 2; network.delta += 0.5)
+        compare_with_model(&network);
 }
 
 /* Where the time of a byte has grown; and they are sent as words. */

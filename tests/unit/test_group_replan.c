@@ -113,11 +113,28 @@ static void no_call_takes_a_plan_of_the_network_before(void)
     sim_close(&sim);
 }
 
+/* All-to-alls know of a hub, as long as that is the network. */
+static void a_shared_medium_is_known(void)
+{
+    struct group_sim sim;
+
+    CU_ASSERT_FATAL(sim_open(&sim, RANKS, 1, NULL));
+    for (uint64_t shared = 0; shared < 4; shared++) {
+        made.medium = shared % 2 == 1 ? "shared" : "switch";
+        tell_network(&sim, 1);
+        for (uint32_t r = 0; r < RANKS; r++)
+            CU_ASSERT_EQUAL(sim.groups[r]->exchange.is_shared, shared % 2);
+    }
+    made.medium = "switch";
+    sim_close(&sim);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "no call takes a plan of the network before",
           no_call_takes_a_plan_of_the_network_before },
+        { "a shared medium is known", a_shared_medium_is_known },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
