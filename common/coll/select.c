@@ -162,6 +162,7 @@ struct formulas {
     double half_weight, full_weight;
     struct nf_coll_price half_price, full_price;
     struct nf_coll_levels levels; /* of algorithms of two; hosts 0: not known */
+    struct nf_exchange_price exchange; /* of a burst; npieces 0: by formula */
 };
 
 /* "bcast.pipeline.fd" for "bcast.pipeline.hd" and ".fd": the same messages in
@@ -235,6 +236,25 @@ static struct nf_coll_levels levels_of(const struct nf_coll_network *network,
                                     .delta = network->delta };
 }
 
+/* Do messages of a burst differ in what they cost, or have one medium? */
+static bool has_two_links(const struct nf_coll_network *network)
+{
+    return (network->near.npieces > 0 && network->least > 1) ||
+           network->is_shared;
+}
+
+/* Beyond the largest blocks start-up times are nothing. */
+static double exchange_us(const struct nf_exchange_price *price, uint32_t ranks,
+                          double bytes, const struct nf_coll_params *params)
+{
+    double large_bytes = fmin(bytes, NF_EXCHANGE_LARGE_BYTES);
+    uint64_t ns = nf_exchange_ns(price, ranks, (uint64_t)large_bytes, params);
+
+    if (bytes > large_bytes)
+        return (double)ns / 1e3 * (bytes / large_bytes);
+    return (double)ns / 1e3;
+}
+
 /* Between the two kinds of ports a missing formula is replaced: by that of the
  * sibling; else full duplex is no slower than half; else half duplex takes at
  * most three turns for a round (ranks that send around an odd ring). */
@@ -254,6 +274,8 @@ static struct formulas find_formulas(const struct nf_coll_algorithm *algorithm,
     if (network->share_us > 0)
         f.crowd_us =
             network->share_us * count_messages(algorithm, network, ranks);
+    if (algorithm == &nf_coll_alltoall_burst && has_two_links(network))
+        f.exchange = nf_exchange_price_of(network);
     if (algorithm->levels_us != NULL) {
         f.levels = levels_of(network, ranks);
         return f;
@@ -283,8 +305,11 @@ static struct formulas find_formulas(const struct nf_coll_algorithm *algorithm,
 static double cost_by(const struct formulas *f, uint32_t ranks, double bytes,
                       uint32_t k)
 {
+    const struct nf_coll_params none = { .radix = 0 };
     double cost = 0;
 
+    if (f->exchange.npieces > 0)
+        return exchange_us(&f->exchange, ranks, bytes, &none);
     if (f->full->levels_us != NULL)
         cost = f->levels.hosts > 0
                    ? f->full->levels_us(f->full, &f->levels, bytes, k)
@@ -322,8 +347,7 @@ double nf_coll_params_cost_us(const struct nf_coll_algorithm *algorithm,
     if (algorithm != &nf_coll_alltoall_mixed || params->radices.count == 0)
         return INFINITY;
     price = nf_exchange_price_of(network);
-    return (double)nf_exchange_ns(&price, query->ranks, query->bytes, params) /
-           1e3;
+    return exchange_us(&price, query->ranks, (double)query->bytes, params);
 }
 
 uint32_t nf_coll_best_segments(const struct nf_coll_algorithm *algorithm,

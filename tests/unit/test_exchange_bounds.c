@@ -207,6 +207,45 @@ static void algorithms_have_their_price(void)
     CU_ASSERT(isinf(nf_exchange_bounds_cost_us("none", &network, 8, 1)));
 }
 
+/* Of 1000 bytes 190 us between hosts, and 100 for each more; within one 3. */
+static void messages_that_stay_on_hosts_are_near(void)
+{
+    static const uint32_t hosts[] = { 7, 7, 3, 3 };
+    struct nf_coll_network spread = {
+        .price = { .npieces = 1,
+                   .pieces = { { 0, 90, 0.1 } },
+                   .occupancy_us = 18 },
+        .near = { .npieces = 1, .pieces = { { 0, 15, 0.001 } } },
+        .delta = 1
+    };
+    double large_us;
+
+    CU_ASSERT_DOUBLE_EQUAL(
+        nf_exchange_bounds_cost_us("alltoall.burst", &spread, 4, 1000), 390,
+        1e-9);
+    nf_coll_network_spread(&spread, hosts, 4);
+    CU_ASSERT_EQUAL(spread.least, 2);
+    CU_ASSERT_DOUBLE_EQUAL(
+        nf_exchange_bounds_cost_us("alltoall.burst", &spread, 4, 1000), 293,
+        1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(
+        nf_coll_cost_us(&nf_coll_alltoall_burst, &spread, 4, 1000, 1), 293,
+        1e-9);
+    spread.delta = 1.5; /* half of a burst more: 2 between hosts, 1 within */
+    CU_ASSERT_DOUBLE_EQUAL(
+        nf_exchange_bounds_cost_us("alltoall.burst", &spread, 4, 1000),
+        293 + 101.5, 1e-9);
+    large_us =
+        nf_exchange_bounds_cost_us("alltoall.burst", &spread, 4, 1 << 26);
+    CU_ASSERT_DOUBLE_EQUAL(nf_exchange_bounds_cost_us("alltoall.burst", &spread,
+                                                      4, UINT64_C(1) << 36),
+                           1024 * large_us, 1e-3 * large_us);
+    spread.is_shared = true; /* 8 messages one after the other */
+    CU_ASSERT_DOUBLE_EQUAL(
+        nf_exchange_bounds_cost_us("alltoall.burst", &spread, 4, 1000), 890,
+        1e-9);
+}
+
 /* What has a formula for a ring has the same price as a shape of one side. */
 static void schedules_have_their_own_price(void)
 {
@@ -270,12 +309,15 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "bounds are where the choice changes",
           bounds_are_where_the_choice_changes },
-        { "what is picked is about the best", what_is_picked_is_about_the_best },
+        { "what is picked is about the best",
+          what_is_picked_is_about_the_best },
         { "rules come first", rules_come_first },
         { "as text and back", as_text_and_back },
         { "bad text is refused", bad_text_is_refused },
         { "wishes must fit", wishes_must_fit },
         { "algorithms have their price", algorithms_have_their_price },
+        { "messages that stay on hosts are near",
+          messages_that_stay_on_hosts_are_near },
         { "schedules have their own price", schedules_have_their_own_price },
         CU_TEST_INFO_NULL,
     };
