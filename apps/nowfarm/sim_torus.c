@@ -151,6 +151,15 @@ static struct nf_coll_args args_for(const struct sim_torus_algorithm *algorithm,
     return args;
 }
 
+static bool fits(const struct sim_torus_algorithm *algorithm,
+                 const struct nf_coll_args *args, struct nf_error *err)
+{
+    if (algorithm->for_odd &&
+        nf_coll_fits(&nf_coll_alltoall_dh, args, NULL) == NF_OK)
+        return false;
+    return nf_coll_fits(algorithm->wish.algorithm, args, err) == NF_OK;
+}
+
 /* @return for how many of the tori it is */
 static uint32_t count_fits(const struct sim_torus_report *r,
                            const struct sim_torus_algorithm *algorithm,
@@ -163,26 +172,66 @@ static uint32_t count_fits(const struct sim_torus_report *r,
         struct nf_coll_args args =
             args_for(algorithm, &r->shape[i].mesh, &sides);
 
-        count += nf_coll_fits(algorithm->wish.algorithm, &args, err) == NF_OK;
+        count += fits(algorithm, &args, err);
     }
     return count;
 }
 
-/* One that is asked for must be for one of the tori at least.  Of dh, which is
- * for rings of any size, mdh does the odd ones, and even ones as dh does. */
+/* @return nalgorithms: it was not asked for */
+static uint32_t find_algorithm(const struct sim_torus_report *r,
+                               const struct nf_coll_algorithm *algorithm)
+{
+    uint32_t i = 0;
+
+    while (i < r->nalgorithms && r->algorithm[i].wish.algorithm != algorithm)
+        i++;
+    return i;
+}
+
+/* dh is for rings of any size: on tori with odd sides that is mdh, which has a
+ * place of its own, unless that is asked for too, or takes dh's if nothing is
+ * left to it. */
+static int add_odd(struct sim_torus_report *r)
+{
+    uint32_t at = find_algorithm(r, &nf_coll_alltoall_dh);
+    struct sim_torus_algorithm odd = {
+        .wish = { .algorithm = &nf_coll_alltoall_mdh }, .for_odd = true
+    };
+    uint32_t even;
+
+    if (at == r->nalgorithms)
+        return NF_EXIT_OK;
+    even = count_fits(r, &r->algorithm[at], NULL);
+    if (even == r->nshapes)
+        return NF_EXIT_OK;
+    if (even == 0) {
+        r->nalgorithms--;
+        memmove(&r->algorithm[at], &r->algorithm[at + 1],
+                (r->nalgorithms - at) * sizeof(odd));
+    } else {
+        at++;
+    }
+    if (find_algorithm(r, &nf_coll_alltoall_mdh) < r->nalgorithms)
+        return NF_EXIT_OK;
+    if (r->nalgorithms == SIM_LIST_MAX)
+        return sim_too_many("--algorithm");
+    memmove(&r->algorithm[at + 1], &r->algorithm[at],
+            (r->nalgorithms - at) * sizeof(odd));
+    r->nalgorithms++;
+    nf_coll_wish_write(&odd.wish, odd.name, sizeof(odd.name));
+    r->algorithm[at] = odd;
+    return NF_EXIT_OK;
+}
+
+/* One that is asked for must be for one of the tori at least. */
 static int check_fits(const struct sim_torus_report *r,
-                      struct sim_torus_algorithm *algorithm)
+                      const struct sim_torus_algorithm *algorithm)
 {
     struct nf_error err = { .text = "" };
-    uint32_t count = count_fits(r, algorithm, &err);
 
-    if (count == 0 && algorithm->wish.algorithm == &nf_coll_alltoall_dh) {
-        algorithm->wish.algorithm = &nf_coll_alltoall_mdh;
-        nf_coll_wish_write(&algorithm->wish, algorithm->name,
-                           sizeof(algorithm->name));
-        count = count_fits(r, algorithm, &err);
-    }
-    return count > 0 ? NF_EXIT_OK : nf_usage_error("--algorithm %s", err.text);
+    return count_fits(r, algorithm, &err) > 0
+               ? NF_EXIT_OK
+               : nf_usage_error("--algorithm %s", err.text);
 }
 
 static int read_algorithms(char *text, struct sim_torus_report *r)
@@ -193,11 +242,14 @@ static int read_algorithms(char *text, struct sim_torus_report *r)
     for (size_t i = 0; text == NULL && nf_coll_table[i] != NULL; i++)
         if (nf_coll_table[i]->op == NF_COLL_ALLTOALL && rc == NF_EXIT_OK)
             rc = add_algorithm(nf_coll_table[i]->name, r);
-    while (rc == NF_EXIT_OK && (word = sim_next_word(&text)) != NULL) {
+    if (text == NULL)
+        return rc;
+    while (rc == NF_EXIT_OK && (word = sim_next_word(&text)) != NULL)
         rc = add_algorithm(word, r);
-        if (rc == NF_EXIT_OK)
-            rc = check_fits(r, &r->algorithm[r->nalgorithms - 1]);
-    }
+    if (rc == NF_EXIT_OK)
+        rc = add_odd(r);
+    for (uint32_t i = 0; rc == NF_EXIT_OK && i < r->nalgorithms; i++)
+        rc = check_fits(r, &r->algorithm[i]);
     return rc;
 }
 
@@ -248,7 +300,7 @@ static enum nf_status simulate(struct sim_torus_report *r,
     struct nf_schedule s;
     enum nf_status status;
 
-    if (nf_coll_fits(algorithm->wish.algorithm, &args, NULL) != NF_OK)
+    if (!fits(algorithm, &args, NULL))
         return NF_OK;
     setup.mesh = shape->mesh;
     setup.mesh.one_lane = r->one_lane;

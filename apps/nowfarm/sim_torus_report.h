@@ -18,6 +18,7 @@ struct sim_torus_shape {
 struct sim_torus_algorithm {
     char name[100]; /**< in full, with its parameters */
     struct nf_coll_wish wish;
+    bool for_odd; /**< only where dh is not, in whose place it was taken */
 };
 
 /** An algorithm on a torus, with blocks of one size. */

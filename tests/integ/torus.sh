@@ -71,6 +71,17 @@ for shape in 2 9 4x4 5x5 8x8 3x4 3x3x3 15x15; do
 done
 check "contention is told" grep -q 'none, as promised$' out
 check "and where there is some" grep -Eq '^cdh .*yes$' out
+run sim torus --shape 6x6,7x7,3x4 --size 8B --algorithm dh,naive --csv e.csv
+same "dh is mdh where a side is odd" "$(cut -d, -f1,4 e.csv | tr '\n' ' ')" \
+    "shape,algorithm 6x6,alltoall.dh 6x6,alltoall.naive 7x7,alltoall.mdh \
+7x7,alltoall.naive 3x4,alltoall.mdh 3x4,alltoall.naive "
+run sim torus --shape 7x7 --size 8B --algorithm dh,mdh --csv e.csv
+same "and once only" "$(cut -d, -f1,4 e.csv | tr '\n' ' ')" \
+    "shape,algorithm 7x7,alltoall.mdh "
+run sim torus --shape 6x6,7x7 --size 8B --csv e.csv
+same "dh and mdh of all" "$(cut -d, -f1,4 e.csv | grep -E 'dh$' |
+    grep -v cdh | tr '\n' ' ')" \
+    "6x6,alltoall.dh 6x6,alltoall.mdh 7x7,alltoall.mdh "
 run sim torus --shape 6x6,7x7 --size 8B --algorithm dh,mdh,bruck:radix=4 --csv e.csv
 same "who does not fit is left out" "$(cut -d, -f1,4 e.csv | tr '\n' ' ')" \
     "shape,algorithm 6x6,alltoall.dh 6x6,alltoall.mdh \
