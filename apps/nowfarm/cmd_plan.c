@@ -114,9 +114,16 @@ static json_t *message_json(const struct nf_schedule *schedule,
 static int print_json(const struct request *request,
                       const struct nf_schedule *schedule)
 {
-    json_t *messages = json_array();
     int first_step = is_exchange(request) ? 1 : 0; /* as in the text */
+    json_t *messages, *load = NULL;
 
+    if (request->check && is_exchange(request)) {
+        load = nf_load_json(request->algorithm, &request->args, schedule,
+                            &request->load);
+        if (load == NULL)
+            return nf_memory_error();
+    }
+    messages = json_array();
     for (size_t i = 0; i < schedule->count; i++)
         json_array_append_new(
             messages,
@@ -127,11 +134,7 @@ static int print_json(const struct request *request,
         "root", (json_int_t)request->args.root, "segments",
         (json_int_t)column_k(request), "steps",
         (json_int_t)nf_schedule_rounds(schedule), "checked",
-        request->check ? json_true() : json_null(), "load",
-        request->check && is_exchange(request)
-            ? nf_load_json(request->algorithm, &request->load)
-            : NULL,
-        "network",
+        request->check ? json_true() : json_null(), "load", load, "network",
         request->network.network.nhosts > 0
             ? plan_network_json(&request->network)
             : NULL,

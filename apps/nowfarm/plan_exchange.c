@@ -70,22 +70,46 @@ void nf_print_load(const struct nf_coll_algorithm *algorithm,
     }
 }
 
+/* @param arg  a list of the channels of each step */
+static void add_channel(uint32_t round, const struct nf_torus_channel *channel,
+                        void *arg)
+{
+    json_array_append_new(json_array_get(arg, round),
+                          json_pack("{s:I, s:I, s:s, s:I, s:I}", "rank",
+                                    (json_int_t)channel->rank, "side",
+                                    (json_int_t)channel->side, "direction",
+                                    channel->back ? "-" : "+", "messages",
+                                    (json_int_t)channel->messages, "blocks",
+                                    (json_int_t)channel->blocks));
+}
+
 json_t *nf_load_json(const struct nf_coll_algorithm *algorithm,
+                     const struct nf_coll_args *args,
+                     const struct nf_schedule *schedule,
                      const struct nf_torus_load *load)
 {
-    json_t *each = json_array();
+    json_t *each = json_array(), *channels = json_array();
 
+    for (uint32_t i = 0; i < load->rounds; i++)
+        json_array_append_new(channels, json_array());
+    if (nf_torus_channels(args->shape, args->ranks, schedule, add_channel,
+                          channels) != NF_OK) {
+        json_decref(each);
+        json_decref(channels);
+        return NULL;
+    }
     for (uint32_t i = 0; i < load->rounds; i++) {
         const struct nf_torus_round *round = &load->each[i];
 
         json_array_append_new(
-            each,
-            json_pack("{s:I, s:I, s:I, s:I}", "messages",
-                      (json_int_t)round->messages, "largest_blocks",
-                      (json_int_t)round->largest, "channel_messages",
-                      (json_int_t)round->channel_messages, "channel_blocks",
-                      (json_int_t)round->channel_blocks));
+            each, json_pack("{s:I, s:I, s:I, s:I, s:O}", "messages",
+                            (json_int_t)round->messages, "largest_blocks",
+                            (json_int_t)round->largest, "channel_messages",
+                            (json_int_t)round->channel_messages,
+                            "channel_blocks", (json_int_t)round->channel_blocks,
+                            "channels", json_array_get(channels, i)));
     }
+    json_decref(channels);
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I, s:b, s:o}",
         "volume_blocks",

@@ -17,7 +17,11 @@ void nf_print_exchange(uint32_t ranks, const struct nf_schedule *schedule);
  *  step. */
 void nf_print_load(const struct nf_coll_algorithm *algorithm,
                    const struct nf_torus_load *load);
-/** The same as an object. */
+/** The same as an object, and which channels each step loads.
+ *  @param args  of the ranks, and the shape
+ *  @return NULL: out of memory */
 json_t *nf_load_json(const struct nf_coll_algorithm *algorithm,
+                     const struct nf_coll_args *args,
+                     const struct nf_schedule *schedule,
                      const struct nf_torus_load *load);
 #endif

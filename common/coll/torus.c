@@ -21,6 +21,9 @@ struct measure {
     uint32_t *sends;          /* [rank] */
     uint32_t *ports;          /* [rank] sent in the round, [rank] received */
     uint8_t *talks;           /* [rank][rank] one bit each */
+    void (*tell)(uint32_t round, const struct nf_torus_channel *channel,
+                 void *arg); /* or NULL */
+    void *arg;
     struct nf_torus_load load;
     struct nf_torus_fault fault;
 };
@@ -152,6 +155,25 @@ static void count_message(struct measure *m,
     m->held[message->dst] += blocks;
 }
 
+static void tell_channels(struct measure *m, uint32_t round)
+{
+    size_t count = 2 * (size_t)m->ranks * m->shape->count;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct channel *channel = &m->channels[i];
+        const struct nf_torus_channel told = {
+            .rank = (uint32_t)(i / 2 / m->shape->count),
+            .side = (uint32_t)(i / 2 % m->shape->count),
+            .back = i % 2 != 0,
+            .messages = channel->messages,
+            .blocks = channel->blocks,
+        };
+
+        if (channel->round == round + 1)
+            m->tell(round, &told, m->arg);
+    }
+}
+
 static bool count_all(struct measure *m)
 {
     const struct nf_schedule *schedule = m->schedule;
@@ -170,6 +192,8 @@ static bool count_all(struct measure *m)
         for (uint32_t r = 0; r < m->ranks; r++)
             if (m->held[r] > m->load.held)
                 m->load.held = m->held[r];
+        if (m->tell != NULL)
+            tell_channels(m, message->round);
     }
     return true;
 }
@@ -201,6 +225,42 @@ static void sum_up(struct measure *m)
     }
 }
 
+/* @param m  whose load is to be nf_torus_load_fini()shed if NF_OK */
+static enum nf_status carry_out(struct measure *m)
+{
+    uint32_t ranks = m->ranks, stride = 1;
+    enum nf_status status = NF_ERR_NOMEM;
+
+    for (uint32_t side = m->shape->count; side-- > 0;) {
+        m->strides[side] = stride;
+        stride *= m->shape->of[side];
+    }
+    m->load.rounds = nf_schedule_rounds(m->schedule);
+    m->load.each = nf_calloc(m->load.rounds, sizeof(*m->load.each));
+    m->channels =
+        nf_calloc(2 * (size_t)ranks * m->shape->count, sizeof(*m->channels));
+    m->held = nf_malloc(ranks * sizeof(*m->held));
+    m->sends = nf_calloc(ranks, sizeof(*m->sends));
+    m->ports = nf_calloc(2 * (size_t)ranks, sizeof(*m->ports));
+    m->talks = nf_calloc(((size_t)ranks * ranks + 7) / 8, 1);
+    if (m->load.each != NULL && m->channels != NULL && m->held != NULL &&
+        m->sends != NULL && m->ports != NULL && m->talks != NULL) {
+        for (uint32_t r = 0; r < ranks; r++)
+            m->held[r] = ranks;
+        status = count_all(m) ? NF_OK : NF_ERR_VERIFY;
+    }
+    if (status == NF_OK)
+        sum_up(m);
+    else
+        nf_torus_load_fini(&m->load);
+    nf_free(m->channels);
+    nf_free(m->held);
+    nf_free(m->sends);
+    nf_free(m->ports);
+    nf_free(m->talks);
+    return status;
+}
+
 enum nf_status nf_torus_measure(const struct nf_coll_sides *shape,
                                 uint32_t ranks,
                                 const struct nf_schedule *schedule,
@@ -212,40 +272,32 @@ enum nf_status nf_torus_measure(const struct nf_coll_sides *shape,
                          .ranks = ranks,
                          .most = most,
                          .schedule = schedule };
-    uint32_t stride = 1;
-    enum nf_status status = NF_ERR_NOMEM;
+    enum nf_status status = carry_out(&m);
 
-    for (uint32_t side = m.shape->count; side-- > 0;) {
-        m.strides[side] = stride;
-        stride *= m.shape->of[side];
-    }
-    m.load.rounds = nf_schedule_rounds(schedule);
-    m.load.each = nf_calloc(m.load.rounds, sizeof(*m.load.each));
-    m.channels =
-        nf_calloc(2 * (size_t)ranks * m.shape->count, sizeof(*m.channels));
-    m.held = nf_malloc(ranks * sizeof(*m.held));
-    m.sends = nf_calloc(ranks, sizeof(*m.sends));
-    m.ports = nf_calloc(2 * (size_t)ranks, sizeof(*m.ports));
-    m.talks = nf_calloc(((size_t)ranks * ranks + 7) / 8, 1);
-    if (m.load.each != NULL && m.channels != NULL && m.held != NULL &&
-        m.sends != NULL && m.ports != NULL && m.talks != NULL) {
-        for (uint32_t r = 0; r < ranks; r++)
-            m.held[r] = ranks;
-        status = count_all(&m) ? NF_OK : NF_ERR_VERIFY;
-    }
-    if (status == NF_OK) {
-        sum_up(&m);
+    if (status == NF_OK)
         *load_p = m.load;
-    } else {
-        nf_torus_load_fini(&m.load);
-    }
     if (status == NF_ERR_VERIFY && fault_p != NULL)
         *fault_p = m.fault;
-    nf_free(m.channels);
-    nf_free(m.held);
-    nf_free(m.sends);
-    nf_free(m.ports);
-    nf_free(m.talks);
+    return status;
+}
+
+enum nf_status nf_torus_channels(
+    const struct nf_coll_sides *shape, uint32_t ranks,
+    const struct nf_schedule *schedule,
+    void (*tell)(uint32_t round, const struct nf_torus_channel *channel,
+                 void *arg),
+    void *arg)
+{
+    const struct nf_coll_sides ring = { 1, { ranks } };
+    struct measure m = { .shape = shape != NULL ? shape : &ring,
+                         .ranks = ranks,
+                         .schedule = schedule,
+                         .tell = tell,
+                         .arg = arg };
+    enum nf_status status = carry_out(&m);
+
+    if (status == NF_OK)
+        nf_torus_load_fini(&m.load);
     return status;
 }
 

@@ -53,4 +53,25 @@ enum nf_status nf_torus_measure(const struct nf_coll_sides *shape,
                                 uint32_t most, struct nf_torus_load *load_p,
                                 struct nf_torus_fault *fault_p);
 void nf_torus_load_fini(struct nf_torus_load *load);
+
+/** What a directed channel carries in a round. */
+struct nf_torus_channel {
+    uint32_t rank; /**< that it leaves */
+    uint32_t side; /**< along this one */
+    bool back;     /**< backwards */
+    uint32_t messages;
+    uint64_t blocks;
+};
+
+/** @param tell  is told of each channel that carries something, by round, rank
+ *               and side, forwards first; others as of nf_torus_measure()
+ *  @retval NF_ERR_VERIFY  a route ends at another rank than its message
+ *  @retval NF_ERR_NOMEM
+ *  O(messages x hops + rounds x ranks x sides). */
+enum nf_status nf_torus_channels(
+    const struct nf_coll_sides *shape, uint32_t ranks,
+    const struct nf_schedule *schedule,
+    void (*tell)(uint32_t round, const struct nf_torus_channel *channel,
+                 void *arg),
+    void *arg);
 #endif

@@ -151,6 +151,22 @@ $(json load.steps.$i.channel_blocks)"
         "at most $(json load.channel_messages) ($promised)" "$(cat most)"
 done
 
+# by hand: all to the next one, two blocks; then 0 and 2 change places, and in the
+# end 1 has one block for 0
+run plan alltoall naive --shape 1x3 --check --json
+same "plan: channels, the first step" "$(for r in 0 1 2 3; do
+    has_field load.steps.0.channels.$r || break
+    echo "$(json load.steps.0.channels.$r.rank) \
+$(json load.steps.0.channels.$r.side)$(json load.steps.0.channels.$r.direction) \
+$(json load.steps.0.channels.$r.messages) $(json load.steps.0.channels.$r.blocks)"
+done | tr '\n' ';')" "0 1+ 1 2;1 1+ 1 2;2 1+ 1 2;"
+run plan alltoall mdh --shape 1x3 --check --json
+same "plan: channels, the last step" "$(json load.steps.2.channels.0.rank) \
+$(json load.steps.2.channels.0.side)$(json load.steps.2.channels.0.direction) \
+$(json load.steps.2.channels.0.messages) $(json load.steps.2.channels.0.blocks)" \
+    "1 1- 1 1"
+check "plan: no other channel" eval '! has_field load.steps.2.channels.1'
+
 # --- what is turned down
 refuse "an argument" 'unexpected argument "x"' x
 refuse "an unknown option" "unknown option" --wrong
