@@ -252,27 +252,65 @@ static void loads_of_a_torus_are_the_goldens(void)
     }
 }
 
-/* ---- the example of the paper: which blocks a node has after each step ----
- */
+/* ---- the example of the paper: which block lies where after each step ---- */
 
-static bool holds_what(const json_t *table, const uint8_t *holder,
+/* M[slot[0]][slot[1]] of a node. */
+struct place {
+    uint32_t node, slot[2];
+};
+
+static bool holds_what(const json_t *table, const struct place *places,
                        uint32_t rank)
 {
     bool right = true;
     uint32_t count = 0;
 
     for (uint32_t item = 0; item < 36 * 36; item++)
-        count += holder[item] == rank;
-    for (size_t a = 0; a < 6; a++)
-        for (size_t b = 0; b < 6; b++) {
+        count += places[item].node == rank;
+    for (uint32_t a = 0; a < 6; a++)
+        for (uint32_t b = 0; b < 6; b++) {
             const struct nf_coll_sides block =
                 sides_of(json_array_get(json_array_get(table, a), b));
             uint32_t src = 6 * block.of[0] + block.of[1];
             uint32_t dst = 6 * block.of[2] + block.of[3];
+            const struct place *place = &places[36 * src + dst];
 
-            right &= holder[36 * src + dst] == rank;
+            right &= place->node == rank && place->slot[0] == a &&
+                     place->slot[1] == b;
         }
     return right && count == 36;
+}
+
+static void place_all(struct place *places)
+{
+    for (uint32_t item = 0; item < 36 * 36; item++) {
+        places[item].node = item / 36;
+        places[item].slot[0] = item % 36 / 6;
+        places[item].slot[1] = item % 6;
+    }
+}
+
+/* By the paper's array: along a side, a block from s to q that a double hop
+ * brings to t, where it stays until the single hop as q is t or t + 1, gets
+ * slot s + q - t; others keep theirs.  The single hop is one slot back. */
+static void move_block(const struct nf_coll_message *m, uint32_t item,
+                       struct place *place)
+{
+    const uint32_t stride = m->side == 0 ? 6 : 1;
+    uint32_t s = item / 36 / stride % 6, q = item % 36 / stride % 6;
+    uint32_t from = m->src / stride % 6, to = m->dst / stride % 6;
+    uint32_t *slot = &place->slot[m->side & 1];
+
+    CU_ASSERT_EQUAL(place->node, m->src);
+    place->node = m->dst;
+    if (m->hops == 1) {
+        CU_ASSERT_EQUAL(q, to);
+        *slot = (*slot + 5) % 6;
+        return;
+    }
+    CU_ASSERT(q != from && q != (from + 1) % 6);
+    if (q == to || q == (to + 1) % 6)
+        *slot = (s + q + 6 - to) % 6;
 }
 
 /* When a state is: "initial", or after which step along which side, of which the last
@@ -304,7 +342,7 @@ static void follow_example(const char *section, uint32_t rank, size_t states)
 {
     const struct nf_coll_sides shape = { 2, { 6, 6 } };
     const json_t *list = json_object_get(golden, section);
-    uint8_t holder[36 * 36];
+    struct place places[36 * 36];
     struct nf_schedule s;
     size_t m = 0;
 
@@ -313,11 +351,10 @@ static void follow_example(const char *section, uint32_t rank, size_t states)
         CU_FAIL("not made");
         return;
     }
-    for (uint32_t item = 0; item < 36 * 36; item++)
-        holder[item] = (uint8_t)(item / 36);
+    place_all(places);
     for (uint32_t step = 0; step < states; step++) {
         CU_ASSERT(holds_what(json_object_get(json_array_get(list, step), "M"),
-                             holder, rank));
+                             places, rank));
         CU_ASSERT(
             is_after(json_object_get(json_array_get(list, step), "after"), &s, m));
         for (; m < s.count && s.messages[m].round == step; m++)
@@ -326,7 +363,8 @@ static void follow_example(const char *section, uint32_t rank, size_t states)
                     s.spans[s.messages[m].first_span + i];
 
                 for (uint32_t j = 0; j < span.count; j++)
-                    holder[span.first + j] = (uint8_t)s.messages[m].dst;
+                    move_block(&s.messages[m], span.first + j,
+                               &places[span.first + j]);
             }
     }
     nf_schedule_fini(&s);
