@@ -364,6 +364,9 @@ struct nf_report {
                              one that took longest, or for leases */
     char exchange_algorithm[64]; /**< of the last one, with its parameters; "":
                                       it had one slave */
+    char exchange_algorithms[512]; /**< of all, each once, in the order in which
+                                        they were first taken, with a blank
+                                        between two; none that has no room */
     char exchange_by[288]; /**< by what that was chosen, as gather_by; or
                                 "threads": what messages between threads take */
     char shared_algorithm[64]; /**< of the broadcast of the shared data; "": each

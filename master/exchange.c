@@ -5,6 +5,7 @@
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/group/over_mesh.h"
@@ -167,6 +168,22 @@ _Static_assert(sizeof(((struct nf_report *)NULL)->exchange_algorithm) >=
                    NF_EXCHANGE_NAME_BYTES,
                "a name is told whole");
 
+/* Small blocks and large ones of a job may go by different ones. */
+static void note_algorithm(struct nf_report *report, const char *name)
+{
+    char *list = report->exchange_algorithms;
+    size_t length = strlen(name), used = strlen(list), word;
+
+    for (const char *at = list; *at != '\0'; at += word + (at[word] == ' ')) {
+        word = strcspn(at, " ");
+        if (word == length && memcmp(at, name, length) == 0)
+            return;
+    }
+    if (used + length + 2 <= sizeof(report->exchange_algorithms))
+        snprintf(list + used, sizeof(report->exchange_algorithms) - used,
+                 "%s%s", used > 0 ? " " : "", name);
+}
+
 static void complete(struct engine *e, int64_t now_us)
 {
     struct nf_actions actions;
@@ -179,6 +196,7 @@ static void complete(struct engine *e, int64_t now_us)
 
         snprintf(e->report.exchange_algorithm,
                  sizeof(e->report.exchange_algorithm), "%s", algorithm);
+        note_algorithm(&e->report, algorithm);
         e->report.exchange_model_s += model_us(e, algorithm) * 1e-6;
         e->gather.algorithm = e->report.exchange_algorithm;
     }

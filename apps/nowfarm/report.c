@@ -234,6 +234,22 @@ static const char *exchange_model(const struct nf_report *r, const char *before,
     return text_p;
 }
 
+/* The last one behind others that were taken. */
+static void print_algorithms(FILE *to, const struct nf_report *r)
+{
+    const char *last = "", *at = r->exchange_algorithms;
+
+    for (size_t length; (length = strcspn(at, " ")) > 0;) {
+        if (strncmp(at, r->exchange_algorithm, length) != 0 ||
+            r->exchange_algorithm[length] != '\0') {
+            fprintf(to, "%.*s, ", (int)length, at);
+            last = "last ";
+        }
+        at += length + (at[length] == ' ');
+    }
+    fprintf(to, "%s%s", last, r->exchange_algorithm);
+}
+
 /* What the all-to-all took, beside what the model says that it takes. */
 static void print_exchanges(FILE *to, const struct nf_report *r)
 {
@@ -245,7 +261,8 @@ static void print_exchanges(FILE *to, const struct nf_report *r)
             nf_format_bytes(r->exchange_bytes, bytes, sizeof(bytes)),
             r->exchange_slaves, seconds(r->exchange_s, time, sizeof(time)));
     if (r->exchange_algorithm[0] != '\0') {
-        fprintf(to, " (%s", r->exchange_algorithm);
+        fputs(" (", to);
+        print_algorithms(to, r);
         print_source(to, r->exchange_by);
         fprintf(to, ": measured %s, %s)",
                 seconds(r->exchange_moving_s, moving, sizeof(moving)),
@@ -443,20 +460,30 @@ static json_t *real_json(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+static json_t *words_json(const char *words)
+{
+    json_t *list = json_array();
+
+    for (size_t length; (length = strcspn(words, " ")) > 0;) {
+        json_array_append_new(list, json_stringn(words, length));
+        words += length + (words[length] == ' ');
+    }
+    return list;
+}
+
 /* null: there was one phase. */
 static json_t *exchange_json(const struct nf_report *r)
 {
     if (r->phases <= 1)
         return json_null();
-    return json_pack("{s:i, s:s, s:s?, s:f, s:f, s:o, s:I, s:i, s:i, s:I}",
-                     "phases", (int)r->phases, "algorithm",
-                     r->exchange_algorithm, "chosen_by",
-                     source(r->exchange_by), "time_s", r->exchange_s,
-                     "moving_s", r->exchange_moving_s,
-                     "model_s", real_json(r->exchange_model_s), "bytes",
-                     (json_int_t)r->exchange_bytes, "slaves",
-                     (int)r->exchange_slaves, "tries", (int)r->exchanges,
-                     "recomputed", (json_int_t)r->recomputed);
+    return json_pack(
+        "{s:i, s:s, s:o, s:s?, s:f, s:f, s:o, s:I, s:i, s:i, s:I}", "phases",
+        (int)r->phases, "algorithm", r->exchange_algorithm, "algorithms",
+        words_json(r->exchange_algorithms), "chosen_by", source(r->exchange_by),
+        "time_s", r->exchange_s, "moving_s", r->exchange_moving_s, "model_s",
+        real_json(r->exchange_model_s), "bytes", (json_int_t)r->exchange_bytes,
+        "slaves", (int)r->exchange_slaves, "tries", (int)r->exchanges,
+        "recomputed", (json_int_t)r->recomputed);
 }
 
 /* null: no broadcast was needed. */

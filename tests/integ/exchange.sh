@@ -26,6 +26,8 @@ for wish in alltoall.pairwise_shift alltoall.pairwise_xor alltoall.naive \
     run run sort --count 3000 --units 8 --way bitonic --slaves 4 --verify --json
     job_verified "$wish, six exchanges"
     by "$wish, six exchanges" "$wish"
+    same "$wish, six exchanges: all by it" "$(json exchange.algorithms.0)" "$wish"
+    check "$wish, six exchanges: told once" eval '! has_field exchange.algorithms.1'
 done
 # And those that go along the sides of grids; dh of odd sides is mdh.
 while read -r slaves wish; do

@@ -98,6 +98,40 @@ static void everything_is_in_the_json(void)
     fclose(file);
 }
 
+/* Exchanges of a job may go by several algorithms; one of them is the last. */
+static void all_algorithms_are_told(void)
+{
+    static const struct {
+        const char *all, *text;
+    } rows[] = {
+        { "alltoall.x", "(alltoall.x: measured" },
+        { "alltoall.x:radix=2 alltoall.x alltoall",
+          "(alltoall.x:radix=2, alltoall, last alltoall.x: measured" },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct nf_report r = sample();
+        char text[2000] = "";
+        FILE *file = tmpfile();
+        json_t *o, *list;
+
+        r.phases = 4;
+        strcpy(r.exchange_algorithm, "alltoall.x");
+        strcpy(r.exchange_algorithms, rows[i].all);
+        report_print(file, "synth", &r, NOT_VERIFIED, NULL);
+        rewind(file);
+        CU_ASSERT(fread(text, 1, sizeof(text) - 1, file) > 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, rows[i].text));
+        fclose(file);
+        o = report_json("synth", &r, NOT_VERIFIED);
+        list = json_object_get(json_object_get(o, "exchange"), "algorithms");
+        CU_ASSERT_EQUAL(json_array_size(list), i == 0 ? 1 : 3);
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_array_get(list, i)),
+                               "alltoall.x");
+        json_decref(o);
+    }
+}
+
 /* Of what the model knows nothing of, no number is made up. */
 static void no_model_is_told(void)
 {
@@ -414,6 +448,7 @@ int main(void)
 {
     CU_TestInfo report[] = {
         { "everything is in the JSON", everything_is_in_the_json },
+        { "all algorithms are told", all_algorithms_are_told },
         { "no model is told", no_model_is_told },
         { "it says by what was chosen", it_says_by_what_was_chosen },
         { "a reason may hold any byte", a_reason_may_hold_any_byte },
