@@ -1,6 +1,7 @@
 /* Groups of five real PVM tasks of which one is killed at a random moment of
- * every algorithm, or stopped in one of each operation.  Nobody hangs, the
- * right one is named, and the survivors go on without it.
+ * every algorithm, or stopped in one of each operation; of eight or nine in
+ * what is for such numbers or shapes only.  Nobody hangs, the right one is
+ * named, and the survivors go on without it.
  *
  * The moment is a number of messages, not a time: the victim counts what it
  * sends and gets and dies, or stops, in the middle of a call.
@@ -19,13 +20,16 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/base/clock.h"
+#include "common/coll/wish.h"
 #include "common/group/plan.h"
 #include "nowfarm_group.h"
 #include "tests/unit/group_sim.h"
 #include "tests/unit/own_pvm.h"
 #include "tests/unit/scene.h"
 
-enum { TASKS = 5, STOPS = NF_COLL_OPS, AT_ONCE = 6 };
+enum { TASKS = 5, TASKS_MOST = 9, STOPS = NF_COLL_OPS, AT_ONCE = 6 };
+/* Of larger groups as many tasks at a time. */
+enum { LARGE_AT_ONCE = 3 };
 /* A stopped member is found by its silence, a dead one at once. */
 enum { KILL_TIMEOUT_US = 20000000, STOP_TIMEOUT_US = 1000000 };
 enum { AT_ONCE_US = 3000000 };
@@ -34,11 +38,27 @@ enum { SWEEP_S = 600 }; /* the long mode, if nobody says */
 /* Who dies, when, in what: the same in the test and in its tasks. */
 struct scenario {
     const struct nf_coll_algorithm *algorithm; /* NULL: there is no such case */
-    uint64_t number;                           /* of its calls */
+    uint32_t tasks;
+    struct nf_coll_sides shape; /* of the tasks; count 0: none is asked for */
+    uint64_t number;            /* of its calls */
     uint32_t segments, victim;
     uint64_t moves;
     struct nf_rng rng; /* for the rest */
 };
+
+/* What is not for five in a ring. */
+static const struct {
+    const struct nf_coll_algorithm *algorithm;
+    struct nf_coll_sides shape;
+    uint32_t tasks;
+} large[] = {
+    { &nf_coll_alltoall_dh, { 2, { 2, 4 } }, 8 },
+    { &nf_coll_alltoall_pairwise_xor, { 0 }, 8 },
+    { &nf_coll_alltoall_split_merge, { 2, { 3, 3 } }, 9 },
+    { &nf_coll_alltoall_split_merge0, { 2, { 3, 3 } }, 9 },
+    { &nf_coll_alltoall_mdh, { 2, { 3, 3 } }, 9 },
+};
+enum { LARGE = sizeof(large) / sizeof(large[0]) };
 
 /* The n-th algorithm that there is for so many; NULL: there are fewer. */
 static const struct nf_coll_algorithm *algorithm_of(uint32_t n)
@@ -66,7 +86,7 @@ static const struct nf_coll_algorithm *draw_of(struct nf_rng *rng, uint32_t op)
 static struct scenario scenario_by(const struct nf_coll_algorithm *by,
                                    uint32_t n, struct nf_rng rng)
 {
-    struct scenario s = { .algorithm = by, .rng = rng };
+    struct scenario s = { .algorithm = by, .tasks = TASKS, .rng = rng };
 
     CHECK(by != NULL);
     /* even ones are of an operator that does not commute */
@@ -80,11 +100,14 @@ static struct scenario scenario_by(const struct nf_coll_algorithm *by,
 /* How many messages the victim has to send and to get in such a call. */
 static uint32_t count_moves(const struct scenario *s)
 {
-    static const uint32_t one_host[TASKS];
-    const struct nf_coll_args args = { .ranks = TASKS,
-                                       .root = (uint32_t)(s->number % TASKS),
-                                       .segments = s->segments,
-                                       .hosts = one_host };
+    static const uint32_t one_host[TASKS_MOST];
+    const struct nf_coll_args args = {
+        .ranks = s->tasks,
+        .root = (uint32_t)(s->number % s->tasks),
+        .segments = s->segments,
+        .hosts = one_host,
+        .shape = s->shape.count > 0 ? &s->shape : NULL,
+    };
     struct nf_plan *plan;
     uint32_t moves;
 
@@ -134,8 +157,22 @@ static struct scenario sweep_scenario(uint64_t seed, uint32_t number)
     return (struct scenario){ .algorithm = NULL };
 }
 
+static struct scenario large_scenario(uint64_t seed, uint32_t n)
+{
+    struct scenario s =
+        scenario_by(large[n].algorithm, n, (struct nf_rng){ seed + n });
+
+    s.tasks = large[n].tasks;
+    s.shape = large[n].shape;
+    s.victim = (uint32_t)nf_rng_below(&s.rng, s.tasks);
+    s.moves = nf_rng_below(&s.rng, count_moves(&s));
+    return s;
+}
+
 static struct scenario scenario_of(const char *how, uint64_t seed, uint32_t n)
 {
+    if (how[0] == 'l')
+        return large_scenario(seed, n);
     return how[0] == 'a' ? sweep_scenario(seed, n)
                          : draw_scenario(how[0] == 's', seed, n);
 }
@@ -209,8 +246,8 @@ static enum nf_status one_call(struct nf_group *group, enum nf_call_kind kind,
     status = start_somehow(group, &round.call, &request);
     if (status == NF_OK) {
         /* by those who survive anything may be called */
-        CHECK(nf_group_size(group) < TASKS || (int)kind != (int)algorithm->op ||
-              is_forced(request));
+        CHECK(nf_group_size(group) < ntasks ||
+              (int)kind != (int)algorithm->op || is_forced(request));
         status = nf_request_wait(request);
     }
     CHECK(status != NF_OK || round_is_right(&round));
@@ -247,11 +284,11 @@ static void survive(struct nf_group *group, enum nf_status status)
     }
     CHECK(status == NF_ERR_REVOKED ||
           status == (stops ? NF_ERR_TIMEDOUT : NF_ERR_DEAD));
-    for (uint32_t r = 0; r < TASKS; r++)
+    for (uint32_t r = 0; r < ntasks; r++)
         CHECK((nf_group_is_lost(group, r) != 0) == (r == victim));
     CHECK(nf_barrier(group) == NF_ERR_REVOKED);
     CHECK(nf_group_shrink(group, &smaller, &err) == NF_OK);
-    CHECK(nf_group_size(smaller) == TASKS - 1);
+    CHECK(nf_group_size(smaller) == ntasks - 1);
     CHECK(nf_group_rank(smaller) == me - (me > victim));
     nf_group_close(group);
     for (uint32_t n = 0; n <= NF_CALL_BARRIER; n++)
@@ -261,19 +298,22 @@ static void survive(struct nf_group *group, enum nf_status status)
 }
 
 /* In a list the last one of an operation counts. */
-static void prefer(char *algorithms, size_t bytes, uint64_t segments)
+static void prefer(const struct scenario *s, char *algorithms, size_t bytes)
 {
+    const struct nf_coll_wish wish = {
+        .algorithm = s->algorithm,
+        .segments = s->algorithm->items == NF_ITEMS_SEGMENTS ? s->segments : 0,
+        .params.shape = s->shape,
+    };
     size_t used = strlen(algorithms);
 
-    used += (size_t)snprintf(algorithms + used, bytes - used, ",%s",
-                             algorithm->name);
-    if (algorithm->items == NF_ITEMS_SEGMENTS)
-        used += (size_t)snprintf(algorithms + used, bytes - used, ":k=%u",
-                                 (unsigned)segments);
-    CHECK(used < bytes);
+    CHECK(used + 65 < bytes);
+    algorithms[used++] = ',';
+    nf_coll_wish_write(&wish, algorithms + used, bytes - used);
 }
 
-/* The scene is "kill NUMBER SEED", or stop, or all: a kill of the sweep. */
+/* The scene is "kill NUMBER SEED", or stop, or all: a kill of the sweep; or
+ * larg: one of a larger group. */
 static int play(char **args)
 {
     struct scenario s;
@@ -293,11 +333,12 @@ static int play(char **args)
     algorithm = s.algorithm;
     number = s.number;
     CHECK(algorithm != NULL);
-    draw_algorithms(&s.rng, TASKS, algorithms, sizeof(algorithms));
-    prefer(algorithms, sizeof(algorithms), s.segments);
+    CHECK(ntasks == s.tasks);
+    draw_algorithms(&s.rng, ntasks, algorithms, sizeof(algorithms));
+    prefer(&s, algorithms, sizeof(algorithms));
     options.algorithms = algorithms;
     options.timeout_us = stops ? STOP_TIMEOUT_US : KILL_TIMEOUT_US;
-    if (nf_group_open(tids, TASKS, 1, &options, &group, &err) != NF_OK) {
+    if (nf_group_open(tids, ntasks, 1, &options, &group, &err) != NF_OK) {
         fprintf(stderr, "%s: %s\n", scene_name, err.text);
         return 1;
     }
@@ -324,17 +365,19 @@ static void start_case(struct own_task *all, uint32_t n, const char *how)
 
     snprintf(scene, sizeof(scene), "%-4s%u %llu", how, n,
              (unsigned long long)the_seed);
-    own_tasks_start(all, TASKS, scene, STDERR_FILENO);
+    own_tasks_start(all, scenario_of(how, the_seed, n).tasks, scene,
+                    STDERR_FILENO);
 }
 
 /* @return whether it was as it should be */
 static bool end_case(struct own_task *all, uint32_t n, const char *how)
 {
-    uint32_t dies = scenario_of(how, the_seed, n).victim;
+    const struct scenario s = scenario_of(how, the_seed, n);
+    uint32_t dies = s.victim;
     bool right = true;
 
-    for (uint32_t k = 1; k <= TASKS; k++) { /* the victim last */
-        uint32_t i = (dies + k) % TASKS;
+    for (uint32_t k = 1; k <= s.tasks; k++) { /* the victim last */
+        uint32_t i = (dies + k) % s.tasks;
 
         if (i == dies && how[0] == 's')
             kill(all[i].pid, SIGKILL);
@@ -416,6 +459,20 @@ static void killed_members_are_left_behind(void)
         run(cases, "kill");
 }
 
+/* Of eight or nine. */
+static void members_of_grids_are_left_behind(void)
+{
+    static struct own_task tasks[LARGE_AT_ONCE][TASKS_MOST];
+    uint32_t at_once = getenv("NF_VALGRIND") != NULL ? 1 : LARGE_AT_ONCE;
+
+    for (uint32_t first = 0; first < LARGE; first += at_once) {
+        for (uint32_t i = 0; i < at_once && first + i < LARGE; i++)
+            start_case(tasks[i], first + i, "larg");
+        for (uint32_t i = 0; i < at_once && first + i < LARGE; i++)
+            CU_ASSERT(end_case(tasks[i], first + i, "larg"));
+    }
+}
+
 static void stopped_members_are_left_behind(void)
 {
     if (getenv("NF_VALGRIND") == NULL) /* all others must answer in a second */
@@ -426,6 +483,8 @@ int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {
         { "killed members are left behind", killed_members_are_left_behind },
+        { "killed members of grids are left behind",
+          members_of_grids_are_left_behind },
         { "stopped members are left behind", stopped_members_are_left_behind },
         CU_TEST_INFO_NULL,
     };
