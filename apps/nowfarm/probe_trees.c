@@ -64,6 +64,8 @@ static enum nf_status predict(const struct nf_network *network,
     enum nf_status status =
         nf_hops_init(&hops, &hetero, (double)plan->segment_bytes);
 
+    if (status == NF_OK && plan->segments == 1)
+        nf_hops_alone(&hops, &hetero, (double)plan->segment_bytes);
     if (status == NF_OK)
         status =
             nf_tree_pipe(&plan->tree, &hops, plan->segments, &plan->time_us);

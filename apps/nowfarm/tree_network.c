@@ -144,6 +144,7 @@ static enum nf_status mean_costs(const struct work *w, double *hold_us_p,
 
     if (status != NF_OK)
         return status;
+    nf_hops_alone(&hops, &w->hetero, (double)w->bytes);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
             if (i != j) {
@@ -179,6 +180,17 @@ static enum nf_status make_uniform(struct work *w,
     return nf_uniform_make(algorithm, &args, &w->plan.tree, err);
 }
 
+/* Of the plan's segments. */
+static enum nf_status hops_of(const struct work *w, struct nf_hops *hops_p)
+{
+    double bytes = (double)w->plan.segment_bytes;
+    enum nf_status status = nf_hops_init(hops_p, &w->hetero, bytes);
+
+    if (status == NF_OK && w->plan.segments <= 1)
+        nf_hops_alone(hops_p, &w->hetero, bytes);
+    return status;
+}
+
 /* Another order of children, if that was asked for, and when who is ready. */
 static enum nf_status set_times(struct work *w, struct nf_error *err)
 {
@@ -187,9 +199,7 @@ static enum nf_status set_times(struct work *w, struct nf_error *err)
     enum nf_status status;
 
     w->ready_us = nf_calloc(w->hetero.hosts, sizeof(*w->ready_us));
-    status = w->ready_us != NULL ? nf_hops_init(&hops, &w->hetero,
-                                                (double)w->plan.segment_bytes)
-                                 : NF_ERR_NOMEM;
+    status = w->ready_us != NULL ? hops_of(w, &hops) : NF_ERR_NOMEM;
     if (status == NF_OK && w->options->reorder)
         status = nf_tree_reorder(&w->plan.tree, &hops, segments, NULL);
     if (status == NF_OK && w->options->is_blocking)
@@ -438,8 +448,7 @@ static enum nf_status draw(const struct work *w, struct nf_error *err)
     enum nf_status status;
 
     if (p.start == NULL || p.free == NULL || p.ready == NULL ||
-        p.label == NULL ||
-        nf_hops_init(&hops, &w->hetero, (double)w->plan.segment_bytes) != NF_OK)
+        p.label == NULL || hops_of(w, &hops) != NF_OK)
         status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
     else
         status = draw_with(w, &hops, &p, err);

@@ -121,6 +121,19 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
                 hold_us < least_us ? port_p[j * stride] * share : hold_us;
 }
 
+double nf_network_burst_bytes(const struct nf_network *network, uint32_t i,
+                              uint32_t j)
+{
+    const struct nf_curve *wire = nf_network_wire(network, i, j);
+    double slope = last_slope(wire), bytes;
+
+    if (!wire->by_table || wire->npoints < 2 || !(slope > 0))
+        return 0;
+    bytes = wire->points[wire->npoints - 1].bytes;
+    return fmax(
+        bytes - (nf_curve_us(wire, bytes) - nf_curve_us(wire, 0)) / slope, 0);
+}
+
 /* ---- hosts that come and go ---- */
 
 enum { WORST_SIZES = 8, WORST_POINTS = WORST_SIZES + 2 * NF_CURVE_POINTS_MAX };

@@ -99,6 +99,13 @@ double nf_network_time_us(const struct nf_network *network, uint32_t i,
 void nf_network_ports(const struct nf_network *network, uint32_t i,
                       double bytes, double *port_p, size_t stride);
 
+/** What a link from @p i to j that was idle lets pass at once, in bytes: as
+ * many as X_ij grows less from 0 to the largest size measured than it does at
+ * the end, if times were measured and are not but lines.  As shapers do, and
+ * links of labs. */
+double nf_network_burst_bytes(const struct nf_network *network, uint32_t i,
+                              uint32_t j);
+
 /** How long a message from @p i to j, i != j, keeps a medium that all share
  *  busy: its bytes on the wire, but no longer than i's port.
  *  @param port_us  G_ij(bytes), of nf_network_ports() */

@@ -202,6 +202,8 @@ enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
     }
     least_segment = nf_segment_least(bytes, least_segment);
     status = nf_hops_init(&hops, hetero, (double)bytes);
+    if (status == NF_OK)
+        nf_hops_alone(&hops, hetero, (double)bytes);
     while (status == NF_OK && !is_last) {
         double time_us = 0;
 

@@ -171,6 +171,25 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                (hops->is_matrix ? (size_t)n * n : 1) * sizeof(double));
 }
 
+void nf_hops_alone(struct nf_hops *hops, const struct nf_hetero *hetero,
+                   double bytes)
+{
+    uint32_t n = hops->nodes;
+
+    if (hops->in == NULL || !(bytes > 0 && bytes < NF_HOPS_SHORT_BYTES))
+        return;
+    for (uint32_t j = 0; j < n; j++)
+        for (uint32_t i = 0; i < n; i++) {
+            double *port_us = &hops->port[nf_hops_at(hops, i, j)], waits;
+
+            if (!(*port_us > 0))
+                continue;
+            waits = NF_HOPS_ALONE * bytes -
+                    nf_network_burst_bytes(hetero->measured, i, j);
+            *port_us *= fmax(waits, 0) / (NF_HOPS_ALONE * bytes);
+        }
+}
+
 static bool is_time(double us)
 {
     return us >= 0 && us < INFINITY;

@@ -37,6 +37,13 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
 /** The same hosts, another size. */
 void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                  double bytes);
+/** After that: messages of @p bytes are all that is sent, each whole to a host
+ * or a few.  Of measured networks a short one then does not wait for what links
+ * let pass at once when they were idle, nf_network_burst_bytes(), of which each
+ * of NF_HOPS_ALONE has its part. */
+enum { NF_HOPS_ALONE = 3 };
+void nf_hops_alone(struct nf_hops *hops, const struct nf_hetero *hetero,
+                   double bytes);
 void nf_hops_fini(struct nf_hops *hops);
 
 /** Can a tree be made of it?  For whoever takes hops from others.  O(nodes^2)

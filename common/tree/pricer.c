@@ -91,12 +91,13 @@ static bool add_room(struct nf_pricer *pricer, double bytes)
 
 /* @return where the costs of this size are kept; NF_PRICER_SIZES: out of memory
  */
-static unsigned find_size(struct nf_pricer *pricer, double bytes)
+static unsigned find_size(struct nf_pricer *pricer, double bytes, bool is_alone)
 {
     unsigned at;
 
     for (unsigned i = 0; i < pricer->count; i++)
-        if (pricer->kept[i].bytes == bytes)
+        if (pricer->kept[i].bytes == bytes &&
+            pricer->kept[i].is_alone == is_alone)
             return i;
     at = pricer->count;
     if (at == NF_PRICER_SIZES) { /* the one that is there longest */
@@ -106,18 +107,13 @@ static unsigned find_size(struct nf_pricer *pricer, double bytes)
     } else if (!add_room(pricer, bytes)) {
         return NF_PRICER_SIZES;
     }
+    if (is_alone)
+        nf_hops_alone(&pricer->kept[at].hops, pricer->hetero, bytes);
     for (uint32_t j = 0; j < pricer->hetero->hosts; j++)
         pricer->kept[at].in_us[j] = link_in(&pricer->kept[at].hops, j);
     pricer->kept[at].bytes = bytes;
+    pricer->kept[at].is_alone = is_alone;
     return at;
-}
-
-/* @return NULL: out of memory */
-static const struct nf_hops *hops_of(struct nf_pricer *pricer, double bytes)
-{
-    unsigned at = find_size(pricer, bytes);
-
-    return at < NF_PRICER_SIZES ? &pricer->kept[at].hops : NULL;
 }
 
 /* What the messages of a schedule weigh. */
@@ -158,6 +154,25 @@ static double bytes_of(const struct load *load,
                : load->bytes * (double)elements / (double)load->elements;
 }
 
+/* @return where its costs are kept, as find_size() */
+static unsigned find_costs(struct nf_pricer *pricer, const struct load *load,
+                           const struct nf_coll_message *message)
+{
+    double bytes = bytes_of(load, message);
+
+    return find_size(pricer, bytes, !(bytes < load->bytes));
+}
+
+/* @return NULL: out of memory */
+static const struct nf_hops *hops_of(struct nf_pricer *pricer,
+                                     const struct load *load,
+                                     const struct nf_coll_message *message)
+{
+    unsigned at = find_costs(pricer, load, message);
+
+    return at < NF_PRICER_SIZES ? &pricer->kept[at].hops : NULL;
+}
+
 /* Messages [from, to) leave.  @param there_us_p  [to - from] when each is there
  *  @return false: out of memory */
 static bool send_round(struct nf_pricer *pricer, const struct load *load,
@@ -165,7 +180,7 @@ static bool send_round(struct nf_pricer *pricer, const struct load *load,
 {
     for (size_t i = from; i < to; i++) {
         const struct nf_coll_message *m = &load->schedule->messages[i];
-        const struct nf_hops *hops = hops_of(pricer, bytes_of(load, m));
+        const struct nf_hops *hops = hops_of(pricer, load, m);
         double *hands_us = &pricer->hands_us[m->src];
         double *port_us = &pricer->port_us[m->src];
         double *way_us = &pricer->way_us[pricer->home[m->src]];
@@ -222,7 +237,7 @@ static bool receive_round(struct nf_pricer *pricer, const struct load *load,
 {
     for (size_t i = from; i < to; i++) {
         const struct nf_coll_message *m = &load->schedule->messages[i];
-        unsigned at = find_size(pricer, bytes_of(load, m));
+        unsigned at = find_costs(pricer, load, m);
         double *hands_us = &pricer->hands_us[m->dst], here_us;
 
         if (at == NF_PRICER_SIZES)
@@ -253,7 +268,7 @@ static enum nf_status time_on_medium(struct nf_pricer *pricer,
     ok = true;
     for (size_t i = 0; i < schedule->count && ok; i++) {
         const struct nf_coll_message *m = &schedule->messages[i];
-        const struct nf_hops *hops = hops_of(pricer, bytes_of(load, m));
+        const struct nf_hops *hops = hops_of(pricer, load, m);
 
         ok = hops != NULL;
         if (ok)

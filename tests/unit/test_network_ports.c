@@ -224,6 +224,55 @@ static void test_short_messages(void)
     nf_network_fini(&network);
 }
 
+/* 4 KiB pass at once, then 0.1 us a byte. */
+static struct nf_curve with_a_burst(void)
+{
+    struct nf_curve curve = nf_curve_line((struct nf_cost){ 50, 0.09 });
+
+    curve.by_table = true;
+    curve.npoints = 4;
+    curve.points[0] = (struct nf_curve_point){ .bytes = 0, .us = 50 };
+    curve.points[1] = (struct nf_curve_point){ .bytes = 4096, .us = 50 };
+    curve.points[2] = (struct nf_curve_point){ .bytes = 14096, .us = 1050 };
+    curve.points[3] = (struct nf_curve_point){ .bytes = 64096, .us = 6050 };
+    return curve;
+}
+
+/* A short message that is alone does not wait for what passes at once. */
+static void test_alone(void)
+{
+    static const double sizes[] = { 1000, 2000, 4000 };
+    struct nf_network network;
+    struct nf_hetero hetero;
+    struct nf_hops hops;
+    double us;
+
+    make_slow_link(&network);
+    CU_ASSERT(is_near(nf_network_burst_bytes(&network, 0, 1), 0)); /* a line */
+    for (uint32_t j = 1; j < 4; j++)
+        *nf_network_wire(&network, 0, j) = with_a_burst();
+    CU_ASSERT(is_near(nf_network_burst_bytes(&network, 0, 1), 4096));
+    CU_ASSERT(is_near(nf_network_burst_bytes(&network, 1, 0), 0));
+    hetero = nf_network_hetero(&network, true);
+    CU_ASSERT_EQUAL_FATAL(nf_hops_init(&hops, &hetero, 1000), NF_OK);
+    for (unsigned k = 0; k < 3; k++) {
+        double part = fmax(3 * sizes[k] - 4096, 0) / (3 * sizes[k]);
+
+        nf_hops_set(&hops, &hetero, sizes[k]);
+        CU_ASSERT(is_near(nf_hops_port(&hops, 0, 1), sizes[k] / 10));
+        nf_hops_alone(&hops, &hetero, sizes[k]);
+        CU_ASSERT(is_near(nf_hops_port(&hops, 0, 1), sizes[k] / 10 * part));
+        CU_ASSERT(is_near(nf_hops_port(&hops, 1, 2), sizes[k] / 10));
+    }
+    nf_hops_set(&hops, &hetero, 5000);
+    nf_hops_alone(&hops, &hetero, 5000); /* no short one */
+    CU_ASSERT(is_near(nf_hops_port(&hops, 0, 1), 500));
+    nf_hops_fini(&hops);
+    /* a star: 3 * 10 + 50 + 20 */
+    CU_ASSERT(is_near(star_us(&hetero, 1000, 1, &us), 100));
+    nf_network_fini(&network);
+}
+
 int main(void)
 {
     CU_TestInfo ports[] = {
@@ -233,6 +282,7 @@ int main(void)
         { "members of one host have no wire", test_shared_hosts },
         { "all on one host: no ports", test_one_host },
         { "short ones do not wait for the link of others", test_short_messages },
+        { "nor for what links let pass at once", test_alone },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = { { .pName = "ports", .pTests = ports },
