@@ -283,18 +283,11 @@ static enum nf_status try_rivals(struct planner *p, double *rival_us)
     return status;
 }
 
-static void set_hops(struct planner *p, uint64_t segment)
-{
-    nf_hops_set(&p->hops, p->hetero, (double)segment);
-    if (segment >= p->bytes)
-        nf_hops_alone(&p->hops, p->hetero, (double)segment);
-}
-
 /* From here on it is about segments of that size. */
 static void set_size(struct planner *p, uint64_t segment)
 {
     p->segment = segment;
-    set_hops(p, segment);
+    nf_hops_set_part(&p->hops, p->hetero, segment, p->bytes);
     nf_crl_search_set(&p->search, &p->hops,
                       nf_segment_count(p->bytes, segment));
 }
@@ -372,7 +365,7 @@ static enum nf_status time_in(void *tuning, uint64_t segments,
         *time_us_p = search->best_us * handicap(p, segment);
         return NF_OK;
     }
-    set_hops(p, segment);
+    nf_hops_set_part(&p->hops, p->hetero, segment, p->bytes);
     search->segments = nf_segment_count(p->bytes, segment);
     memcpy(search->ldt.parent, t->draft->parent,
            p->hops.nodes * sizeof(uint32_t));
@@ -505,7 +498,7 @@ static enum nf_status add_size(struct planner *p, struct sizes *sizes,
     unsigned at = sizes->count;
     double bound_us = 0, period_us = 0;
 
-    set_hops(p, segment);
+    nf_hops_set_part(&p->hops, p->hetero, segment, p->bytes);
     if (nf_tree_bound_of(&p->hops, p->search.root, segments, &bound_us,
                          &period_us) != NF_OK)
         return NF_ERR_NOMEM;

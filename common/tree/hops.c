@@ -190,6 +190,14 @@ void nf_hops_alone(struct nf_hops *hops, const struct nf_hetero *hetero,
         }
 }
 
+void nf_hops_set_part(struct nf_hops *hops, const struct nf_hetero *hetero,
+                      uint64_t bytes, uint64_t whole)
+{
+    nf_hops_set(hops, hetero, (double)bytes);
+    if (bytes >= whole)
+        nf_hops_alone(hops, hetero, (double)bytes);
+}
+
 static bool is_time(double us)
 {
     return us >= 0 && us < INFINITY;

@@ -44,6 +44,9 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
 enum { NF_HOPS_ALONE = 3 };
 void nf_hops_alone(struct nf_hops *hops, const struct nf_hetero *hetero,
                    double bytes);
+/** Of segments of @p bytes of a message of @p whole: alone if that is all. */
+void nf_hops_set_part(struct nf_hops *hops, const struct nf_hetero *hetero,
+                      uint64_t bytes, uint64_t whole);
 void nf_hops_fini(struct nf_hops *hops);
 
 /** Can a tree be made of it?  For whoever takes hops from others.  O(nodes^2)
