@@ -29,16 +29,21 @@ static void add_ways_to(struct ways *ways, const struct nf_hops *hops,
     const double *port_us = hops->port + nf_hops_at(hops, 0, j);
     const double *wire_us = hops->wire + nf_hops_at(hops, 0, j);
     double in_us = INFINITY, latency_us = ways->latency_us;
+    double link_us = nf_hops_in(hops, j);
 
     for (uint32_t i = 0; i < hops->nodes; i++) {
+        double busy_us;
+
         if (i == j)
             continue;
         if (port_us[i] < in_us)
             in_us = port_us[i];
         if (port_us[i] < ways->port_out_us[i])
             ways->port_out_us[i] = port_us[i];
-        if (wire_us[i] - port_us[i] < latency_us)
-            latency_us = wire_us[i] - port_us[i];
+        /* the period may be that of either */
+        busy_us = port_us[i] > link_us ? port_us[i] : link_us;
+        if (wire_us[i] - busy_us < latency_us)
+            latency_us = wire_us[i] - busy_us;
     }
     ways->latency_us = latency_us;
     if (in_us > ways->port_in_us)

@@ -45,9 +45,28 @@ static inline struct nf_hetero make_net(uint32_t hosts, double ratio, uint64_t s
     return make_net_of(hosts, ratio, ratio, seed);
 }
 
+/* A wire that lets so many bytes pass at once. */
+static inline struct nf_curve burst_wire(struct nf_cost line, double burst)
+{
+    struct nf_curve curve = nf_curve_line(line);
+
+    if (!(burst > 0))
+        return curve;
+    curve.by_table = true;
+    curve.npoints = 3;
+    curve.points[0] = (struct nf_curve_point){ .us = line.fixed_us };
+    curve.points[1] =
+        (struct nf_curve_point){ .bytes = burst, .us = line.fixed_us };
+    curve.points[2] = (struct nf_curve_point){
+        .bytes = 65536, .us = line.fixed_us + (65536 - burst) * line.byte_us
+    };
+    return curve;
+}
+
 /* As if measured: each host has a link, the slowest up to @p ratio times slower
  * than the quickest, and what goes from one to another takes what the slower
- * one of theirs does.  nf_network_fini() it. */
+ * one of theirs does; of odd seeds links let some bytes pass at once.
+ * nf_network_fini() it. */
 static inline struct nf_network measured_net(uint32_t hosts, double ratio,
                                              uint64_t seed)
 {
@@ -65,12 +84,14 @@ static inline struct nf_network measured_net(uint32_t hosts, double ratio,
             nf_curve_line((struct nf_cost){ nets_draw(&rng, 30, 60), 0 });
         host->hold = nf_curve_line((struct nf_cost){ 0, link_us });
         for (uint32_t j = 0; j < i; j++) {
-            double slower_us =
-                fmax(link_us, network.hosts[j].hold.line.byte_us);
-            struct nf_cost wire = { 50, slower_us };
+            struct nf_cost line = { nets_draw(&rng, 20, 80),
+                                    fmax(link_us,
+                                         network.hosts[j].hold.line.byte_us) };
+            struct nf_curve wire =
+                burst_wire(line, seed % 2 != 0 ? nets_draw(&rng, 1, 9000) : 0);
 
-            *nf_network_wire(&network, i, j) = nf_curve_line(wire);
-            *nf_network_wire(&network, j, i) = nf_curve_line(wire);
+            *nf_network_wire(&network, i, j) = wire;
+            *nf_network_wire(&network, j, i) = wire;
         }
     }
     return network;

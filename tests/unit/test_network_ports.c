@@ -3,6 +3,7 @@
 #include <math.h>
 #include "common/model/network.h"
 #include "common/tree/bcast_plan.h"
+#include "common/tree/hnow.h"
 #include "common/tree/times.h"
 #include "tests/unit/nf_unit.h"
 
@@ -270,6 +271,11 @@ static void test_alone(void)
     nf_hops_fini(&hops);
     /* a star: 3 * 10 + 50 + 20 */
     CU_ASSERT(is_near(star_us(&hetero, 1000, 1, &us), 100));
+    CU_ASSERT_EQUAL_FATAL(nf_hops_init(&hops, &hetero, 1000), NF_OK);
+    nf_hops_alone(&hops, &hetero, 1000);
+    CU_ASSERT_EQUAL(nf_tree_bound_of(&hops, 0, 1, &us, NULL), NF_OK);
+    CU_ASSERT(us > 0 && us <= 100);
+    nf_hops_fini(&hops);
     nf_network_fini(&network);
 }
 
@@ -281,7 +287,8 @@ int main(void)
         { "a stream takes the link's time", test_stream_ports },
         { "members of one host have no wire", test_shared_hosts },
         { "all on one host: no ports", test_one_host },
-        { "short ones do not wait for the link of others", test_short_messages },
+        { "short ones do not wait for the link of others",
+          test_short_messages },
         { "nor for what links let pass at once", test_alone },
         CU_TEST_INFO_NULL
     };
