@@ -84,7 +84,7 @@ static enum nf_status next_answer(struct coll_tasks *tasks, int64_t until_us,
 
 /* ---- hosts ---- */
 
-static enum nf_status add_hosts(struct coll_tasks *tasks,
+static enum nf_status add_hosts(struct coll_tasks *tasks, const char *path,
                                 const struct nf_hosts *file,
                                 const struct nf_pvm_host *known, size_t nknown,
                                 struct nf_error *err)
@@ -108,7 +108,7 @@ static enum nf_status add_hosts(struct coll_tasks *tasks,
         if (status == NF_WAIT)
             return nf_fail(err, NF_ERR_UNREACHABLE,
                            "%zu hosts of %s did not answer in 40 s", asked,
-                           "the hosts file");
+                           path);
         if (status != NF_OK)
             return status;
         if (answer.kind == NF_ANSWER_FAILED)
@@ -131,7 +131,7 @@ static bool is_listed(const struct nf_hosts *file, const char *name)
 }
 
 /* This host first, since rank 0 is here; the others in their order. */
-static enum nf_status order_hosts(struct coll_tasks *tasks,
+static enum nf_status order_hosts(struct coll_tasks *tasks, const char *path,
                                   const struct nf_hosts *file,
                                   const struct nf_pvm_host *known,
                                   size_t nknown, struct nf_error *err)
@@ -145,10 +145,11 @@ static enum nf_status order_hosts(struct coll_tasks *tasks,
         if (known[i].tid == tasks->here)
             here = known[i].name;
     if (!is_listed(file, here))
-        return nf_fail(err, NF_ERR_INVAL,
-                       "this host, %s, is not in the hosts file: rank 0 is the "
-                       "command itself",
-                       here);
+        return nf_fail(
+            err, NF_ERR_INVAL,
+            "%s: this host, %s, is not listed: rank 0 is the command "
+            "itself",
+            path, here);
     snprintf(tasks->hosts[tasks->nhosts++], sizeof(*tasks->hosts), "%s", here);
     for (size_t i = 0; file != NULL && i < file->count; i++)
         if (strcmp(file->list[i].name, here) != 0 && tasks->nhosts < nknown)
@@ -175,7 +176,7 @@ static enum nf_status find_hosts(struct coll_tasks *tasks, const char *path,
         status =
             nf_fail(err, NF_ERR_UNREACHABLE, "the local pvmd does not answer");
     if (status == NF_OK && path != NULL) {
-        status = add_hosts(tasks, &file, known, nknown, err);
+        status = add_hosts(tasks, path, &file, known, nknown, err);
         nf_free(known);
         known = NULL;
         if (status == NF_OK && nf_pvm_hosts(&known, &nknown) != NF_OK)
@@ -183,8 +184,8 @@ static enum nf_status find_hosts(struct coll_tasks *tasks, const char *path,
                              "the local pvmd does not answer");
     }
     if (status == NF_OK)
-        status =
-            order_hosts(tasks, path != NULL ? &file : NULL, known, nknown, err);
+        status = order_hosts(tasks, path, path != NULL ? &file : NULL, known,
+                             nknown, err);
     nf_free(known);
     nf_hosts_fini(&file);
     return status;
@@ -350,7 +351,7 @@ static enum nf_status check_count(const struct coll_world_config *config,
                                                     : "");
 }
 
-/* How many hosts a file lists is known before anything is started. */
+/* What a file lists is known before anything is started. */
 static enum nf_status check_file(const struct coll_world_config *config,
                                  struct nf_error *err)
 {
@@ -358,14 +359,16 @@ static enum nf_status check_file(const struct coll_world_config *config,
     size_t count;
     enum nf_status status;
 
-    if (config->hosts_file == NULL || config->members > 0)
+    if (config->hosts_file == NULL)
         return NF_OK;
     status = nf_hosts_read(config->hosts_file, &file, err);
     if (status != NF_OK)
         return status;
     count = file.count;
     nf_hosts_fini(&file);
-    return check_count(config, count, config->hosts_file, err);
+    return config->members > 0
+               ? NF_OK
+               : check_count(config, count, config->hosts_file, err);
 }
 
 static enum nf_status make_room(const struct coll_world_config *config,

@@ -143,6 +143,8 @@ bad "too few repeats to tune by" bcast --tune --repeat 9
 check "too few repeats to tune by: how many" err_says '--repeat 9: .*at least 10'
 bad "no such transport" bcast --transport mpi
 bad "hosts of threads" bcast --transport local --hosts x
+bad "no such hosts file" bcast --hosts nohosts --slaves 3
+check "no such hosts file: which" err_says nohosts
 bad "a table of nothing" bcast --out x
 bad "tuning one algorithm" bcast --tune --algorithm flat
 bad "no such machine" bcast --model cray --slaves 4

@@ -90,6 +90,7 @@ out="--out x.rows"
     bad "output into no directory" nowhere sin.txt --out nowhere/x
     bad "raw of 7 bytes" '8-byte' int.txt --raw
     bad "missing hosts file" nohosts sin.txt --hosts nohosts
+    bad "missing hosts file, 3 slaves" nohosts sin.txt --hosts nohosts --slaves 3
     check "so far nothing was started" test -z "$(pvmd_pids; slave_pids)"
 
     awk 'NR == 15000 { print "oops"; next } { print }' sin.txt > oops.txt
