@@ -19,7 +19,7 @@ enum { COLL_SHORT_US = 2000, COLL_SHARED_US = 10000 };
 #define COLL_CLOSE_SHORT 4.0
 enum { COLL_CANDIDATES_MAX = COLL_BEST_MOST + 4 };
 /** The least gain for which the model is not believed. */
-#define COLL_LEAST_GAIN 0.01
+#define COLL_LEAST_GAIN 0.03
 /** Other numbers of segments are tried of so many algorithms, which took less
  *  than COLL_NEARLY times as long as the winner: with segments of the right size
  *  another one may win.  Then they are doubled or halved as long as that helps,

@@ -144,7 +144,7 @@ static void one_minimum_is_found(void)
             unsigned lists = search_in(&world, &search, &query, &network);
             double got_us = by_truth(&world, &search.best);
 
-            /* the last step that gains less than 1 % is not taken */
+            /* the last step that gains less than 3 % is not taken */
             CU_ASSERT(got_us <= 1.1 * least_us(&world, search.best));
             CU_ASSERT(got_us <= by_truth(&world, &search.model));
             if (factors[i] == 1) { /* the model is right */

@@ -51,14 +51,14 @@ static struct coll_candidate timed(double low, double median, double high)
 
 static void the_model_is_believed_unless_it_is_clearly_wrong(void)
 {
-    struct coll_candidate list[4] = { timed(99.7, 100, 102),
-                                      timed(99.1, 99.3, 99.6),
-                                      timed(90, 96, 99.8),
+    struct coll_candidate list[4] = { timed(98, 100, 102),
+                                      timed(95, 98, 101),
+                                      timed(90, 96, 99),
                                       { .segments = 1 } };
 
-    /* 0.7 %: too little; 4 %, but the intervals overlap; not measured */
+    /* 2 %: too little; 4 %, but the intervals overlap; not measured */
     CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 0);
-    list[1] = timed(98.5, 98.9, 99.5); /* 1.1 %, apart */
+    list[1] = timed(94, 97, 97.9); /* 3 %, apart */
     CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 1);
     list[2] = timed(70, 75, 80);
     CU_ASSERT_EQUAL(coll_winner(list, 4, 0), 2);
