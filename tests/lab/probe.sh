@@ -89,7 +89,7 @@ probe_again() {
 lab up 4 100mbit
 lab rate ws2 20mbit
 hosts_file ws0 ws1 ws2 ws3 ws4
-start_in ws0 probe --hosts "$work/hosts" --budget 12s -o "$work/model.json" \
+start_in ws0 probe --hosts "$work/hosts" --budget 8s -o "$work/model.json" \
     --validate --json
 await 120
 same "exit status" "$rc" 0
@@ -102,7 +102,7 @@ trees=(1 3 5)
 for i in "${trees[@]}"; do
     same "tree $i is one of 64 KiB" "$(json "validation.$i.bytes")" 65536
 done
-probe_again --budget 12s --validate
+probe_again --budget 8s --validate
 same "is told to be far off if most times were uneven" \
     "$(grep -c 'may be far off: .* probe again when they are idle' err)" \
     $((2 * $(json uneven) > $(json points)))
@@ -146,7 +146,7 @@ lab down
 lab_can hub || finish
 lab hub 2 10mbit
 hosts_file ws0 ws1 ws2
-start_in ws0 probe --hosts "$work/hosts" --budget 10s -o "$work/model.json" \
+start_in ws0 probe --hosts "$work/hosts" --budget 7s -o "$work/model.json" \
     --medium shared --json
 await 120
 same "hub: exit status" "$rc" 0
@@ -154,5 +154,5 @@ check "hub: one by one, and for how long" err_says 'one by one, .* about [0-9]+ 
 same "hub: the model says so" "$(json network.medium)" shared
 links=("ws0 ws1 10000" "ws1 ws2 10000" "ws2 ws0 10000")
 trees=() best=() least=()
-probe_again --budget 10s --medium shared
+probe_again --budget 7s --medium shared
 finish
