@@ -17,7 +17,7 @@ sent() { # WS BYTES
 gathering() { grep -q 'gather 1: from 3 slaves' "$work/err"; }
 
 # --- montecarlo
-points=(run montecarlo --integrand gaussian --dims 3 --samples 40000000
+points=(run montecarlo --integrand gaussian --dims 3 --samples 24000000
     --seed 7 --chunk 100000)
 run "${points[@]}" --transport local --out want.txt --verify --json
 job_verified "montecarlo in one process"
