@@ -46,7 +46,7 @@ static enum nf_status plan_uniform(const struct nf_uniform_algorithm *algorithm,
     return status;
 }
 
-/* Each message has to wake somebody. */
+/* Relays are as the members of a group: each message has to wake one. */
 static struct nf_hetero hetero_of(const struct nf_network *network)
 {
     struct nf_hetero hetero = nf_network_hetero(network, true);
@@ -61,11 +61,9 @@ static enum nf_status predict(const struct nf_network *network,
 {
     const struct nf_hetero hetero = hetero_of(network);
     struct nf_hops hops;
-    enum nf_status status =
-        nf_hops_init(&hops, &hetero, (double)plan->segment_bytes);
+    enum nf_status status = nf_hops_init_segments(
+        &hops, &hetero, (double)plan->segment_bytes, plan->segments);
 
-    if (status == NF_OK && plan->segments == 1)
-        nf_hops_alone(&hops, &hetero, (double)plan->segment_bytes);
     if (status == NF_OK)
         status =
             nf_tree_pipe(&plan->tree, &hops, plan->segments, &plan->time_us);

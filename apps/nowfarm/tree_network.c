@@ -140,11 +140,11 @@ static enum nf_status mean_costs(const struct work *w, double *hold_us_p,
     uint32_t n = w->hetero.hosts;
     double pairs = n > 1 ? (double)n * (n - 1) : 1, hold_us = 0, end_us = 0;
     struct nf_hops hops;
-    enum nf_status status = nf_hops_init(&hops, &w->hetero, (double)w->bytes);
+    enum nf_status status =
+        nf_hops_init_segments(&hops, &w->hetero, (double)w->bytes, 1);
 
     if (status != NF_OK)
         return status;
-    nf_hops_alone(&hops, &w->hetero, (double)w->bytes);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
             if (i != j) {
@@ -183,12 +183,8 @@ static enum nf_status make_uniform(struct work *w,
 /* Of the plan's segments. */
 static enum nf_status hops_of(const struct work *w, struct nf_hops *hops_p)
 {
-    double bytes = (double)w->plan.segment_bytes;
-    enum nf_status status = nf_hops_init(hops_p, &w->hetero, bytes);
-
-    if (status == NF_OK && w->plan.segments <= 1)
-        nf_hops_alone(hops_p, &w->hetero, bytes);
-    return status;
+    return nf_hops_init_segments(
+        hops_p, &w->hetero, (double)w->plan.segment_bytes, w->plan.segments);
 }
 
 /* Another order of children, if that was asked for, and when who is ready. */

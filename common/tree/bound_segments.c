@@ -206,9 +206,7 @@ enum nf_status nf_tree_bound_segments(const struct nf_hetero *hetero,
         return NF_OK;
     }
     least_segment = nf_segment_least(bytes, least_segment);
-    status = nf_hops_init(&hops, hetero, (double)bytes);
-    if (status == NF_OK)
-        nf_hops_alone(&hops, hetero, (double)bytes);
+    status = nf_hops_init_segments(&hops, hetero, (double)bytes, 1);
     while (status == NF_OK && !is_last) {
         double time_us = 0;
 

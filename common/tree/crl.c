@@ -286,10 +286,11 @@ static enum nf_status try_rivals(struct planner *p, double *rival_us)
 /* From here on it is about segments of that size. */
 static void set_size(struct planner *p, uint64_t segment)
 {
+    uint64_t segments = nf_segment_count(p->bytes, segment);
+
     p->segment = segment;
-    nf_hops_set_part(&p->hops, p->hetero, segment, p->bytes);
-    nf_crl_search_set(&p->search, &p->hops,
-                      nf_segment_count(p->bytes, segment));
+    nf_hops_set_segments(&p->hops, p->hetero, (double)segment, segments);
+    nf_crl_search_set(&p->search, &p->hops, segments);
 }
 
 /* All trees that are tried with one size.
@@ -365,8 +366,9 @@ static enum nf_status time_in(void *tuning, uint64_t segments,
         *time_us_p = search->best_us * handicap(p, segment);
         return NF_OK;
     }
-    nf_hops_set_part(&p->hops, p->hetero, segment, p->bytes);
     search->segments = nf_segment_count(p->bytes, segment);
+    nf_hops_set_segments(&p->hops, p->hetero, (double)segment,
+                         search->segments);
     memcpy(search->ldt.parent, t->draft->parent,
            p->hops.nodes * sizeof(uint32_t));
     nf_ldt_order(&search->ldt);
@@ -498,7 +500,7 @@ static enum nf_status add_size(struct planner *p, struct sizes *sizes,
     unsigned at = sizes->count;
     double bound_us = 0, period_us = 0;
 
-    nf_hops_set_part(&p->hops, p->hetero, segment, p->bytes);
+    nf_hops_set_segments(&p->hops, p->hetero, (double)segment, segments);
     if (nf_tree_bound_of(&p->hops, p->search.root, segments, &bound_us,
                          &period_us) != NF_OK)
         return NF_ERR_NOMEM;

@@ -67,23 +67,12 @@ const struct nf_hnow_algorithm *nf_hnow_find(const char *name)
     return NULL;
 }
 
-static enum nf_status hops_of(const struct nf_hetero *hetero,
-                              const struct nf_crl_plan *plan,
-                              struct nf_hops *hops_p)
-{
-    double bytes = (double)plan->segment_bytes;
-    enum nf_status status = nf_hops_init(hops_p, hetero, bytes);
-
-    if (status == NF_OK && plan->segments <= 1)
-        nf_hops_alone(hops_p, hetero, bytes);
-    return status;
-}
-
 static enum nf_status set_time(const struct nf_hetero *hetero, bool is_blocking,
                                struct nf_crl_plan *plan)
 {
     struct nf_hops hops;
-    enum nf_status status = hops_of(hetero, plan, &hops);
+    enum nf_status status = nf_hops_init_segments(
+        &hops, hetero, (double)plan->segment_bytes, plan->segments);
 
     if (status == NF_OK)
         status = is_blocking ? nf_tree_times(&plan->tree, &hops, true, NULL,
@@ -100,7 +89,8 @@ static enum nf_status whole(const struct nf_hnow_algorithm *algorithm,
                             bool is_blocking, struct nf_crl_plan *plan)
 {
     struct nf_hops hops;
-    enum nf_status status = hops_of(hetero, plan, &hops);
+    enum nf_status status = nf_hops_init_segments(
+        &hops, hetero, (double)plan->segment_bytes, plan->segments);
 
     if (status == NF_OK)
         status = algorithm->tree(&hops, root, is_blocking, &plan->tree);

@@ -5,11 +5,17 @@
 #include "common/base/alloc.h"
 #include "common/model/network.h"
 
+/* That share what a link lets pass at once: a host of a good tree has a few
+ * children. */
+enum { COPIES = 3 };
+
 enum nf_status nf_hops_init(struct nf_hops *hops_p,
                             const struct nf_hetero *hetero, double bytes)
 {
     uint32_t n = hetero->hosts;
     size_t wires = hetero->is_matrix ? (size_t)n * n : 1;
+    bool has_links =
+        hetero->measured != NULL && hetero->has_ports && !hetero->is_shared;
 
     *hops_p = (struct nf_hops){ .nodes = n,
                                 .is_matrix = hetero->is_matrix,
@@ -20,12 +26,11 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
     hops_p->port = nf_calloc(wires, sizeof(double));
     if (hetero->is_shared)
         hops_p->medium = nf_calloc(wires, sizeof(double));
-    else if (hetero->measured != NULL && hetero->has_ports)
+    if (has_links)
         hops_p->in = nf_calloc(n, sizeof(double));
     if ((hetero->is_shared && hops_p->medium == NULL) || hops_p->send == NULL ||
-        (hetero->measured != NULL && hetero->has_ports && !hetero->is_shared &&
-         hops_p->in == NULL) ||
-        hops_p->recv == NULL || hops_p->wire == NULL || hops_p->port == NULL) {
+        (has_links && hops_p->in == NULL) || hops_p->recv == NULL ||
+        hops_p->wire == NULL || hops_p->port == NULL) {
         nf_hops_fini(hops_p);
         return NF_ERR_NOMEM;
     }
@@ -171,12 +176,15 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                (hops->is_matrix ? (size_t)n * n : 1) * sizeof(double));
 }
 
-void nf_hops_alone(struct nf_hops *hops, const struct nf_hetero *hetero,
-                   double bytes)
+/* A single short segment, of which a host sends some COPIES. */
+static void pass_at_once(struct nf_hops *hops, const struct nf_hetero *hetero,
+                         double bytes, uint64_t segments)
 {
+    const double sent = COPIES * bytes;
     uint32_t n = hops->nodes;
 
-    if (hops->in == NULL || !(bytes > 0 && bytes < NF_HOPS_SHORT_BYTES))
+    if (hops->in == NULL || segments > 1 ||
+        !(bytes > 0 && bytes < NF_HOPS_SHORT_BYTES))
         return;
     for (uint32_t j = 0; j < n; j++)
         for (uint32_t i = 0; i < n; i++) {
@@ -184,18 +192,27 @@ void nf_hops_alone(struct nf_hops *hops, const struct nf_hetero *hetero,
 
             if (!(*port_us > 0))
                 continue;
-            waits = NF_HOPS_ALONE * bytes -
-                    nf_network_burst_bytes(hetero->measured, i, j);
-            *port_us *= fmax(waits, 0) / (NF_HOPS_ALONE * bytes);
+            waits = sent - nf_network_burst_bytes(hetero->measured, i, j);
+            *port_us *= fmax(waits, 0) / sent;
         }
 }
 
-void nf_hops_set_part(struct nf_hops *hops, const struct nf_hetero *hetero,
-                      uint64_t bytes, uint64_t whole)
+void nf_hops_set_segments(struct nf_hops *hops, const struct nf_hetero *hetero,
+                          double bytes, uint64_t segments)
 {
-    nf_hops_set(hops, hetero, (double)bytes);
-    if (bytes >= whole)
-        nf_hops_alone(hops, hetero, (double)bytes);
+    nf_hops_set(hops, hetero, bytes);
+    pass_at_once(hops, hetero, bytes, segments);
+}
+
+enum nf_status nf_hops_init_segments(struct nf_hops *hops_p,
+                                     const struct nf_hetero *hetero,
+                                     double bytes, uint64_t segments)
+{
+    enum nf_status status = nf_hops_init(hops_p, hetero, bytes);
+
+    if (status == NF_OK)
+        pass_at_once(hops_p, hetero, bytes, segments);
+    return status;
 }
 
 static bool is_time(double us)

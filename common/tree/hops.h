@@ -37,16 +37,15 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
 /** The same hosts, another size. */
 void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                  double bytes);
-/** After that: messages of @p bytes are all that is sent, each whole to a host
- * or a few.  Of measured networks a short one then does not wait for what links
- * let pass at once when they were idle, nf_network_burst_bytes(), of which each
- * of NF_HOPS_ALONE has its part. */
-enum { NF_HOPS_ALONE = 3 };
-void nf_hops_alone(struct nf_hops *hops, const struct nf_hetero *hetero,
-                   double bytes);
-/** Of segments of @p bytes of a message of @p whole: alone if that is all. */
-void nf_hops_set_part(struct nf_hops *hops, const struct nf_hetero *hetero,
-                      uint64_t bytes, uint64_t whole);
+/** The same for a message in @p segments of @p bytes each.  A single one is all
+ *  that is sent: a short one of a measured network then does not wait for what
+ *  links let pass at once when they were idle, nf_network_burst_bytes(), of
+ *  which the first few copies that a host sends have equal parts. */
+enum nf_status nf_hops_init_segments(struct nf_hops *hops_p,
+                                     const struct nf_hetero *hetero,
+                                     double bytes, uint64_t segments);
+void nf_hops_set_segments(struct nf_hops *hops, const struct nf_hetero *hetero,
+                          double bytes, uint64_t segments);
 void nf_hops_fini(struct nf_hops *hops);
 
 /** Can a tree be made of it?  For whoever takes hops from others.  O(nodes^2)

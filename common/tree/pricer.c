@@ -73,7 +73,7 @@ static double link_in(const struct nf_hops *hops, uint32_t j)
 }
 
 /* Room for a size more.  @return false: out of memory */
-static bool add_room(struct nf_pricer *pricer, double bytes)
+static bool add_room(struct nf_pricer *pricer, double bytes, uint64_t segments)
 {
     unsigned at = pricer->count;
     uint32_t hosts = pricer->hetero->hosts;
@@ -81,7 +81,8 @@ static bool add_room(struct nf_pricer *pricer, double bytes)
     pricer->kept[at].in_us = nf_calloc(hosts, sizeof(double));
     if (pricer->kept[at].in_us == NULL)
         return false;
-    if (nf_hops_init(&pricer->kept[at].hops, pricer->hetero, bytes) != NF_OK) {
+    if (nf_hops_init_segments(&pricer->kept[at].hops, pricer->hetero, bytes,
+                              segments) != NF_OK) {
         nf_free(pricer->kept[at].in_us);
         return false;
     }
@@ -91,28 +92,28 @@ static bool add_room(struct nf_pricer *pricer, double bytes)
 
 /* @return where the costs of this size are kept; NF_PRICER_SIZES: out of memory
  */
-static unsigned find_size(struct nf_pricer *pricer, double bytes, bool is_alone)
+static unsigned find_size(struct nf_pricer *pricer, double bytes,
+                          uint64_t segments)
 {
     unsigned at;
 
     for (unsigned i = 0; i < pricer->count; i++)
         if (pricer->kept[i].bytes == bytes &&
-            pricer->kept[i].is_alone == is_alone)
+            pricer->kept[i].segments == segments)
             return i;
     at = pricer->count;
     if (at == NF_PRICER_SIZES) { /* the one that is there longest */
         at = pricer->next;
         pricer->next = (at + 1) % NF_PRICER_SIZES;
-        nf_hops_set(&pricer->kept[at].hops, pricer->hetero, bytes);
-    } else if (!add_room(pricer, bytes)) {
+        nf_hops_set_segments(&pricer->kept[at].hops, pricer->hetero, bytes,
+                             segments);
+    } else if (!add_room(pricer, bytes, segments)) {
         return NF_PRICER_SIZES;
     }
-    if (is_alone)
-        nf_hops_alone(&pricer->kept[at].hops, pricer->hetero, bytes);
     for (uint32_t j = 0; j < pricer->hetero->hosts; j++)
         pricer->kept[at].in_us[j] = link_in(&pricer->kept[at].hops, j);
     pricer->kept[at].bytes = bytes;
-    pricer->kept[at].is_alone = is_alone;
+    pricer->kept[at].segments = segments;
     return at;
 }
 
@@ -160,7 +161,7 @@ static unsigned find_costs(struct nf_pricer *pricer, const struct load *load,
 {
     double bytes = bytes_of(load, message);
 
-    return find_size(pricer, bytes, !(bytes < load->bytes));
+    return find_size(pricer, bytes, bytes < load->bytes ? 2 : 1);
 }
 
 /* @return NULL: out of memory */
@@ -215,7 +216,7 @@ static double in_turn(struct nf_pricer *pricer, unsigned at,
     bool is_held_up = false;
 
     if (!(port_us > 0))
-        return there_us; /* of its own host */
+        return there_us; /* of its own host, or it passes at once */
     if (link->there_us > 0 &&
         (link->from != from || link->was_held_up || in_us > port_us)) {
         double free_us = link->there_us + in_us;

@@ -42,7 +42,7 @@ struct nf_pricer {
     /** Of sizes that were asked for last. */
     struct {
         double bytes;
-        bool is_alone; /* nf_hops_alone() */
+        uint64_t segments; /**< 1, or 2: several */
         struct nf_hops hops;
         double *in_us; /**< [hosts] how long a message keeps the way in */
     } kept[NF_PRICER_SIZES];

@@ -91,10 +91,9 @@ static void check_plan(const struct nf_hetero *hetero, uint32_t root,
     struct nf_hops hops;
     double bound_us;
 
-    must(nf_hops_init(&hops, hetero, (double)crl->segment_bytes) == NF_OK,
+    must(nf_hops_init_segments(&hops, hetero, (double)crl->segment_bytes,
+                               crl->segments) == NF_OK,
          "no hops");
-    if (crl->segments <= 1)
-        nf_hops_alone(&hops, hetero, (double)crl->segment_bytes);
     must(nf_tree_bound_of(&hops, root, crl->segments, &bound_us, NULL) == NF_OK,
          "no bound");
     nf_hops_fini(&hops);

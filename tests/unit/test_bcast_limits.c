@@ -120,9 +120,8 @@ static double best_of_all(const struct nf_hetero *net, uint64_t segment,
         choices *= hosts;
     }
     CU_ASSERT_FATAL(nf_tree_init(&tree, hosts, 0) == NF_OK);
-    CU_ASSERT_FATAL(nf_hops_init(&hops, net, (double)segment) == NF_OK);
-    if (k == 1)
-        nf_hops_alone(&hops, net, (double)segment);
+    CU_ASSERT_FATAL(nf_hops_init_segments(&hops, net, (double)segment, k) ==
+                    NF_OK);
     for (uint32_t n = 0; n < choices; n++) {
         if (!make_parents(n, hosts, tree.parent))
             continue;

@@ -261,18 +261,17 @@ static void test_alone(void)
 
         nf_hops_set(&hops, &hetero, sizes[k]);
         CU_ASSERT(is_near(nf_hops_port(&hops, 0, 1), sizes[k] / 10));
-        nf_hops_alone(&hops, &hetero, sizes[k]);
+        nf_hops_set_segments(&hops, &hetero, sizes[k], 1);
         CU_ASSERT(is_near(nf_hops_port(&hops, 0, 1), sizes[k] / 10 * part));
         CU_ASSERT(is_near(nf_hops_port(&hops, 1, 2), sizes[k] / 10));
     }
-    nf_hops_set(&hops, &hetero, 5000);
-    nf_hops_alone(&hops, &hetero, 5000); /* no short one */
+    nf_hops_set_segments(&hops, &hetero, 5000, 1); /* no short one */
     CU_ASSERT(is_near(nf_hops_port(&hops, 0, 1), 500));
     nf_hops_fini(&hops);
     /* a star: 3 * 10 + 50 + 20 */
     CU_ASSERT(is_near(star_us(&hetero, 1000, 1, &us), 100));
-    CU_ASSERT_EQUAL_FATAL(nf_hops_init(&hops, &hetero, 1000), NF_OK);
-    nf_hops_alone(&hops, &hetero, 1000);
+    CU_ASSERT_EQUAL_FATAL(nf_hops_init_segments(&hops, &hetero, 1000, 1),
+                          NF_OK);
     CU_ASSERT_EQUAL(nf_tree_bound_of(&hops, 0, 1, &us, NULL), NF_OK);
     CU_ASSERT(us > 0 && us <= 100);
     nf_hops_fini(&hops);
