@@ -145,11 +145,9 @@ static enum nf_status order_hosts(struct coll_tasks *tasks, const char *path,
         if (known[i].tid == tasks->here)
             here = known[i].name;
     if (!is_listed(file, here))
-        return nf_fail(
-            err, NF_ERR_INVAL,
-            "%s: this host, %s, is not listed: rank 0 is the command "
-            "itself",
-            path, here);
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s: this host, %s, is not listed: rank 0 runs here",
+                       path, here);
     snprintf(tasks->hosts[tasks->nhosts++], sizeof(*tasks->hosts), "%s", here);
     for (size_t i = 0; file != NULL && i < file->count; i++)
         if (strcmp(file->list[i].name, here) != 0 && tasks->nhosts < nknown)

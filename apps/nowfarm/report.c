@@ -234,19 +234,28 @@ static const char *exchange_model(const struct nf_report *r, const char *before,
     return text_p;
 }
 
+/* @param words_p  goes on to the next one   @return NULL: there is none */
+static const char *next_word(const char **words_p, size_t *length_p)
+{
+    const char *word = *words_p;
+
+    *length_p = strcspn(word, " ");
+    *words_p = word + *length_p + (word[*length_p] == ' ');
+    return *length_p > 0 ? word : NULL;
+}
+
 /* The last one behind others that were taken. */
 static void print_algorithms(FILE *to, const struct nf_report *r)
 {
-    const char *last = "", *at = r->exchange_algorithms;
+    const char *last = "", *words = r->exchange_algorithms, *word;
+    size_t length;
 
-    for (size_t length; (length = strcspn(at, " ")) > 0;) {
-        if (strncmp(at, r->exchange_algorithm, length) != 0 ||
+    while ((word = next_word(&words, &length)) != NULL)
+        if (strncmp(word, r->exchange_algorithm, length) != 0 ||
             r->exchange_algorithm[length] != '\0') {
-            fprintf(to, "%.*s, ", (int)length, at);
+            fprintf(to, "%.*s, ", (int)length, word);
             last = "last ";
         }
-        at += length + (at[length] == ' ');
-    }
     fprintf(to, "%s%s", last, r->exchange_algorithm);
 }
 
@@ -463,11 +472,11 @@ static json_t *real_json(double value)
 static json_t *words_json(const char *words)
 {
     json_t *list = json_array();
+    const char *word;
+    size_t length;
 
-    for (size_t length; (length = strcspn(words, " ")) > 0;) {
-        json_array_append_new(list, json_stringn(words, length));
-        words += length + (words[length] == ' ');
-    }
+    while ((word = next_word(&words, &length)) != NULL)
+        json_array_append_new(list, json_stringn(word, length));
     return list;
 }
 

@@ -21,8 +21,7 @@ struct measure {
     uint32_t *sends;          /* [rank] */
     uint32_t *ports;          /* [rank] sent in the round, [rank] received */
     uint8_t *talks;           /* [rank][rank] one bit each */
-    void (*tell)(uint32_t round, const struct nf_torus_channel *channel,
-                 void *arg); /* or NULL */
+    nf_torus_tell *tell; /* or NULL */
     void *arg;
     struct nf_torus_load load;
     struct nf_torus_fault fault;
@@ -281,12 +280,10 @@ enum nf_status nf_torus_measure(const struct nf_coll_sides *shape,
     return status;
 }
 
-enum nf_status nf_torus_channels(
-    const struct nf_coll_sides *shape, uint32_t ranks,
-    const struct nf_schedule *schedule,
-    void (*tell)(uint32_t round, const struct nf_torus_channel *channel,
-                 void *arg),
-    void *arg)
+enum nf_status nf_torus_channels(const struct nf_coll_sides *shape,
+                                 uint32_t ranks,
+                                 const struct nf_schedule *schedule,
+                                 nf_torus_tell *tell, void *arg)
 {
     const struct nf_coll_sides ring = { 1, { ranks } };
     struct measure m = { .shape = shape != NULL ? shape : &ring,

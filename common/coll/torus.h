@@ -63,15 +63,16 @@ struct nf_torus_channel {
     uint64_t blocks;
 };
 
+typedef void nf_torus_tell(uint32_t round,
+                           const struct nf_torus_channel *channel, void *arg);
+
 /** @param tell  is told of each channel that carries something, by round, rank
  *               and side, forwards first; others as of nf_torus_measure()
  *  @retval NF_ERR_VERIFY  a route ends at another rank than its message
  *  @retval NF_ERR_NOMEM
  *  O(messages x hops + rounds x ranks x sides). */
-enum nf_status nf_torus_channels(
-    const struct nf_coll_sides *shape, uint32_t ranks,
-    const struct nf_schedule *schedule,
-    void (*tell)(uint32_t round, const struct nf_torus_channel *channel,
-                 void *arg),
-    void *arg);
+enum nf_status nf_torus_channels(const struct nf_coll_sides *shape,
+                                 uint32_t ranks,
+                                 const struct nf_schedule *schedule,
+                                 nf_torus_tell *tell, void *arg);
 #endif

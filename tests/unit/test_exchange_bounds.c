@@ -7,6 +7,7 @@
 #include "common/coll/exchange_bounds.h"
 #include "common/coll/exchange_choice.h"
 #include "common/coll/rules.h"
+#include "tests/unit/exchange_prices.h"
 #include "tests/unit/nf_unit.h"
 
 /* A switch of 100 Mbit/s, with a start-up time that combining is worth. */
@@ -211,13 +212,7 @@ static void algorithms_have_their_price(void)
 static void messages_that_stay_on_hosts_are_near(void)
 {
     static const uint32_t hosts[] = { 7, 7, 3, 3 };
-    struct nf_coll_network spread = {
-        .price = { .npieces = 1,
-                   .pieces = { { 0, 90, 0.1 } },
-                   .occupancy_us = 18 },
-        .near = { .npieces = 1, .pieces = { { 0, 15, 0.001 } } },
-        .delta = 1
-    };
+    struct nf_coll_network spread = two_links();
     double large_us;
 
     CU_ASSERT_DOUBLE_EQUAL(

@@ -5,6 +5,7 @@
 #include "common/coll/exchange_choice.h"
 #include "common/coll/radix.h"
 #include "common/coll/rules.h"
+#include "tests/unit/exchange_prices.h"
 #include "tests/unit/nf_unit.h"
 
 /* 90 us and 1 ns a byte: t_s B is 90000 bytes, and nothing is rounded. */
@@ -211,28 +212,10 @@ static void shared_processors_take_each_message(void)
     CU_ASSERT(!nf_exchange_price_is_sane(&price));
 }
 
-static void price_is(const struct nf_coll_network *network, uint32_t ranks,
-                     uint64_t burst_ns, uint64_t mixed_ns)
-{
-    const struct nf_exchange_price price = nf_exchange_price_of(network);
-    const struct nf_coll_params burst = { .radix = 0 };
-    const struct nf_coll_params mixed = { .radices = { 2, { 2, 2 } } };
-
-    CU_ASSERT(nf_exchange_price_is_sane(&price));
-    CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 1000, &burst), burst_ns);
-    CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 1000, &mixed), mixed_ns);
-}
-
 /* By hand, of four ranks and 1000 bytes: o_s is a fifth of T(0) on both links. */
 static void messages_within_a_host_have_their_price(void)
 {
-    struct nf_coll_network network = {
-        .price = { .npieces = 1,
-                   .pieces = { { 0, 90, 0.1 } },
-                   .occupancy_us = 18 },
-        .near = { .npieces = 1, .pieces = { { 0, 15, 0.001 } } },
-        .delta = 1
-    };
+    struct nf_coll_network network = two_links();
     const uint32_t spread[] = { 7, 7, 3, 3 }, together[] = { 5, 5, 5, 5 };
     struct nf_coll_network within;
 
@@ -294,13 +277,7 @@ chosen_with(struct nf_coll_network *network, uint32_t least, uint64_t bytes)
 /* Between hosts the bytes of combined blocks count sooner. */
 static void one_host_is_chosen_for_as_its_own_link(void)
 {
-    struct nf_coll_network network = {
-        .price = { .npieces = 1,
-                   .pieces = { { 0, 90, 0.1 } },
-                   .occupancy_us = 18 },
-        .near = { .npieces = 1, .pieces = { { 0, 15, 0.001 } } },
-        .delta = 1
-    };
+    struct nf_coll_network network = two_links();
     struct nf_exchange_price bad;
 
     CU_ASSERT_PTR_EQUAL(chosen_with(&network, 1, 20), &nf_coll_alltoall_mixed);

@@ -4,19 +4,8 @@
 #include "common/coll/exchange_bounds.h"
 #include "common/coll/exchange_choice.h"
 #include "common/coll/torus_choice.h"
+#include "tests/unit/exchange_prices.h"
 #include "tests/unit/nf_unit.h"
-
-static void price_is(const struct nf_coll_network *network, uint32_t ranks,
-                     uint64_t burst_ns, uint64_t mixed_ns)
-{
-    const struct nf_exchange_price price = nf_exchange_price_of(network);
-    const struct nf_coll_params burst = { .radix = 0 };
-    const struct nf_coll_params mixed = { .radices = { 2, { 2, 2 } } };
-
-    CU_ASSERT(nf_exchange_price_is_sane(&price));
-    CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 1000, &burst), burst_ns);
-    CU_ASSERT_EQUAL(nf_exchange_ns(&price, ranks, 1000, &mixed), mixed_ns);
-}
 
 /* By hand, of 1000 bytes that take 100 us, and 90 more at the start.  Four
  * ranks: by 2 and by 1, cycles of two and of four, two turns each.  Five: by 2,
@@ -98,18 +87,13 @@ static void turns_count_in_the_choice(void)
  * round, 12 of a burst, or 8 where two ranks share each host. */
 static void a_shared_medium_takes_all_bytes(void)
 {
-    struct nf_coll_network network = {
-        .price = { .npieces = 1,
-                   .pieces = { { 0, 90, 0.1 } },
-                   .occupancy_us = 18 },
-        .near = { .npieces = 1, .pieces = { { 0, 15, 0.001 } } },
-        .delta = 2,
-        .is_shared = true
-    };
+    struct nf_coll_network network = two_links();
     const uint32_t spread[] = { 7, 7, 3, 3 }, together[] = { 5, 5, 5, 5 };
     const struct nf_coll_params burst = { .radix = 0 };
     struct nf_exchange_price price;
 
+    network.delta = 2;
+    network.is_shared = true;
     price_is(&network, 4, 90000 + 12 * 100000, 2 * (90000 + 4 * 200000));
     nf_coll_network_spread(&network, spread, 4);
     price_is(&network, 4, 90000 + 8 * 100000, 2 * (90000 + 4 * 200000));
