@@ -21,7 +21,7 @@ struct measure {
     uint32_t *sends;          /* [rank] */
     uint32_t *ports;          /* [rank] sent in the round, [rank] received */
     uint8_t *talks;           /* [rank][rank] one bit each */
-    nf_torus_tell *tell; /* or NULL */
+    nf_torus_tell *tell;      /* or NULL */
     void *arg;
     struct nf_torus_load load;
     struct nf_torus_fault fault;
