@@ -146,7 +146,8 @@ static enum nf_status order_hosts(struct coll_tasks *tasks, const char *path,
             here = known[i].name;
     if (!is_listed(file, here))
         return nf_fail(err, NF_ERR_INVAL,
-                       "%s: this host, %s, is not listed: rank 0 runs here",
+                       "%s: this host, %s, is not listed: "
+                       "rank 0 is the command itself",
                        path, here);
     snprintf(tasks->hosts[tasks->nhosts++], sizeof(*tasks->hosts), "%s", here);
     for (size_t i = 0; file != NULL && i < file->count; i++)
