@@ -21,7 +21,8 @@
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
 #       beside the others, slowest last, and whether it is within 10 % of the
 #       best or not above the middle half of the best one's times.  Of less than
-#       4 KiB ten times as many: they take no time, but now half and now twice of it
+#       4 KiB ten times as many, up to 1000: medians of 20 such calls differ by up
+#       to twice between two series
 #   -A  ... at these bytes of a block, between commas, by a table that is tuned at
 #       the sizes that `--tune` takes by itself; default: at those of -s, for which
 #       the table is tuned then
