@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "common/base/words.h"
 #include "common/group/over_mesh.h"
 #include "master/engine_internal.h"
 
@@ -172,14 +173,13 @@ _Static_assert(sizeof(((struct nf_report *)NULL)->exchange_algorithm) >=
 static void note_algorithm(struct nf_report *report, const char *name)
 {
     char *list = report->exchange_algorithms;
-    size_t length = strlen(name), used = strlen(list), word;
+    const char *words = list, *word;
+    size_t used = strlen(list), length;
 
-    for (const char *at = list; *at != '\0'; at += word + (at[word] == ' ')) {
-        word = strcspn(at, " ");
-        if (word == length && memcmp(at, name, length) == 0)
+    while ((word = nf_words_next(&words, &length)) != NULL)
+        if (nf_word_is(word, length, name))
             return;
-    }
-    if (used + length + 2 <= sizeof(report->exchange_algorithms))
+    if (used + strlen(name) + 2 <= sizeof(report->exchange_algorithms))
         snprintf(list + used, sizeof(report->exchange_algorithms) - used,
                  "%s%s", used > 0 ? " " : "", name);
 }

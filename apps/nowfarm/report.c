@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/base/text.h"
 #include "common/base/units.h"
+#include "common/base/words.h"
 #include "master/emulate.h"
 
 /* Lines about single slots that a person may want to read. */
@@ -234,25 +235,14 @@ static const char *exchange_model(const struct nf_report *r, const char *before,
     return text_p;
 }
 
-/* @param words_p  goes on to the next one   @return NULL: there is none */
-static const char *next_word(const char **words_p, size_t *length_p)
-{
-    const char *word = *words_p;
-
-    *length_p = strcspn(word, " ");
-    *words_p = word + *length_p + (word[*length_p] == ' ');
-    return *length_p > 0 ? word : NULL;
-}
-
 /* The last one behind others that were taken. */
 static void print_algorithms(FILE *to, const struct nf_report *r)
 {
     const char *last = "", *words = r->exchange_algorithms, *word;
     size_t length;
 
-    while ((word = next_word(&words, &length)) != NULL)
-        if (strncmp(word, r->exchange_algorithm, length) != 0 ||
-            r->exchange_algorithm[length] != '\0') {
+    while ((word = nf_words_next(&words, &length)) != NULL)
+        if (!nf_word_is(word, length, r->exchange_algorithm)) {
             fprintf(to, "%.*s, ", (int)length, word);
             last = "last ";
         }
@@ -475,7 +465,7 @@ static json_t *words_json(const char *words)
     const char *word;
     size_t length;
 
-    while ((word = next_word(&words, &length)) != NULL)
+    while ((word = nf_words_next(&words, &length)) != NULL)
         json_array_append_new(list, json_stringn(word, length));
     return list;
 }
