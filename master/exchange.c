@@ -169,21 +169,6 @@ _Static_assert(sizeof(((struct nf_report *)NULL)->exchange_algorithm) >=
                    NF_EXCHANGE_NAME_BYTES,
                "a name is told whole");
 
-/* Small blocks and large ones of a job may go by different ones. */
-static void note_algorithm(struct nf_report *report, const char *name)
-{
-    char *list = report->exchange_algorithms;
-    const char *words = list, *word;
-    size_t used = strlen(list), length;
-
-    while ((word = nf_words_next(&words, &length)) != NULL)
-        if (nf_word_is(word, length, name))
-            return;
-    if (used + strlen(name) + 2 <= sizeof(report->exchange_algorithms))
-        snprintf(list + used, sizeof(report->exchange_algorithms) - used,
-                 "%s%s", used > 0 ? " " : "", name);
-}
-
 static void complete(struct engine *e, int64_t now_us)
 {
     struct nf_actions actions;
@@ -196,7 +181,10 @@ static void complete(struct engine *e, int64_t now_us)
 
         snprintf(e->report.exchange_algorithm,
                  sizeof(e->report.exchange_algorithm), "%s", algorithm);
-        note_algorithm(&e->report, algorithm);
+        /* small blocks and large ones of a job may go by different ones; those
+         * that there is no room for are not told */
+        nf_words_add(e->report.exchange_algorithms,
+                     sizeof(e->report.exchange_algorithms), algorithm);
         e->report.exchange_model_s += model_us(e, algorithm) * 1e-6;
         e->gather.algorithm = e->report.exchange_algorithm;
     }

@@ -22,4 +22,24 @@ static inline bool nf_word_is(const char *word, size_t length, const char *text)
 {
     return strncmp(word, text, length) == 0 && text[length] == '\0';
 }
+
+/** Put a word behind the others, unless it is there.
+ *  @param room  bytes of the list, with its '\0'
+ *  @param text  one word
+ *  @return false: there is no room for it, and the list is as it was */
+static inline bool nf_words_add(char *list, size_t room, const char *text)
+{
+    const char *words = list, *word;
+    size_t used = strlen(list), bytes = strlen(text), length;
+
+    while ((word = nf_words_next(&words, &length)) != NULL)
+        if (nf_word_is(word, length, text))
+            return true;
+    if (used + (used > 0) + bytes >= room)
+        return false;
+    if (used > 0)
+        list[used++] = ' ';
+    memcpy(list + used, text, bytes + 1);
+    return true;
+}
 #endif
