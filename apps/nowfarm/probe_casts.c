@@ -7,12 +7,16 @@
 #include "common/base/error.h"
 
 /* Trees are compared with each other: so they are measured in turns, lest what
- * slows hosts down for a while is that of a few. */
-enum { ROUNDS = 3, ROUND_COUNT = 11, CASTS = ROUNDS * ROUND_COUNT };
+ * slows hosts down for a while is that of a few.  Of short ones, which differ
+ * by less than hosts do from one moment to the next, there are more turns. */
+enum { ROUNDS = 3, SHORT_ROUNDS = 9, ROUND_COUNT = 11 };
+enum { CASTS = SHORT_ROUNDS * ROUND_COUNT };
 enum { FIRST_WARM = 2, WARM = 1 };
 enum { IDLE_BYTES = 4096, IDLE_MOST_US = 50000 };
 /* More than that one tree is not measured for, but once a round. */
 static const double ROUND_MOST_US = 1e6;
+/* A tree is short for as long as it took less than that in all. */
+static const double SHORT_MOST_US = 1e5;
 /* What is left of a time when an answer is off. */
 static const double LEAST_US = 0.1;
 
@@ -73,6 +77,7 @@ static double last_us(const struct casting *c, const struct probe_cast *cast)
 struct taken {
     double us[CASTS];
     uint32_t count;
+    double all_us;
 };
 
 /* One round of it. */
@@ -104,6 +109,7 @@ static enum nf_status measure(const struct casting *c,
         spent_us += us;
         taken->us[taken->count++] = us;
     }
+    taken->all_us += spent_us;
     return status;
 }
 
@@ -113,12 +119,14 @@ static enum nf_status measure_all(const struct casting *c, const char *what,
 {
     struct taken *taken = nf_calloc(checks->count, sizeof(*taken));
     enum nf_status status = taken != NULL ? NF_OK : NF_ERR_NOMEM;
-    uint32_t count = checks->count, all = ROUNDS * count;
+    uint32_t count = checks->count, all = SHORT_ROUNDS * count;
 
     for (uint32_t i = 0; i < all && status == NF_OK; i++) {
+        struct taken *t = &taken[i % count];
+
         probe_show_progress(what == NULL, what, (double)i / all);
-        status = measure(c, &checks->list[i % count].plan, i < count,
-                         &taken[i % count]);
+        if (i < ROUNDS * count || t->all_us < SHORT_MOST_US)
+            status = measure(c, &checks->list[i % count].plan, i < count, t);
     }
     probe_show_progress(what == NULL, NULL, 0);
     for (uint32_t i = 0; i < count && status == NF_OK; i++)
