@@ -63,6 +63,12 @@ static const char *after(const char *word, const char *ours, const char *other)
     return NULL;
 }
 
+/* Others have a radix that is theirs alone: 4 of knomial4. */
+static bool takes_radix(const struct nf_coll_algorithm *algorithm)
+{
+    return algorithm->op == NF_COLL_ALLTOALL && algorithm->radix > 0;
+}
+
 /* "k=16" and the like.
  * @return NULL, or what is wanted instead */
 static const char *read_word(const char *word, struct nf_coll_wish *wish)
@@ -72,7 +78,7 @@ static const char *read_word(const char *word, struct nf_coll_wish *wish)
     const char *value = after(word, "radix=", hops ? "k=" : "r=");
     uint64_t radix;
 
-    if (value != NULL && algorithm->radix > 0) {
+    if (value != NULL && takes_radix(algorithm)) {
         if (nf_parse_count(value, 1, NF_COLL_RANKS_MAX, &radix) != NF_OK)
             return "want :radix= and a number up to 4096";
         wish->params.radix = (uint32_t)radix;
@@ -98,11 +104,11 @@ static const char *read_word(const char *word, struct nf_coll_wish *wish)
         return NULL;
     if (algorithm == &nf_coll_alltoall_mixed)
         return "want :radices= and numbers as 3x2x3 after the name";
-    if (algorithm->by_shape && algorithm->radix > 0)
+    if (algorithm->by_shape && takes_radix(algorithm))
         return "want :shape= and sides as 3x4, or :radix=, after the name";
     if (algorithm->by_shape)
         return "want :shape= and sides as 3x4 after the name";
-    if (algorithm->radix > 0)
+    if (takes_radix(algorithm))
         return "want :radix= and a number up to 4096 after the name";
     if (algorithm->items == NF_ITEMS_SEGMENTS)
         return "want :k= and 1 to 1024 segments after the name";

@@ -265,6 +265,10 @@ for bad in bruck:r=x bruck:r=0 bruck:k=2 khop:r=2 khop:k= mixed:r=2/x \
     mixed:r=2x2/4 pairwise:r=2 split-merge:merge1 dh:k=2; do
     refuse "what comes with a name: $bad" "want " plan alltoall $bad --ranks 9
 done
+refuse "a radix of a tree that has its own" "want nothing" \
+    plan bcast knomial4:radix=3 --ranks 9
+refuse "a radix of a barrier" "want nothing" \
+    plan barrier dissemination:radix=4 --ranks 9
 refuse "segments of a name that has none" "want nothing" \
     plan bcast flat:k=2 --ranks 4
 refuse "Split-and-Merge without a shape" "shape of two odd sides" \
