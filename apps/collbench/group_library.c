@@ -77,7 +77,11 @@ enum nf_status bench_library_join(struct bench_team *team, uint64_t id,
     int instance = 0;
     enum nf_status status;
 
-    *library = (struct bench_library){ .ranks = team->ranks, .tag = FIRST_TAG };
+    *library = (struct bench_library){
+        .ranks = team->ranks,
+        .tag = FIRST_TAG,
+        .patience_s = (unsigned)(team->timeout_us / 1000000) + 1,
+    };
     snprintf(library->group, sizeof(library->group), "nowfarm-%llx-%u",
              (unsigned long long)id, team->ranks);
     pvm_setopt(PvmAutoErr, 0);
@@ -104,19 +108,25 @@ enum nf_status bench_library_join(struct bench_team *team, uint64_t id,
         return status;
     library->instance = (uint32_t)instance;
     signal(SIGALRM, on_alarm);
-    alarm((unsigned)(team->timeout_us / 1000000) + 1);
+    bench_library_watch(library, true);
     if (pvm_freezegroup(library->group, (int)library->ranks) < 0)
         return nf_fail(team->err, NF_ERR_FAILED,
                        "PVM's group library: the group can't be frozen");
     if (nf_pvm_wants_direct_routes() && make_routes(library) < 0)
         return nf_fail(team->err, NF_ERR_FAILED,
                        "PVM's group library: a member can't be reached");
+    bench_library_watch(library, false);
     return NF_OK;
+}
+
+void bench_library_watch(const struct bench_library *library, bool begins)
+{
+    alarm(begins ? library->patience_s : 0);
 }
 
 void bench_library_leave(struct bench_library *library)
 {
-    alarm(0);
+    bench_library_watch(library, false);
     if (library->group[0] == '\0')
         return;
     pvm_lvgroup(library->group);

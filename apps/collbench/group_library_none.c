@@ -22,6 +22,11 @@ void bench_library_leave(struct bench_library *library)
     (void)library;
 }
 
+void bench_library_watch(const struct bench_library *library, bool begins)
+{
+    (void)library, (void)begins;
+}
+
 enum nf_status bench_library_call(struct bench_library *library,
                                   const struct bench_call *call, void *send,
                                   void *recv)

@@ -180,11 +180,15 @@ static enum nf_status timed_call(struct bench_team *team, struct series *s,
     if (s->by_library && s->call.op == NF_COLL_REDUCE)
         memcpy(s->recv, s->send, (size_t)s->call.bytes); /* in place */
     status = meet(team);
+    if (s->by_library)
+        bench_library_watch(&s->library, true);
     start_us = bench_now_us();
     if (status == NF_OK)
         status = s->by_library ? library_call(team, s)
                                : bench_do(team, team->work, &s->made);
     *us_p = bench_now_us() - start_us;
+    if (s->by_library)
+        bench_library_watch(&s->library, false);
     if (status == NF_OK)
         status = meet(team);
     if (status == NF_OK && !bench_is_right(&s->call, s->recv))
