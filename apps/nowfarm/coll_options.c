@@ -7,6 +7,8 @@
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/coll_bench.h"
 #include "apps/nowfarm/coll_tune.h"
+#include "apps/nowfarm/coll_wanted.h"
+#include "apps/nowfarm/coll_world.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
 #include "common/coll/wish.h"
@@ -316,6 +318,17 @@ static enum nf_status check_network(const struct coll_options *o,
     return NF_OK;
 }
 
+/* --model runs nothing.  @return an option that is about what runs, or NULL */
+static const char *runs(const struct coll_options *o)
+{
+    return o->hosts_file != NULL   ? "--hosts"
+           : o->transport != NULL  ? "--transport"
+           : o->table != NULL      ? "--table"
+           : o->repeat > 0         ? "--repeat"
+           : texts.timeout != NULL ? "--timeout"
+                                   : NULL;
+}
+
 /* Sizes that do not suit an operation, and options that do not go together. */
 static enum nf_status check(const struct coll_options *o, struct nf_error *err)
 {
@@ -373,7 +386,12 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
     if (o->plot != NULL && o->nslaves > 1 && o->nsizes > 1)
         return nf_fail(err, NF_ERR_INVAL,
                        "--plot wants one size or one number of slaves");
-    return o->model != NULL ? coll_parse_model(o->model, &ignored, err) : NF_OK;
+    if (o->model != NULL && runs(o) != NULL)
+        return nf_fail(err, NF_ERR_INVAL, "--model runs nothing: not with %s",
+                       runs(o));
+    if (o->model != NULL && coll_parse_model(o->model, &ignored, err) != NF_OK)
+        return err->status;
+    return coll_check_served(o, is_local(o) ? COLL_THREADS : 0, err);
 }
 
 static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
@@ -426,7 +444,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
     const char *name;
     /* clang-format off */
     const struct poptOption table[] = {
-        { "algorithm", 'a', POPT_ARG_STRING, &texts.algorithm, 0, "one of `nowfarm plans`, as for NOWFARM_COLL, which does not count here; auto (default): what a group would take; all", "A" },
+        { "algorithm", 'a', POPT_ARG_STRING, &texts.algorithm, 0, "one of `nowfarm plans`, as for NOWFARM_COLL, which does not count here; auto (default): the best by --table, or by the model measured at the start; all", "A" },
         { "segments", 'k', POPT_ARG_STRING, &texts.segments, 0, "for algorithms that have them; default: the best by the model", "K" },
         { "sizes", '\0', POPT_ARG_STRING, &texts.sizes, 0, "bytes of the vector (gather, scatter, alltoall: of a block); default " DEFAULT_SIZES, "LIST" },
         { "slaves", 's', POPT_ARG_STRING, &texts.slaves, 0, "members, this command being the first; several: each in turn; default one a host", "P[,P...]" },

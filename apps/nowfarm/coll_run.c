@@ -6,6 +6,7 @@
 #include <string.h>
 #include "apps/collbench/group_library.h"
 #include "apps/nowfarm/coll_probe.h"
+#include "apps/nowfarm/coll_wanted.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -16,34 +17,6 @@ enum {
     WISHES_MAX = 64, /* of one call; the table has fewer of any operation */
 };
 
-bool coll_is_wanted(const struct coll_options *o,
-                    const struct nf_coll_algorithm *algorithm,
-                    const struct nf_coll_query *query)
-{
-    struct nf_coll_args args = { .ranks = query->ranks,
-                                 .root = query->root,
-                                 .segments = 1 };
-
-    if (o->algorithm != NULL && o->algorithm != algorithm)
-        return false;
-    nf_coll_use_params(&o->params, &args);
-    return (o->all_algorithms || o->algorithm != NULL) &&
-           nf_coll_serves(algorithm, query) &&
-           nf_coll_fits(algorithm, &args, NULL) == NF_OK;
-}
-
-/* Sizes of an operation; a barrier has none. */
-static unsigned size_count(const struct coll_options *o, enum nf_coll_op op)
-{
-    return op == NF_COLL_BARRIER ? 1 : o->nsizes;
-}
-
-static uint64_t size_of(const struct coll_options *o, enum nf_coll_op op,
-                        unsigned i)
-{
-    return op == NF_COLL_BARRIER ? 0 : o->sizes[i];
-}
-
 static enum nf_status add(struct coll_results *results, struct coll_row *row,
                           struct nf_error *err)
 {
@@ -51,17 +24,6 @@ static enum nf_status add(struct coll_results *results, struct coll_row *row,
         return NF_OK;
     coll_row_free(row);
     return nf_fail(err, NF_ERR_NOMEM, "out of memory");
-}
-
-static enum nf_status not_served(const struct nf_coll_algorithm *algorithm,
-                                 const struct nf_coll_query *query,
-                                 struct nf_error *err)
-{
-    return nf_fail(
-        err, NF_ERR_INVAL,
-        "--algorithm %s: not for %u members and %llu bytes%s", algorithm->name,
-        query->ranks, (unsigned long long)query->bytes,
-        query->commutative ? "" : " by an operator that does not commute");
 }
 
 /* ---- predicting ---- */
@@ -126,7 +88,7 @@ static enum nf_status predict(const struct coll_options *o,
             status = add(results, &row, err);
     }
     return status == NF_OK && !any && o->algorithm != NULL
-               ? not_served(o->algorithm, query, err)
+               ? coll_not_served(o->algorithm, query, err)
                : status;
 }
 
@@ -140,11 +102,11 @@ enum nf_status coll_predict_all(const struct coll_options *o,
     for (int op = 0; op < NF_COLL_OPS; op++)
         for (unsigned p = 0; p < o->nslaves && o->ops[op]; p++)
             for (unsigned i = 0;
-                 i < size_count(o, (enum nf_coll_op)op) && status == NF_OK;
+                 i < coll_size_count(o, (enum nf_coll_op)op) && status == NF_OK;
                  i++) {
-                struct nf_coll_query query =
-                    bench_query((enum nf_coll_op)op, o->slaves[p],
-                                size_of(o, (enum nf_coll_op)op, i), o->ordered);
+                struct nf_coll_query query = bench_query(
+                    (enum nf_coll_op)op, o->slaves[p],
+                    coll_size_of(o, (enum nf_coll_op)op, i), o->ordered);
 
                 status = predict(o, &query, results, err);
             }
@@ -378,7 +340,7 @@ static enum nf_status measure_query(const struct coll_options *o,
     enum nf_status status;
 
     if (count == 0)
-        return not_served(o->algorithm, query, world->team.err);
+        return coll_not_served(o->algorithm, query, world->team.err);
     status = measure_library(o, world, query, &library);
     if (status == NF_OK)
         status = coll_measure(o, world, &effort, query, &results->model, wishes,
@@ -404,11 +366,11 @@ static enum nf_status measure_party(const struct coll_options *o,
 
     for (int op = 0; op < NF_COLL_OPS; op++)
         for (unsigned i = 0; o->ops[op] && status == NF_OK &&
-                             i < size_count(o, (enum nf_coll_op)op);
+                             i < coll_size_count(o, (enum nf_coll_op)op);
              i++) {
-            struct nf_coll_query query =
-                bench_query((enum nf_coll_op)op, ranks,
-                            size_of(o, (enum nf_coll_op)op, i), o->ordered);
+            struct nf_coll_query query = bench_query(
+                (enum nf_coll_op)op, ranks,
+                coll_size_of(o, (enum nf_coll_op)op, i), o->ordered);
 
             query.hosts = world->team.work->hosts;
             status = measure_query(o, world, &query, results);
@@ -420,8 +382,11 @@ enum nf_status coll_measure_all(const struct coll_options *o,
                                 struct coll_world *world,
                                 struct coll_results *results)
 {
-    enum nf_status status = set_up_choice(o, world, results);
+    enum nf_status status =
+        coll_check_served(o, world->members, world->team.err);
 
+    if (status == NF_OK)
+        status = set_up_choice(o, world, results);
     if (status == NF_OK)
         status = hand_out_network(o, world);
     if (status == NF_OK && o->nslaves == 0)

@@ -52,11 +52,6 @@ double coll_predict_row(const struct nf_model *model,
                         const struct nf_coll_query *query,
                         const struct coll_row *row);
 
-/** Is @p algorithm asked for, and can it serve @p query? */
-bool coll_is_wanted(const struct coll_options *options,
-                    const struct nf_coll_algorithm *algorithm,
-                    const struct nf_coll_query *query);
-
 /** Have the teams choose by the table @p path, if it is of use; lines on
  *  standard error say why not, or what of it is not.
  *  @param instead  what is gone by otherwise, for that line

@@ -53,6 +53,13 @@ static enum nf_status start_threads(const struct coll_world_config *config,
     return NF_OK;
 }
 
+static uint32_t count_threads(const struct coll_world_config *config)
+{
+    if (config->members > 0)
+        return config->members;
+    return config->members_alone > 0 ? config->members_alone : COLL_THREADS;
+}
+
 static enum nf_status threads_open(const struct coll_world_config *config,
                                    struct coll_world *world,
                                    struct nf_group **all_p,
@@ -61,7 +68,7 @@ static enum nf_status threads_open(const struct coll_world_config *config,
     struct nf_group **groups;
     enum nf_status status;
 
-    world->members = config->members > 0 ? config->members : 4;
+    world->members = count_threads(config);
     groups = nf_calloc(world->members, sizeof(struct nf_group *));
     world->threads = nf_calloc(1, sizeof(*world->threads));
     world->names = nf_calloc(world->members, sizeof(*world->names));

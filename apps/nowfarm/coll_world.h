@@ -5,10 +5,14 @@
 #include "apps/collbench/team.h"
 #include "common/coll/rules.h"
 
+/** Of threads if nobody says how many. */
+enum { COLL_THREADS = 4 };
+
 struct coll_world_config {
     bool local;             /**< threads instead of tasks */
     uint32_t members;       /**< P; 0: one a host */
-    uint32_t members_alone; /**< and if there is one host only; 0: refuse */
+    uint32_t members_alone; /**< and if there is one host only, or threads; 0:
+                                 refuse, COLL_THREADS */
     uint32_t members_most;  /**< no more hosts than that may be meant by 0;
                                  0: any number */
     const char *members_most_why; /**< " with ...", for errors; may be NULL */

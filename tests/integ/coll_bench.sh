@@ -119,6 +119,17 @@ bad "no such algorithm" bcast --algorithm quick
 bad "an algorithm of another operation" bcast --algorithm reduce.linear
 bad "an algorithm for all operations" all --algorithm binomial
 bad "an algorithm for 4 only" allgather --algorithm rec_doubling --slaves 3 --transport local
+bad "an algorithm for 4, then for 3" allgather --algorithm rec_doubling --slaves 4,3 \
+    --transport local
+bad "an algorithm of threads if nobody says how many" allgather \
+    --algorithm ring:k=2 --transport local
+bad "a size that is too small, after one that is not" reduce --algorithm rabenseifner \
+    --sizes 1MiB,8B --slaves 4
+check "a size that is too small: which" err_says 'not for 4 members and 8 bytes'
+same "a size that is too small: no pvmd was started" "$(pvmd_pids)" ""
+for option in --hosts=hosts --table=t --repeat=3 --timeout=9s --transport=local; do
+    bad "${option%=*} where nothing runs" bcast --model sp2 --slaves 4 "$option"
+done
 bad "no size" bcast --sizes ""
 bad "a size of 0" bcast --sizes 0B
 bad "a size without its unit" bcast --sizes 8B,4096
@@ -390,6 +401,9 @@ if [ -x "${PVM_ROOT:-/usr/lib/pvm3}/lib/pvmgs" ] &&
     check "libgpvm3: so do its server and the virtual machine" \
         wait_until 5 no_pvmd
     same "libgpvm3: nothing is left" "$(our_pids pvmgs)" ""
+    run coll-bench reduce --group-library --slaves 2 --sizes 1MiB --repeat 1000 \
+        --timeout 200ms
+    same "libgpvm3: a series may take longer than the time-out" "$rc" 0
 fi
 
 # --- a member that dies, or stops
