@@ -6,7 +6,7 @@
 # machines, and live.
 #
 #   [OPS='bcast scan'] [PLACE=lab|pvm|local|none] [LIVE_HOSTS=8] [RATE=100mbit]
-#   [LIVE_SIZES=8,...,1MiB] [LIVE_MEMBERS=2,4,...] [LIVE_BYTES=512KiB]
+#   [LIVE_SIZES=8B,...,1MiB] [LIVE_MEMBERS=2,4,...] [LIVE_BYTES=512KiB]
 #   [REPEATS=5] [LIVE_SECONDS=1200] reproduce-collectives.sh [DIR]
 #
 # Live runs take place in a lab of $LIVE_HOSTS workstations if there can be one
@@ -14,7 +14,7 @@
 # $LIVE_SIZES; $LIVE_BYTES goes to each number of $LIVE_MEMBERS.  After
 # $LIVE_SECONDS what is left is left out, and said.  So 25 minutes in all are the
 # most; shorter: fewer OPS, LIVE_HOSTS=5, REPEATS=3, LIVE_SECONDS=300, or for
-# seeing that it works: OPS=bcast LIVE_HOSTS=3 REPEATS=1 LIVE_SIZES=8,16KiB
+# seeing that it works: OPS=bcast LIVE_HOSTS=3 REPEATS=1 LIVE_SIZES=8B,16KiB
 # LIVE_BYTES=16KiB.
 #
 # Writes into DIR (reproduce-collectives):
