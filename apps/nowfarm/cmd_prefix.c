@@ -15,6 +15,8 @@
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/output.h"
 #include "apps/prefix/verify.h"
+#include "apps/prefix/wishes.h"
+#include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/units.h"
@@ -145,7 +147,7 @@ static enum nf_status read_words(int argc, const char **argv,
         { "every", '\0', POPT_ARG_STRING, &words->every, 0, "only for every K-th prefix and the last one; default 1", "K" },
         { "type", '\0', POPT_ARG_STRING, &words->type, 0, "numbers are f64 (default) or i64", "TYPE" },
         { "raw", '\0', POPT_ARG_NONE, &words->raw, 0, "the file is binary, little-endian, without a header", NULL },
-        { "slaves", 's', POPT_ARG_STRING, &words->slaves, 0, "members of the group, this process being one; default one a host", "P" },
+        { "slaves", 's', POPT_ARG_STRING, &words->slaves, 0, "members of the group, this process being one; default one a host, 2 if there is one", "P" },
         { "hosts", '\0', POPT_ARG_STRING, &words->hosts, 0, "hosts to use, one a line; default those of the virtual machine", "FILE" },
         { "transport", '\0', POPT_ARG_STRING, &words->transport, 0, "pvm (default) or local (threads of this process)", "NAME" },
         { "table", '\0', POPT_ARG_STRING, &words->table, 0, "go by this table of coll-bench --tune", "FILE" },
@@ -211,16 +213,31 @@ static enum nf_status put_rows(void *user, uint64_t first, const char *rows,
     return nf_output_write_at(p->output, at, rows, bytes, err);
 }
 
-/* Have the group take what NOWFARM_COLL of this process says. */
+static void tell_unmet(void *user, const char *why)
+{
+    (void)user;
+    fprintf(stderr, "nowfarm: NOWFARM_COLL: %s: going by the table or model\n",
+            why);
+}
+
+/* Have the group take what NOWFARM_COLL of this process says, if it can. */
 static enum nf_status hand_out_wishes(struct coll_world *world)
 {
     const char *wishes = getenv("NOWFARM_COLL");
     struct bench_request request = { .kind = BENCH_WISHES };
+    char *taken = NULL;
+    enum nf_status status;
 
     if (wishes == NULL)
         return NF_OK;
-    request.bytes = strlen(wishes) + 1;
-    return bench_direct(&world->team, &request, wishes, NULL);
+    status = nf_prefix_take_wishes(wishes, world->members, world->hosts,
+                                   tell_unmet, NULL, &taken);
+    if (status != NF_OK)
+        return nf_fail(world->team.err, status, "out of memory");
+    request.bytes = strlen(taken) + 1;
+    status = bench_direct(&world->team, &request, taken, NULL);
+    nf_free(taken);
+    return status;
 }
 
 static enum nf_status by_group(struct prefix *p, struct nf_error *err)
