@@ -120,6 +120,15 @@ static void play_late(void)
     nf_group_close(group);
 }
 
+/* Every other member sends in XDR, the others as they have it: what comes in
+ * one is sent along in the other. */
+static void play_mixed(void)
+{
+    if (me % 2 == 1)
+        setenv("NOWFARM_ENCODING", "xdr", 1);
+    play_late();
+}
+
 /* Small reductions whose roots change: members that have no part in the next ones
  * but to send run ahead of the one that is late, and wait for it in a later call. */
 enum { REDUCTIONS = 2000, LATE_EVERY = 400, TIMEOUT_US = 1500000 };
@@ -155,6 +164,7 @@ static void play_roots(void)
 
 static const struct scene scenes[] = {
     { "late", play_late },
+    { "mixed", play_mixed },
     { "roots", play_roots },
     { NULL, NULL },
 };
@@ -191,6 +201,11 @@ static void a_thousand_late_rounds_are_right_in_xdr(void)
     run("late", 4, "NOWFARM_ENCODING", "xdr");
 }
 
+static void a_thousand_late_rounds_are_right_where_some_convert(void)
+{
+    run("mixed", 5, NULL, NULL);
+}
+
 static void a_thousand_late_rounds_are_right_via_daemons(void)
 {
     run("late", 6, "NOWFARM_ROUTE", "daemon");
@@ -217,6 +232,8 @@ int main(int argc, char **argv)
         { "a thousand rounds of tasks that are late are right",
           a_thousand_late_rounds_are_right },
         { "the same in XDR", a_thousand_late_rounds_are_right_in_xdr },
+        { "the same where some members send in XDR",
+          a_thousand_late_rounds_are_right_where_some_convert },
         { "the same by way of the pvmds",
           a_thousand_late_rounds_are_right_via_daemons },
         { "reductions with changing roots wait for the late",
