@@ -222,9 +222,9 @@ void nf_account_report(struct engine *e)
 {
     struct nf_report *r = &e->report;
     double slots = r->slots > 0 ? r->slots : 1;
-    /* the last gather is transfer, and no tail */
+    /* the last gather is transfer, and no tail; after an exchange units follow */
     int64_t computed_us =
-        e->gather.began_us > 0 ? e->gather.began_us : e->done_us;
+        e->gathered_from_us > 0 ? e->gathered_from_us : e->done_us;
 
     for (uint32_t i = 0; i < e->nslaves; i++) {
         if (!e->slaves[i].joined)

@@ -184,7 +184,8 @@ struct engine {
     int64_t exchanged_from_us,
         exchanged_to_us; /**< the first one's begin, the last
                                                      one's end; 0: none */
-    int64_t moving_us;  /**< the longest of this exchange */
+    int64_t gathered_from_us; /**< the last gather's begin; 0: none */
+    int64_t moving_us;        /**< the longest of this exchange */
     uint64_t largest_bytes; /**< from one slave to another in it */
     uint64_t table_bytes;   /**< likewise, of the table of sizes */
     struct nf_exchange_bounds bounds; /**< by which algorithms exchanges go ... */

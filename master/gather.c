@@ -187,6 +187,7 @@ void nf_gather_begin(struct engine *e, int64_t now_us)
     nf_gather_end(e, now_us);
     g->state = GATHER_ASKING;
     g->began_us = now_us;
+    e->gathered_from_us = now_us;
     g->round++;
     e->report.gathers++;
     if (!list_holders(e)) {

@@ -144,6 +144,42 @@ static void test_phases(void)
         nf_free(slots[i].flights);
 }
 
+/* Two phases, of two slots that are there at the end: the one that was done
+ * first waits for the last unit of the last phase, which is tail, as if all had
+ * been one. A gather's time is none. */
+static void test_tail(void)
+{
+    static struct slot slots[2];
+    static struct slave two = {
+        .nslots = 2, .slots = slots, .joined = true, .state = SLAVE_READY
+    };
+    static const struct nf_engine_config config = { .emulate = NULL };
+    struct engine e = {
+        .slaves = &two,
+        .nslaves = 1,
+        .phases = 2,
+        .config = &config,
+        .done_us = 1000000,
+        .report = { .slots = 2, .makespan_s = 1, .nlearnt = NF_REPORT_SLOTS }
+    };
+
+    compute(&two, 0, 0, 100000, 100000);
+    compute(&two, 1, 0, 100000, 100000);
+    exchange(&e, 200000, 300000);
+    compute(&two, 0, 1, 300000, 100000);
+    compute(&two, 1, 1, 300000, 700000);
+    nf_account_report(&e);
+    CU_ASSERT_DOUBLE_EQUAL(e.report.part_tail_s, 0.3, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(e.report.part_compute_s, 0.5, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(e.report.part_transfer_s, 0.2, 1e-9);
+    e.report.part_compute_s = e.report.part_tail_s = 0;
+    e.gathered_from_us = 900000;
+    nf_account_report(&e);
+    CU_ASSERT_DOUBLE_EQUAL(e.report.part_tail_s, 0.25, 1e-9);
+    for (int i = 0; i < 2; i++)
+        nf_free(slots[i].flights);
+}
+
 /* Who claims to have computed all the time does not make it longer than it was,
  * and a job that never exchanged has no such times. */
 static void test_phase_lies(void)
@@ -179,6 +215,8 @@ static CU_TestInfo tests[] = {
     { "a job of phases is split in what slaves do and the way of the data",
       test_phases },
     { "and in no more than there was", test_phase_lies },
+    { "who waits for the last units of the last phase is in the tail",
+      test_tail },
     CU_TEST_INFO_NULL,
 };
 
