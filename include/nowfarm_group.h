@@ -127,8 +127,9 @@ struct nf_group_options {
      *  is a century. */
     int64_t timeout_us;
     /** != 0: choose algorithms by operation, P, root and count only, not by
-     *  measurements - no table, model or network -, and only those that keep
-     *  the operands in the order of ranks; memory_bytes does not count then. */
+     *  measurements - no table, model or network -, nor by who shares a host,
+     *  and only those that keep the operands in the order of ranks;
+     *  memory_bytes and torus do not count then. */
     int deterministic;
     /** Algorithms to use whatever the model says, for tests and benchmarks:
      *  names as `nowfarm plans` lists them, with k if they have segments,
@@ -187,13 +188,14 @@ struct nf_group_options {
      *  no limit. */
     uint64_t memory_bytes;
     /** The members' hosts are a torus with these sides, "3x4" or "2x3x4", one
-     *  member each, ranks row by row: channels go from each node to the next along
-     *  each side, and no other way.  All-to-alls are then chosen for that, unless
-     *  a rule of the table says what was measured; of nf_alltoallv() without
-     *  nf_call.usual_count it is what is best for large blocks.  The sides' product
-     *  is the number of members, 256 at most; else, or if it is no list of sides,
-     *  opening the group is NF_ERR_INVAL.  A group that was shrunk is no torus any
-     *  more.  Default: each message has its own way, as through a switch. */
+     *  member each, ranks row by row: channels go from each node to the next
+     *  along each side, and no other way.  All-to-alls are then chosen for
+     *  that, unless a rule of the table says what was measured or the group is
+     *  deterministic; of nf_alltoallv() without nf_call.usual_count it is what
+     *  is best for large blocks.  The sides' product is the number of members,
+     *  256 at most; else, or if it is no list of sides, opening the group is
+     *  NF_ERR_INVAL.  A group that was shrunk is no torus any more.  Default:
+     *  each message has its own way, as through a switch. */
     const char *torus;
 };
 

@@ -78,9 +78,12 @@ static bool choose_on_torus(const struct nf_group *group,
     return nf_torus_choose(group->torus, price, &query, choice_p);
 }
 
-/* Alike in all members, whatever their floating point: by whole numbers.
- * @param blindly  only some know how large blocks are.  Nor is it known then what
- *                 memory they take: with a limit it is what takes the least */
+/* Alike in all members, whatever their floating point: by whole numbers.  Of a
+ * deterministic group by nothing that is not its size: where its members are is
+ * no more certain to be the same another time than what was measured.
+ * @param blindly  only some know how large blocks are.  Nor is it known then
+ *                 what memory they take: with a limit it is what takes the
+ *                 least */
 static void choose_exchange(const struct nf_group *group,
                             const struct nf_coll_query *coll, bool measured,
                             bool blindly, struct nf_coll_choice *choice_p)
@@ -89,10 +92,11 @@ static void choose_exchange(const struct nf_group *group,
         nf_coll_network_of(&nf_group_model, NULL, NULL);
     struct nf_exchange_price price = group->exchange;
 
-    network.least = group->least;
+    if (!group->deterministic)
+        network.least = group->least;
     if (!measured)
         price = nf_exchange_price_of(&network);
-    if (group->torus != NULL &&
+    if (group->torus != NULL && !group->deterministic &&
         choose_on_torus(group, &price, coll, blindly, choice_p))
         return;
     if (blindly && coll->memory_bytes > 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/group/group.h"
 #include "tests/unit/group_rounds.h"
 #include "tests/unit/nf_unit.h"
 
@@ -241,6 +242,67 @@ static void a_torus_is_chosen_for(void)
     nf_group_close(none);
 }
 
+enum { MANY = 36 };
+
+/* @param together  all are on one host, or each on one of its own */
+static void open_many(const struct nf_group_options *options, bool together,
+                      struct nf_group *groups_p[MANY])
+{
+    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(MANY, options, groups_p, NULL),
+                          NF_OK);
+    for (uint32_t r = 0; r < MANY; r++)
+        groups_p[r]->least = together ? MANY : 1;
+}
+
+static void close_many(struct nf_group *groups[MANY])
+{
+    for (uint32_t r = 0; r < MANY; r++)
+        nf_group_close(groups[r]);
+}
+
+/* @return how many all-to-alls do not go by the same in both */
+static unsigned count_others(struct nf_group *one, struct nf_group *other)
+{
+    unsigned others = 0;
+
+    for (int varies = 0; varies < 2; varies++)
+        for (size_t count = 1; count < 1 << 20; count *= 2) {
+            const struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                                          .count = count,
+                                          .type = NF_ELEM_FLOAT64,
+                                          .varies = varies };
+            char text[2][NF_ALGORITHM_BYTES];
+
+            ask(one, &call, text[0]);
+            ask(other, &call, text[1]);
+            others += strcmp(text[0], text[1]) != 0;
+        }
+    return others;
+}
+
+/* By P and count only, and not by where the members are: on a torus, or all on
+ * one host, where others go by that. */
+static void deterministic_groups_are_the_same_anywhere(void)
+{
+    const struct nf_group_options apart = { .deterministic = 1 };
+    struct nf_group *usual[MANY], *groups[MANY];
+
+    open_many(&apart, false, usual);
+    for (int torus = 0; torus < 2; torus++)
+        for (int deterministic = 0; deterministic < 2; deterministic++) {
+            const struct nf_group_options options = {
+                .deterministic = deterministic,
+                .torus = torus != 0 ? "6x6" : NULL
+            };
+
+            open_many(&options, torus == 0, groups);
+            CU_ASSERT_EQUAL(count_others(groups[5], usual[5]) > 0,
+                            deterministic == 0);
+            close_many(groups);
+        }
+    close_many(usual);
+}
+
 static void what_is_no_torus_is_refused(void)
 {
     static const struct {
@@ -348,6 +410,8 @@ int main(void)
         { "usual sizes are gone by", usual_sizes_are_gone_by },
         { "unknown sizes have an algorithm", unknown_sizes_have_an_algorithm },
         { "a torus is chosen for", a_torus_is_chosen_for },
+        { "deterministic groups are the same anywhere",
+          deterministic_groups_are_the_same_anywhere },
         { "what is no torus is refused", what_is_no_torus_is_refused },
         { "calls that send nothing have none",
           calls_that_send_nothing_have_none },
