@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "apps/fft/fft.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"
@@ -96,15 +97,27 @@ static enum nf_status error_to_whole(const double *x, const double *y,
     return NF_OK;
 }
 
-/* Rounding adds up to some eps log2 N of the norm of X, as in each FFT; and that
- * bounds all three comparisons. */
-enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
-                             bool inverse, uint64_t seed, char *note_p,
-                             size_t note_bytes, struct nf_error *err)
+/* Of numbers of that energy, relative to them.
+ * @param least  the smallest number that there is, to which small ones are
+ *               rounded */
+static double rounding(double energy, uint64_t count, double least)
 {
-    double most = 8 * DBL_EPSILON * (1 + log2((double)count));
+    return energy > 0 ? least / sqrt(energy / (double)count) : 0;
+}
+
+/* Rounding adds up to some eps log2 N of the norm of X, as in each FFT; and
+ * that bounds all three comparisons.
+ * @param least  as of rounding() */
+static enum nf_status compare(const double *x, const double *y, uint64_t count,
+                              bool inverse, uint64_t seed, double least,
+                              char *note_p, size_t note_bytes,
+                              struct nf_error *err)
+{
     double in = energy(x, NULL, 2 * count), out = energy(y, NULL, 2 * count);
     double want = inverse ? in / (double)count : in * (double)count;
+    double eps =
+        DBL_EPSILON + rounding(in, count, least) + rounding(want, count, least);
+    double most = 8 * eps * (1 + log2((double)count));
     double parseval = want > 0 ? fabs(out / want - 1) : out;
     double places, whole = 0;
     enum nf_status status =
@@ -127,4 +140,56 @@ enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
              "%.1e)",
              (unsigned long long)count, whole, places, PLACES, parseval, most);
     return NF_OK;
+}
+
+/* Numbers of 2^256 or 2^-256 are near: squares of N of them are doubles, also of
+ * what rounding leaves of those. */
+enum { NEAR = 256 };
+
+/* The exponent of the largest part that is a number; 0 if all are 0. */
+static int largest_exponent(const double *x, uint64_t doubles)
+{
+    double largest = 0;
+    int exponent;
+
+    for (uint64_t i = 0; i < doubles; i++)
+        if (isfinite(x[i]) && fabs(x[i]) > largest)
+            largest = fabs(x[i]);
+    (void)frexp(largest, &exponent);
+    return exponent;
+}
+
+static double *scaled(const double *x, uint64_t doubles, int exponent)
+{
+    double *to = nf_malloc((size_t)doubles * sizeof(*to));
+
+    for (uint64_t i = 0; to != NULL && i < doubles; i++)
+        to[i] = ldexp(x[i], -exponent);
+    return to;
+}
+
+/* Squares of very large and of very small numbers are infinite and 0.  A power
+ * of two of both is compared then, which is as right or wrong. */
+enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
+                             bool inverse, uint64_t seed, char *note_p,
+                             size_t note_bytes, struct nf_error *err)
+{
+    int exponent = largest_exponent(x, 2 * count);
+    double *near_x, *near_y;
+    enum nf_status status = NF_ERR_NOMEM;
+
+    if (abs(exponent) <= NEAR)
+        return compare(x, y, count, inverse, seed, DBL_TRUE_MIN, note_p,
+                       note_bytes, err);
+    near_x = scaled(x, 2 * count, exponent);
+    near_y = scaled(y, 2 * count, exponent);
+    if (near_x == NULL || near_y == NULL)
+        nf_fail(err, status, "fft: no memory to verify");
+    else
+        status =
+            compare(near_x, near_y, count, inverse, seed,
+                    ldexp(DBL_TRUE_MIN, -exponent), note_p, note_bytes, err);
+    nf_free(near_x);
+    nf_free(near_y);
+    return status;
 }

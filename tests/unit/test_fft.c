@@ -1,6 +1,6 @@
 /* fft: six steps against the definition, with transforms of lines that are the
- * definition, too, in long double: so FFTW has no part in this.  Roots, what is
- * verified, files, and bad options. */
+ * definition, too, in long double: so FFTW has no part in this.  Roots, files,
+ * and bad options. */
 #include "config.h"
 #include <float.h>
 #include <math.h>
@@ -411,52 +411,6 @@ static void roots_are_kept(void)
     CU_ASSERT_PTR_NOT_EQUAL(nf_fft_roots(13, false), there);
 }
 
-static void what_is_wrong_is_not_verified(void)
-{
-    double x[2 * NUMBERS], y[2 * NUMBERS], z[2 * NUMBERS];
-    struct nf_error err;
-    char note[256];
-
-    fill(x, NUMBERS, 1);
-    by_definition(x, y, NUMBERS, false);
-    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, false, 1, note, sizeof(note),
-                                  &err),
-                    NF_OK);
-    CU_ASSERT_PTR_NOT_NULL(strstr(note, "256 numbers"));
-    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, true, 1, note, sizeof(note),
-                                  &err),
-                    NF_ERR_VERIFY);
-    for (uint64_t j = 0; j < 2 * NUMBERS; j += 37) {
-        memcpy(z, y, sizeof(z));
-        z[j] += 1e-9;
-        CU_ASSERT_EQUAL(nf_fft_verify(x, z, NUMBERS, false, 1, note,
-                                      sizeof(note), &err),
-                        NF_ERR_VERIFY);
-        z[j] = (double)NAN;
-        CU_ASSERT_EQUAL(nf_fft_verify(x, z, NUMBERS, false, 1, note,
-                                      sizeof(note), &err),
-                        NF_ERR_VERIFY);
-    }
-    /* all in one place, and nothing at all */
-    for (uint64_t j = 0; j < NUMBERS; j++) {
-        x[2 * j] = 1;
-        x[2 * j + 1] = 0;
-    }
-    memset(y, 0, sizeof(y));
-    y[0] = NUMBERS;
-    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, false, 1, note, sizeof(note),
-                                  &err),
-                    NF_OK);
-    memset(x, 0, sizeof(x));
-    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, false, 1, note, sizeof(note),
-                                  &err),
-                    NF_ERR_VERIFY);
-    y[0] = 0;
-    CU_ASSERT_EQUAL(nf_fft_verify(x, y, NUMBERS, false, 1, note, sizeof(note),
-                                  &err),
-                    NF_OK);
-}
-
 static void the_kernel_refuses_what_does_not_fit(void)
 {
     struct world w;
@@ -565,7 +519,6 @@ int main(void)
         { "roots are exact", roots_are_exact },
         { "lines are multiplied by powers", lines_are_multiplied_by_powers },
         { "roots are kept", roots_are_kept },
-        { "what is wrong is not verified", what_is_wrong_is_not_verified },
         { "the kernel refuses what does not fit",
           the_kernel_refuses_what_does_not_fit },
         { "operations are of lines and phases",
