@@ -6,6 +6,7 @@
  * MEDIUM_NS_MOST at most. */
 #include "config.h"
 #include <math.h>
+#include <string.h>
 #include "common/coll/exchange_choice.h"
 #include "common/coll/blocks.h"
 #include "common/coll/radix.h"
@@ -325,44 +326,65 @@ static uint64_t ratio(uint64_t a, uint64_t b)
     return a * 1024 / (b > 0 ? b : 1);
 }
 
-static uint64_t worst_of(const struct nf_exchange_price *price, uint32_t ranks,
-                         const struct nf_coll_params *params)
+/* What one algorithm takes, or the cheapest of them, of blocks of 1, 2, 4 ..
+ * NF_EXCHANGE_LARGE_BYTES. */
+enum { SIZES = 27 };
+_Static_assert(1 << (SIZES - 1) == NF_EXCHANGE_LARGE_BYTES,
+               "the last size is the largest");
+
+static void time_sizes(const struct nf_exchange_price *price, uint32_t ranks,
+                       const struct nf_coll_params *params,
+                       uint64_t ns_p[SIZES])
+{
+    for (int i = 0; i < SIZES; i++)
+        ns_p[i] = nf_exchange_ns(price, ranks, UINT64_C(1) << i, params);
+}
+
+static uint64_t worst_of(const uint64_t ns[SIZES], const uint64_t best[SIZES])
 {
     uint64_t worst = 0;
 
-    for (uint64_t bytes = 1; bytes <= NF_EXCHANGE_LARGE_BYTES; bytes *= 2) {
-        struct nf_coll_choice best;
-        uint64_t here;
+    for (int i = 0; i < SIZES; i++) {
+        uint64_t here = ratio(ns[i], best[i]);
 
-        nf_exchange_choose(price, ranks, bytes, &best);
-        here = ratio(nf_exchange_ns(price, ranks, bytes, params),
-                     nf_exchange_ns(price, ranks, bytes, &best.params));
         worst = here > worst ? here : worst;
     }
     return worst;
 }
 
+/* The hull and the times are the same for whichever is judged, and many ranks'
+ * hull takes long: so all are made once. */
 void nf_exchange_choose_blindly(const struct nf_exchange_price *price,
                                 uint32_t ranks, struct nf_coll_choice *choice_p)
 {
-    struct nf_coll_choice best = { .algorithm = &nf_coll_alltoall_burst,
-                                   .segments = 1,
-                                   .cost_us = (double)INFINITY };
+    struct nf_coll_choice choice = { .algorithm = &nf_coll_alltoall_burst,
+                                     .segments = 1,
+                                     .cost_us = (double)INFINITY };
     struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
     uint32_t count = ranks > 3 ? nf_radix_hull(ranks, hull) : 0;
-    uint64_t least = worst_of(price, ranks, &best.params) / 2;
+    uint64_t burst[SIZES], mixed[NF_RADIX_CHOICES_MAX][SIZES], best[SIZES];
+    uint64_t least;
 
+    time_sizes(price, ranks, &choice.params, burst);
+    memcpy(best, burst, sizeof(best));
     for (uint32_t i = 0; i < count; i++) {
         const struct nf_coll_params params = { .radices = hull[i].radices };
-        uint64_t worst = worst_of(price, ranks, &params);
+
+        time_sizes(price, ranks, &params, mixed[i]);
+        for (int k = 0; k < SIZES; k++)
+            best[k] = mixed[i][k] < best[k] ? mixed[i][k] : best[k];
+    }
+    least = worst_of(burst, best) / 2;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t worst = worst_of(mixed[i], best);
 
         if (worst >= least)
             continue;
         least = worst;
-        best.algorithm = &nf_coll_alltoall_mixed;
-        best.params = params;
+        choice.algorithm = &nf_coll_alltoall_mixed;
+        choice.params.radices = hull[i].radices;
     }
-    *choice_p = best;
+    *choice_p = choice;
 }
 
 void nf_coll_choose_exchange(const struct nf_exchange_price *price,

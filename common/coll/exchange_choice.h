@@ -99,12 +99,13 @@ uint64_t nf_exchange_radices(const struct nf_exchange_price *price,
 void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
                         uint64_t bytes, struct nf_coll_choice *choice_p);
 
-/** For blocks whose sizes nobody who chooses knows: by P and the price only.  The
- *  worst of an algorithm is how many times the cheapest one's time it takes, over
- *  all sizes of blocks.  A burst, whose worst is at small blocks, which are soon
- *  done, unless something else has a worst of less than half of that: where
+/** For blocks whose sizes nobody who chooses knows: by P and the price only.
+ *  The worst of an algorithm is how many times the cheapest one's time it takes,
+ *  over all sizes of blocks.  A burst, whose worst is at small blocks, which are
+ *  soon done, unless something else has a worst of less than half of that: where
  *  messages are many for those who pass them, as between many ranks that share
- *  processors.  Then that with the least.  cost_us is INFINITY. */
+ *  processors.  Then that with the least.  cost_us is INFINITY.  O(P log P) a
+ *  vector of radices on the hull, as one choice by the size. */
 void nf_exchange_choose_blindly(const struct nf_exchange_price *price,
                                 uint32_t ranks,
                                 struct nf_coll_choice *choice_p);

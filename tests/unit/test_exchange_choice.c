@@ -433,6 +433,56 @@ static double worst_of(const struct nf_exchange_price *price, uint32_t ranks,
     return worst;
 }
 
+/* In 1/1024, as it is judged by. */
+static uint64_t worst_in_whole_numbers(const struct nf_exchange_price *price,
+                                       uint32_t ranks,
+                                       const struct nf_coll_params *params)
+{
+    uint64_t worst = 0;
+
+    for (uint64_t bytes = 1; bytes <= NF_EXCHANGE_LARGE_BYTES; bytes *= 2) {
+        struct nf_coll_choice best;
+        uint64_t ns = nf_exchange_ns(price, ranks, bytes, params), least, here;
+
+        nf_exchange_choose(price, ranks, bytes, &best);
+        least = nf_exchange_ns(price, ranks, bytes, &best.params);
+        while (ns >> 53 != 0) {
+            ns /= 2;
+            least /= 2;
+        }
+        here = ns * 1024 / (least > 0 ? least : 1);
+        worst = here > worst ? here : worst;
+    }
+    return worst;
+}
+
+/* Each of the hull by itself beside the cheapest for each size: the same, to
+ * the last vector, as when all are timed together. */
+static void judge_one_by_one(const struct nf_exchange_price *price,
+                             uint32_t ranks)
+{
+    struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
+    uint32_t count = ranks > 3 ? nf_radix_hull(ranks, hull) : 0;
+    struct nf_coll_params want = { .radix = 0 };
+    uint64_t least = worst_in_whole_numbers(price, ranks, &want) / 2;
+    struct nf_coll_choice choice;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct nf_coll_params params = { .radices = hull[i].radices };
+        uint64_t worst = worst_in_whole_numbers(price, ranks, &params);
+
+        if (worst >= least)
+            continue;
+        least = worst;
+        want = params;
+    }
+    nf_exchange_choose_blindly(price, ranks, &choice);
+    CU_ASSERT(nf_coll_same_params(&choice.params, &want));
+    CU_ASSERT_PTR_EQUAL(choice.algorithm, want.radices.count > 0
+                                              ? &nf_coll_alltoall_mixed
+                                              : &nf_coll_alltoall_burst);
+}
+
 /* A burst, or what has the least worst if a burst's is more than twice that. */
 static void judge_blind_choice(const struct nf_exchange_price *price,
                                uint32_t ranks)
@@ -487,6 +537,9 @@ static void unknown_sizes_have_the_least_worst(void)
         judge_blind_choice(&apart, ranks);
         judge_blind_choice(&together, ranks);
         judge_blind_choice(&straight, ranks);
+        judge_one_by_one(&apart, ranks);
+        judge_one_by_one(&together, ranks);
+        judge_one_by_one(&straight, ranks);
         nf_exchange_choose_blindly(&apart, ranks, &choice);
         CU_ASSERT_PTR_EQUAL(choice.algorithm, &nf_coll_alltoall_burst);
         nf_exchange_choose_blindly(&together, ranks, &choice);
