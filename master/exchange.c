@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/words.h"
+#include "common/coll/coll.h"
 #include "common/group/over_mesh.h"
 #include "master/engine_internal.h"
 
@@ -66,6 +68,17 @@ static bool give_ranks(struct engine *e, struct map *map)
             map->homes[i] = map->rank[map->homes[i]];
     }
     return true;
+}
+
+/* No group has more members, and no schedule more ranks. */
+static enum nf_status check_members(const struct gather *g,
+                                    struct nf_error *err)
+{
+    if (g->nmembers <= NF_COLL_RANKS_MAX)
+        return NF_OK;
+    return nf_fail(err, NF_ERR_FAILED,
+                   "%u slaves would take part (at most %d may)", g->nmembers,
+                   NF_COLL_RANKS_MAX);
 }
 
 static enum nf_status tell(struct engine *e, const struct map *map,
@@ -130,6 +143,8 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
     e->table_bytes = 0;
     e->report.exchanges++;
     if (map_init(e, &map) && give_ranks(e, &map))
+        status = check_members(g, &err);
+    if (status == NF_OK)
         status = tell(e, &map, phase);
     map_fini(&map);
     g->awaited = g->nmembers;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "common/base/error.h"
 #include "common/base/spare.h"
+#include "common/coll/coll.h"
 #include "common/farm/farm.h"
 #include "common/group/reducer.h"
 #include "master/engine.h"
@@ -151,6 +152,35 @@ static enum nf_status check_emulate(const struct nf_options *o,
     return status;
 }
 
+/* On one of the hosts of a file. */
+static uint64_t slaves_on(const struct nf_options *o,
+                          const struct nf_hosts *hosts, size_t i)
+{
+    if (hosts->list[i].slaves > 0)
+        return hosts->list[i].slaves;
+    return o->slaves > 0 ? nf_hosts_share(o->slaves, hosts->count, i) : 1;
+}
+
+/* All slaves of a job of several phases may have to exchange. */
+static enum nf_status check_exchange(const struct nf_app *app,
+                                     const struct nf_options *o,
+                                     const struct nf_hosts *hosts,
+                                     struct nf_error *err)
+{
+    uint64_t slaves = hosts->count == 0 ? o->slaves : 0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        slaves += slaves_on(o, hosts, i);
+    if (app->phases <= 1 || slaves <= NF_COLL_RANKS_MAX)
+        return NF_OK;
+    return nf_fail(
+        err, NF_ERR_INVAL,
+        "%" PRIu64
+        " slaves: those of a job of several phases exchange (want at "
+        "most %d)",
+        slaves, NF_COLL_RANKS_MAX);
+}
+
 /* The p of the policies, if it can be told before anything has started; 0: that
  * depends on the hosts that there are, or on their processors. */
 static uint64_t planned_slots(const struct nf_options *o,
@@ -163,12 +193,8 @@ static uint64_t planned_slots(const struct nf_options *o,
     for (size_t i = 0; i < hosts->count; i++) {
         const struct nf_host *host = &hosts->list[i];
         uint64_t slots = host->slots > 0 ? host->slots : o->slots;
-        uint64_t slaves = 1;
+        uint64_t slaves = slaves_on(o, hosts, i);
 
-        if (host->slaves > 0)
-            slaves = host->slaves;
-        else if (o->slaves > 0)
-            slaves = nf_hosts_share(o->slaves, hosts->count, i);
         if (slaves > 0 && slots == 0)
             return 0;
         all += slaves * slots;
@@ -271,6 +297,8 @@ static enum nf_status run_master(const struct nf_app *app,
             nf_fail(err, NF_ERR_INVAL, "a hosts file goes with transport pvm");
     if (status == NF_OK && o->hosts_file != NULL)
         status = nf_hosts_read(o->hosts_file, &hosts, err);
+    if (status == NF_OK)
+        status = check_exchange(app, o, &hosts, err);
     if (status == NF_OK)
         status = check_policy(o, &hosts, &policy, app->units, err);
     if (status == NF_OK && config.slave_program == NULL) {

@@ -77,6 +77,10 @@ void nf_radix_best(uint32_t ranks, uint64_t start, uint64_t block,
     static const struct rest nothing = { .cost = 0 };
     struct rest best[NF_COLL_RANKS_MAX];
 
+    if (ranks > NF_COLL_RANKS_MAX) {
+        *radices_p = (struct nf_coll_sides){ 1, { ranks } };
+        return;
+    }
     for (uint32_t weight = ranks; weight-- > 1;) {
         uint32_t values = values_of(ranks, weight);
 

@@ -27,7 +27,8 @@ struct nf_radix_cost nf_radix_cost(uint32_t ranks,
 /** The radices with the least start S + block V, by dynamic programming over
  *  the weight, O(P log P); the same at all ranks.  Of equals those of the fewest
  *  rounds, then of the fewest digits, then the lexicographically least.  P >= 2;
- *  start and block below 2^32. */
+ *  start and block below 2^32.  Of more than NF_COLL_RANKS_MAX ranks, of which
+ *  there are no schedules: {P}. */
 void nf_radix_best(uint32_t ranks, uint64_t start, uint64_t block,
                    struct nf_coll_sides *radices_p);
 /** The fewest rounds, of these the fewest blocks, and of equals as above. */

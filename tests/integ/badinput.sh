@@ -131,6 +131,8 @@ bad "output into a missing directory" nodir run matmul --n 8 \
     --out nodir/c.mtx
 bad "output is a directory" results run matmul --n 8 --out results
 bad "output of unknown format" c.xyz run matmul --n 8 --out results/c.xyz
+bad "more slaves than can exchange" '4097 slaves: .*at most 4096' run transpose --rows 8 \
+    --cols 8 --transport local --slaves 4097
 bad "missing hosts file" nohosts run matmul --n 8 --hosts nohosts
 # Root may read and write everything, unless it is without that capability.
 confined='setpriv --bounding-set=-dac_override,-dac_read_search --'

@@ -252,6 +252,23 @@ static struct nf_radix_cost carried_out(const char *name,
     return cost;
 }
 
+/* Of which there are no schedules: nothing is written where there is no room.
+ */
+static void too_many_ranks_go_by_pairs(void)
+{
+    static const uint32_t many[] = { NF_COLL_RANKS_MAX + 1, 65536, UINT32_MAX };
+
+    for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++) {
+        struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
+        struct nf_coll_sides radices;
+
+        nf_radix_best(many[i], 1, 1, &radices);
+        CU_ASSERT(radices.count == 1 && radices.of[0] == many[i]);
+        CU_ASSERT_EQUAL(nf_radix_hull(many[i], hull), 1);
+        CU_ASSERT_EQUAL(hull[0].cost.rounds, many[i] - 1);
+    }
+}
+
 /* Are there radices that take no more of either, and less of one? */
 static bool is_dominated(const struct nf_radix_cost *cost, uint32_t ranks)
 {
@@ -460,6 +477,7 @@ int main(void)
     CU_TestInfo laws[] = {
         { "every vector, and the best of them", test_radices },
         { "the hull", test_hull },
+        { "too many ranks go by pairs", too_many_ranks_go_by_pairs },
         { "Bruck of any radix", test_bruck },
         CU_TEST_INFO_NULL,
     };

@@ -260,6 +260,9 @@ static void what_can_not_be_is_refused(void)
     app.units = UNITS;
     app.phases = 1001;
     refuse(&app, &o, "1000");
+    app.phases = 2;
+    o.slaves = 4097;
+    refuse(&app, &o, "4097 slaves");
     CU_ASSERT_EQUAL(job.collected, 0);
 }
 
