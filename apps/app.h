@@ -57,6 +57,10 @@ struct nf_app_kind {
     /** How many operations the job that was opened takes, of what kind ever, so
      *  that twice as many take twice the time.  NULL: no model of its time. */
     double (*operations)(void *state);
+    /** Give the state @p other the variant of the kernel that @p job has, before
+     *  it is opened: all but what data there are, and in how many units.  NULL:
+     *  there is only one. */
+    void (*take_variant)(void *other, const void *job);
     /** Options and values of a job of some ms, NULL at the end, by which the time
      *  of an operation is found; with operations. */
     const char *const *small_job;

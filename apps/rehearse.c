@@ -177,13 +177,16 @@ static bool carry_out(const struct nf_app *app, uint32_t threads,
 }
 
 static bool open_job(const struct nf_app_kind *kind, void *state,
-                     const char *const *word, struct nf_app *app_p)
+                     const char *const *word, const void *alike,
+                     struct nf_app *app_p)
 {
     const struct nf_app_request request = { .out = NULL };
 
     for (; *word != NULL; word += 2)
         if (kind->set(state, word[0], word[1], NULL) != NF_OK)
             return false;
+    if (kind->take_variant != NULL && alike != NULL)
+        kind->take_variant(state, alike);
     return kind->open(state, &request, app_p, NULL) == NF_OK;
 }
 
@@ -200,7 +203,7 @@ static bool time_job(const struct nf_app_kind *kind, const char *const *words,
     *too_large_p = false;
     if (kind->create(&state, NULL) != NF_OK)
         return false;
-    done = open_job(kind, state, words, &app);
+    done = open_job(kind, state, words, r->state, &app);
     *too_large_p = done && kind->operations(state) > r->operations;
     done = done && !*too_large_p && carry_out(&app, r->threads, &took_us) &&
            carry_out(&app, r->threads, &took_us);

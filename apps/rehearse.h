@@ -9,6 +9,7 @@
 
 /** Of the job whose time is to be told. */
 struct nf_rehearsal {
+    const void *state; /**< its variant is rehearsed; NULL: the default one */
     double operations; /**< of all of it */
     uint32_t threads;  /**< that compute it on one host; 1 or more */
 };

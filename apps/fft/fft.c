@@ -345,6 +345,15 @@ static double fft_operations(void *state)
     return count * (5 * log2(count) + 10 * nf_fft_phases(&f->shape));
 }
 
+static void fft_take_variant(void *other, const void *job)
+{
+    struct nf_fft_shape *to = &((struct fft *)other)->shape;
+    const struct nf_fft_shape *from = &((const struct fft *)job)->shape;
+
+    to->inverse = from->inverse;
+    to->columns = from->columns;
+}
+
 static const char *const fft_small[] = { "count", "262144", "units", "8", NULL };
 static const char *const fft_large[] = { "count", "1048576", "units", "32",
                                          NULL };
@@ -362,6 +371,7 @@ const struct nf_app_kind nf_app_fft = {
     .verify = fft_verify,
     .save = fft_save,
     .operations = fft_operations,
+    .take_variant = fft_take_variant,
     .small_job = fft_small,
     .large_job = fft_large,
 };

@@ -142,7 +142,8 @@ static double compute_model_s(const struct session *s,
 {
     const struct nf_app_kind *kind = s->o.kind;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct nf_rehearsal rehearsal = { .threads = REHEARSAL_THREADS };
+    struct nf_rehearsal rehearsal = { .state = s->o.state,
+                                      .threads = REHEARSAL_THREADS };
     double op_s;
 
     if (kind->operations == NULL || report->phases <= 1 || report->slots == 0)

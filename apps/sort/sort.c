@@ -431,6 +431,13 @@ static double sort_operations(void *state)
     return (double)plan->count * (10 + later);
 }
 
+/* Units of both small jobs are a power of two, as bitonic merging wants them.
+ */
+static void sort_take_variant(void *other, const void *job)
+{
+    ((struct sort *)other)->plan.way = ((const struct sort *)job)->plan.way;
+}
+
 static const char *const sort_small[] = { "count", "262144", "units", "8",
                                           NULL };
 static const char *const sort_large[] = { "count", "2097152", "units", "32",
@@ -449,6 +456,7 @@ const struct nf_app_kind nf_app_sort = {
     .verify = sort_verify,
     .save = sort_save,
     .operations = sort_operations,
+    .take_variant = sort_take_variant,
     .small_job = sort_small,
     .large_job = sort_large,
 };

@@ -476,6 +476,39 @@ static void operations_are_of_lines_and_phases(void)
             operations_of(&nf_app_fft, rows[i].settings), rows[i].want, 1e-6);
 }
 
+/* Four variants: what is shared with slaves says which. */
+static void another_job_takes_the_variant(void)
+{
+    for (int variant = 0; variant < 4; variant++) {
+        bool inverse = variant % 2 != 0, by_columns = variant >= 2;
+        struct nf_app_request request = { .out = NULL };
+        int64_t shape[NF_FFT_SHAPE_NUMBERS];
+        void *job = NULL, *other = NULL;
+        struct nf_buf shared;
+        struct nf_app app;
+
+        CU_ASSERT_FATAL(nf_app_fft.create(&job, NULL) == NF_OK &&
+                        nf_app_fft.create(&other, NULL) == NF_OK);
+        if (inverse)
+            nf_app_fft.set(job, "inverse", "1", NULL);
+        if (by_columns)
+            nf_app_fft.set(job, "layout", "columns", NULL);
+        nf_app_fft.set(other, "count", "60", NULL);
+        nf_app_fft.take_variant(other, job);
+        CU_ASSERT_EQUAL(nf_app_fft.open(other, &request, &app, NULL), NF_OK);
+        CU_ASSERT_EQUAL(app.phases, by_columns ? 2 : 4);
+        nf_buf_init(&shared);
+        CU_ASSERT_EQUAL(app.share(app.user, &shared), NF_OK);
+        CU_ASSERT_EQUAL_FATAL(shared.bytes, sizeof(shape));
+        memcpy(shape, shared.data, sizeof(shape));
+        CU_ASSERT_EQUAL(shape[0] * shape[1], 60);
+        CU_ASSERT_EQUAL(shape[3], inverse);
+        nf_buf_fini(&shared);
+        nf_app_fft.destroy(job);
+        nf_app_fft.destroy(other);
+    }
+}
+
 static void bad_options_are_told(void)
 {
     static const struct {
@@ -523,6 +556,7 @@ int main(void)
           the_kernel_refuses_what_does_not_fit },
         { "operations are of lines and phases",
           operations_are_of_lines_and_phases },
+        { "another job takes the variant", another_job_takes_the_variant },
         { "bad options are told", bad_options_are_told },
         CU_TEST_INFO_NULL,
     };

@@ -118,7 +118,7 @@ enum { CALLS = 2 * 2 * 3 }; /* two rounds, two phases, three units */
 
 static void pieces_go_where_they_belong(void)
 {
-    const struct nf_rehearsal one = { 10, 1 };
+    const struct nf_rehearsal one = { NULL, 10, 1 };
     double op_s = -1;
 
     calls = 0;
@@ -132,7 +132,7 @@ static void pieces_go_where_they_belong(void)
 /* As many at once as it is told: they meet. */
 static void threads_compute_at_once(void)
 {
-    const struct nf_rehearsal three = { 10, 3 };
+    const struct nf_rehearsal three = { NULL, 10, 3 };
     double op_s = -1;
 
     calls = 0;
@@ -151,11 +151,11 @@ static void jobs_are_rehearsed_by_their_size(void)
 {
     double op_s = -1;
 
-    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ 20, 1 }, &op_s));
+    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ NULL, 20, 1 }, &op_s));
     CU_ASSERT_STRING_EQUAL(asked, "large");
-    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ 19, 1 }, &op_s));
+    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ NULL, 19, 1 }, &op_s));
     CU_ASSERT_STRING_EQUAL(asked, "small");
-    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ 1, 1 }, &op_s));
+    CU_ASSERT(nf_rehearse(&fake, &(struct nf_rehearsal){ NULL, 1, 1 }, &op_s));
     CU_ASSERT_STRING_EQUAL(asked, "small");
 }
 
@@ -167,7 +167,7 @@ static void kernels_may_fail(void)
         for (bad_call = 1; bad_call <= CALLS * threads; bad_call++) {
             calls = 0;
             CU_ASSERT(!nf_rehearse(
-                &fake, &(struct nf_rehearsal){ 30, threads }, &op_s));
+                &fake, &(struct nf_rehearsal){ NULL, 30, threads }, &op_s));
             CU_ASSERT(op_s == -1);
         }
     bad_call = 0;
@@ -211,6 +211,46 @@ static void sorting_goes_by_its_way(void)
                         rows[i].want);
 }
 
+/* The job of sort that was opened last. */
+static struct nf_app rehearsed;
+static enum nf_status watch_open(void *state,
+                                 const struct nf_app_request *request,
+                                 struct nf_app *app_p, struct nf_error *err)
+{
+    enum nf_status status =
+        nf_app_find("sort")->open(state, request, app_p, err);
+
+    rehearsed = *app_p;
+    return status;
+}
+
+/* Samples take two phases, a network one for each exchange and one more: 6 of 8
+ * units and 15 of 32. */
+static void the_way_of_the_job_is_rehearsed(void)
+{
+    static const char *const ways[] = { "sample", "bitonic" };
+    static const uint32_t phases[][2] = { { 2, 2 }, { 7, 16 } };
+    struct nf_app_kind sort = *nf_app_find("sort");
+
+    sort.open = watch_open;
+    for (int way = 0; way < 2; way++)
+        for (int large_one = 0; large_one < 2; large_one++) {
+            struct nf_rehearsal r = { NULL, large_one ? 1e12 : 1, 1 };
+            void *state = NULL;
+            double op_s = -1;
+
+            CU_ASSERT_EQUAL_FATAL(sort.create(&state, NULL), NF_OK);
+            CU_ASSERT_EQUAL(sort.set(state, "way", ways[way], NULL), NF_OK);
+            CU_ASSERT_EQUAL(sort.set(state, "units", "4", NULL), NF_OK);
+            r.state = state;
+            CU_ASSERT(nf_rehearse(&sort, &r, &op_s));
+            CU_ASSERT_EQUAL(rehearsed.phases, phases[way][large_one]);
+            CU_ASSERT_EQUAL(rehearsed.units, large_one ? 32 : 8);
+            CU_ASSERT(op_s > 1e-11 && op_s < 1e-5);
+            sort.destroy(state);
+        }
+}
+
 static void applications_have_small_jobs(void)
 {
     for (size_t i = 0; nf_app_table[i] != NULL; i++) {
@@ -219,7 +259,7 @@ static void applications_have_small_jobs(void)
         bool phased = kind->kernel->phases > 1;
 
         for (int large_one = 0; large_one < 2; large_one++) {
-            const struct nf_rehearsal r = { large_one ? 1e12 : 1, 2 };
+            const struct nf_rehearsal r = { NULL, large_one ? 1e12 : 1, 2 };
 
             CU_ASSERT_EQUAL(nf_rehearse(kind, &r, &op_s), phased);
             CU_ASSERT(!phased || (op_s > 1e-11 && op_s < 1e-5));
@@ -233,12 +273,14 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "pieces go where they belong", pieces_go_where_they_belong },
         { "threads compute at once", threads_compute_at_once },
-        { "jobs are rehearsed by their size", jobs_are_rehearsed_by_their_size },
+        { "jobs are rehearsed by their size",
+          jobs_are_rehearsed_by_their_size },
         { "kernels may fail", kernels_may_fail },
         { "applications have small jobs", applications_have_small_jobs },
         { "transposing moves each entry twice",
           transposing_moves_each_entry_twice },
         { "sorting goes by its way", sorting_goes_by_its_way },
+        { "the way of the job is rehearsed", the_way_of_the_job_is_rehearsed },
         CU_TEST_INFO_NULL,
     };
     static CU_SuiteInfo suites[] = {
