@@ -285,6 +285,21 @@ static int check_files(const struct options *o)
 
 /* ---- the simulation ---- */
 
+/* Its schedule is longer than can be written down. */
+static void leave_out(const struct sim_torus_report *r, const char *why,
+                      struct sim_torus_point *points)
+{
+    const char *reason = strstr(why, ": "); /* behind the name */
+
+    for (uint32_t i = 0; i < r->sizes.count; i++) {
+        struct sim_torus_point *point = &points[(size_t)i * r->nalgorithms];
+
+        point->fits = true;
+        snprintf(point->left_out, sizeof(point->left_out), "%.199s",
+                 reason != NULL ? reason + 2 : why);
+    }
+}
+
 /* A torus and an algorithm with all sizes of blocks.
  * @param points  [sizes.count], r->nalgorithms apart */
 static enum nf_status simulate(struct sim_torus_report *r,
@@ -306,6 +321,11 @@ static enum nf_status simulate(struct sim_torus_report *r,
     setup.mesh.one_lane = r->one_lane;
     status =
         nf_coll_make(algorithm->wish.algorithm, &args, NF_ALL_RANKS, &s, err);
+    if (status == NF_ERR_RANGE) {
+        leave_out(r, err->text, points);
+        nf_schedule_fini(&s);
+        return NF_OK;
+    }
     if (status == NF_OK &&
         nf_torus_measure(&sides, args.ranks, &s, 0, &load, NULL) != NF_OK)
         status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
@@ -347,6 +367,30 @@ static enum nf_status simulate_all(struct sim_torus_report *r,
     return status;
 }
 
+/* One that was asked for must have a schedule on one of the tori at least. */
+static int check_schedules(const struct sim_torus_report *r)
+{
+    size_t per_algorithm = (size_t)r->nshapes * r->sizes.count;
+
+    for (uint32_t a = 0; a < r->nalgorithms; a++) {
+        const char *why = NULL;
+        bool any = false;
+
+        for (size_t i = 0; i < per_algorithm; i++) {
+            const struct sim_torus_point *p = &r->point[i * r->nalgorithms + a];
+
+            if (p->left_out[0] != '\0')
+                why = p->left_out;
+            else
+                any = any || p->fits;
+        }
+        if (!any && why != NULL)
+            return nf_usage_error("--algorithm %s: %s",
+                                  sim_torus_short(&r->algorithm[a]), why);
+    }
+    return NF_EXIT_OK;
+}
+
 static int run(const struct options *o, struct sim_torus_report *r)
 {
     struct nf_error err = { .status = NF_OK };
@@ -365,6 +409,8 @@ static int run(const struct options *o, struct sim_torus_report *r)
         rc = check_files(o);
     if (rc == NF_EXIT_OK && simulate_all(r, &err) != NF_OK)
         rc = nf_failure(&err);
+    if (rc == NF_EXIT_OK && o->algorithm != NULL)
+        rc = check_schedules(r);
     if (rc == NF_EXIT_OK && o->csv != NULL &&
         sim_torus_csv(r, o->csv, &err) != NF_OK)
         rc = nf_failure(&err);

@@ -19,8 +19,8 @@ bool sim_torus_is_broken(const struct sim_torus_report *r,
                          const struct sim_torus_algorithm *algorithm,
                          const struct sim_torus_point *point)
 {
-    return point->fits && sim_torus_is_promised(r, algorithm) &&
-           !sim_torus_is_free(point);
+    return point->fits && point->left_out[0] == '\0' &&
+           sim_torus_is_promised(r, algorithm) && !sim_torus_is_free(point);
 }
 
 int sim_torus_check_promises(const struct sim_torus_report *r)

@@ -65,6 +65,11 @@ static enum nf_status add_row(const struct sim_torus_report *r,
 
     if (table_add_row(table, sim_torus_short(item->algorithm)) != NF_OK)
         return NF_ERR_NOMEM;
+    if (p->left_out[0] != '\0') {
+        for (unsigned c = 1; c <= 8; c++)
+            table_set(table, c, "-");
+        return NF_OK;
+    }
     table_set(table, 1, "%u", p->steps);
     table_set(table, 2, "%" PRIu64, p->volume);
     table_set(table, 3, "%u", p->channel_messages);
@@ -99,10 +104,13 @@ static enum nf_status print_table(const struct sim_torus_report *r, size_t from)
     }
     if (status == NF_OK)
         table_print(&table, 40, stdout);
-    for (size_t i = from; i < from + r->nalgorithms && status == NF_OK; i++)
-        if (r->point[i].stuck[0] != '\0')
+    for (size_t i = from; i < from + r->nalgorithms && status == NF_OK; i++) {
+        const struct sim_torus_point *p = &r->point[i];
+
+        if (p->stuck[0] != '\0' || p->left_out[0] != '\0')
             printf("%s: %s\n", sim_torus_short(item_at(r, i).algorithm),
-                   r->point[i].stuck);
+                   p->stuck[0] != '\0' ? p->stuck : p->left_out);
+    }
     table_fini(&table);
     return status;
 }
@@ -144,17 +152,24 @@ static json_t *item_json(const struct sim_torus_report *r,
 {
     const struct sim_torus_point *p = item->point;
     json_t *object = json_pack(
-        "{s:o, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:b}", "shape",
-        sides_json(&item->shape->mesh), "nodes",
-        (json_int_t)item->shape->mesh.nodes, "block_bytes",
-        (json_int_t)item->bytes, "algorithm", item->algorithm->name, "steps",
-        (json_int_t)p->steps, "volume_blocks", (json_int_t)p->volume,
-        "contended_blocks", (json_int_t)p->contended, "channel_messages",
-        (json_int_t)p->channel_messages, "free_promised",
-        sim_torus_is_promised(r, item->algorithm), "free", sim_torus_is_free(p));
+        "{s:o, s:I, s:I, s:s}", "shape", sides_json(&item->shape->mesh),
+        "nodes", (json_int_t)item->shape->mesh.nodes, "block_bytes",
+        (json_int_t)item->bytes, "algorithm", item->algorithm->name);
 
     if (object == NULL)
         return NULL;
+    if (p->left_out[0] != '\0') {
+        json_object_set_new(object, "left_out", json_string(p->left_out));
+        return object;
+    }
+    json_object_update_new(
+        object,
+        json_pack("{s:I, s:I, s:I, s:I, s:b, s:b}", "steps",
+                  (json_int_t)p->steps, "volume_blocks", (json_int_t)p->volume,
+                  "contended_blocks", (json_int_t)p->contended,
+                  "channel_messages", (json_int_t)p->channel_messages,
+                  "free_promised", sim_torus_is_promised(r, item->algorithm),
+                  "free", sim_torus_is_free(p)));
     if (p->stuck[0] != '\0') {
         json_object_set_new(object, "stuck", json_string(p->stuck));
         return object;
@@ -209,13 +224,15 @@ static void print_csv(const struct sim_torus_report *r, FILE *to)
 
         if (!p->fits)
             continue;
-        fprintf(to,
-                "%s,%" PRIu32 ",%" PRIu32 ",%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64
-                ",%" PRIu32 ",%d,%d,",
-                item.shape->text, item.shape->mesh.nodes, item.bytes,
-                item.algorithm->name, p->steps, p->volume, p->contended,
-                p->channel_messages, sim_torus_is_promised(r, item.algorithm),
-                sim_torus_is_free(p));
+        fprintf(to, "%s,%" PRIu32 ",%" PRIu32 ",%s,", item.shape->text,
+                item.shape->mesh.nodes, item.bytes, item.algorithm->name);
+        if (p->left_out[0] != '\0') {
+            fputs(",,,,,,,,,,\n", to);
+            continue;
+        }
+        fprintf(to, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%d,%d,",
+                p->steps, p->volume, p->contended, p->channel_messages,
+                sim_torus_is_promised(r, item.algorithm), sim_torus_is_free(p));
         if (p->stuck[0] != '\0')
             fputs(",,,,\n", to);
         else

@@ -28,6 +28,8 @@ struct sim_torus_point {
     uint64_t volume, contended;
     uint32_t channel_messages; /**< at most, in a step */
     char stuck[200];           /**< the cycle in which messages wait, or "" */
+    char left_out[200];        /**< why there is no schedule of it: the rest is
+                                    0; or "" */
     struct nf_torus_result result;
 };
 

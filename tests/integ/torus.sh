@@ -93,6 +93,25 @@ run sim torus --shape 3 --size 10B --algorithm naive --json --send-fixed 7 \
     --send-byte 0 --hop 1 --recv-fixed 3 --recv-byte 0
 same "other costs" "$(json time_ticks)" $((2 * (7 + 3 + 2) + 30))
 
+# --- more messages than can be written down
+run -t 240 sim torus --shape 512 --size 0B --csv e.csv
+same "all on a ring of 512: exit status" "$rc" 0
+check "all on a ring of 512: naive has no numbers" grep -Eq '^naive( +-){8}$' out
+check "all on a ring of 512: why" grep -qx \
+    'naive: 512 ranks send more blocks than can be written down, 33554432' out
+check "all on a ring of 512: others have" grep -Eq '^dh .* as promised$' out
+check "all on a ring of 512: CSV" grep -qx '512,512,0,alltoall.naive,,,,,,,,,,,' e.csv
+same "all on a ring of 512: CSV, fields" "$(tr -d -c ',\n' < e.csv | sort -u)" ,,,,,,,,,,,,,,
+run sim torus --shape 4,512 --size 0B --algorithm naive,dh --json
+same "where there is none: exit status" "$rc" 0
+check "where there is none: stdout is one JSON object" only_json
+same "where there is none: who" "$(json points.0.algorithm) $(json points.2.algorithm) \
+$(json points.2.shape.0) $(json points.2.left_out)" "alltoall.naive alltoall.naive \
+512 512 ranks send more blocks than can be written down, 33554432"
+check "where there is none: no numbers" eval '! has_field points.2.steps'
+check "where there is some: numbers" has_field points.0.time_us
+check "where there is some: no reason" eval '! has_field points.3.left_out'
+
 # --- a cycle of messages that wait for each other
 run sim torus --shape 7x7 --size 3000B --lanes 1 --algorithm mdh,pairwise_shift
 same "one lane: exit status" "$rc" 0
@@ -196,6 +215,8 @@ refuse "another operation" "no such algorithm" \
     --shape 4x4 --size 4B --algorithm bcast.flat
 refuse "an algorithm that fits nowhere" "shape of two odd sides" \
     --shape 3x4 --size 4B --algorithm split-merge
+refuse "an algorithm of too many blocks" "--algorithm naive: 512 ranks send more" \
+    --shape 512 --size 0B --algorithm dh,naive
 refuse "a shape of the algorithm" "said by --shape" \
     --shape 4x4 --size 4B --algorithm dh:shape=4x4
 refuse "a pace" "want steps or free" --shape 4x4 --size 4B --pace x
