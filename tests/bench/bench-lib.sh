@@ -30,6 +30,18 @@ sim_makespan() {
         "$jsonget" "$work/simulated" makespan_s
 }
 calc() { awk "BEGIN {$1}"; }
+# precise A B: A / B as goals are judged by, not rounded as it is shown elsewhere: 1.004 is
+# more than 1; "-" if one of them was not to be had
+precise() {
+    if [ -n "$1" ] && [ -n "$2" ]; then calc "printf(\"%.6f\", $1 / $2)"; else echo -; fi
+}
+verdict() { # GOT MOST, GOT as of precise
+    if [ "$1" = - ]; then
+        echo open
+    else
+        calc "print ($1 <= $2 ? \"met\" : \"missed\")"
+    fi
+}
 machine() {
     echo "# $(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo |
         head -n 1), Linux $(uname -r), load $(cut -d' ' -f1 /proc/loadavg)," \

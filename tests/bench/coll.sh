@@ -334,10 +334,6 @@ ratio() { # A B: A / B, or "-"
         echo -
     fi
 }
-# precise A B: A / B as goals are judged by: 1.004 is more than 1
-precise() {
-    if [ -n "$1" ] && [ -n "$2" ]; then calc "printf(\"%.6f\", $1 / $2)"; else echo -; fi
-}
 ms() {
     if [ -n "$1" ]; then calc "printf(\"%.4g\", $1 / 1000)"; else echo -; fi
 }
@@ -495,14 +491,6 @@ every_algorithm() {
     done
     [ ! -s "$here/auto" ] || printf '# auto: %s met, %s missed\n' \
         "$(grep -c ' met$' "$here/auto")" "$(grep -c ' missed$' "$here/auto")"
-}
-
-verdict() { # GOT MOST
-    if [ "$1" = - ]; then
-        echo open
-    else
-        calc "print ($1 <= $2 ? \"met\" : \"missed\")"
-    fi
 }
 
 # --- all of it -------------------------------------------------------------

@@ -1,7 +1,7 @@
 #!/bin/bash
-# What `make bench-network` and tests/bench/plan.sh say of their goals, by numbers that
-# are made up: each goal is met and missed by turns, and missed if its numbers are not
-# there.
+# What `make bench-network`, tests/bench/plan.sh and `make bench-alltoall` say of their
+# goals, by numbers that are made up: each goal is met and missed by turns, and missed if
+# its numbers are not there; of all-to-all it is open then.
 . "${0%/*}/lib.sh"
 cd "$work" || exit 99
 
@@ -115,4 +115,45 @@ planned "slow plans where links differ" 9.94 10 "100 hosts, one segment"
 planned "slow plans of 1000 hosts" 993.70 1993.70 "1000 hosts, up to 1 MiB"
 planned "no plans by curves" "  49.82 ms" "   -    " "32 hosts, 1 MiB: not to be had"
 planned "no plans of 1000 hosts" "^  1000" "  1001" "1000 hosts, up to 1 MiB: not to be had"
+
+# --- all-to-all beside MPI and plain TCP
+sizes=1024,65536,1048576
+exchanged() { # TEXT FROM TO EXIT_STATUS BECAME GOAL...: one number is another
+    local text=$1 status=$4 became=$5 want
+    {
+        for bytes in 1024 65536 1048576; do
+            printf '8:100mbit\t%s\n' "tcp	tcp	$bytes	$bytes" \
+                "openmpi	alltoall	$bytes	$((9 * bytes))" \
+                "mpich	alltoall	$bytes	$((8 * bytes))"
+        done
+        # of three samples the median counts
+        printf '8:100mbit\tours\talltoall\t%s\n' "1024	1" "1024	12288" "1024	99999" \
+            "65536	524288" "1048576	8388608"
+    } > samples
+    grep -q "$2" samples || fail "no $2 in samples"
+    sed -i "s/$2/$3/" samples
+    shift 5
+    bash "$top_srcdir/tests/bench/alltoall-goals.sh" 8:100mbit "$sizes" \
+        samples > out 2> err
+    same "$text: exit status" "$?" "$status"
+    same "$text: $became" "$(grep -c "^goal: .* $became\$" out)" $#
+    for want in "$@"; do
+        check "$text: \"$want\"" grep -q "^goal: alltoall 8:100mbit *$want.* $became\$" out
+    done
+}
+mpi1='1024  at most 1.5 ' mpi64='65536  at most 1 ' mpi1024='1048576  at most 1  *x MPI'
+tcp='1048576  at most 1.15  x (P-1) L'
+# 8 of 7 L are 1.143
+exchanged "exchanges, all met" 99999 99999 0 met "$mpi1" "$mpi64" "$mpi1024" "$tcp"
+exchanged "slow exchanges of 1 KiB" 12288 12289 1 missed "$mpi1"
+# 1.004 is more than 1
+exchanged "slow exchanges of 64 KiB" 'ours	alltoall	65536	524288' \
+    'ours	alltoall	65536	526386' 1 missed "$mpi64"
+exchanged "a faster MPICH" 'mpich	alltoall	1048576	8388608' \
+    'mpich	alltoall	1048576	8380000' 1 missed "$mpi1024"
+exchanged "a faster Open MPI" 'openmpi	alltoall	65536	589824' \
+    'openmpi	alltoall	65536	524287' 1 missed "$mpi64"
+exchanged "a faster link" 'tcp	1048576	1048576' 'tcp	1048576	1042000' 1 missed "$tcp"
+exchanged "no plain TCP" 'tcp	1048576' 'tcp	1048577' 0 open "$tcp"
+sizes=1024, exchanged "no list of sizes of exchanges" 1 1 2 met
 finish
