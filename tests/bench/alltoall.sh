@@ -1,8 +1,8 @@
 #!/bin/bash
 # alltoall.sh - all-to-all between hosts of a lab, measured by coll.sh: ours beside
 # Open MPI, MPICH and L, one plain TCP transfer of a block; then what is chosen beside
-# every algorithm.  The first part says what became of the goals; at the end the exit
-# status is 1 if one was missed.
+# every algorithm.  The exit status is 1 if a goal was missed, in either part, or was not
+# measured: see alltoall-goals.sh, and -e of coll.sh.
 #
 #   WORLDS  of the first part (default "5:100mbit 8:100mbit"), ROUNDS of it (3) with
 #           blocks of SIZES bytes (1024,65536,1048576)
@@ -24,14 +24,19 @@ case " ${PARTS:-mpi grid} " in *" mpi "*)
     worlds=${WORLDS:-5:100mbit 8:100mbit}
     bash "$coll" -w "$worlds" -o alltoall -s "$sizes" -x group,chain \
         -r "${ROUNDS:-3}" -d "$here/samples" "${flags[@]}" || exit
-    bash "${0%/*}/alltoall-goals.sh" "$worlds" "$sizes" "$here/samples" || missed=1
+    without_mpi=()
+    has_mpi openmpi || has_mpi mpich || without_mpi=(-n)
+    bash "${0%/*}/alltoall-goals.sh" "${without_mpi[@]}" "$worlds" "$sizes" "$here/samples" || missed=1
     echo
     ;;
 esac
 case " ${PARTS:-mpi grid} " in *" grid "*)
     bash "$coll" -w "${GRID:-4:100mbit 5:100mbit 8:100mbit 9:100mbit}" -o alltoall \
         -s "$grid_sizes" -x openmpi,mpich,group,chain,ours -r 1 -l 3600 \
-        -a "${CALLS:-20}" "${flags[@]}" || exit
+        -a "${CALLS:-20}" "${flags[@]}" -e
+    status=$?
+    [ $status = 0 ] || [ $status = 1 ] || exit $status
+    [ $status = 0 ] || missed=1
     ;;
 esac
 goals_met

@@ -42,6 +42,38 @@ verdict() { # GOT MOST, GOT as of precise
         calc "print ($1 <= $2 ? \"met\" : \"missed\")"
     fi
 }
+# auto_lines FILE.csv: for each size a line of auto, then one of each algorithm
+# with segments, median, its ratio to auto's, and auto's verdict.  FILE as coll-bench
+# --algorithm all --csv writes it
+auto_lines() {
+    sort -t , -k 3,3n -k 10,10g "$1" | awk -F, '
+        function finish(    i, good) {
+            if (auto == "")
+                return
+            good = auto <= 1.1 * us[1] || auto <= q3[1]
+            printf("auto: %-14s %9s  %-26s %9.1f us  %6.3f x the best  %s\n",
+                op, bytes, taken, auto, auto / us[1], good ? "met" : "missed")
+            for (i = 1; i <= n; i++)
+                printf("  %-37s %-9s %9.1f us  %6.3f  [%.1f %.1f]%s\n",
+                    name[i], "", us[i], us[i] / auto, q1[i], q3[i],
+                    auto >= q1[i] && auto <= q3[i] ? "  auto is inside" : "")
+        }
+        BEGIN { bytes = "none" }
+        $3 !~ /^[0-9]+$/ { next }
+        $3 != bytes { finish(); bytes = $3; n = 0; auto = "" }
+        { op = $1; label = $4 ($5 > 1 ? " k=" $5 : "") }
+        $6 == 1 { auto = $10; taken = label; next }
+        { name[++n] = label; us[n] = $10; q1[n] = $9; q3[n] = $11 }
+        END { finish() }'
+}
+# is_met GOALS AUTOS FAILURES: of goals and of what was taken by itself some was met and
+# nothing missed, and no run failed
+is_met() {
+    ! grep -q ' missed$' "$1" "$2" && grep -q ' met$' "$1" "$2" && [ ! -s "$3" ]
+}
+has_mpi() { # openmpi, or mpich
+    command -v "mpicc.$1" > /dev/null && command -v "mpirun.$1" > /dev/null
+}
 machine() {
     echo "# $(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo |
         head -n 1), Linux $(uname -r), load $(cut -d' ' -f1 /proc/loadavg)," \

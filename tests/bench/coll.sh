@@ -32,7 +32,7 @@
 #   -u  untuned: choose by the model alone, not by a table that
 #       `nowfarm coll-bench --tune` writes for this world first
 #   -e  exit with 1 if a goal was missed, auto's included, if none was met, and if a
-#       run of ours failed
+#       run of ours or tuning failed
 #
 # Beside ours stands a chain of bare TCP from host to host, in segments of 2896,
 # 4096 and 16384 bytes, the fastest of them: what a plain chain takes on this
@@ -225,8 +225,10 @@ tune() {
         limit_s=$((4 * limit_s)) on_first "$NF" coll-bench "$op" --tune \
             "${tuned[@]}" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
         status=$?
-        [ $status = 0 ] || [ $status = 2 ] ||
+        if [ $status != 0 ] && [ $status != 2 ]; then
             echo "# $op was not tuned: $(head -n 1 "$work/err")"
+            echo "tune-$op" >> "$here/failed"
+        fi
     done
     [ ! -s "$here/table" ] || table=(--table "$here/table")
 }
@@ -258,8 +260,7 @@ side_pvmds() {
 
 # build_mpi NAME PACKAGES
 build_mpi() {
-    if ! command -v "mpicc.$1" > /dev/null ||
-        ! command -v "mpirun.$1" > /dev/null; then
+    if ! has_mpi "$1"; then
         echo "# $1 is left out: no mpicc.$1 and mpirun.$1 (Debian: $2)"
         return
     fi
@@ -434,29 +435,6 @@ goal_lines() { # one goal a line, with what became of it
 }
 # --- every algorithm -------------------------------------------------------
 
-# all_lines FILE.csv: for each size a line of auto, then one of each algorithm
-# with segments, median, its ratio to auto's, and auto's verdict
-all_lines() {
-    sort -t , -k 3,3n -k 10,10g "$1" | awk -F, '
-        function finish(    i, good) {
-            if (auto == "")
-                return
-            good = auto <= 1.1 * us[1] || auto <= q3[1]
-            printf("auto: %-14s %9s  %-26s %9.1f us  %6.3f x the best  %s\n",
-                op, bytes, taken, auto, auto / us[1], good ? "met" : "missed")
-            for (i = 1; i <= n; i++)
-                printf("  %-37s %-9s %9.1f us  %6.3f  [%.1f %.1f]%s\n",
-                    name[i], "", us[i], us[i] / auto, q1[i], q3[i],
-                    auto >= q1[i] && auto <= q3[i] ? "  auto is inside" : "")
-        }
-        BEGIN { bytes = "none" }
-        $3 !~ /^[0-9]+$/ { next }
-        $3 != bytes { finish(); bytes = $3; n = 0; auto = "" }
-        { op = $1; label = $4 ($5 > 1 ? " k=" $5 : "") }
-        $6 == 1 { auto = $10; taken = label; next }
-        { name[++n] = label; us[n] = $10; q1[n] = $9; q3[n] = $11 }
-        END { finish() }'
-}
 # algorithms_of OP ,SIZE,SIZE... CALLS
 algorithms_of() {
     local status
@@ -467,7 +445,7 @@ algorithms_of() {
     status=$?
     [ $status = 2 ] && return # not an operation of ours
     if [ $status = 0 ]; then
-        all_lines "$work/all.csv" | tee -a "$here/auto" "$work/autos"
+        auto_lines "$work/all.csv" | tee -a "$here/auto" "$work/autos"
     else
         echo "# $1 failed: $(head -n 1 "$work/err")"
         echo "all-$1" >> "$here/failed"
@@ -512,6 +490,7 @@ fi
 machine | sed 's/medians (spread)/medians; a sample is the slowest member of one call/'
 : > "$work/goals"
 : > "$work/autos"
+: > "$work/failures"
 for world in $worlds; do
     here=$work/samples/$world
     mkdir -p "$here"
@@ -538,12 +517,11 @@ for world in $worlds; do
     goal_lines | tee -a "$work/goals"
     if [ -s "$here/failed" ]; then
         echo "# runs that failed: $(sort "$here/failed" | uniq -c | xargs)"
-        grep -E '^(ours|all-)' "$here/failed" >> "$work/failures"
+        grep -E '^(ours|all-|tune-)' "$here/failed" >> "$work/failures"
     fi
 done
 printf '\n# goals: %s met, %s missed, %s open\n' \
     "$(grep -c ' met$' "$work/goals")" "$(grep -c ' missed$' "$work/goals")" \
     "$(grep -c ' open$' "$work/goals")"
 [ -n "$exacting" ] || exit 0
-! grep -q ' missed$' "$work/goals" "$work/autos" &&
-    grep -q ' met$' "$work/goals" && [ ! -s "$work/failures" ]
+is_met "$work/goals" "$work/autos" "$work/failures"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # What `make bench-network`, tests/bench/plan.sh and `make bench-alltoall` say of their
 # goals, by numbers that are made up: each goal is met and missed by turns, and missed if
-# its numbers are not there; of all-to-all it is open then.
-. "${0%/*}/lib.sh"
+# its numbers are not there.
+. "${0%/*}/../bench/bench-lib.sh"
 cd "$work" || exit 99
 
 # --- broadcasts by a measured network
@@ -117,6 +117,7 @@ planned "no plans by curves" "  49.82 ms" "   -    " "32 hosts, 1 MiB: not to be
 planned "no plans of 1000 hosts" "^  1000" "  1001" "1000 hosts, up to 1 MiB: not to be had"
 
 # --- all-to-all beside MPI and plain TCP
+judge=$top_srcdir/tests/bench/alltoall-goals.sh flags=() world=8:100mbit
 sizes=1024,65536,1048576
 exchanged() { # TEXT FROM TO EXIT_STATUS BECAME GOAL...: one number is another
     local text=$1 status=$4 became=$5 want
@@ -133,8 +134,7 @@ exchanged() { # TEXT FROM TO EXIT_STATUS BECAME GOAL...: one number is another
     grep -q "$2" samples || fail "no $2 in samples"
     sed -i "s/$2/$3/" samples
     shift 5
-    bash "$top_srcdir/tests/bench/alltoall-goals.sh" 8:100mbit "$sizes" \
-        samples > out 2> err
+    bash "$judge" "${flags[@]}" $world "$sizes" samples > out 2> err
     same "$text: exit status" "$?" "$status"
     same "$text: $became" "$(grep -c "^goal: .* $became\$" out)" $#
     for want in "$@"; do
@@ -154,6 +154,74 @@ exchanged "a faster MPICH" 'mpich	alltoall	1048576	8388608' \
 exchanged "a faster Open MPI" 'openmpi	alltoall	65536	589824' \
     'openmpi	alltoall	65536	524287' 1 missed "$mpi64"
 exchanged "a faster link" 'tcp	1048576	1048576' 'tcp	1048576	1042000' 1 missed "$tcp"
-exchanged "no plain TCP" 'tcp	1048576' 'tcp	1048577' 0 open "$tcp"
-sizes=1024, exchanged "no list of sizes of exchanges" 1 1 2 met
+# what was not measured is not reached, unless there is nothing to measure
+exchanged "no plain TCP" 'tcp	1048576' 'tcp	1048577' 1 open "$tcp"
+exchanged "no exchanges of ours" 'ours' 'theirs' 1 open "$mpi1" "$mpi64" "$mpi1024" "$tcp"
+check "no exchanges of ours: and said so" grep -qx '# 4 open, as runs failed: not reached' out
+exchanged "no MPI has run" 'openmpi\|mpich' 'lost' 1 open "$mpi1" "$mpi64" "$mpi1024"
+flags=(-n)
+exchanged "no MPI is installed" 'openmpi\|mpich' 'none' 0 open "$mpi1" "$mpi64" "$mpi1024"
+check "no MPI is installed: and said so" \
+    grep -qx '# 3 open, as neither Open MPI nor MPICH is installed: not judged' out
+exchanged "no MPI, and no plain TCP" 'tcp\|openmpi\|mpich' 'none' 1 open "$mpi1" "$mpi64" \
+    "$mpi1024" "$tcp"
+check "no MPI, and no plain TCP: both are said" \
+    grep -qx '# 1 open, as runs failed: not reached' out
+sizes=1024
+exchanged "no MPI, and nothing else to judge" 'openmpi\|mpich' 'none' 1 open "$mpi1"
+flags=() sizes=1024,
+exchanged "no list of sizes of exchanges" ours ours 2 met
+
+# --- what is taken by itself, beside every algorithm: coll.sh -a
+taken() { # TEXT AUTO_US MET_OR_MISSED
+    cat > all.csv << .
+operation,ranks,bytes,algorithm,k,auto,runs,min,q1,median,q3,max
+alltoall,8,64,alltoall.mixed,1,1,20,0,0,$2,0,0
+alltoall,8,64,alltoall.bruck,1,0,20,0,90,100,105,0
+alltoall,8,64,alltoall.burst,1,0,20,0,180,200,300,0
+.
+    auto_lines all.csv > autos
+    check "$1" grep -q "^auto: alltoall .* 64  alltoall.mixed .* $3\$" autos
+}
+: > none
+: > no_failures
+taken "10 % more than the best" 110 met
+check "some was met: that will do" is_met none autos no_failures
+taken "more than 10 % more" 110.04 missed
+check "some was missed: that will not do" eval '! is_met none autos no_failures'
+check "nothing was judged: that will not do" eval '! is_met none none no_failures'
+taken "less than the best" 99 met
+echo all-alltoall > failures
+check "a run failed: that will not do" eval '! is_met none autos failures'
+
+# --- both parts of `make bench-alltoall`, measured by a coll.sh that is not
+mkdir bench integ bin
+cp "$top_srcdir"/tests/bench/{alltoall,alltoall-goals,bench-lib}.sh bench
+printf '%s\n' ". '$top_srcdir/tests/integ/lib.sh'" 'need_pvm() { :; }' > integ/lib.sh
+cat > bench/coll.sh << '.'
+echo "$*" >> "$FAKE/calls"
+while [ $# -gt 0 ]; do
+    [ "$1" != -d ] || { cp "$FAKE/samples" "$2"; exit "$MPI_STATUS"; }
+    shift
+done
+exit "$GRID_STATUS"
+.
+printf '#!/bin/sh\n' | tee bin/mpicc.openmpi > bin/mpirun.openmpi
+chmod +x bin/*
+benched() { # TEXT MPI_STATUS GRID_STATUS EXIT_STATUS CALLS
+    rm -f calls
+    PATH=$PWD/bin:$PATH FAKE=$PWD MPI_STATUS=$2 GRID_STATUS=$3 WORLDS=$world \
+        bash bench/alltoall.sh > out 2> err
+    same "$1: exit status" "$?" "$4"
+    same "$1: parts" "$(wc -l < calls)" "$5"
+}
+sizes=1024,65536,1048576
+exchanged "for both parts" ours ours 0 met "$mpi1" "$mpi64" "$mpi1024" "$tcp"
+benched "both parts met" 0 0 0 2
+check "both parts met: the grid is judged" eval 'tail -n 1 calls | grep -q -- " -e$"'
+benched "missed in the grid" 0 1 1 2
+benched "no lab" 77 0 77 1
+benched "no lab for the grid" 0 77 77 2
+exchanged "for both parts, missed" 12288 12289 1 missed "$mpi1"
+benched "missed in the first part, and the grid is measured" 0 0 1 2
 finish
