@@ -7,16 +7,21 @@
 #   WORLDS  of the first part (default "5:100mbit 8:100mbit"), ROUNDS of it (3) with
 #           blocks of SIZES bytes (1024,65536,1048576)
 #   GRID    worlds of the second part (default "4:100mbit 5:100mbit 8:100mbit
-#           9:100mbit") with blocks of GRID_SIZES bytes (64,1024,16384,131072,1048576),
-#           CALLS (20) of each algorithm, which take turns
+#           9:100mbit") with blocks of GRID_SIZES bytes
+#           (64,1024,16384,65536,262144,1048576), CALLS (20) of each algorithm, which take
+#           turns; by a table that is tuned at TUNE_SIZES, which are those of --tune up to
+#           512 KiB: so each size that is judged lies between two that were tuned, or behind
+#           the last one
 #   PARTS   "mpi", "grid" or both (default)
 #   FLAGS   more of coll.sh, such as -u: choose by the model alone
 #
-# The first part takes 10 minutes, the second 40 and at most an hour a world.
+# The first part takes 10 minutes, the second some 45 and at most an hour a world.
 . "${0%/*}/bench-lib.sh"
 need_pvm
 coll=${0%/*}/coll.sh
-sizes=${SIZES:-1024,65536,1048576} grid_sizes=${GRID_SIZES:-64,1024,16384,131072,1048576}
+sizes=${SIZES:-1024,65536,1048576}
+grid_sizes=${GRID_SIZES:-64,1024,16384,65536,262144,1048576}
+tune_sizes=${TUNE_SIZES:-32,128,512,2048,8192,32768,131072,524288}
 read -ra flags <<< "${FLAGS:-}"
 here=$work # coll.sh has one of its own
 
@@ -32,7 +37,7 @@ case " ${PARTS:-mpi grid} " in *" mpi "*)
 esac
 case " ${PARTS:-mpi grid} " in *" grid "*)
     bash "$coll" -w "${GRID:-4:100mbit 5:100mbit 8:100mbit 9:100mbit}" -o alltoall \
-        -s "$grid_sizes" -x openmpi,mpich,group,chain,ours -r 1 -l 3600 \
+        -s "$grid_sizes" -T "$tune_sizes" -x openmpi,mpich,group,chain,ours -r 1 -l 3600 \
         -a "${CALLS:-20}" "${flags[@]}" -e
     status=$?
     [ $status = 0 ] || [ $status = 1 ] || exit $status

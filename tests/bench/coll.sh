@@ -5,7 +5,8 @@
 # samples are the slowest member's time of one call, and medians are compared.
 #
 #   coll.sh [-w WORLDS] [-o OPS] [-s SIZES] [-x SIDES] [-r ROUNDS] [-t MS]
-#           [-l SECONDS] [-d FILE] [-a REPEATS] [-A SIZES] [-f FRAMES] [-u] [-e]
+#           [-l SECONDS] [-d FILE] [-a REPEATS] [-A SIZES] [-T SIZES] [-f FRAMES]
+#           [-u] [-e]
 #
 #   -w  HOSTS:RATE ...: a lab of so many hosts, its links as for `nowfarm lab
 #       up`, or `none`; local:MEMBERS is this machine without a lab
@@ -26,6 +27,7 @@
 #   -A  ... at these bytes of a block, between commas, by a table that is tuned at
 #       the sizes that `--tune` takes by itself; default: at those of -s, for which
 #       the table is tuned then
+#   -T  tune the table at these bytes of a block, between commas, whatever -s and -A say
 #   -f  frames that a link lets through at a time (default: 3; see `nowfarm lab`):
 #       frame by frame, timers for 8 hosts of 100 Mbit/s are more than two processors
 #       can do, and the processors are measured and not the links
@@ -46,13 +48,13 @@ need_pvm
 worlds="5:100mbit 8:100mbit 5:1gbit 5:none local:8"
 ops=bcast,reduce,allreduce,scan,gather,scatter,alltoall,barrier
 sizes=8,65536,1048576
-left_out='' budget_ms=300 limit_s=150 samples='' all_repeats='' auto_sizes='' untuned='' frames=3 exacting=
+left_out='' budget_ms=300 limit_s=150 samples='' all_repeats='' auto_sizes='' tune_sizes='' untuned='' frames=3 exacting=
 wrong() {
     echo "coll.sh: $*" >&2
     exit 2
 }
 usage() { sed -n '2,/^\. /s/^# \{0,1\}//p' "$0"; }
-while getopts w:o:s:x:r:t:l:d:a:A:f:ueh option; do
+while getopts w:o:s:x:r:t:l:d:a:A:T:f:ueh option; do
     case $option in
     w) worlds=$OPTARG ;;
     o) ops=$OPTARG ;;
@@ -64,6 +66,7 @@ while getopts w:o:s:x:r:t:l:d:a:A:f:ueh option; do
     d) samples=$OPTARG ;;
     a) all_repeats=$OPTARG ;;
     A) auto_sizes=$OPTARG ;;
+    T) tune_sizes=$OPTARG ;;
     f) frames=$OPTARG ;;
     u) untuned=yes ;;
     e) exacting=yes ;;
@@ -82,7 +85,7 @@ for op in ${ops//,/ }; do
     *) wrong "no operation $op" ;;
     esac
 done
-for bytes in ${sizes//,/ } ${auto_sizes//,/ }; do
+for bytes in ${sizes//,/ } ${auto_sizes//,/ } ${tune_sizes//,/ }; do
     if ! [[ $bytes =~ ^[1-9][0-9]{0,7}$ ]] || [ $((bytes % 8)) != 0 ]; then
         wrong "a size is a multiple of 8 bytes, not $bytes"
     fi
@@ -220,7 +223,11 @@ tune() {
     table=()
     [ -z "$untuned" ] || return
     rm -f "$here/table"
-    [ -n "$auto_sizes" ] || tuned=(--sizes "${sizes//,/B,}B")
+    if [ -n "$tune_sizes" ]; then
+        tuned=(--sizes "${tune_sizes//,/B,}B")
+    elif [ -z "$auto_sizes" ]; then
+        tuned=(--sizes "${sizes//,/B,}B")
+    fi
     for op in ${ops//,/ }; do
         limit_s=$((4 * limit_s)) on_first "$NF" coll-bench "$op" --tune \
             "${tuned[@]}" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"

@@ -219,6 +219,14 @@ sizes=1024,65536,1048576
 exchanged "for both parts" ours ours 0 met "$mpi1" "$mpi64" "$mpi1024" "$tcp"
 benched "both parts met" 0 0 0 2
 check "both parts met: the grid is judged" eval 'tail -n 1 calls | grep -q -- " -e$"'
+# comes_after OPTION: what the last call has behind it, a word a line
+comes_after() { tail -n 1 calls | sed "s/.* $1 \([^ ]*\).*/\1/" | tr , '\n'; }
+comes_after -s > judged_at
+comes_after -T > tuned_at
+check "the grid is judged from 64 bytes to 1 MiB" eval \
+    '[ "$(head -n 1 judged_at) $(tail -n 1 judged_at)" = "64 1048576" ]'
+check "and tuned" [ "$(wc -l < tuned_at)" -gt 4 ]
+check "but nowhere where it is judged" eval '! grep -qxFf tuned_at judged_at'
 benched "missed in the grid" 0 1 1 2
 benched "no lab" 77 0 77 1
 benched "no lab for the grid" 0 77 77 2
