@@ -149,7 +149,9 @@ same "threads: names differ" "$(json network.hosts.2.name)" 'local#2'
 same "threads: not validated" "$(json validation)" null
 run probe --transport local --slaves 2 --budget 1s -o local.json --validate -q
 same "threads, validated: exit status" "$rc" 0
-same "threads, validated, quiet: nothing on stderr" "$(err_lines)" 0
+# but that it may be far off, as on a busy machine
+same "threads, validated, quiet: nothing on stderr" \
+    "$(grep -vc 'may be far off: .* probe again when they are idle' err)" 0
 same "threads, validated: a line a tree and size" \
     "$(grep -Ec '^(star|chain|opt) +2 ' out)" 6
 use=$(sed -n 's/^# for jobs and groups to go by it: export //p' out)
