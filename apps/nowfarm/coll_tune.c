@@ -170,7 +170,7 @@ unsigned coll_candidates(const struct nf_coll_query *query,
                 list_p[0] = c;
             }
     count = add_usual(query, network, usual, list_p, count);
-    if (hosts < 2 || hosts >= query->ranks)
+    if (hosts >= query->ranks)
         return count;
     return add_two_level(query, network, list_p, count);
 }

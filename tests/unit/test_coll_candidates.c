@@ -157,11 +157,11 @@ static void where_hosts_are_shared_two_levels_are_tried(void)
     struct coll_candidate list[COLL_CANDIDATES_MAX] = { { .segments = 0 } };
     const unsigned others =
         coll_candidates(&query, &network, &usual, 16, list);
+    unsigned count;
 
     for (uint32_t hosts = 1; hosts <= 16; hosts++) {
-        unsigned count = coll_candidates(&query, &network, &usual, hosts, list);
-
-        if (hosts == 1 || hosts == 16) {
+        count = coll_candidates(&query, &network, &usual, hosts, list);
+        if (hosts == 16) {
             CU_ASSERT_EQUAL(count, others);
             continue;
         }
@@ -175,6 +175,10 @@ static void where_hosts_are_shared_two_levels_are_tried(void)
         CU_ASSERT(coll_refine(&query, &network, list, count, others) <=
                   COLL_CANDIDATES_MAX);
     }
+    query = bench_query(NF_COLL_ALLREDUCE, 8, 1 << 20, true); /* all on one */
+    count = coll_candidates(&query, &network, NULL, 1, list);
+    CU_ASSERT(place_of(nf_coll_find("allreduce.two_level_ordered"), list,
+                       count) < count);
     query = bench_query(NF_COLL_SCAN, 16, 1 << 20, false); /* which has none */
     CU_ASSERT_EQUAL(coll_candidates(&query, &network, NULL, 4, list),
                     COLL_BEST);
