@@ -284,7 +284,7 @@ static bool try_again(struct coll_search *search)
     struct coll_candidate list[COLL_CANDIDATES_MAX] = { search->list[winner] };
     double most_us = (1 - COLL_LEAST_GAIN) * list[0].us.median;
 
-    if (list[0].us.n == 0 || list[0].us.median > COLL_SHORT_US)
+    if (list[0].us.n == 0 || list[0].us.median > COLL_AGAIN_LONGEST_US)
         return false;
     for (unsigned i = 0; i < search->count; i++)
         if (i != winner && search->list[i].us.n > 0 &&

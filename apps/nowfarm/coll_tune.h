@@ -29,8 +29,9 @@ enum { COLL_NEAR = 3, COLL_STEPS = 4 };
 /** See coll_search_effort(). */
 enum { COLL_REPEATS_FIRST = 10, COLL_REPEATS_SEGMENTS = 20 };
 enum { COLL_REPEATS_MOST_US = 4000000 };
-/** Short calls of which a few hundred do not say which is the fastest are made so
- *  often, in so many turns, and for so long. */
+/** Calls up to so long of which the first ones do not say which is the fastest are
+ *  made so often, in so many turns, and for so long. */
+enum { COLL_AGAIN_LONGEST_US = 10000 };
 enum { COLL_AGAIN_MOST = 1000, COLL_AGAIN_TURNS = 20, COLL_AGAIN_US = 1000000 };
 
 /** Of a series of calls if nobody says how many: at most so many, but for so
@@ -109,11 +110,12 @@ unsigned coll_winner(const struct coll_candidate *list, unsigned count,
  *          coll_search_go_on(&search);
  *      }
  *
- *  First the candidates are measured; of calls that last at most COLL_SHORT_US those
- *  that were faster than the winner, and not clearly, once more against it, more
- *  often; then the winner and what was nearly as fast, together with half and twice
- *  their segments; then, as long as that helps, the best so far against one of twice
- *  (or half) as many.  So there are at most COLL_LISTS_MAX lists. */
+ *  First the candidates are measured; of calls that last at most
+ *  COLL_AGAIN_LONGEST_US those that were faster than the winner, and not clearly,
+ *  once more against it, more often; then the winner and what was nearly as fast,
+ *  together with half and twice their segments; then, as long as that helps, the best
+ *  so far against one of twice (or half) as many.  So there are at most
+ *  COLL_LISTS_MAX lists. */
 enum { COLL_LISTS_MAX = 3 + COLL_STEPS };
 struct coll_search {
     const struct nf_coll_query *query;
