@@ -11,18 +11,23 @@
 
 enum { PLACES = 4 };
 
-/* Sums of many squares, two and two, so that rounding does not add up. */
-static double energy(const double *x, const double *y, uint64_t doubles)
+/* Sums of many squares, two and two, so that rounding does not add up.
+ * @param exponent  2^exponent counts as 1: squares of very large and of very small
+ *                  numbers are infinite and 0 */
+static double energy(const double *x, const double *y, uint64_t doubles,
+                     int exponent)
 {
     double sum = 0;
 
     if (doubles > 1024)
-        return energy(x, y, doubles / 2) +
+        return energy(x, y, doubles / 2, exponent) +
                energy(x + doubles / 2, y == NULL ? NULL : y + doubles / 2,
-                      doubles - doubles / 2);
+                      doubles - doubles / 2, exponent);
     for (uint64_t i = 0; i < doubles; i++) {
         double d = y == NULL ? x[i] : x[i] - y[i];
 
+        if (exponent != 0)
+            d = ldexp(d, -exponent);
         sum += d * d;
     }
     return sum;
@@ -75,7 +80,8 @@ static double errors_by_definition(const double *x, const double *y,
 /* |X - FFTW's X| / |X| */
 static enum nf_status error_to_whole(const double *x, const double *y,
                                      uint64_t count, bool inverse,
-                                     double *error_p, struct nf_error *err)
+                                     int exponent, double *error_p,
+                                     struct nf_error *err)
 {
     size_t bytes = (size_t)count * NF_FFT_COMPLEX_BYTES;
     double *whole = nf_malloc(bytes);
@@ -89,8 +95,8 @@ static enum nf_status error_to_whole(const double *x, const double *y,
     }
     for (uint64_t i = 0; inverse && i < 2 * count; i++)
         whole[i] /= (double)count;
-    norm = sqrt(energy(whole, NULL, 2 * count));
-    *error_p = sqrt(energy(y, whole, 2 * count));
+    norm = sqrt(energy(whole, NULL, 2 * count, exponent));
+    *error_p = sqrt(energy(y, whole, 2 * count, exponent));
     if (norm > 0)
         *error_p /= norm;
     nf_free(whole);
@@ -105,15 +111,33 @@ static double rounding(double energy, uint64_t count, double least)
     return energy > 0 ? least / sqrt(energy / (double)count) : 0;
 }
 
-/* Rounding adds up to some eps log2 N of the norm of X, as in each FFT; and
- * that bounds all three comparisons.
- * @param least  as of rounding() */
-static enum nf_status compare(const double *x, const double *y, uint64_t count,
-                              bool inverse, uint64_t seed, double least,
-                              char *note_p, size_t note_bytes,
-                              struct nf_error *err)
+/* Numbers of 2^256 or 2^-256 are near: squares of N of them are doubles, also of
+ * what rounding leaves of those. */
+enum { NEAR = 256 };
+
+/* The exponent of the largest part that is a number, if that is not near. */
+static int far_exponent(const double *x, uint64_t doubles)
 {
-    double in = energy(x, NULL, 2 * count), out = energy(y, NULL, 2 * count);
+    double largest = 0;
+    int exponent;
+
+    for (uint64_t i = 0; i < doubles; i++)
+        if (isfinite(x[i]) && fabs(x[i]) > largest)
+            largest = fabs(x[i]);
+    (void)frexp(largest, &exponent);
+    return abs(exponent) <= NEAR ? 0 : exponent;
+}
+
+/* Rounding adds up to some eps log2 N of the norm of X, as in each FFT; and
+ * that bounds all three comparisons. */
+enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
+                             bool inverse, uint64_t seed, char *note_p,
+                             size_t note_bytes, struct nf_error *err)
+{
+    int exponent = far_exponent(x, 2 * count);
+    double least = ldexp(DBL_TRUE_MIN, -exponent);
+    double in = energy(x, NULL, 2 * count, exponent);
+    double out = energy(y, NULL, 2 * count, exponent);
     double want = inverse ? in / (double)count : in * (double)count;
     double eps =
         DBL_EPSILON + rounding(in, count, least) + rounding(want, count, least);
@@ -121,11 +145,11 @@ static enum nf_status compare(const double *x, const double *y, uint64_t count,
     double parseval = want > 0 ? fabs(out / want - 1) : out;
     double places, whole = 0;
     enum nf_status status =
-        error_to_whole(x, y, count, inverse, &whole, err);
+        error_to_whole(x, y, count, inverse, exponent, &whole, err);
 
     if (status != NF_OK)
         return status;
-    places = errors_by_definition(x, y, count, inverse, seed) /
+    places = ldexp(errors_by_definition(x, y, count, inverse, seed), -exponent) /
              (want > 0 ? sqrt(want) : 1);
     /* a NaN is right in no comparison */
     if (!(whole <= most) || !(places <= most) || !(parseval <= 2 * most))
@@ -140,56 +164,4 @@ static enum nf_status compare(const double *x, const double *y, uint64_t count,
              "%.1e)",
              (unsigned long long)count, whole, places, PLACES, parseval, most);
     return NF_OK;
-}
-
-/* Numbers of 2^256 or 2^-256 are near: squares of N of them are doubles, also of
- * what rounding leaves of those. */
-enum { NEAR = 256 };
-
-/* The exponent of the largest part that is a number; 0 if all are 0. */
-static int largest_exponent(const double *x, uint64_t doubles)
-{
-    double largest = 0;
-    int exponent;
-
-    for (uint64_t i = 0; i < doubles; i++)
-        if (isfinite(x[i]) && fabs(x[i]) > largest)
-            largest = fabs(x[i]);
-    (void)frexp(largest, &exponent);
-    return exponent;
-}
-
-static double *scaled(const double *x, uint64_t doubles, int exponent)
-{
-    double *to = nf_malloc((size_t)doubles * sizeof(*to));
-
-    for (uint64_t i = 0; to != NULL && i < doubles; i++)
-        to[i] = ldexp(x[i], -exponent);
-    return to;
-}
-
-/* Squares of very large and of very small numbers are infinite and 0.  A power
- * of two of both is compared then, which is as right or wrong. */
-enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
-                             bool inverse, uint64_t seed, char *note_p,
-                             size_t note_bytes, struct nf_error *err)
-{
-    int exponent = largest_exponent(x, 2 * count);
-    double *near_x, *near_y;
-    enum nf_status status = NF_ERR_NOMEM;
-
-    if (abs(exponent) <= NEAR)
-        return compare(x, y, count, inverse, seed, DBL_TRUE_MIN, note_p,
-                       note_bytes, err);
-    near_x = scaled(x, 2 * count, exponent);
-    near_y = scaled(y, 2 * count, exponent);
-    if (near_x == NULL || near_y == NULL)
-        nf_fail(err, status, "fft: no memory to verify");
-    else
-        status =
-            compare(near_x, near_y, count, inverse, seed,
-                    ldexp(DBL_TRUE_MIN, -exponent), note_p, note_bytes, err);
-    nf_free(near_x);
-    nf_free(near_y);
-    return status;
 }
