@@ -285,18 +285,52 @@ static int check_files(const struct options *o)
 
 /* ---- the simulation ---- */
 
+static const char *behind_name(const char *why)
+{
+    const char *reason = strstr(why, ": ");
+
+    return reason != NULL ? reason + 2 : why;
+}
+
+/* One that was asked for must have a schedule on one of the tori at least that
+ * is not longer than can be written down. */
+static int check_schedules(const struct sim_torus_report *r)
+{
+    for (uint32_t a = 0; a < r->nalgorithms; a++) {
+        const struct sim_torus_algorithm *algorithm = &r->algorithm[a];
+        struct nf_error err = { .status = NF_OK };
+        enum nf_status status = NF_ERR_RANGE;
+
+        for (uint32_t i = 0; i < r->nshapes && status == NF_ERR_RANGE; i++) {
+            struct nf_coll_sides sides;
+            struct nf_coll_args args =
+                args_for(algorithm, &r->shape[i].mesh, &sides);
+            struct nf_schedule s;
+
+            if (!fits(algorithm, &args, NULL))
+                continue;
+            status = nf_coll_make(algorithm->wish.algorithm, &args,
+                                  NF_ALL_RANKS, &s, &err);
+            nf_schedule_fini(&s);
+        }
+        if (status == NF_ERR_RANGE && err.status != NF_OK)
+            return nf_usage_error("--algorithm %s: %s",
+                                  sim_torus_short(algorithm),
+                                  behind_name(err.text));
+    }
+    return NF_EXIT_OK;
+}
+
 /* Its schedule is longer than can be written down. */
 static void leave_out(const struct sim_torus_report *r, const char *why,
                       struct sim_torus_point *points)
 {
-    const char *reason = strstr(why, ": "); /* behind the name */
-
     for (uint32_t i = 0; i < r->sizes.count; i++) {
         struct sim_torus_point *point = &points[(size_t)i * r->nalgorithms];
 
         point->fits = true;
         snprintf(point->left_out, sizeof(point->left_out), "%.199s",
-                 reason != NULL ? reason + 2 : why);
+                 behind_name(why));
     }
 }
 
@@ -367,30 +401,6 @@ static enum nf_status simulate_all(struct sim_torus_report *r,
     return status;
 }
 
-/* One that was asked for must have a schedule on one of the tori at least. */
-static int check_schedules(const struct sim_torus_report *r)
-{
-    size_t per_algorithm = (size_t)r->nshapes * r->sizes.count;
-
-    for (uint32_t a = 0; a < r->nalgorithms; a++) {
-        const char *why = NULL;
-        bool any = false;
-
-        for (size_t i = 0; i < per_algorithm; i++) {
-            const struct sim_torus_point *p = &r->point[i * r->nalgorithms + a];
-
-            if (p->left_out[0] != '\0')
-                why = p->left_out;
-            else
-                any = any || p->fits;
-        }
-        if (!any && why != NULL)
-            return nf_usage_error("--algorithm %s: %s",
-                                  sim_torus_short(&r->algorithm[a]), why);
-    }
-    return NF_EXIT_OK;
-}
-
 static int run(const struct options *o, struct sim_torus_report *r)
 {
     struct nf_error err = { .status = NF_OK };
@@ -407,10 +417,10 @@ static int run(const struct options *o, struct sim_torus_report *r)
                             o->plot);
     if (rc == NF_EXIT_OK)
         rc = check_files(o);
-    if (rc == NF_EXIT_OK && simulate_all(r, &err) != NF_OK)
-        rc = nf_failure(&err);
     if (rc == NF_EXIT_OK && o->algorithm != NULL)
         rc = check_schedules(r);
+    if (rc == NF_EXIT_OK && simulate_all(r, &err) != NF_OK)
+        rc = nf_failure(&err);
     if (rc == NF_EXIT_OK && o->csv != NULL &&
         sim_torus_csv(r, o->csv, &err) != NF_OK)
         rc = nf_failure(&err);
