@@ -336,9 +336,11 @@ void nf_group_force_those_of(struct nf_group *group,
     }
 }
 
-/* Take one of a list, unless only checking: then group is NULL. */
+/* Take one of a list, unless only checking: then group is NULL.
+ * @param seen  [NF_COLL_OPS] of these operations one came before, which holds
+ */
 static enum nf_status force_one(struct nf_group *group, const char *text,
-                                size_t length, struct nf_error *err)
+                                size_t length, bool *seen, struct nf_error *err)
 {
     char name[NAME_BYTES];
     struct nf_coll_wish wish;
@@ -360,7 +362,9 @@ static enum nf_status force_one(struct nf_group *group, const char *text,
         return NF_OK;
     if (fits_size(&wish, group->ranks, &why) != NF_OK)
         return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
-    memcpy(group->forced[wish.algorithm->op], name, length + 1);
+    if (!seen[wish.algorithm->op])
+        memcpy(group->forced[wish.algorithm->op], name, length + 1);
+    seen[wish.algorithm->op] = true;
     return NF_OK;
 }
 
@@ -380,6 +384,7 @@ static enum nf_status force_all(struct nf_group *group, const char *text,
                                 struct nf_error *err)
 {
     const char *at = text;
+    bool seen[NF_COLL_OPS] = { false };
 
     while (*at != '\0') {
         unsigned commas;
@@ -394,7 +399,7 @@ static enum nf_status force_all(struct nf_group *group, const char *text,
                            text);
         length = strcspn(at, ", ");
         if (length > 0) {
-            enum nf_status status = force_one(group, at, length, err);
+            enum nf_status status = force_one(group, at, length, seen, err);
 
             if (status != NF_OK)
                 return status;
