@@ -122,19 +122,24 @@ void nf_account_settle(struct slave *slave)
         slave->slots[i].fresh = false;
 }
 
-/* What the slots of one slave add to the parts. */
-static void add_parts(const struct slave *slave, int64_t computed_us,
-                      struct nf_report *r)
+/* What the slots of one slave add to the parts.
+ * @param began_us  when the last units could begin: until then nobody waits for
+ *                  them
+ * @param computed_us  when the last one was done */
+static void add_parts(const struct slave *slave, int64_t began_us,
+                      int64_t computed_us, struct nf_report *r)
 {
     for (uint32_t k = 0; k < slave->nslots; k++) {
         const struct slot *s = &slave->slots[k];
+        int64_t from_us =
+            s->free_since_us > began_us ? s->free_since_us : began_us;
 
         r->part_compute_s += (double)s->compute_us * 1e-6;
         r->part_master_s += (double)s->master_us * 1e-6;
         r->part_idle_s += (double)s->policy_us * 1e-6;
         if (slave->state == SLAVE_READY && s->count == 0 &&
-            s->free_since_us < computed_us)
-            r->part_tail_s += (double)(computed_us - s->free_since_us) * 1e-6;
+            from_us < computed_us)
+            r->part_tail_s += (double)(computed_us - from_us) * 1e-6;
     }
 }
 
@@ -229,7 +234,7 @@ void nf_account_report(struct engine *e)
     for (uint32_t i = 0; i < e->nslaves; i++) {
         if (!e->slaves[i].joined)
             continue;
-        add_parts(&e->slaves[i], computed_us, r);
+        add_parts(&e->slaves[i], e->exchanged_to_us, computed_us, r);
         add_learnt(e, i);
     }
     r->compute_s = r->part_compute_s;

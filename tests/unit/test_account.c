@@ -172,6 +172,12 @@ static void test_tail(void)
     CU_ASSERT_DOUBLE_EQUAL(e.report.part_tail_s, 0.3, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(e.report.part_compute_s, 0.5, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(e.report.part_transfer_s, 0.2, 1e-9);
+    /* who has no unit of it waits for it from its begin on, and no longer */
+    slots[0].free_since_us = 100000;
+    e.report.part_compute_s = e.report.part_tail_s = 0;
+    nf_account_report(&e);
+    CU_ASSERT_DOUBLE_EQUAL(e.report.part_tail_s, 0.35, 1e-9);
+    slots[0].free_since_us = 400000;
     e.report.part_compute_s = e.report.part_tail_s = 0;
     e.gathered_from_us = 900000;
     nf_account_report(&e);
