@@ -233,6 +233,7 @@ static enum nf_status parse_algorithm(const char *name, struct coll_options *o,
     snprintf(full, sizeof(full), "%s%s", bare, name + length);
     if (nf_coll_wish_read(full, &wish, &why) != NF_OK)
         return nf_fail(err, NF_ERR_INVAL, "--algorithm %s", why.text);
+    o->algorithm = wish.algorithm; /* with a shape it may be another one */
     o->params = wish.params;
     o->segments = (uint32_t)wish.segments;
     return NF_OK;

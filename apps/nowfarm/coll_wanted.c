@@ -7,16 +7,10 @@ bool coll_is_wanted(const struct coll_options *o,
                     const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query)
 {
-    struct nf_coll_args args = { .ranks = query->ranks,
-                                 .root = query->root,
-                                 .segments = 1 };
-
     if (o->algorithm != NULL && o->algorithm != algorithm)
         return false;
-    nf_coll_use_params(&o->params, &args);
     return (o->all_algorithms || o->algorithm != NULL) &&
-           nf_coll_serves(algorithm, query) &&
-           nf_coll_fits(algorithm, &args, NULL) == NF_OK;
+           nf_coll_serves_with(algorithm, query, &o->params);
 }
 
 unsigned coll_size_count(const struct coll_options *o, enum nf_coll_op op)

@@ -78,12 +78,15 @@ static bool serves_call(const struct nf_coll_algorithm *algorithm,
 }
 
 static bool serves_anywhere(const struct nf_coll_algorithm *algorithm,
-                            const struct nf_coll_query *query)
+                            const struct nf_coll_query *query,
+                            const struct nf_coll_params *params)
 {
-    const struct nf_coll_args args = { .ranks = query->ranks,
-                                       .root = query->root,
-                                       .segments = 1 };
+    struct nf_coll_args args = { .ranks = query->ranks,
+                                 .root = query->root,
+                                 .segments = 1 };
 
+    if (params != NULL)
+        nf_coll_use_params(params, &args);
     return serves_call(algorithm, query) &&
            nf_coll_fits(algorithm, &args, NULL) == NF_OK;
 }
@@ -124,7 +127,7 @@ static bool has_room(const struct nf_coll_algorithm *algorithm,
         return true;
     for (size_t i = 0; nf_coll_table[i] != NULL; i++)
         if (least_kept(nf_coll_table[i], query) < least &&
-            serves_anywhere(nf_coll_table[i], query))
+            serves_anywhere(nf_coll_table[i], query, NULL))
             return false;
     return true;
 }
@@ -132,7 +135,15 @@ static bool has_room(const struct nf_coll_algorithm *algorithm,
 bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query)
 {
-    return serves_anywhere(algorithm, query) && has_room(algorithm, query);
+    return nf_coll_serves_with(algorithm, query, NULL);
+}
+
+bool nf_coll_serves_with(const struct nf_coll_algorithm *algorithm,
+                         const struct nf_coll_query *query,
+                         const struct nf_coll_params *params)
+{
+    return serves_anywhere(algorithm, query, params) &&
+           has_room(algorithm, query);
 }
 
 uint32_t nf_coll_least_segments(const struct nf_coll_algorithm *algorithm,

@@ -86,6 +86,10 @@ struct nf_coll_choice {
  *  but if all want more, those that want the least may. */
 bool nf_coll_serves(const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query);
+/** May it with @p params?  NULL: none are given. */
+bool nf_coll_serves_with(const struct nf_coll_algorithm *algorithm,
+                         const struct nf_coll_query *query,
+                         const struct nf_coll_params *params);
 
 /** The fewest segments of this call with which @p algorithm, which serves it,
  *  keeps no more than it may; if it keeps more with any, those with which it

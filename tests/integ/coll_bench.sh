@@ -105,6 +105,16 @@ run coll-bench scan --ordered --model sp2 --slaves 8 --sizes 64KiB --json
 same "ordered, by the model: exit status" "$rc" 0
 same "ordered, by the model: is told" "$(rows ordered)" true
 
+# --- an all-to-all with its shape
+for wish in dh:shape=3x3 split-merge:shape=3x3 split-merge:merge0:shape=3x3 mdh:shape=3x3; do
+    run coll-bench alltoall --algorithm $wish --slaves 9 --sizes 16B --model sp2 --json
+    same "$wish: exit status" "$rc" 0
+    same "$wish: a row" "$(rows bytes)" 16
+    run coll-bench alltoall --algorithm $wish --slaves 9 --sizes 16B --transport local \
+        --repeat 2 --json
+    same "$wish: runs" "$rc" 0
+done
+
 # --- bad input
 bad() { # TEXT ARGS...
     local text=$1
@@ -121,8 +131,9 @@ bad "an algorithm for all operations" all --algorithm binomial
 bad "an algorithm for 4 only" allgather --algorithm rec_doubling --slaves 3 --transport local
 bad "an algorithm for 4, then for 3" allgather --algorithm rec_doubling --slaves 4,3 \
     --transport local
-bad "an algorithm of threads if nobody says how many" allgather \
-    --algorithm ring:k=2 --transport local
+bad "an algorithm of threads if nobody says how many" reduce --algorithm rabenseifner \
+    --sizes 8B --transport local
+check "threads if nobody says how many: four" err_says 'not for 4 members and 8 bytes'
 bad "a size that is too small, after one that is not" reduce --algorithm rabenseifner \
     --sizes 1MiB,8B --slaves 4
 check "a size that is too small: which" err_says 'not for 4 members and 8 bytes'
@@ -401,8 +412,9 @@ if [ -x "${PVM_ROOT:-/usr/lib/pvm3}/lib/pvmgs" ] &&
     check "libgpvm3: so do its server and the virtual machine" \
         wait_until 5 no_pvmd
     same "libgpvm3: nothing is left" "$(our_pids pvmgs)" ""
-    run coll-bench reduce --group-library --slaves 2 --sizes 1MiB --repeat 1000 \
-        --timeout 200ms
+    # the series alone takes more than the second that one call may take, and one
+    run -t 240 coll-bench reduce --group-library --slaves 2 --sizes 2MiB --repeat 1000 \
+        --timeout 1s
     same "libgpvm3: a series may take longer than the time-out" "$rc" 0
 fi
 
