@@ -9,8 +9,8 @@
 #   GRID    worlds of the second part (default "4:100mbit 5:100mbit 8:100mbit
 #           9:100mbit") with blocks of GRID_SIZES bytes
 #           (64,1024,16384,65536,262144,1048576), CALLS (20) of each algorithm, which take
-#           turns; by a table that is tuned at TUNE_SIZES, which are those of --tune up to
-#           512 KiB: so each size that is judged lies between two that were tuned, or behind
+#           turns; by a table that is tuned at TUNE_SIZES, which are those of --tune from 32
+#           bytes to 512 KiB: so each size that is judged lies between two that were tuned, or behind
 #           the last one
 #   PARTS   "mpi", "grid" or both (default)
 #   FLAGS   more of coll.sh, such as -u: choose by the model alone
@@ -28,7 +28,10 @@ here=$work # coll.sh has one of its own
 case " ${PARTS:-mpi grid} " in *" mpi "*)
     worlds=${WORLDS:-5:100mbit 8:100mbit}
     bash "$coll" -w "$worlds" -o alltoall -s "$sizes" -x group,chain \
-        -r "${ROUNDS:-3}" -d "$here/samples" "${flags[@]}" || exit
+        -r "${ROUNDS:-3}" -d "$here/samples" "${flags[@]}" | tee "$here/first"
+    status=${PIPESTATUS[0]}
+    [ "$status" = 0 ] || exit "$status"
+    ! grep -Eq '^# runs that failed:.* (ours|tune-)' "$here/first" || missed=1
     without_mpi=()
     has_mpi openmpi || has_mpi mpich || without_mpi=(-n)
     bash "${0%/*}/alltoall-goals.sh" "${without_mpi[@]}" "$worlds" "$sizes" "$here/samples" || missed=1

@@ -216,6 +216,10 @@ set_where() { # where our members are, as options
         where=(--hosts "$work/hosts" --slaves "$hosts")
     fi
 }
+# Has coll-bench, which ended with STATUS, no such operation?
+is_none_of_ours() { # STATUS
+    [ "$1" = 2 ] && grep -q 'no operation "' "$work/err"
+}
 # The table of each world is its own, so what it was tuned for is what is timed.
 tune() {
     local op where status tuned=()
@@ -232,7 +236,7 @@ tune() {
         limit_s=$((4 * limit_s)) on_first "$NF" coll-bench "$op" --tune \
             "${tuned[@]}" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
         status=$?
-        if [ $status != 0 ] && [ $status != 2 ]; then
+        if [ $status != 0 ] && ! is_none_of_ours $status; then
             echo "# $op was not tuned: $(head -n 1 "$work/err")"
             echo "tune-$op" >> "$here/failed"
         fi
@@ -450,7 +454,7 @@ algorithms_of() {
         "${table[@]}" --repeat "$(($3 > 1000 ? 1000 : $3))" \
         --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
     status=$?
-    [ $status = 2 ] && return # not an operation of ours
+    is_none_of_ours $status && return
     if [ $status = 0 ]; then
         auto_lines "$work/all.csv" | tee -a "$here/auto" "$work/autos"
     else

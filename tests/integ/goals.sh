@@ -201,7 +201,11 @@ printf '%s\n' ". '$top_srcdir/tests/integ/lib.sh'" 'need_pvm() { :; }' > integ/l
 cat > bench/coll.sh << '.'
 echo "$*" >> "$FAKE/calls"
 while [ $# -gt 0 ]; do
-    [ "$1" != -d ] || { cp "$FAKE/samples" "$2"; exit "$MPI_STATUS"; }
+    [ "$1" != -d ] || {
+        cp "$FAKE/samples" "$2"
+        [ -z "$FAILED" ] || echo "# runs that failed: $FAILED"
+        exit "$MPI_STATUS"
+    }
     shift
 done
 exit "$GRID_STATUS"
@@ -228,6 +232,9 @@ check "the grid is judged from 64 bytes to 1 MiB" eval \
 check "and tuned" [ "$(wc -l < tuned_at)" -gt 4 ]
 check "but nowhere where it is judged" eval '! grep -qxFf tuned_at judged_at'
 benched "missed in the grid" 0 1 1 2
+FAILED='1 mpich 2 tcp' benched "runs of others failed" 0 0 0 2
+FAILED='1 mpich 1 ours' benched "a run of ours failed" 0 0 1 2
+FAILED='1 tune-alltoall' benched "was not tuned" 0 0 1 2
 benched "no lab" 77 0 77 1
 benched "no lab for the grid" 0 77 77 2
 exchanged "for both parts, missed" 12288 12289 1 missed "$mpi1"
