@@ -336,11 +336,9 @@ void nf_group_force_those_of(struct nf_group *group,
     }
 }
 
-/* Take one of a list, unless only checking: then group is NULL.
- * @param seen  [NF_COLL_OPS] of these operations one came before, which holds
- */
+/* Take one of a list, unless only checking: then group is NULL. */
 static enum nf_status force_one(struct nf_group *group, const char *text,
-                                size_t length, bool *seen, struct nf_error *err)
+                                size_t length, struct nf_error *err)
 {
     char name[NAME_BYTES];
     struct nf_coll_wish wish;
@@ -362,9 +360,7 @@ static enum nf_status force_one(struct nf_group *group, const char *text,
         return NF_OK;
     if (fits_size(&wish, group->ranks, &why) != NF_OK)
         return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
-    if (!seen[wish.algorithm->op])
-        memcpy(group->forced[wish.algorithm->op], name, length + 1);
-    seen[wish.algorithm->op] = true;
+    memcpy(group->forced[wish.algorithm->op], name, length + 1);
     return NF_OK;
 }
 
@@ -384,7 +380,6 @@ static enum nf_status force_all(struct nf_group *group, const char *text,
                                 struct nf_error *err)
 {
     const char *at = text;
-    bool seen[NF_COLL_OPS] = { false };
 
     while (*at != '\0') {
         unsigned commas;
@@ -399,7 +394,7 @@ static enum nf_status force_all(struct nf_group *group, const char *text,
                            text);
         length = strcspn(at, ", ");
         if (length > 0) {
-            enum nf_status status = force_one(group, at, length, seen, err);
+            enum nf_status status = force_one(group, at, length, err);
 
             if (status != NF_OK)
                 return status;

@@ -276,12 +276,6 @@ static void lists_of_algorithms_are_read(void)
         CU_ASSERT_STRING_EQUAL(sim.groups[0]->forced[NF_COLL_REDUCE],
                                i < 4 ? "" : "reduce.linear");
     }
-    /* of two of one operation the first holds, as in jobs; a new list is new */
-    CU_ASSERT_EQUAL(
-        nf_group_force(sim.groups[0], "bcast.kseg,bcast.flat", &err), NF_OK);
-    CU_ASSERT_STRING_EQUAL(sim.groups[0]->forced[NF_COLL_BCAST], "bcast.kseg");
-    CU_ASSERT_EQUAL(nf_group_force(sim.groups[0], "bcast.flat", &err), NF_OK);
-    CU_ASSERT_STRING_EQUAL(sim.groups[0]->forced[NF_COLL_BCAST], "bcast.flat");
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         CU_ASSERT_EQUAL(nf_group_check_wish(wrong[i], &err), NF_ERR_INVAL);
         CU_ASSERT(strstr(err.text, "a comma") != NULL);
