@@ -423,24 +423,30 @@ void nf_group_unforce(struct nf_group *group)
     nf_group_forget_choices(group);
 }
 
-/* The first of the list that is for @p op, or that is no algorithm at all,
- * which its group then says.  @return its length; 0: there is none */
+/* The last of the list that is for @p op, as force_all() takes it, or one that
+ * is no algorithm at all, which its group then says.
+ * @return its length; 0: there is none */
 static size_t find_wish(const char **list, enum nf_coll_op op)
 {
-    while (**list != '\0') {
-        size_t length = strcspn(*list, ", ");
+    size_t found = 0;
+
+    for (const char *at = *list; *at != '\0'; at += strspn(at, ", ")) {
+        size_t length = strcspn(at, ", ");
         const struct nf_coll_algorithm *algorithm;
         char name[NF_TOLD_BYTES];
 
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*list, ", :"), *list);
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ", :"), at);
         algorithm = nf_coll_find(name);
         if (length > 0 && length < NF_TOLD_BYTES &&
-            (algorithm == NULL || algorithm->op == op))
-            return length;
-        *list += length;
-        *list += strspn(*list, ", ");
+            (algorithm == NULL || algorithm->op == op)) {
+            *list = at;
+            found = length;
+            if (algorithm == NULL)
+                return found;
+        }
+        at += length;
     }
-    return 0;
+    return found;
 }
 
 /* What is no algorithm at all is for its group to say. */

@@ -39,6 +39,8 @@ static void what_cannot_serve_is_not_wished_for(void)
         { "bcast.vdg_ring", 2, "", "bcast.vdg_ring" },
         { "allreduce.ring", 8, "", "allreduce.ring" },
         { "allreduce.ring", 1, "allreduce.ring", NULL },
+        { "bcast.vdg_ring,bcast.flat", 2, "bcast.flat", NULL }, /* the last */
+        { "bcast.flat,bcast.vdg_ring", 2, "", "bcast.vdg_ring" },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
