@@ -320,7 +320,7 @@ static enum nf_status check_network(const struct coll_options *o,
 }
 
 /* --model runs nothing.  @return an option that is about what runs, or NULL */
-static const char *runs(const struct coll_options *o)
+static const char *running_option(const struct coll_options *o)
 {
     return o->hosts_file != NULL   ? "--hosts"
            : o->transport != NULL  ? "--transport"
@@ -387,9 +387,9 @@ static enum nf_status check(const struct coll_options *o, struct nf_error *err)
     if (o->plot != NULL && o->nslaves > 1 && o->nsizes > 1)
         return nf_fail(err, NF_ERR_INVAL,
                        "--plot wants one size or one number of slaves");
-    if (o->model != NULL && runs(o) != NULL)
+    if (o->model != NULL && running_option(o) != NULL)
         return nf_fail(err, NF_ERR_INVAL, "--model runs nothing: not with %s",
-                       runs(o));
+                       running_option(o));
     if (o->model != NULL && coll_parse_model(o->model, &ignored, err) != NF_OK)
         return err->status;
     return coll_check_served(o, is_local(o) ? COLL_THREADS : 0, err);
