@@ -7,9 +7,8 @@
 #include "common/base/error.h"
 #include "common/group/over_mesh.h"
 
-/* The calls of member.c that an algorithm may not be able to serve: the least
- * elements of each operation, the one that must keep order, and a root that is
- * not the first. */
+/* Of each operation of member.c the call that is the hardest to serve: the
+ * fewest elements, an order to keep, a root that is not the first. */
 static const struct call {
     enum nf_coll_op op;
     uint32_t elements; /* allgather: of each rank */
@@ -18,7 +17,6 @@ static const struct call {
     bool last_root;
 } calls[] = {
     { NF_COLL_BCAST, 1, NF_PREFIX_WORDS * sizeof(int64_t), true, true },
-    { NF_COLL_BCAST, 2, sizeof(int64_t), true, false },
     { NF_COLL_ALLREDUCE, 1, sizeof(int64_t), true, false },
     { NF_COLL_EXSCAN, 1, NF_PREFIX_WORDS * sizeof(int64_t), false, false },
     { NF_COLL_ALLGATHER, 3, sizeof(int64_t), true, false },
@@ -51,23 +49,17 @@ enum nf_status nf_prefix_take_wishes(const char *wishes, uint32_t ranks,
 {
     char *taken = nf_calloc(CALLS, NF_TOLD_BYTES + 1);
     struct nf_error why = { NF_OK, "" };
-    enum nf_status status = NF_OK;
 
     if (taken == NULL)
         return NF_ERR_NOMEM;
     for (int i = 0; i < CALLS; i++) {
         char text[NF_TOLD_BYTES];
 
-        if (status == NF_OK) /* of the operation so far */
-            status = serve(&calls[i], wishes, ranks, hosts, text, &why);
-        if (i + 1 < CALLS && calls[i + 1].op == calls[i].op)
-            continue;
-        if (status != NF_OK)
+        if (serve(&calls[i], wishes, ranks, hosts, text, &why) != NF_OK)
             unmet(user, why.text);
         else if (text[0] != '\0')
             sprintf(taken + strlen(taken), "%s%s", taken[0] != '\0' ? "," : "",
                     text);
-        status = NF_OK;
     }
     *taken_p = taken;
     return NF_OK;
