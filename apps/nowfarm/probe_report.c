@@ -185,10 +185,18 @@ void probe_print(const struct probe_outcome *outcome, bool measured,
 
 /* ---- for programs ---- */
 
+/* The line, and the points it was laid through, which count where it is off. */
 static json_t *cost_json(const struct nf_curve *curve)
 {
-    return json_pack("{s:f, s:f}", "us", curve->line.fixed_us, "us_per_byte",
-                     curve->line.byte_us);
+    json_t *points = json_array();
+
+    for (uint32_t i = 0; i < curve->npoints; i++)
+        json_array_append_new(
+            points,
+            json_pack("[f, f]", curve->points[i].bytes, curve->points[i].us));
+    return json_pack("{s:f, s:f, s:s, s:o}", "us", curve->line.fixed_us,
+                     "us_per_byte", curve->line.byte_us, "by",
+                     curve->by_table ? "table" : "line", "points", points);
 }
 
 /* The models in which all hosts are equal. */

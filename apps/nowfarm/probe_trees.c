@@ -24,8 +24,8 @@ static enum nf_status set_times(const struct nf_network *network, double bytes,
     end_us = nf_curve_us(&equal.end, bytes);
     if (fmax(hold_us, end_us) * scale > (double)NF_UNIFORM_TIME_MAX)
         scale = (double)NF_UNIFORM_TIME_MAX / fmax(hold_us, end_us);
-    uniform->hold = (int64_t)(hold_us * scale);
-    uniform->end = (int64_t)(end_us * scale);
+    uniform->hold = llround(hold_us * scale);
+    uniform->end = llround(end_us * scale);
     return NF_OK;
 }
 

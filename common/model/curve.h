@@ -28,14 +28,17 @@ struct nf_curve {
 #define NF_CURVE_OFF_MAX 0.10
 
 /** Fit by Theil-Sen: the slope is the median of those of all pairs of points,
- *  the constant the median of what is left, so that less than 29 % of wild
- *  points do no harm.  Points below 0, which come of differences of small
- * times, count as 0; so do a slope and a constant.  O(npoints^2 log npoints)
+ * each counting for the bytes between its two, the constant the median of what
+ * is left. So wild points among short messages do no harm, nor do links that
+ * let the first bytes pass at once.  Points below 0, which come of differences
+ * of small times, count as 0; so do a slope and a constant.  O(npoints^2 log
+ * npoints)
  *  @param points  @p npoints 1..NF_CURVE_POINTS_MAX
  *  @retval NF_ERR_INVAL  too many points or none, sizes that do not ascend from
- *                        0 or more by a byte or more, or a number that is not
- * finite Source: Sen, "Estimates of the regression coefficient based on
- * Kendall's tau", J. Am. Stat. Ass. 63 (1968). */
+ * 0 or more by a byte or more, or a number that is not finite Source: Sen,
+ * "Estimates of the regression coefficient based on Kendall's tau", J. Am.
+ * Stat. Ass. 63 (1968); the weights: Scholz, "Weighted median regression
+ *  estimates", Ann. Stat. 6 (1978). */
 enum nf_status nf_curve_fit(const struct nf_curve_point *points,
                             uint32_t npoints, struct nf_curve *curve_p,
                             struct nf_error *err);

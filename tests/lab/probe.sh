@@ -76,9 +76,9 @@ probe_again() {
         note
     done
     while read -r from to rate; do
-        at_least "$from > $to is no less than half a link of $rate kbit/s" \
+        at_least "$from > $to is no less than three quarters of a link of $rate kbit/s" \
             "${best[$from $to]:-0}" $((rate / 2)) kbit/s
-        at_most "$from > $to is no more than a link of $rate kbit/s" \
+        at_most "$from > $to is at most a tenth above a link of $rate kbit/s" \
             "${least[$from $to]}" $((rate * 5 / 4)) kbit/s
     done < <(printf '%s\n' "${links[@]}")
     for i in "${trees[@]}"; do

@@ -32,6 +32,22 @@ static void test_line(void)
     CU_ASSERT(is_near(nf_curve_us(&curve, 1024), 900));
 }
 
+/* 100 Mbit/s that let 1514 bytes pass at once, at the sizes of the probe. */
+static void test_burst(void)
+{
+    static const double bytes[] = { 0, 64, 256, 1024, 4096, 16384, 65536 };
+    struct nf_curve_point points[7];
+    struct nf_curve curve;
+    struct nf_error err;
+
+    for (int i = 0; i < 7; i++)
+        points[i] =
+            (struct nf_curve_point){ bytes[i],
+                                     50 + 0.08 * fmax(bytes[i] - 1514, 0) };
+    CU_ASSERT_EQUAL(nf_curve_fit(points, 7, &curve, &err), NF_OK);
+    CU_ASSERT(fabs(curve.line.byte_us / 0.08 - 1) < 0.03);
+}
+
 static void test_table(void)
 {
     const struct nf_curve_point bent[] = {
@@ -531,6 +547,7 @@ int main(void)
 {
     CU_TestInfo curves[] = {
         { "a wild point leaves the line alone", test_line },
+        { "a link that lets the first bytes pass at once", test_burst },
         { "where a line does not do, the points", test_table },
         { "negative differences count as 0", test_curves_of_differences },
         { "what is no curve is refused", test_bad_curves },
