@@ -118,6 +118,17 @@ static int read_network(struct work *w)
     return NF_EXIT_OK;
 }
 
+static void warn_of_ports(const struct work *w)
+{
+    if (w->hetero.has_ports && !w->options->is_blocking &&
+        strcmp(w->options->name, "exact") == 0)
+        fprintf(
+            stderr,
+            "nowfarm: exact is the best tree if wires take no time of their "
+            "senders, and by %s they do: others may be faster, see crl\n",
+            w->options->network);
+}
+
 /* ---- the tree ---- */
 
 /* Of the median host of what was measured. */
@@ -173,8 +184,8 @@ static enum nf_status make_uniform(struct work *w,
         return nf_fail(err, status, "out of memory");
     if (fmax(hold_us, end_us) * scale > (double)NF_UNIFORM_TIME_MAX)
         scale = (double)NF_UNIFORM_TIME_MAX / fmax(hold_us, end_us);
-    args.uniform.hold = (int64_t)(hold_us * scale);
-    args.uniform.end = (int64_t)(end_us * scale);
+    args.uniform.hold = llround(hold_us * scale);
+    args.uniform.end = llround(end_us * scale);
     w->plan.segments = 1;
     w->plan.segment_bytes = w->bytes;
     return nf_uniform_make(algorithm, &args, &w->plan.tree, err);
@@ -187,23 +198,51 @@ static enum nf_status hops_of(const struct work *w, struct nf_hops *hops_p)
         hops_p, &w->hetero, (double)w->plan.segment_bytes, w->plan.segments);
 }
 
+/* When who is ready. */
+static enum nf_status tell_times(struct work *w, const struct nf_hops *hops)
+{
+    return w->options->is_blocking
+               ? nf_tree_times(&w->plan.tree, hops, true, w->ready_us,
+                               &w->plan.time_us)
+               : nf_tree_pipe_times(&w->plan.tree, hops, w->plan.segments,
+                                    w->ready_us, &w->plan.time_us);
+}
+
+/* Where links or ports differ Algorithm 1 may lose: then the order stays. */
+static enum nf_status reorder(struct work *w, const struct nf_hops *hops)
+{
+    struct nf_tree *tree = &w->plan.tree;
+    size_t bytes = tree->nodes * sizeof(*tree->child);
+    uint32_t *child = nf_malloc(bytes);
+    double before_us = w->plan.time_us;
+    enum nf_status status = NF_ERR_NOMEM;
+
+    if (child != NULL) {
+        memcpy(child, tree->child, bytes - sizeof(*child));
+        status = nf_tree_reorder(tree, hops, w->plan.segments, NULL);
+    }
+    if (status == NF_OK)
+        status = tell_times(w, hops);
+    if (status == NF_OK && w->plan.time_us > before_us) {
+        memcpy(tree->child, child, bytes - sizeof(*child));
+        status = tell_times(w, hops);
+    }
+    nf_free(child);
+    return status;
+}
+
 /* Another order of children, if that was asked for, and when who is ready. */
 static enum nf_status set_times(struct work *w, struct nf_error *err)
 {
-    uint64_t segments = w->plan.segments;
     struct nf_hops hops = { .nodes = 0 };
     enum nf_status status;
 
     w->ready_us = nf_calloc(w->hetero.hosts, sizeof(*w->ready_us));
     status = w->ready_us != NULL ? hops_of(w, &hops) : NF_ERR_NOMEM;
+    if (status == NF_OK)
+        status = tell_times(w, &hops);
     if (status == NF_OK && w->options->reorder)
-        status = nf_tree_reorder(&w->plan.tree, &hops, segments, NULL);
-    if (status == NF_OK && w->options->is_blocking)
-        status = nf_tree_times(&w->plan.tree, &hops, true, w->ready_us,
-                               &w->plan.time_us);
-    else if (status == NF_OK)
-        status = nf_tree_pipe_times(&w->plan.tree, &hops, segments, w->ready_us,
-                                    &w->plan.time_us);
+        status = reorder(w, &hops);
     nf_hops_fini(&hops);
     return status == NF_OK ? NF_OK : nf_fail(err, status, "out of memory");
 }
@@ -475,6 +514,8 @@ int tree_network(const struct tree_network_options *options)
         w.hetero.hosts > TREE_SVG_NODES_MAX)
         rc = nf_usage_error("--draw %s: want at most %d hosts to draw",
                             options->draw, TREE_SVG_NODES_MAX);
+    if (rc == NF_EXIT_OK)
+        warn_of_ports(&w);
     if (rc == NF_EXIT_OK)
         rc = read_root(&w);
     if (rc == NF_EXIT_OK) {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # reproduce-multicast.sh - the experiments of two papers on multicast, again: Lee
-# (Trans. KIPS 6(9), 1999), multicast on a wormhole mesh, its Figures 11 to 14,
+# (Trans. KIPS 6(9), 1999), multicast on a wormhole mesh, its Figures 10 to 14,
 # Table 1 and examples; and Sawahata and Shibusawa, multicast on networks of
 # workstations that differ, their Figures 3 and 4.  All is simulated, and the
 # same numbers come out everywhere.
