@@ -56,7 +56,7 @@ struct nf_request;
  *  alignment nor long double: NOWFARM_ENCODING=xdr converts all, see
  *  nf_group(3). */
 enum nf_elem {
-    NF_ELEM_BYTE, /**< moved, and combined bitwise; no arithmetic */
+    NF_ELEM_BYTE, /**< as uint8, but no arithmetic and never converted */
     NF_ELEM_INT8,
     NF_ELEM_INT16,
     NF_ELEM_INT32,
@@ -67,12 +67,12 @@ enum nf_elem {
     NF_ELEM_UINT64,
     NF_ELEM_FLOAT32,
     NF_ELEM_FLOAT64,
-    NF_ELEM_COMPLEX64,    /**< two float: real, imaginary */
-    NF_ELEM_COMPLEX128,   /**< two double */
-    NF_ELEM_LOC_INT64,    /**< struct nf_loc_int64, for MINLOC and MAXLOC */
-    NF_ELEM_LOC_FLOAT64,  /**< struct nf_loc_float64 */
-    NF_ELEM_USER = 64     /**< this and more: nf_group_define_type() and
-                               nf_group_define_struct() */
+    NF_ELEM_COMPLEX64,   /**< two float: real, imaginary */
+    NF_ELEM_COMPLEX128,  /**< two double */
+    NF_ELEM_LOC_INT64,   /**< struct nf_loc_int64, for MINLOC and MAXLOC */
+    NF_ELEM_LOC_FLOAT64, /**< struct nf_loc_float64 */
+    NF_ELEM_USER = 64    /**< this and more: nf_group_define_type() and
+                              nf_group_define_struct() */
 };
 
 /** A value and where it was. */

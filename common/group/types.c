@@ -219,7 +219,9 @@ NF_ARITHMETIC(f64, double, double)
 NF_ORDERED(f64, double)
 NF_LOGICAL(f64, double)
 NF_ARITHMETIC(c64, float complex, float complex)
+NF_LOGICAL(c64, float complex)
 NF_ARITHMETIC(c128, double complex, double complex)
+NF_LOGICAL(c128, double complex)
 
 /* Is x to be kept rather than y?  Of equals the least index, and any number
  * rather than a NaN. */
@@ -268,7 +270,8 @@ NF_LOCATE(f64, struct nf_loc_float64)
 enum { OPERATORS = NF_MAXLOC + 1 };
 /* NULL: no such combination */
 static kernel *const kernels[ELEMS][OPERATORS] = {
-    [NF_ELEM_BYTE] = { NF_ROW_BITWISE(u8), NF_ROW_LOGICAL(u8) },
+    [NF_ELEM_BYTE] = { NF_ROW_ORDERED(u8), NF_ROW_BITWISE(u8),
+                       NF_ROW_LOGICAL(u8) },
     [NF_ELEM_INT8] = NF_ROW_INTEGER(i8),
     [NF_ELEM_INT16] = NF_ROW_INTEGER(i16),
     [NF_ELEM_INT32] = NF_ROW_INTEGER(i32),
@@ -279,8 +282,8 @@ static kernel *const kernels[ELEMS][OPERATORS] = {
     [NF_ELEM_UINT64] = NF_ROW_INTEGER(u64),
     [NF_ELEM_FLOAT32] = NF_ROW_REAL(f32),
     [NF_ELEM_FLOAT64] = NF_ROW_REAL(f64),
-    [NF_ELEM_COMPLEX64] = { NF_ROW_ARITHMETIC(c64) },
-    [NF_ELEM_COMPLEX128] = { NF_ROW_ARITHMETIC(c128) },
+    [NF_ELEM_COMPLEX64] = { NF_ROW_ARITHMETIC(c64), NF_ROW_LOGICAL(c64) },
+    [NF_ELEM_COMPLEX128] = { NF_ROW_ARITHMETIC(c128), NF_ROW_LOGICAL(c128) },
     [NF_ELEM_LOC_INT64] = { [NF_MINLOC] = minloc_i64,
                             [NF_MAXLOC] = maxloc_i64 },
     [NF_ELEM_LOC_FLOAT64] = { [NF_MINLOC] = minloc_f64,

@@ -151,9 +151,9 @@ static bool fits(int type, int op)
     if (op == NF_MINLOC || op == NF_MAXLOC || is_located(type))
         return (op == NF_MINLOC || op == NF_MAXLOC) && is_located(type);
     if (is_complex(type))
-        return arithmetic;
+        return arithmetic || logical;
     if (type == NF_ELEM_BYTE)
-        return !arithmetic && !order;
+        return !arithmetic;
     return !is_float(type) || arithmetic || logical || order;
 }
 
@@ -199,6 +199,11 @@ static struct value combine(int type, int op, struct value x, struct value y)
         z.second = x.first * y.second + x.second * y.first;
         return z;
     }
+    if (is_complex(type) && op != NF_SUM) /* logical */
+        return (struct value){ combine_numbers(type, op,
+                                               x.first != 0 || x.second != 0,
+                                               y.first != 0 || y.second != 0),
+                               0 };
     z.first = combine_numbers(type, op, x.first, y.first);
     z.second = is_complex(type) ? x.second + y.second : 0;
     return z;

@@ -1,5 +1,6 @@
 /* Groups whose members all live: right results, whatever the timing. */
 #include "config.h"
+#include <complex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -371,6 +372,9 @@ static void operators_compute_what_they_say(void)
     CHECK_OP(uint16_t, NF_ELEM_UINT16, NF_MAX, 65535, 1, 65535);
     CHECK_OP(int16_t, NF_ELEM_INT16, NF_MAX, -1, 1, 1);
     CHECK_OP(uint8_t, NF_ELEM_BYTE, NF_BXOR, 0xf0, 0xff, 0x0f);
+    CHECK_OP(uint8_t, NF_ELEM_BYTE, NF_MAX, 0x80, 0x7f, 0x80);
+    CHECK_OP(float complex, NF_ELEM_COMPLEX64, NF_LAND, 2 * I, 3, 1);
+    CHECK_OP(double complex, NF_ELEM_COMPLEX128, NF_LXOR, 0, I, 1);
     CHECK_OP(int32_t, NF_ELEM_INT32, NF_LAND, 8, 4, 1);
     CHECK_OP(int32_t, NF_ELEM_INT32, NF_LXOR, 8, 4, 0);
     CHECK_OP(float, NF_ELEM_FLOAT32, NF_MIN, 0.5f, -2, -2);
