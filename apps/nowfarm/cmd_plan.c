@@ -302,8 +302,6 @@ static int read_exchange(const struct numbers *numbers, struct request *request,
     if (numbers->radices != NULL &&
         request->algorithm != &nf_coll_alltoall_mixed)
         return nf_usage_error("--radices: only for alltoall mixed");
-    if (is_exchange(request) && numbers->segments != NULL)
-        return nf_usage_error("--segments: alltoall has none");
     if (is_exchange(request) && numbers->per_host != NULL)
         return nf_usage_error("--per-host: no alltoall is of two levels");
     if (numbers->shape != NULL)

@@ -3,6 +3,7 @@
 #include <popt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "apps/collbench/values.h"
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/coll_bench.h"
@@ -121,7 +122,7 @@ enum nf_status coll_parse_model(const char *text, struct nf_model *model_p,
         bool known = false;
 
         for (unsigned i = 0; i < 3; i++)
-            if (strcmp(item, machines[i].name) == 0) {
+            if (strcasecmp(item, machines[i].name) == 0) {
                 values[0] = machines[i].start_us;
                 values[1] = machines[i].byte_us;
                 known = given[0] = given[1] = true;

@@ -219,6 +219,13 @@ static json_t *real_or_null(double us)
     return isfinite(us) ? json_real(round(us * 1e3) / 1e3) : json_null();
 }
 
+/* Of a formula all of it, to be compared with what the formula gives elsewhere.
+ */
+static json_t *predicted_json(double us)
+{
+    return isfinite(us) ? json_real(us) : json_null();
+}
+
 static json_t *reals_json(const double *us, unsigned count)
 {
     json_t *list = json_array();
@@ -244,7 +251,7 @@ static json_t *row_json(const struct coll_row *row)
         has ? real_or_null(row->summary.median) : json_null(), "q1_us",
         has ? real_or_null(row->summary.q1) : json_null(), "q3_us",
         has ? real_or_null(row->summary.q3) : json_null(), "predicted_us",
-        real_or_null(row->predicted_us), "bandwidth_mbyte_s",
+        predicted_json(row->predicted_us), "bandwidth_mbyte_s",
         has && row->bytes > 0
             ? real_or_null((double)row->bytes / row->summary.median)
             : json_null(),

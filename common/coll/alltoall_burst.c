@@ -3,7 +3,7 @@
  *
  *     round i: p -> p+k, k = i W + 1 .. i W + W: the blocks for them
  *     T(m) + (P-2) max(o_s, T(m) - T(0)), at best; half duplex: twice the
- * blocks
+ * blocks; if o_s is not known (P-1) T(m), as if each waited for the one before
  *
  * The start-up times of a round overlap; never all of them send to rank 0
  * first.  In the plan W blocks are under way; in groups, which begin a round
@@ -34,7 +34,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
 
     (void)self;
     (void)segments;
-    return nf_price_stream_us(price, bytes, ports * (ranks - 1));
+    return nf_price_sequence_us(price, bytes, ports * (ranks - 1));
 }
 
 const struct nf_coll_algorithm nf_coll_alltoall_burst = {

@@ -20,8 +20,7 @@ static enum nf_status fits(const struct nf_coll_algorithm *self,
     if (args->radices != NULL && args->ranks > 1 &&
         !nf_radix_fits(args->ranks, args->radices))
         return nf_fail(err, NF_ERR_INVAL,
-                       "%s: wants radices from 2 whose product is %u or more, "
-                       "and none too many",
+                       "%s: wants radices from 2 whose product is %u or more",
                        self->name, args->ranks);
     return NF_OK;
 }

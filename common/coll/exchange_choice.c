@@ -252,7 +252,7 @@ static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
     const struct link link = longest_of(price, ranks);
     uint64_t weight = 1, ns = 0, messages = 0;
 
-    for (uint32_t i = 0; i < radices->count; i++) {
+    for (uint32_t i = 0; i < radices->count && weight < ranks; i++) {
         for (uint32_t v = 1; v < radices->of[i] && v * weight < ranks; v++) {
             uint64_t blocks = blocks_of(ranks, weight, radices->of[i], v);
 
@@ -301,12 +301,17 @@ uint64_t nf_exchange_radices(const struct nf_exchange_price *price,
 void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
                         uint64_t bytes, struct nf_coll_choice *choice_p)
 {
+    const struct nf_coll_params pairwise = { .radices = { 1, { ranks } } };
     struct nf_coll_choice best = { .algorithm = &nf_coll_alltoall_burst,
                                    .segments = 1 };
     uint64_t least = nf_exchange_ns(price, ranks, bytes, &best.params);
     struct nf_coll_params mixed = { .radix = 0 };
     uint64_t ns = nf_exchange_radices(price, ranks, bytes, &mixed);
 
+    if (price->occupancy_ns == 0) { /* then nothing speaks for a burst */
+        best.algorithm = &nf_coll_alltoall_pairwise_shift;
+        least = nf_exchange_ns(price, ranks, bytes, &pairwise);
+    }
     if (ns < least) {
         least = ns;
         best.algorithm = &nf_coll_alltoall_mixed;

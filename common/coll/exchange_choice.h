@@ -94,8 +94,9 @@ uint64_t nf_exchange_radices(const struct nf_exchange_price *price,
                              uint32_t ranks, uint64_t bytes,
                              struct nf_coll_params *params_p);
 
-/** The cheapest; of equals a burst, else the one of fewer rounds.  P >= 2.
- *  O(P log P) a vector of radices on the hull. */
+/** The cheapest; of equals a burst, else the one of fewer rounds.  If o_s is
+ * not known pairwise_shift, not a burst, of which nothing is known then.  P
+ * >= 2. O(P log P) a vector of radices on the hull. */
 void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
                         uint64_t bytes, struct nf_coll_choice *choice_p);
 

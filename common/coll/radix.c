@@ -31,9 +31,10 @@ bool nf_radix_fits(uint32_t ranks, const struct nf_coll_sides *radices)
     if (radices->count > NF_COLL_SIDES_MAX)
         return false;
     for (uint32_t i = 0; i < radices->count; i++) {
-        if (radices->of[i] < 2 || weight >= ranks)
+        if (radices->of[i] < 2)
             return false;
-        weight *= radices->of[i];
+        if (weight < ranks)
+            weight *= radices->of[i];
     }
     return weight >= ranks;
 }

@@ -52,6 +52,28 @@ for row in "8 820.0" "8 410.0 ,delta=1" "8 615.0 ,delta=1.5" "7 1224.0"; do
     same "a wish: is told" "$(rows algorithm)" "alltoall.mixed:radices=3x3"
     same "a wish of $slaves$delta: has its price" "$(rows predicted_us)" "$price"
 done
+# along a grid: S a + V b m, of the schedule that is made
+for row in "dh 4x4 16" "mdh 5x5 25" "split-merge 3x3 9" "khop 3x5 15"; do
+    read -r name shape slaves <<< "$row"
+    run plan alltoall "$name" --shape "$shape" --check --json
+    price=$(awk "BEGIN {printf \"%.3f\", $(json steps) * 46 + \
+        $(json load.volume_blocks) * 1024 * 0.035}")
+    run coll-bench alltoall --model SP2,delta=1 --slaves "$slaves" --sizes 1KiB \
+        --json --algorithm "$name:shape=$shape"
+    same "$name of $shape: its price" \
+        "$(printf %.3f "$(rows predicted_us)")" "$price"
+done
+# where o_s is not known nothing speaks for more than one message at a time
+for slaves in 3 16; do
+    run coll-bench alltoall --model sp2,delta=1 --slaves $slaves --sizes 64KiB --json
+    same "alltoall between $slaves without o_s" "$(rows algorithm)" \
+        alltoall.pairwise_shift
+    price=$(rows predicted_us)
+    run coll-bench alltoall --model sp2,delta=1 --slaves $slaves --sizes 64KiB \
+        --json --algorithm burst
+    same "alltoall between $slaves without o_s: a burst is as dear" \
+        "$(printf %.3f "$(rows predicted_us)")" "$(printf %.3f "$price")"
+done
 run coll-bench scan --model a=10,b=0.01,delta=1,g=0.001 --slaves 8 --csv model.csv
 same "own model: exit status" "$rc" 0
 same "own model: a line a size and one of names" "$(wc -l < model.csv)" 6

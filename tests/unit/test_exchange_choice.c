@@ -42,7 +42,7 @@ static void choices_change_at_the_thresholds(void)
                     below * hull[i].cost.blocks);
             nf_exchange_choose(&straight, ranks, above, &choice);
             CU_ASSERT(i + 2 == count
-                          ? choice.algorithm == &nf_coll_alltoall_burst
+                          ? choice.algorithm == &nf_coll_alltoall_pairwise_shift
                           : same_radices(&choice.params.radices,
                                          &hull[i + 1].radices));
         }
