@@ -10,6 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/coll/exchange_bounds.h"
 #include "common/model/network_file.h"
 
 enum {
@@ -47,7 +48,13 @@ double coll_predict_row(const struct nf_model *model,
     struct nf_coll_network network = coll_network(model, query);
     double us = nf_coll_params_cost_us(row->algorithm, &network, query,
                                        row->segments, &row->params);
+    char name[COLL_NAME_BYTES];
 
+    if (!isfinite(us) && row->params.shape.count > 0) {
+        coll_row_name(row, name);
+        us = nf_exchange_bounds_cost_us(name, &network, query->ranks,
+                                        query->bytes);
+    }
     return isfinite(us) ? us : NAN;
 }
 

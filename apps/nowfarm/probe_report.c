@@ -64,8 +64,8 @@ static enum nf_status add_pair(struct table *t,
     if (status != NF_OK)
         return status;
     table_set(t, 1, "%.1f", nf_curve_us(wire, 0));
-    if (wire->line.byte_us > 0)
-        table_set(t, 2, "%.1f", 8 / wire->line.byte_us);
+    if (nf_curve_last_slope(wire) > 0)
+        table_set(t, 2, "%.1f", 8 / nf_curve_last_slope(wire));
     else
         table_set(t, 2, "-");
     table_set(t, 3, "%.0f", nf_network_time_us(network, i, j, shown_bytes));

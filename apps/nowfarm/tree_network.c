@@ -35,6 +35,7 @@ struct work {
     uint32_t root;
     uint64_t bytes;
     struct nf_crl_plan plan;
+    bool reordered;   /* and not slower so */
     double *ready_us; /* [hosts], of the last segment */
 };
 
@@ -223,7 +224,8 @@ static enum nf_status reorder(struct work *w, const struct nf_hops *hops)
     }
     if (status == NF_OK)
         status = tell_times(w, hops);
-    if (status == NF_OK && w->plan.time_us > before_us) {
+    w->reordered = status == NF_OK && w->plan.time_us <= before_us;
+    if (status == NF_OK && !w->reordered) {
         memcpy(tree->child, child, bytes - sizeof(*child));
         status = tell_times(w, hops);
     }
@@ -339,7 +341,7 @@ static int print_json(const struct work *w)
         "root", root, "bytes", (json_int_t)w->bytes, "segment_bytes",
         (json_int_t)w->plan.segment_bytes, "segments",
         (json_int_t)w->plan.segments, "blocking", w->options->is_blocking,
-        "reordered", w->options->reorder, "time", w->plan.time_us, "time_us",
+        "reordered", w->reordered, "time", w->plan.time_us, "time_us",
         w->plan.time_us, "ready", ready, "children", children, "hosts", hosts));
 }
 
@@ -515,9 +517,9 @@ int tree_network(const struct tree_network_options *options)
         rc = nf_usage_error("--draw %s: want at most %d hosts to draw",
                             options->draw, TREE_SVG_NODES_MAX);
     if (rc == NF_EXIT_OK)
-        warn_of_ports(&w);
-    if (rc == NF_EXIT_OK)
         rc = read_root(&w);
+    if (rc == NF_EXIT_OK)
+        warn_of_ports(&w);
     if (rc == NF_EXIT_OK) {
         enum nf_status status = make(&w, &err);
 

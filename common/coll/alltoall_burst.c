@@ -42,7 +42,8 @@ const struct nf_coll_algorithm nf_coll_alltoall_burst = {
     .op = NF_COLL_ALLTOALL,
     .summary = "each block straight to its rank, several at once",
     .source = "Kim, report 98-NF-03-04-A-01, 3.9; MPICH, scattered",
-    .cost = "T(m) + (P-2) max(o_s, b m), at best; HD: 2 P - 3 instead of P-2",
+    .cost = "T(m) + (P-2) max(o_s, b m), at best; HD: 2 P - 3 instead of P-2; "
+            "if o_s is not known T(m) instead of the maximum",
     .items = NF_ITEMS_PAIRS,
     .ports = NF_PORTS_MANY,
     .rounds_ahead = 2,

@@ -308,10 +308,9 @@ void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
     struct nf_coll_params mixed = { .radix = 0 };
     uint64_t ns = nf_exchange_radices(price, ranks, bytes, &mixed);
 
-    if (price->occupancy_ns == 0) { /* then nothing speaks for a burst */
+    if (price->occupancy_ns == 0 &&
+        nf_exchange_ns(price, ranks, bytes, &pairwise) <= least)
         best.algorithm = &nf_coll_alltoall_pairwise_shift;
-        least = nf_exchange_ns(price, ranks, bytes, &pairwise);
-    }
     if (ns < least) {
         least = ns;
         best.algorithm = &nf_coll_alltoall_mixed;

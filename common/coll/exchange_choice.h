@@ -10,6 +10,8 @@
  *                    c m blocks if these are several: c of a byte that is
  *                    copied, 0 if T counts it
  *
+ *  If o_s is not known T(m) stands for the maximum: messages one after the other.
+ *
  *  d = delta - 1: 0 on full-duplex ports, 1 on half-duplex ones, where a round
  *  in which ranks send and receive takes t turns, 2 or 3 (blocks.h), and in a
  *  burst is twice as much; between the two costs are interpolated, as all are
@@ -94,9 +96,9 @@ uint64_t nf_exchange_radices(const struct nf_exchange_price *price,
                              uint32_t ranks, uint64_t bytes,
                              struct nf_coll_params *params_p);
 
-/** The cheapest; of equals a burst, else the one of fewer rounds.  If o_s is
- * not known pairwise_shift, not a burst, of which nothing is known then.  P
- * >= 2. O(P log P) a vector of radices on the hull. */
+/** The cheapest; of equals a burst, or, if o_s is not known, pairwise_shift;
+ * else the one of fewer rounds.  P >= 2.  O(P log P) a vector of radices on the
+ * hull. */
 void nf_exchange_choose(const struct nf_exchange_price *price, uint32_t ranks,
                         uint64_t bytes, struct nf_coll_choice *choice_p);
 

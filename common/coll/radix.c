@@ -31,7 +31,7 @@ bool nf_radix_fits(uint32_t ranks, const struct nf_coll_sides *radices)
     if (radices->count > NF_COLL_SIDES_MAX)
         return false;
     for (uint32_t i = 0; i < radices->count; i++) {
-        if (radices->of[i] < 2)
+        if (radices->of[i] < 2 || radices->of[i] > NF_COLL_RANKS_MAX)
             return false;
         if (weight < ranks)
             weight *= radices->of[i];

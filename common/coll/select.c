@@ -9,7 +9,6 @@
 #include "common/base/units.h"
 #include "common/coll/exchange_choice.h"
 #include "common/coll/rules.h"
-#include "common/coll/torus_choice.h"
 #include "common/coll/wish.h"
 
 /* Of groups with more members the messages are not counted: it would take
@@ -356,12 +355,9 @@ double nf_coll_params_cost_us(const struct nf_coll_algorithm *algorithm,
     if (nf_coll_same_params(params, &none))
         return nf_coll_cost_us(algorithm, network, query->ranks,
                                (double)query->bytes, segments);
-    price = nf_exchange_price_of(network);
-    if (algorithm->by_shape && params->shape.count > 0)
-        return nf_torus_straight_us(algorithm, params, &price, query->ranks,
-                                    (double)query->bytes);
     if (algorithm != &nf_coll_alltoall_mixed || params->radices.count == 0)
         return INFINITY;
+    price = nf_exchange_price_of(network);
     return exchange_us(&price, query->ranks, (double)query->bytes, params);
 }
 

@@ -1,7 +1,6 @@
 /* What each way loads the channels with, round by round, once; then it is priced. */
 #include "config.h"
 #include "common/coll/torus_choice.h"
-#include <math.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/coll/torus.h"
@@ -81,11 +80,10 @@ static void join_rounds(struct nf_schedule *schedule)
     nf_schedule_sort(schedule);
 }
 
-/* @param is_torus  messages share its channels */
 static enum nf_status set_rounds(struct way *way,
                                  const struct nf_coll_algorithm *algorithm,
                                  const struct nf_coll_sides *shape,
-                                 uint32_t ranks, bool is_torus,
+                                 uint32_t ranks,
                                  const struct nf_schedule *schedule)
 {
     struct nf_torus_load load;
@@ -97,8 +95,8 @@ static enum nf_status set_rounds(struct way *way,
     way->each = nf_calloc((size_t)load.rounds + 1, sizeof(*way->each));
     for (uint32_t r = 0; way->each != NULL && r < load.rounds; r++)
         way->each[r] = (struct round){
-            .blocks = greater(load.each[r].largest,
-                              is_torus ? load.each[r].channel_blocks : 0),
+            .blocks =
+                greater(load.each[r].largest, load.each[r].channel_blocks),
             .turns = 2, /* of a burst, too: a channel each way */
         };
     if (way->each != NULL && algorithm != &nf_coll_alltoall_burst)
@@ -112,8 +110,7 @@ static enum nf_status set_rounds(struct way *way,
 /* @param shape  of the torus, which the algorithm goes along if it takes one */
 static enum nf_status weigh(struct way *way,
                             const struct nf_coll_algorithm *algorithm,
-                            const struct nf_coll_sides *shape, uint32_t ranks,
-                            bool is_torus)
+                            const struct nf_coll_sides *shape, uint32_t ranks)
 {
     struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
     struct nf_schedule schedule;
@@ -128,7 +125,7 @@ static enum nf_status weigh(struct way *way,
     if (status == NF_OK && algorithm == &nf_coll_alltoall_burst)
         join_rounds(&schedule);
     if (status == NF_OK)
-        status = set_rounds(way, algorithm, shape, ranks, is_torus, &schedule);
+        status = set_rounds(way, algorithm, shape, ranks, &schedule);
     nf_schedule_fini(&schedule);
     return status;
 }
@@ -159,7 +156,7 @@ enum nf_status nf_torus_choices_create(const struct nf_coll_sides *shape,
         return nf_fail(err, NF_ERR_NOMEM, "out of memory");
     choices->ranks = ranks;
     for (int i = 0; status == NF_OK && i < NF_TORUS_WAYS; i++)
-        status = weigh(&choices->ways[i], algorithms[i], shape, ranks, true);
+        status = weigh(&choices->ways[i], algorithms[i], shape, ranks);
     if (status != NF_OK) {
         nf_torus_choices_destroy(choices);
         return nf_fail(err, status, "%s", nf_strerror(status));
@@ -190,34 +187,6 @@ nf_torus_way(const struct nf_torus_choices *choices, uint32_t i,
     return way->algorithm;
 }
 
-static uint64_t rounds_ns(const struct way *way,
-                          const struct nf_exchange_price *price, uint64_t bytes)
-{
-    uint64_t ns = 0;
-
-    for (uint32_t r = 0; r < way->rounds; r++)
-        ns += nf_exchange_round_ns(price, bytes * way->each[r].blocks,
-                                   way->each[r].turns);
-    return ns;
-}
-
-double nf_torus_straight_us(const struct nf_coll_algorithm *algorithm,
-                            const struct nf_coll_params *params,
-                            const struct nf_exchange_price *price,
-                            uint32_t ranks, double bytes)
-{
-    struct way way = { .params = *params };
-    double large_bytes = fmin(bytes, NF_TORUS_LARGE_BYTES), us = INFINITY;
-
-    if (ranks <= NF_TORUS_RANKS_MAX && price->is_shared == 0 &&
-        nf_coll_sides_product(&params->shape) == ranks &&
-        weigh(&way, algorithm, &params->shape, ranks, false) == NF_OK &&
-        way.algorithm != NULL)
-        us = (double)rounds_ns(&way, price, (uint64_t)large_bytes) / 1e3;
-    nf_free(way.each);
-    return bytes > large_bytes ? us * (bytes / large_bytes) : us;
-}
-
 uint64_t nf_torus_ns(const struct nf_torus_choices *choices,
                      const struct nf_exchange_price *price, uint64_t bytes,
                      uint32_t i)
@@ -225,7 +194,7 @@ uint64_t nf_torus_ns(const struct nf_torus_choices *choices,
     const struct nf_coll_params none = { .radix = 0 };
     const struct way *way = &choices->ways[i];
     struct nf_exchange_price apart = *price;
-    uint64_t least_ns = 0;
+    uint64_t ns = 0, least_ns = 0;
 
     apart.nnear = 0; /* each node is a host, and has wires of its own */
     apart.is_shared = 0;
@@ -233,7 +202,10 @@ uint64_t nf_torus_ns(const struct nf_torus_choices *choices,
         least_ns = nf_exchange_ns(&apart, choices->ranks, bytes, &none);
     if (bytes > NF_TORUS_LARGE_BYTES)
         bytes = NF_TORUS_LARGE_BYTES;
-    return greater(rounds_ns(way, price, bytes), least_ns);
+    for (uint32_t r = 0; r < way->rounds; r++)
+        ns += nf_exchange_round_ns(price, bytes * way->each[r].blocks,
+                                   way->each[r].turns);
+    return greater(ns, least_ns);
 }
 
 bool nf_torus_choose(const struct nf_torus_choices *choices,

@@ -56,16 +56,6 @@ uint64_t nf_torus_ns(const struct nf_torus_choices *choices,
                      const struct nf_exchange_price *price, uint64_t bytes,
                      uint32_t i);
 
-/** What blocks of @p bytes take by an algorithm that goes along params->shape
- * where it is no torus: of a round its largest message counts, whatever
- * channels there are. Not for a medium that all share, nor for more than
- * NF_TORUS_RANKS_MAX ranks. O(P^2 S), of messages and blocks.
- *  @return INFINITY: not known, or it does not fit */
-double nf_torus_straight_us(const struct nf_coll_algorithm *algorithm,
-                            const struct nf_coll_params *params,
-                            const struct nf_exchange_price *price,
-                            uint32_t ranks, double bytes);
-
 /** The cheapest of those that may serve @p query, of equals the first above.
  *  @return false: none may, as all want more memory than there is */
 bool nf_torus_choose(const struct nf_torus_choices *choices,

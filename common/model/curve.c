@@ -1,9 +1,8 @@
-/* Lines through points by weighted Theil-Sen, and tables where a line does not
- * do: the time of a message bends where it is cut into fragments. */
+/* Lines through points by Theil-Sen, and tables where a line does not do: the
+ * time of a message bends where it is cut into fragments. */
 #include "config.h"
 #include "common/model/curve.h"
 #include <math.h>
-#include <stdlib.h>
 #include "common/base/error.h"
 
 double nf_curve_median(double *values, size_t n)
@@ -21,42 +20,16 @@ double nf_curve_median(double *values, size_t n)
     return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-struct slope {
-    double us_per_byte, weight;
-};
-
-static int by_slope(const void *a, const void *b)
-{
-    double left = ((const struct slope *)a)->us_per_byte;
-    double right = ((const struct slope *)b)->us_per_byte;
-
-    return (left > right) - (left < right);
-}
-
-/* Most pairs are of short messages, whose slopes are nearly nothing on a link
- * that lets the first bytes pass at once: so each counts for as much as it
- * spans. */
 static double median_slope(const struct nf_curve_point *points, uint32_t n)
 {
-    struct slope slopes[NF_CURVE_POINTS_MAX * (NF_CURVE_POINTS_MAX - 1) / 2];
-    size_t count = 0, at = 0;
-    double all = 0, below;
+    double slopes[NF_CURVE_POINTS_MAX * (NF_CURVE_POINTS_MAX - 1) / 2];
+    size_t count = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = i + 1; j < n; j++) {
-            double bytes = points[j].bytes - points[i].bytes;
-
-            slopes[count++] =
-                (struct slope){ (points[j].us - points[i].us) / bytes, bytes };
-            all += bytes;
-        }
-    if (count == 0)
-        return 0;
-    qsort(slopes, count, sizeof(slopes[0]), by_slope);
-    below = slopes[0].weight;
-    while (at + 1 < count && below < all / 2)
-        below += slopes[++at].weight;
-    return fmax(slopes[at].us_per_byte, 0);
+        for (uint32_t j = i + 1; j < n; j++)
+            slopes[count++] = (points[j].us - points[i].us) /
+                              (points[j].bytes - points[i].bytes);
+    return fmax(nf_curve_median(slopes, count), 0);
 }
 
 static struct nf_cost theil_sen(const struct nf_curve_point *points, uint32_t n)
@@ -120,6 +93,16 @@ void nf_curve_judge(struct nf_curve *curve)
 struct nf_curve nf_curve_line(struct nf_cost line)
 {
     return (struct nf_curve){ .line = line };
+}
+
+double nf_curve_last_slope(const struct nf_curve *curve)
+{
+    const struct nf_curve_point *last = curve->points + curve->npoints - 1;
+
+    if (!curve->by_table || curve->npoints < 2)
+        return curve->line.byte_us;
+    return fmax(curve->line.byte_us,
+                (last->us - last[-1].us) / (last->bytes - last[-1].bytes));
 }
 
 double nf_curve_us(const struct nf_curve *curve, double bytes)

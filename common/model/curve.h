@@ -28,17 +28,14 @@ struct nf_curve {
 #define NF_CURVE_OFF_MAX 0.10
 
 /** Fit by Theil-Sen: the slope is the median of those of all pairs of points,
- * each counting for the bytes between its two, the constant the median of what
- * is left. So wild points among short messages do no harm, nor do links that
- * let the first bytes pass at once.  Points below 0, which come of differences
- * of small times, count as 0; so do a slope and a constant.  O(npoints^2 log
- * npoints)
+ *  the constant the median of what is left, so that less than 29 % of wild
+ *  points do no harm.  Points below 0, which come of differences of small
+ * times, count as 0; so do a slope and a constant.  O(npoints^2 log npoints)
  *  @param points  @p npoints 1..NF_CURVE_POINTS_MAX
  *  @retval NF_ERR_INVAL  too many points or none, sizes that do not ascend from
- * 0 or more by a byte or more, or a number that is not finite Source: Sen,
- * "Estimates of the regression coefficient based on Kendall's tau", J. Am.
- * Stat. Ass. 63 (1968); the weights: Scholz, "Weighted median regression
- *  estimates", Ann. Stat. 6 (1978). */
+ *                        0 or more by a byte or more, or a number that is not
+ * finite Source: Sen, "Estimates of the regression coefficient based on
+ * Kendall's tau", J. Am. Stat. Ass. 63 (1968). */
 enum nf_status nf_curve_fit(const struct nf_curve_point *points,
                             uint32_t npoints, struct nf_curve *curve_p,
                             struct nf_error *err);
@@ -53,6 +50,12 @@ struct nf_curve nf_curve_line(struct nf_cost line);
  *  and right of it; beyond the last one on with the slope that led to it, or
  *  the line's if that is steeper. */
 double nf_curve_us(const struct nf_curve *curve, double bytes);
+
+/** What a byte more takes beyond the last point: by the line, or of a table by
+ * its last two points if that is more.  It is the rate of a link whose first
+ * bytes pass at once, of which the line, that short messages count in, knows
+ * less. */
+double nf_curve_last_slope(const struct nf_curve *curve);
 
 /** Sort @p values upwards and give their median; 0 of none.  O(n^2) */
 double nf_curve_median(double *values, size_t n);

@@ -57,17 +57,6 @@ double nf_network_time_us(const struct nf_network *network, uint32_t i,
 
 /* ---- ports ---- */
 
-/* Of a byte more, beyond its last point. */
-static double last_slope(const struct nf_curve *curve)
-{
-    const struct nf_curve_point *last = curve->points + curve->npoints - 1;
-
-    if (!curve->by_table || curve->npoints < 2)
-        return curve->line.byte_us;
-    return fmax(curve->line.byte_us,
-                (last->us - last[-1].us) / (last->bytes - last[-1].bytes));
-}
-
 /* What the bytes take on the wire.  An idle link lets the first of them pass at
  * once, but of a stream of short messages each takes its time at the rate of
  * the long ones. */
@@ -77,7 +66,7 @@ static double bytes_us(const struct nf_network *network, uint32_t i, uint32_t j,
     const struct nf_curve *wire = nf_network_wire(network, i, j);
 
     return fmax(nf_curve_us(wire, bytes) - nf_curve_us(wire, 0),
-                last_slope(wire) * bytes);
+                nf_curve_last_slope(wire) * bytes);
 }
 
 double nf_network_medium_us(const struct nf_network *network, uint32_t i,
@@ -107,13 +96,15 @@ void nf_network_ports(const struct nf_network *network, uint32_t i,
         port_p[j * stride] = us;
         least_us = fmin(least_us, us);
         most_us = fmax(most_us, us);
-        least_byte_us =
-            fmin(least_byte_us, last_slope(nf_network_wire(network, i, j)));
+        least_byte_us = fmin(
+            least_byte_us, nf_curve_last_slope(nf_network_wire(network, i, j)));
     }
     if (hold_us >= least_us && (hold_us <= most_us || !is_held))
         return;
-    /* a single time may be too short by chance, the line is not */
-    share = fmax(hold_us / least_us, host->hold.line.byte_us / least_byte_us);
+    /* a single time may be too short by chance, its line and its rate are not
+     */
+    share = fmax(hold_us / least_us,
+                 nf_curve_last_slope(&host->hold) / least_byte_us);
     share = fmin(share, 1);
     for (uint32_t j = 0; j < n; j++)
         if (!nf_network_are_together(network, i, j))
@@ -125,7 +116,7 @@ double nf_network_burst_bytes(const struct nf_network *network, uint32_t i,
                               uint32_t j)
 {
     const struct nf_curve *wire = nf_network_wire(network, i, j);
-    double slope = last_slope(wire), bytes;
+    double slope = nf_curve_last_slope(wire), bytes;
 
     if (!wire->by_table || wire->npoints < 2 || !(slope > 0))
         return 0;
@@ -192,7 +183,8 @@ static void worsen(struct nf_curve *worst, const struct nf_curve *curve)
     uint32_t count = 0;
 
     both.line.fixed_us = fmax(worst->line.fixed_us, curve->line.fixed_us);
-    both.line.byte_us = fmax(last_slope(worst), last_slope(curve));
+    both.line.byte_us =
+        fmax(nf_curve_last_slope(worst), nf_curve_last_slope(curve));
     for (uint32_t i = 0; worst->by_table && i < worst->npoints; i++)
         count = add_size(points, count, worst->points[i].bytes);
     for (uint32_t i = 0; curve->by_table && i < curve->npoints; i++)

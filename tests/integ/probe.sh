@@ -102,6 +102,7 @@ same "show, JSON: a new model is not old" "$(err_lines)" 0
 same "show, JSON: t_s" "$(json t_s_us)" 50.0
 same "show, JSON: t_hold" "$(json t_hold.us_per_byte)" 0.0625
 same "show, JSON: t_hold: a line" "$(json t_hold.by)" line
+same "show, JSON: t_hold: its points" "$(json t_hold.points.6.0)" 65536.0
 same "show, JSON: a wire" "$(json network.wires.1.wire.us_per_byte)" 0.5
 printf 'ws0\nws2\nws7\n' > hosts
 run probe --show new.json --hosts hosts --json

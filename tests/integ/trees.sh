@@ -398,7 +398,6 @@ run tree exact --network star.json --size 1kB --blocking --json
 same "parameters: the best of those that block" "$(json time)" 340.0
 run tree ecef --network star.json --size 1kB --root 2 --json
 same "parameters: another root" "$(json root) $(json ready.2)" "2 0.0"
-same "parameters: the best of those that block: nothing is told" "$(err_lines)" 0
 # With ports of their senders the best tree without them may not be the best, and
 # the child with the longest way may not be the one to send to first.
 star 0 '[[0, 7900, 0, 90], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]' '[0, 0, 0, 0]' |
@@ -406,14 +405,20 @@ star 0 '[[0, 7900, 0, 90], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]' '[0, 0, 0,
         "ports": true}/' > ports.json
 for tree in $(cat differ names); do
     run tree "$tree" --network ports.json --size 1kB --json
-    as_it_was=$(json time)
+    as_it_was=$(json time) children=$(children)
     told=$(grep -c 'exact is the best tree if wires take no time' err)
     same "ports: $tree: is told to be best without" "$told" \
         "$([ "$tree" = exact ] && echo 1 || echo 0)"
     run tree "$tree" --network ports.json --size 1kB --reorder --json
     check "ports: $tree: another order is not slower" \
         awk "BEGIN {exit !($(json time) <= $as_it_was + 1e-6)}"
+    [ "$(json reordered)" = true ] || echo "$tree" >> as-it-was
+    [ "$(json reordered)" = true ] ||
+        same "ports: $tree: is as it was" "$(children)" "$children"
 done
+check "ports: another order would be slower" grep -q '^sequential$' as-it-was
+run tree exact --network ports.json --size 1kB --blocking --json
+same "ports: what blocks has none" "$rc $(err_lines)" "0 0"
 while read -r tree; do
     [ "$tree" != crl ] || continue
     run tree "$tree" --network star.json --size 64KiB --blocking --draw b.svg

@@ -109,7 +109,8 @@ static void exchanges_go_by_whole_prices(void)
         CU_ASSERT_STRING_EQUAL(choice.algorithm->name, "alltoall.mixed");
         CU_ASSERT(choice.params.radices.count == 2);
         ask_exchange(sim.groups[r], 5001, &choice); /* t_s B is 5000 */
-        CU_ASSERT_STRING_EQUAL(choice.algorithm->name, "alltoall.burst");
+        CU_ASSERT_STRING_EQUAL(choice.algorithm->name,
+                               "alltoall.pairwise_shift");
     }
     sim.groups[1]->exchange.start_ns[0] *= 10;
     nf_group_forget_choices(sim.groups[1]);
