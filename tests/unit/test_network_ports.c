@@ -47,6 +47,36 @@ static void test_held_ports(void)
     nf_network_fini(&network);
 }
 
+/* A link of 100 Mbit/s that lets 1514 bytes pass at once: of a stream each message
+ * takes the link's time, also where a short one was measured to take none. */
+static void test_burst(void)
+{
+    static const double sizes[] = { 0, 64, 256, 1024, 4096, 16384, 65536 };
+    struct nf_curve_point points[7];
+    struct nf_network network;
+    struct nf_error err;
+    double port[2];
+
+    CU_ASSERT_EQUAL(nf_network_init(&network, 2), NF_OK);
+    for (int k = 0; k < 7; k++)
+        points[k] = (struct nf_curve_point){
+            sizes[k], 0.08 * fmax(sizes[k] - 1514, 0)
+        };
+    for (uint32_t i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(nf_curve_fit(points, 7, &network.hosts[i].hold, &err),
+                        NF_OK);
+        CU_ASSERT_EQUAL(nf_curve_fit(points, 7,
+                                     nf_network_wire(&network, i, 1 - i), &err),
+                        NF_OK);
+    }
+    CU_ASSERT(network.hosts[0].hold.by_table);
+    nf_network_ports(&network, 0, 1024, port, 1);
+    CU_ASSERT(is_near(port[1], 0.08 * 1024));
+    nf_network_ports(&network, 0, 65536, port, 1);
+    CU_ASSERT(is_near(port[1], 0.08 * 65536));
+    nf_network_fini(&network);
+}
+
 /* By chance a row of short messages took no time; the line knows better. */
 static void test_chance(void)
 {
@@ -282,6 +312,7 @@ int main(void)
 {
     CU_TestInfo ports[] = {
         { "what holds a sender beyond its wires", test_held_ports },
+        { "a link that lets the first bytes pass at once", test_burst },
         { "one time that is too short", test_chance },
         { "a stream takes the link's time", test_stream_ports },
         { "members of one host have no wire", test_shared_hosts },
