@@ -219,8 +219,7 @@ static json_t *real_or_null(double us)
     return isfinite(us) ? json_real(round(us * 1e3) / 1e3) : json_null();
 }
 
-/* Of a formula all of it, to be compared with what the formula gives elsewhere.
- */
+/* All digits: nothing but the formula made them. */
 static json_t *predicted_json(double us)
 {
     return isfinite(us) ? json_real(us) : json_null();

@@ -35,7 +35,7 @@ struct work {
     uint32_t root;
     uint64_t bytes;
     struct nf_crl_plan plan;
-    bool reordered;   /* and not slower so */
+    bool reordered;   /* its order is that of Algorithm 1 */
     double *ready_us; /* [hosts], of the last segment */
 };
 
@@ -209,7 +209,8 @@ static enum nf_status tell_times(struct work *w, const struct nf_hops *hops)
                                     w->ready_us, &w->plan.time_us);
 }
 
-/* Where links or ports differ Algorithm 1 may lose: then the order stays. */
+/* Where links or ports differ Algorithm 1 may lose: then the order stays.
+ * @param w  its times are those of the order that there is; they are set anew */
 static enum nf_status reorder(struct work *w, const struct nf_hops *hops)
 {
     struct nf_tree *tree = &w->plan.tree;

@@ -18,9 +18,8 @@ struct nf_radix_cost {
     uint64_t blocks;
 };
 
-/** Are these radices for P ranks: 2 or more each, their product P or more?  P
- * >= 2. Digits from a weight of P on are 0 of all ranks: nothing is sent for
- * them. */
+/** Are these radices for P >= 2 ranks: each 2 or more, their product P or more?
+ *  Digits from a weight of P on are 0 of all distances, and cost nothing. */
 bool nf_radix_fits(uint32_t ranks, const struct nf_coll_sides *radices);
 /** S and V. */
 struct nf_radix_cost nf_radix_cost(uint32_t ranks,
