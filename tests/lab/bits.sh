@@ -16,9 +16,9 @@ sent() { # WS BYTES
 }
 gathering() { grep -q 'gather 1: from 3 slaves' "$work/err"; }
 
-# --- montecarlo
-points=(run montecarlo --integrand gaussian --dims 3 --samples 24000000
-    --seed 7 --chunk 100000)
+# --- montecarlo, long enough for a cable to be pulled in it on a busy machine
+points=(run montecarlo --integrand gaussian --dims 3 --samples 96000000
+    --seed 7 --chunk 400000)
 run "${points[@]}" --transport local --out want.txt --verify --json
 job_verified "montecarlo in one process"
 lab up 2 100mbit
@@ -47,9 +47,9 @@ check "montecarlo, cable pulled: no slave is left there" \
     wait_until 15 eval '! has_slave ws2'
 lab down
 
-# the cable goes while sums are being combined: 8 MiB take 0.7 s on a wire
+# the cable goes while sums are being combined: 24 MiB take 2 s on a wire
 lab up 2 100mbit
-NOWFARM_LOG=info start_in ws0 run synth --units 12 --result 8MiB \
+NOWFARM_LOG=info start_in ws0 run synth --units 12 --result 24MiB \
     --gather reduce --out got.sums "${farm[@]}"
 check "the gather begins" wait_until 30 gathering
 lab cut ws2
@@ -60,7 +60,7 @@ at_least "cable pulled in mid-gather: tries" "$(json gather.tries)" 2
 check "cable pulled in mid-gather: no slave is left there" \
     wait_until 15 eval '! has_slave ws2'
 unset NOWFARM_LOG
-run run synth --units 12 --result 8MiB --gather reduce --transport local \
+run run synth --units 12 --result 24MiB --gather reduce --transport local \
     --out want.sums --json
 check "cable pulled in mid-gather: the same bits" cmp -s got.sums want.sums
 lab down
@@ -88,7 +88,7 @@ lab down
 lab up 2 100mbit
 start_in ws0 prefix numbers.txt --every 1 --slaves 3 --hosts "$work/hosts" \
     --timeout 2s --out got.rows
-check "prefix: rows come from ws2" wait_until 30 sent ws2 4000000
+check "prefix: rows come from ws2" wait_until 30 sent ws2 1000000
 lab cut ws2
 cut_ms=$(now_ms)
 await 30

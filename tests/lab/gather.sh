@@ -89,7 +89,7 @@ at_most "late: ws1 received" $(($(received ws1) - before)) 4000000 bytes
 unset NOWFARM_LOG
 
 # the same bits, whoever computes, and whoever dies
-points=(run montecarlo --samples 80000000 --seed 5 --chunk 100000)
+points=(run montecarlo --samples 200000000 --seed 5 --chunk 250000)
 leases_on() { # WS N: it has had so many
     [ "$(grep -c "lease .* of slave [0-9]* ($1)" "$work/err")" -ge "$2" ]
 }
