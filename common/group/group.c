@@ -185,6 +185,11 @@ static bool is_before(uint32_t epoch, uint32_t other)
     return (int32_t)(epoch - other) < 0;
 }
 
+bool nf_group_is_ahead(const struct nf_group *group, uint32_t epoch)
+{
+    return !is_before(epoch, group->epoch);
+}
+
 bool nf_group_ends(const struct nf_group *group, uint32_t epoch)
 {
     return group->revoked && !is_before(epoch, group->end_epoch);
@@ -312,7 +317,7 @@ static enum nf_status take_data(struct nf_group *group, uint32_t from,
         nf_blob_unref(payload);
         return NF_OK;
     }
-    if (!is_before(head->epoch, group->epoch)) {
+    if (nf_group_is_ahead(group, head->epoch)) {
         enum nf_status status = nf_group_keep(group, from, head, payload);
 
         return status == NF_OK ? NF_OK : nf_group_broke(group, status);

@@ -224,6 +224,8 @@ enum nf_status nf_group_pump(struct nf_group *group);
  *  message is of wants its payload in the end. */
 uint8_t *nf_group_landing(void *self, uint32_t member, const uint8_t *head,
                           size_t head_bytes, size_t bytes);
+/** nf_mesh_landing.is_later: the call that it is of has not begun here. */
+bool nf_group_is_later(void *self, const uint8_t *head, size_t head_bytes);
 /** Has the user said stop? */
 bool nf_group_is_stopped(const struct nf_group *group);
 /** Sleep until something may have happened, @p timeout_us (< 0: for ever) has
@@ -247,6 +249,8 @@ int64_t nf_group_suspect(struct nf_group *group,
 uint32_t nf_group_moves(const struct nf_group *group);
 /** Is call @p epoch given up? */
 bool nf_group_ends(const struct nf_group *group, uint32_t epoch);
+/** Has the call @p epoch not begun here yet? */
+bool nf_group_is_ahead(const struct nf_group *group, uint32_t epoch);
 /** The oldest call that is not over. */
 uint32_t nf_group_first_epoch(const struct nf_group *group);
 /** End the calls under way from @p epoch on: their group failed. */

@@ -123,7 +123,9 @@ enum nf_status nf_group_create(struct nf_mesh *mesh, uint64_t id,
         return status;
     }
     group->mesh = mesh;
-    mesh->landing = (struct nf_mesh_landing){ group, nf_group_landing };
+    mesh->landing = (struct nf_mesh_landing){ .self = group,
+                                              .is_later = nf_group_is_later,
+                                              .find = nf_group_landing };
     *group_p = group;
     return NF_OK;
 }

@@ -95,6 +95,9 @@ struct nf_mesh_ops {
  *  so it need not be copied again. */
 struct nf_mesh_landing {
     void *self;
+    /** Is it too early to say?  Then its sender keeps it, and what comes behind it
+     *  goes before.  It is asked again whenever the mesh is looked at.  NULL: never */
+    bool (*is_later)(void *self, const uint8_t *head, size_t head_bytes);
     /** Called from within nf_mesh_next() only, which may read some of the bytes
      *  and ask again in its next call: they are read there as long as the
      *  answer is the same.  The message is an event when all is there.

@@ -18,7 +18,9 @@
  * and takes no more of it, as what followed would follow nothing: word of the end comes.
  *
  * The reader copies to where its user wants the bytes in the end, if it says so
- * (nf_mesh_landing), else to a block of its own. */
+ * (nf_mesh_landing), else to a block of its own.  What its user is not ready for it
+ * does not read yet, and takes what came behind it before: copied once more it would be
+ * there later than if it had waited. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -464,6 +466,17 @@ static enum nf_status read_some(struct mesh_pvm *p, struct mesh_note *note)
         return status;
     note->payload = nf_blob_wrap(to, (size_t)debt->bytes, debt->type, NULL);
     return note->payload != NULL ? NF_OK : NF_ERR_NOMEM;
+}
+
+bool nf_mesh_loan_is_later(const struct mesh_pvm *p,
+                           const struct mesh_note *note)
+{
+    const struct nf_mesh_landing *landing = &p->base.landing;
+    const struct mesh_debt *debt = note->debt;
+
+    return debt != NULL && debt->got == 0 && debt->bytes > 0 &&
+           landing->is_later != NULL && !p->members[note->member].left &&
+           landing->is_later(landing->self, note->head, note->head_bytes);
 }
 
 enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note)

@@ -65,9 +65,18 @@ void nf_mesh_pvm_post(struct mesh_pvm *p, struct mesh_note *note)
     nf_mesh_pvm_wake(p);
 }
 
+static bool is_later_over(const struct mesh_pvm *p)
+{
+    const struct mesh_note *note = p->later.head;
+
+    while (note != NULL && nf_mesh_loan_is_later(p, note))
+        note = note->next;
+    return note != NULL;
+}
+
 bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p)
 {
-    return p->urgent.head != NULL || p->normal.head != NULL;
+    return p->urgent.head != NULL || p->normal.head != NULL || is_later_over(p);
 }
 
 /* That a paused member has left is told if nothing stands before it. */
@@ -107,6 +116,30 @@ static struct mesh_note *pop_first(struct mesh_pvm *p)
     return NULL;
 }
 
+/* @p list goes before all else. */
+static void put_before(struct mesh_pvm *p, struct mesh_notes *list)
+{
+    if (list->head == NULL)
+        return;
+    list->tail->next = p->normal.head;
+    if (p->normal.head == NULL)
+        p->normal.tail = list->tail;
+    p->normal.head = list->head;
+    list->head = NULL;
+}
+
+static void see_to_later(struct mesh_pvm *p)
+{
+    struct mesh_notes over = { NULL, NULL }, still = { NULL, NULL };
+    struct mesh_note *note;
+
+    while ((note = nf_mesh_notes_pop(&p->later)) != NULL)
+        nf_mesh_notes_push(nf_mesh_loan_is_later(p, note) ? &still : &over,
+                           note);
+    p->later = still;
+    put_before(p, &over);
+}
+
 static void hold_first(struct mesh_pvm *p)
 {
     struct mesh_note *note = nf_mesh_notes_pop(&p->normal);
@@ -119,9 +152,12 @@ struct mesh_note *nf_mesh_pvm_pop_normal(struct mesh_pvm *p)
     struct mesh_note *note = NULL;
 
     p->reading = false;
+    see_to_later(p);
     while (note == NULL && !p->reading && p->normal.head != NULL)
         if (is_to_wait(p, p->normal.head)) {
             hold_first(p);
+        } else if (nf_mesh_loan_is_later(p, p->normal.head)) {
+            nf_mesh_notes_push(&p->later, nf_mesh_notes_pop(&p->normal));
         } else {
             note = pop_first(p);
         }
@@ -134,10 +170,6 @@ bool nf_mesh_pvm_take_up(struct mesh_pvm *p, uint32_t member)
 
     if (held->head == NULL)
         return false;
-    held->tail->next = p->normal.head;
-    if (p->normal.head == NULL)
-        p->normal.tail = held->tail;
-    p->normal.head = held->head;
-    held->head = NULL;
+    put_before(p, held);
     return true;
 }

@@ -109,6 +109,7 @@ struct mesh_pvm {
     uint32_t ntouched;
     uint32_t nexited; /**< members that have exited and not left */
     struct mesh_notes urgent, normal;
+    struct mesh_notes later; /**< too early to be read, see nf_mesh_landing */
     struct mesh_note *current; /**< holds the head of the last event */
     uint64_t moved_bytes;      /**< as nf_mesh_moved_bytes() */
     enum nf_status failed;     /**< for good */
@@ -311,6 +312,9 @@ void nf_mesh_loan_come(struct mesh_pvm *p, uint32_t member,
  *  @retval NF_WAIT  there is more to read
  *  @retval < 0  it will never be there: drop the note */
 enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note);
+/** Is it too early for that?  Not of a member that has left. */
+bool nf_mesh_loan_is_later(const struct mesh_pvm *p,
+                           const struct mesh_note *note);
 /** What a member says of loans. */
 void nf_mesh_loan_hear(struct mesh_pvm *p, uint32_t member,
                        const uint8_t *body, size_t bytes);

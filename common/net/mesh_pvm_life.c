@@ -99,6 +99,7 @@ static void drop_all(struct mesh_pvm *p)
     }
     nf_mesh_notes_free(&p->urgent);
     nf_mesh_notes_free(&p->normal);
+    nf_mesh_notes_free(&p->later);
     nf_mesh_note_free(p->current);
     p->current = NULL;
     nf_free(p->fds);

@@ -28,6 +28,7 @@ struct fake_context {
     bool withheld[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
     uint32_t untaken[FAKE_MEMBERS_MAX][FAKE_MEMBERS_MAX];
     uint64_t moved_bytes[FAKE_MEMBERS_MAX]; /* of messages that departed */
+    struct nf_mesh *meshes[FAKE_MEMBERS_MAX]; /* NULL: not open */
 };
 
 struct fake_mesh {
@@ -102,10 +103,27 @@ static bool has_credit(const struct fake_message *m)
     return m->urgent || !m->context->withheld[m->to][m->from];
 }
 
+static bool is_kept(struct fake_world *world, const struct fake_message *m)
+{
+    const struct nf_mesh *reader = m->context->meshes[m->to];
+    bool kept = world->lends && m->payload != NULL && reader != NULL &&
+                reader->landing.is_later != NULL &&
+                reader->landing.is_later(reader->landing.self, m->head,
+                                         m->head_bytes);
+
+    world->kept += kept;
+    return kept;
+}
+
+static bool may_depart(struct fake_world *world, const struct fake_message *m)
+{
+    return m->depart_us <= world->now_us && has_credit(m) && !is_kept(world, m);
+}
+
 static void settle(struct fake_world *world)
 {
     for (struct fake_message *m = world->messages; m != NULL; m = m->next)
-        if (!m->departed && m->depart_us <= world->now_us && has_credit(m))
+        if (!m->departed && may_depart(world, m))
             depart(m);
 }
 
@@ -168,7 +186,7 @@ static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
     while (*at != NULL)
         at = &(*at)->next;
     *at = m;
-    if (m->depart_us <= world->now_us && has_credit(m))
+    if (may_depart(world, m))
         depart(m);
     if (!message->urgent && !world->kill_hears)
         count_to_death(world, context->members[mesh->rank]);
@@ -338,6 +356,7 @@ static struct nf_mesh *open_in(struct fake_world *world, uint32_t rank,
                                    .ranks = ranks };
     mesh->world = world;
     mesh->context = context;
+    context->meshes[rank] = &mesh->base;
     return &mesh->base;
 }
 
@@ -384,6 +403,7 @@ static void drop_queued(struct fake_world *world,
 static void fake_close(struct nf_mesh *base)
 {
     drop_queued(of(base)->world, of(base)->context, base->rank, true);
+    of(base)->context->meshes[base->rank] = NULL;
     free(base);
 }
 

@@ -37,6 +37,10 @@ struct fake_world {
     int64_t byte_ns;
     int64_t wire_us[FAKE_MEMBERS_MAX]; /* when it is free */
     uint8_t formats[FAKE_MEMBERS_MAX]; /* of the data on its machine */
+    /* payloads are read from their sender's memory: they leave it when the call that
+     * they are of has begun there (nf_mesh_landing), and others go before */
+    bool lends;
+    uint64_t kept; /* looks at one that had not */
 };
 
 /* How often somebody wanted back what it had lent. */

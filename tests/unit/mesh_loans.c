@@ -290,7 +290,8 @@ void play_lent_landed(void)
             say(mesh, 1, word, payload);
         drain(mesh, 1);
     } else {
-        mesh->landing = (struct nf_mesh_landing){ &ground, find_ground };
+        mesh->landing = (struct nf_mesh_landing){ .self = &ground,
+                                                  .find = find_ground };
         ground.to = ground.bytes;
         ground.most = INT_MAX;
         event = next(mesh);
@@ -308,6 +309,67 @@ void play_lent_landed(void)
         hear_payload(mesh, 3, payload, 0);
     }
     meet(mesh, 7);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
+
+static bool is_early; /* for is_later_here() */
+
+static bool is_later_here(void *self, const uint8_t *head, size_t head_bytes)
+{
+    CHECK(self == &ground && head != NULL && head_bytes > 0);
+    return is_early;
+}
+
+static void wait_till_wanted(struct nf_mesh *mesh)
+{
+    struct nf_mesh_event event;
+
+    hear(mesh, 0, 2); /* what comes behind it goes before */
+    for (int turn = 0; turn < 20; turn++) {
+        CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+        CHECK(nf_mesh_wait(mesh, 1000) == NF_WAIT); /* and nobody is kept awake */
+    }
+    CHECK(ground.asked == 0);
+    tell(0);
+    is_early = false;
+    CHECK(nf_mesh_wait(mesh, PATIENCE_US) == NF_OK);
+    event = next(mesh);
+    CHECK(word_of(&event) == 1 && event.message.payload->data == ground.bytes);
+    CHECK(pipe_payload_is(event.message.payload, 1, BYTES, NF_FLOAT64));
+    nf_blob_unref(event.message.payload);
+    is_early = true;
+    CHECK(next(mesh).kind == NF_MESH_LEFT); /* and nothing of what was left unread */
+}
+
+/* What their reader is not ready for is not read until he is, nor then if its lender
+ * has left. */
+void play_lent_later(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh *mesh;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 0) {
+        say(mesh, 1, 1, payload);
+        say(mesh, 1, 2, NULL);
+        await_word(1);
+        CHECK(atomic_load(&payload->refs) >= 2); /* it waits to be read */
+        drain(mesh, 1);
+        CHECK(atomic_load(&payload->refs) == 1);
+        say(mesh, 1, 3, payload);
+    } else {
+        ground.to = ground.bytes;
+        ground.asked = 0;
+        ground.most = INT_MAX;
+        is_early = true;
+        mesh->landing = (struct nf_mesh_landing){ .self = &ground,
+                                                  .is_later = is_later_here,
+                                                  .find = find_ground };
+        wait_till_wanted(mesh);
+    }
     nf_mesh_close(mesh);
     nf_blob_unref(payload);
 }
@@ -337,7 +399,8 @@ void play_lent_nowhere(void)
         ground.to = closed;
         ground.asked = 0;
         ground.most = INT_MAX;
-        mesh->landing = (struct nf_mesh_landing){ &ground, find_ground };
+        mesh->landing = (struct nf_mesh_landing){ .self = &ground,
+                                                  .find = find_ground };
         event = next(mesh);
         CHECK(word_of(&event) == 1 && ground.asked == 1);
         CHECK(!nf_blob_is_borrowed(event.message.payload));

@@ -587,6 +587,7 @@ const struct scene mesh_scenes[] = {
     { "lent-back", play_lent_back },
     { "lent-lent", play_lent_lent },
     { "lent-landed", play_lent_landed },
+    { "lent-later", play_lent_later },
     { "lent-nowhere", play_lent_nowhere },
     { "lent-cut", play_lent_cut },
     { "lent-subset", play_lent_subset },
