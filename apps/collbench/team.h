@@ -57,6 +57,7 @@ struct bench_request {
     uint64_t bytes;
     /** Timed calls: as many as fit into budget_us, but least..most. */
     uint64_t least, most, budget_us;
+    uint64_t pause_us; /**< TIME, LIBRARY: before each of them */
     /** PING, EXCHANGE, SENDS, STREAM: rounds before that do not count, > 0. */
     uint64_t warm;
 };

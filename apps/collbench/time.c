@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/coll/wish.h"
 #include "common/group/group.h"
@@ -19,6 +20,7 @@
 struct series {
     struct bench_call call;
     struct nf_call made;
+    uint64_t pause_us;
     void *send, *recv;
     size_t *counts;
     double *us;       /* [repeats + 1], the last one counts wrong results */
@@ -179,6 +181,8 @@ static enum nf_status timed_call(struct bench_team *team, struct series *s,
     bench_fill(&s->call, s->send, s->recv);
     if (s->by_library && s->call.op == NF_COLL_REDUCE)
         memcpy(s->recv, s->send, (size_t)s->call.bytes); /* in place */
+    if (s->pause_us > 0)
+        nf_sleep_until_us(nf_now_us() + (int64_t)s->pause_us);
     status = meet(team);
     if (s->by_library)
         bench_library_watch(&s->library, true);
@@ -273,7 +277,8 @@ enum nf_status bench_time(struct bench_team *team,
                           const struct bench_request *request,
                           struct bench_result *result_p)
 {
-    struct series s = { .by_library = request->kind == BENCH_LIBRARY };
+    struct series s = { .by_library = request->kind == BENCH_LIBRARY,
+                        .pause_us = request->pause_us };
     enum nf_status status = run(team, request, &s, result_p);
 
     take_down(&s);

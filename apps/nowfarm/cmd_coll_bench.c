@@ -84,6 +84,7 @@ static enum nf_status measure(const struct coll_options *o,
     status = coll_world_open(&config, &world, err);
     if (status == NF_OK) {
         results->transport = config.local ? "local" : "pvm";
+        results->pause_us = o->pause_us;
         results->has_routes = !config.local;
         status = o->tune ? coll_tune_all(o, &world, results)
                          : coll_measure_all(o, &world, results);

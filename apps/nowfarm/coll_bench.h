@@ -24,6 +24,7 @@ struct coll_options {
     const char *hosts_file, *transport, *route;
     uint32_t repeat;    /**< 0: as many as fit */
     int64_t timeout_us; /**< of calls */
+    int64_t pause_us;   /**< before each of them */
     const char *table;  /**< to go by */
     const char *network; /**< a model file that broadcasts go by */
     const char *model;  /**< to predict by; nothing is run */
@@ -85,6 +86,7 @@ struct coll_results {
     const char *model_source; /**< "measured", "table", or the user's */
     bool has_routes;          /**< model.route says something */
     const char *transport;    /**< NULL: nothing was run */
+    int64_t pause_us;         /**< before each call */
 };
 
 /** Add @p row; its times become the results'.  @retval NF_ERR_NOMEM */

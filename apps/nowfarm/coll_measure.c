@@ -15,6 +15,7 @@ struct measuring {
     const struct nf_coll_query *query;
     const struct nf_model *model;
     struct coll_effort effort;
+    int64_t pause_us;
 };
 
 uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm)
@@ -46,6 +47,7 @@ static struct bench_request request_of(const struct measuring *m,
         .least = part(m->effort.least, turn, m->effort.turns),
         .most = part(m->effort.most, turn, m->effort.turns),
         .budget_us = m->effort.budget_us / m->effort.turns,
+        .pause_us = (uint64_t)m->pause_us,
     };
 
     bench_set_params(&request, &wish->params);
@@ -134,6 +136,7 @@ enum nf_status coll_measure(const struct coll_options *o,
         .query = query,
         .model = model,
         .effort = *effort,
+        .pause_us = o->pause_us,
     };
     uint64_t *turns = &m.effort.turns;
     enum nf_status status = NF_OK;

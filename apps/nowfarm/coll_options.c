@@ -17,13 +17,14 @@
 
 #define SIZE_MOST     (UINT64_C(256) << 20)
 #define DEFAULT_SIZES "8B,512B,8KiB,64KiB,1MiB"
+#define PAUSE_MOST_US 1000000
 #define TUNE_SIZES                                                             \
     "8B,32B,128B,512B,2KiB,8KiB,32KiB,128KiB,512KiB,2MiB,8MiB,16MiB"
 
 /* Texts that popt has allocated. */
 static struct texts {
     char *algorithm, *segments, *sizes, *slaves, *hosts, *transport, *route,
-        *repeat, *timeout, *table, *network, *model, *out, *csv, *plot;
+        *repeat, *timeout, *pause, *table, *network, *model, *out, *csv, *plot;
 } texts;
 
 void coll_options_fini(void)
@@ -32,7 +33,8 @@ void coll_options_fini(void)
                      &texts.slaves,    &texts.hosts,    &texts.transport,
                      &texts.route,     &texts.repeat,   &texts.timeout,
                      &texts.table,     &texts.model,    &texts.out,
-                     &texts.csv,       &texts.plot,     &texts.network };
+                     &texts.csv,       &texts.plot,     &texts.network,
+                     &texts.pause };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         free(*all[i]);
@@ -328,6 +330,7 @@ static const char *running_option(const struct coll_options *o)
            : o->table != NULL      ? "--table"
            : o->repeat > 0         ? "--repeat"
            : texts.timeout != NULL ? "--timeout"
+           : texts.pause != NULL   ? "--pause"
                                    : NULL;
 }
 
@@ -422,6 +425,14 @@ static enum nf_status parse_texts(struct coll_options *o, struct nf_error *err)
                          "--timeout %s: want a time with its unit, at least "
                          "100ms",
                          texts.timeout);
+    if (status == NF_OK && texts.pause != NULL &&
+        (nf_parse_time_us(texts.pause, &o->pause_us) != NF_OK ||
+         o->pause_us < 0 || o->pause_us > PAUSE_MOST_US ||
+         o->pause_us > o->timeout_us / 2))
+        status = nf_fail(err, NF_ERR_INVAL,
+                         "--pause %s: want a time with its unit, at most 1s "
+                         "and half of --timeout",
+                         texts.pause);
     o->hosts_file = texts.hosts;
     o->transport = texts.transport;
     o->route = texts.route;
@@ -455,6 +466,7 @@ enum nf_status coll_options_parse(int argc, const char **argv,
         { "route", '\0', POPT_ARG_STRING, &texts.route, 0, "how tasks send: direct (default) or daemon, by the pvmds", "NAME" },
         { "repeat", '\0', POPT_ARG_STRING, &texts.repeat, 0, "calls that are timed; default 5 to 200 in 0.3 s; with --tune at least 10", "N" },
         { "timeout", '\0', POPT_ARG_STRING, &texts.timeout, 0, "give up when a member is silent for; default 60s", "TIME" },
+        { "pause", '\0', POPT_ARG_STRING, &texts.pause, 0, "wait before each call, so that links and processors are idle; default 0", "TIME" },
         { "table", '\0', POPT_ARG_STRING, &texts.table, 0, "let auto go by a table of --tune; default: by the model measured at the start", "FILE" },
         { "network", '\0', POPT_ARG_STRING, &texts.network, 0, "let auto and bcast.tree go by a model file of a measured network: broadcasts", "MODEL" },
         { "model", '\0', POPT_ARG_STRING, &texts.model, 0, "predict only: sp2, t3e, cluster or a=us,b=us/byte[,delta=1..2][,g=us/byte]", "MODEL" },

@@ -291,8 +291,9 @@ json_t *coll_report_json(const struct coll_results *results)
 
     for (size_t i = 0; i < results->count; i++)
         json_array_append_new(rows, row_json(&results->rows[i]));
-    return json_pack("{s:s?, s:o, s:o}", "transport", results->transport,
-                     "model", model_json(results), "results", rows);
+    return json_pack("{s:s?, s:I, s:o, s:o}", "transport", results->transport,
+                     "pause_us", (json_int_t)results->pause_us, "model",
+                     model_json(results), "results", rows);
 }
 
 /* ---- for spreadsheets ---- */

@@ -280,6 +280,7 @@ static enum nf_status measure_library(const struct coll_options *o,
         .least = o->repeat > 0 ? o->repeat : LEAST_REPEATS,
         .most = o->repeat > 0 ? o->repeat : COLL_MOST_REPEATS,
         .budget_us = COLL_BUDGET_US,
+        .pause_us = (uint64_t)o->pause_us,
     };
     enum nf_status status;
 

@@ -470,6 +470,8 @@ static enum nf_status start(struct nf_group *group, const struct nf_call *call,
     status = draft.request == NULL ? NF_ERR_NOMEM : prepare(&draft);
     if (status == NF_OK)
         status = launch(&draft);
+    if (status == NF_OK && group->mesh != NULL)
+        nf_mesh_landing_changed(group->mesh);
     if (status == NF_ERR_NOMEM)
         (void)nf_group_broke(group, status);
     if (status != NF_OK) {

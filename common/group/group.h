@@ -224,7 +224,8 @@ enum nf_status nf_group_pump(struct nf_group *group);
  *  message is of wants its payload in the end. */
 uint8_t *nf_group_landing(void *self, uint32_t member, const uint8_t *head,
                           size_t head_bytes, size_t bytes);
-/** nf_mesh_landing.is_later: the call that it is of has not begun here. */
+/** nf_mesh_landing.is_later: another call is under way or about to begin here, and that
+ *  which it is of has not begun. */
 bool nf_group_is_later(void *self, const uint8_t *head, size_t head_bytes);
 /** Has the user said stop? */
 bool nf_group_is_stopped(const struct nf_group *group);

@@ -4,8 +4,8 @@
  *
  *  Nothing here blocks on a member: what one has no credit for is queued, and
  *  goes out from nf_mesh_next() when it has.  Messages of two members arrive in
- *  the order in which they were sent, whole; a stopped member holds up nobody
- *  but those that wait for it.  One thread at a time uses a mesh.
+ *  the order in which they were sent (but see nf_mesh_landing), whole; a stopped
+ *  member holds up nobody but those that wait for it.  One thread at a time uses a mesh.
  *
  *  A payload goes by reference as far as it can; a chain (blob.h) only where
  *  nf_mesh_takes_chains().  Bytes that are only lent to a
@@ -89,6 +89,7 @@ struct nf_mesh_ops {
     /* parts of chains below that, on average, are better packed */
     size_t (*chain_part_bytes)(const struct nf_mesh *mesh, uint32_t member);
     void (*take_back)(struct nf_mesh *mesh, const struct nf_blob *payload);
+    void (*landing_changed)(struct nf_mesh *mesh);
 };
 
 /** Where its user wants a large payload, that is read from its sender's memory:
@@ -96,7 +97,8 @@ struct nf_mesh_ops {
 struct nf_mesh_landing {
     void *self;
     /** Is it too early to say?  Then its sender keeps it, and what comes behind it
-     *  goes before.  It is asked again whenever the mesh is looked at.  NULL: never */
+     *  goes before, but not that the sender has left.  It is asked again whenever the
+     *  mesh is looked at; see nf_mesh_landing_changed().  NULL: never */
     bool (*is_later)(void *self, const uint8_t *head, size_t head_bytes);
     /** Called from within nf_mesh_next() only, which may read some of the bytes
      *  and ask again in its next call: they are read there as long as the
@@ -226,6 +228,14 @@ static inline void nf_mesh_take_back(struct nf_mesh *mesh,
 {
     if (mesh->ops->take_back != NULL)
         mesh->ops->take_back(mesh, payload);
+}
+
+/** What nf_mesh_landing.is_later says may have changed: if something may be taken now,
+ *  who sleeps on the descriptors wakes up. */
+static inline void nf_mesh_landing_changed(struct nf_mesh *mesh)
+{
+    if (mesh->ops->landing_changed != NULL)
+        mesh->ops->landing_changed(mesh);
 }
 
 /** Do urgent messages for @p member still wait here?  Closing the mesh would

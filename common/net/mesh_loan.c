@@ -15,7 +15,7 @@
  * may take a loan back at any time (the call has failed, the mesh is closed): then the
  * mark of the loan (peer_memory.h) changes first, and the reader, who finds that, drops
  * the message, as if it had never left.  If the lender has died the reader finds nothing,
- * and takes no more of it, as what followed would follow nothing: word of the end comes.
+ * and takes no more of it, as that would follow nothing: word of the end comes.
  *
  * The reader copies to where its user wants the bytes in the end, if it says so
  * (nf_mesh_landing), else to a block of its own.  What its user is not ready for it

@@ -94,10 +94,17 @@ void nf_mesh_pvm_took(struct mesh_pvm *p, const struct mesh_note *note)
     if (note->urgent)
         return;
     m->untaken_bytes -= nf_mesh_note_bytes(note);
-    if (m->untaken_bytes > 0 || m->paused || !m->link.holding)
+    nf_mesh_pvm_let_go_on(p, note->member);
+}
+
+void nf_mesh_pvm_let_go_on(struct mesh_pvm *p, uint32_t member)
+{
+    struct mesh_member *m = &p->members[member];
+
+    if (m->untaken_bytes > m->later_bytes || m->paused || !m->link.holding)
         return;
     nf_link_hold(&m->link, false);
-    nf_mesh_pvm_touch(p, note->member);
+    nf_mesh_pvm_touch(p, member);
 }
 
 /* @return NULL, and nothing stands first any more, or not all of it is there */
@@ -134,10 +141,24 @@ static void see_to_later(struct mesh_pvm *p)
     struct mesh_note *note;
 
     while ((note = nf_mesh_notes_pop(&p->later)) != NULL)
-        nf_mesh_notes_push(nf_mesh_loan_is_later(p, note) ? &still : &over,
-                           note);
+        if (nf_mesh_loan_is_later(p, note)) {
+            nf_mesh_notes_push(&still, note);
+        } else {
+            p->members[note->member].later_bytes -= nf_mesh_note_bytes(note);
+            nf_mesh_notes_push(&over, note);
+        }
     p->later = still;
     put_before(p, &over);
+}
+
+/* What its member sends behind it may be what an earlier call waits for. */
+static void put_off_first(struct mesh_pvm *p)
+{
+    struct mesh_note *note = nf_mesh_notes_pop(&p->normal);
+
+    p->members[note->member].later_bytes += nf_mesh_note_bytes(note);
+    nf_mesh_notes_push(&p->later, note);
+    nf_mesh_pvm_let_go_on(p, note->member);
 }
 
 static void hold_first(struct mesh_pvm *p)
@@ -157,7 +178,7 @@ struct mesh_note *nf_mesh_pvm_pop_normal(struct mesh_pvm *p)
         if (is_to_wait(p, p->normal.head)) {
             hold_first(p);
         } else if (nf_mesh_loan_is_later(p, p->normal.head)) {
-            nf_mesh_notes_push(&p->later, nf_mesh_notes_pop(&p->normal));
+            put_off_first(p);
         } else {
             note = pop_first(p);
         }

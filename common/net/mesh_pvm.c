@@ -488,6 +488,14 @@ static void pvm_take_back(struct nf_mesh *mesh, const struct nf_blob *payload)
     nf_mesh_loan_take_back((struct mesh_pvm *)mesh, payload);
 }
 
+static void pvm_landing_changed(struct nf_mesh *mesh)
+{
+    struct mesh_pvm *p = (struct mesh_pvm *)mesh;
+
+    if (p->later.head != NULL && nf_mesh_pvm_holds_notes(p))
+        nf_mesh_pvm_wake(p);
+}
+
 static bool pvm_has_urgent(const struct nf_mesh *mesh, uint32_t member)
 {
     const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
@@ -511,7 +519,7 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
     }
     if (nf_mesh_pvm_take_up(p, member))
         nf_mesh_pvm_wake(p);
-    if (m->untaken_bytes > 0)
+    if (m->untaken_bytes > m->later_bytes)
         return;
     nf_link_hold(&m->link, false);
     if (nf_mesh_space_is_dead(p->space))
@@ -572,4 +580,5 @@ const struct nf_mesh_ops nf_mesh_pvm = {
     .suspect = nf_mesh_watch_suspect,
     .chain_part_bytes = pvm_chain_part_bytes,
     .take_back = pvm_take_back,
+    .landing_changed = pvm_landing_changed,
 };

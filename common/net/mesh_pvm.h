@@ -69,8 +69,9 @@ struct mesh_member {
     struct mesh_notes held; /**< of a paused one, before those in normal */
     uint32_t nwaiting; /**< last messages in the normal lane of the link: their
                             turn has not come, see mesh_turn.c */
-    size_t untaken_bytes;   /**< of notes in held and normal.  Many, or paused:
-                                 credit is withheld until all were taken */
+    size_t untaken_bytes;   /**< of notes in held, normal and later.  Many, or paused:
+                                 credit is withheld until all were taken, but for: */
+    size_t later_bytes;     /**< of those in later */
     struct mesh_note *leaving; /**< reserved, so that it can't be lost */
     bool shown;     /**< it was told how to know our memory */
     bool reads;     /**< we can read its memory, if this is its mark: */
@@ -237,6 +238,9 @@ void nf_mesh_pvm_took(struct mesh_pvm *p, const struct mesh_note *note);
 /** @p member is paused no more: what it sent goes before all else.
  *  @return whether there is anything */
 bool nf_mesh_pvm_take_up(struct mesh_pvm *p, uint32_t member);
+/** @p member is not paused and what it sent was taken, but for what is too early: if its
+ *  credit was withheld, it is no more */
+void nf_mesh_pvm_let_go_on(struct mesh_pvm *p, uint32_t member);
 /** Has it events that wait to be taken? */
 bool nf_mesh_pvm_holds_notes(const struct mesh_pvm *p);
 

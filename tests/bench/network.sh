@@ -7,7 +7,12 @@
 # what that is beside the goals, see network-goals.sh; the exit status is 1 if one was
 # missed.
 #
-#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=40s] network.sh [-f FRAMES] [-g] [MODEL]
+#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=40s] [PAUSE=3ms]
+#       network.sh [-f FRAMES] [-g] [MODEL]
+#
+# PAUSE comes before each broadcast of a group.  A link of 20 Mbit/s lets FRAMES frames
+# through at once, and needs 1.8 ms until it does so again: the model, and what it
+# predicts, are of links that are idle.  PAUSE=0ms: all in a row.
 #
 #   -f  frames that a link lets through at a time (default: 3; see `nowfarm lab`):
 #       frame by frame, timers for 8 hosts of 100 Mbit/s are more than two processors
@@ -19,6 +24,7 @@
 . "${0%/*}/bench-lib.sh"
 need_pvm
 sizes=${SIZES:-1KiB,64KiB,1MiB}
+pause=${PAUSE:-3ms}
 frames=3 groups_only=
 wrong() {
     echo "network.sh: $*" >&2
@@ -103,7 +109,7 @@ bare_trees() {
 # --- broadcasts of groups
 for ((round = 0; round < repeats; round++)); do
     on_ws0 coll-bench bcast --hosts "$work/hosts" --network "$work/model.json" \
-        --algorithm all --sizes "$sizes" --json
+        --algorithm all --sizes "$sizes" --pause "$pause" --json
     column results bytes > "$work/bytes"
     column results algorithm > "$work/algorithm"
     column results auto > "$work/chosen"
@@ -118,8 +124,8 @@ sort -k1,1n -k2,2 -k4,4g "$work/rounds" | awk '
     }
     $1 " " $2 != last {out(); n = 0; last = $1 " " $2; key = last " " $3}
     {v[++n] = $4} END {out()}' > "$work/medians"
-printf '\n# broadcasts of a group that has the model; medians of %s rounds\n' \
-    "$repeats"
+printf '\n# broadcasts of a group that has the model, %s apart; medians of %s rounds\n' \
+    "$pause" "$repeats"
 printf '%9s %-22s %8s %12s %12s %8s\n' bytes algorithm segments "predicted us" \
     "measured us" error
 sort -k1,1n -k4,4g "$work/medians" | while read -r bytes name segments us; do

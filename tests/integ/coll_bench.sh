@@ -104,6 +104,17 @@ same "segments of all that have any" \
     "$(rows segments > k; rows algorithm | paste - k | grep -c 'pipeline.*	5$')" \
     "$(rows algorithm | grep -c pipeline)"
 
+run coll-bench bcast --transport local --slaves 2 --sizes 8B --repeat 10 --json
+same "no pause" "$(json pause_us)" 0
+start_ms=$(now_ms)
+run coll-bench bcast --transport local --slaves 2 --sizes 8B --repeat 10 \
+    --pause 20ms --json
+same "a pause: exit status" "$rc" 0
+same "a pause is told" "$(json pause_us)" 20000
+at_least "a pause before each of 10 calls and two more" \
+    $(($(now_ms) - start_ms)) 240
+check "a pause does not count" awk 'BEGIN {exit !('"$(rows median_us)"' < 20000)}'
+
 # in_order TEXT: what the last run, of all operations and algorithms, has
 in_order() {
     same "$1: exit status" "$rc" 0
@@ -160,7 +171,8 @@ bad "a size that is too small, after one that is not" reduce --algorithm rabense
     --sizes 1MiB,8B --slaves 4
 check "a size that is too small: which" err_says 'not for 4 members and 8 bytes'
 same "a size that is too small: no pvmd was started" "$(pvmd_pids)" ""
-for option in --hosts=hosts --table=t --repeat=3 --timeout=9s --transport=local; do
+for option in --hosts=hosts --table=t --repeat=3 --timeout=9s --pause=2ms \
+    --transport=local; do
     bad "${option%=*} where nothing runs" bcast --model sp2 --slaves 4 "$option"
 done
 bad "no size" bcast --sizes ""
@@ -196,6 +208,11 @@ bad "no such parameter" alltoall --algorithm mixed:k=3 --model sp2 --slaves 4
 bad "half a model" bcast --model a=3 --slaves 4
 bad "a model of no group" bcast --model sp2
 bad "a time-out without a unit" bcast --timeout 3
+bad "a pause without a unit" bcast --pause 3
+bad "a pause before there was time" bcast --pause -3ms
+bad "too long a pause" bcast --pause 2s
+check "too long a pause: how long may it be" err_says '--pause 2s: .*at most 1s'
+bad "a pause that others would take for silence" bcast --pause 60ms --timeout 100ms
 bad "a picture of two kinds" bcast --slaves 2,3 --plot x.svg
 bad "no folder for the results" bcast --csv none/x.csv --slaves 2
 bad "no folder for the table" bcast --tune -o none/x --slaves 2
