@@ -10,6 +10,7 @@
 #include "apps/nowfarm/coll_probe.h"
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/probe.h"
+#include "apps/nowfarm/stats.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -77,11 +78,27 @@ static const struct nf_coll_algorithm *const calls_by[PROBE_CALLS] = {
     &nf_coll_bcast_flat, &nf_coll_bcast_binomial, &nf_coll_bcast_pipeline_fd
 };
 
+enum { CALL_TURNS = 3 };
+
 /* What was timed of groups of all, or of rank 0 and another. */
 struct group_times {
     double way_us[NF_NETWORK_HOSTS_MAX];
     double call_us[PROBE_CALLS];
 };
+
+/* Each a few times, in turns: the medians of their medians. */
+static enum nf_status measure_calls(struct coll_world *world, double *call_us)
+{
+    double us[PROBE_CALLS][CALL_TURNS];
+    enum nf_status status = NF_OK;
+
+    for (int turn = 0; turn < CALL_TURNS; turn++)
+        for (int k = 0; k < PROBE_CALLS && status == NF_OK; k++)
+            status = coll_probe_call(world, calls_by[k], &us[k][turn]);
+    for (int k = 0; k < PROBE_CALLS && status == NF_OK; k++)
+        call_us[k] = stats_median(us[k], CALL_TURNS);
+    return status;
+}
 
 /* What collective operations go by. */
 static enum nf_status measure_groups(const struct probe_options *o,
@@ -97,8 +114,8 @@ static enum nf_status measure_groups(const struct probe_options *o,
     if (status == NF_OK)
         status = coll_probe_ways(world, times_p->way_us);
     probe_show_progress(o->quiet, "broadcasts to all", 0);
-    for (int k = 0; k < PROBE_CALLS && status == NF_OK; k++)
-        status = coll_probe_call(world, calls_by[k], &times_p->call_us[k]);
+    if (status == NF_OK)
+        status = measure_calls(world, times_p->call_us);
     probe_show_progress(o->quiet, NULL, 0);
     if (status != NF_OK)
         coll_world_name_guilty(world, world->team.err);

@@ -18,7 +18,8 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
                           uint64_t largest_bytes, struct nf_model *model_p);
 
 /** How long an operation of a byte takes from rank 0 to each other member: half
- *  of the time of one there and one back, a group of two each.
+ *  of the time of one there and one back, a group of two each.  The least of up to five
+ *  medians that are apart, as the system may run the two where they wait for each other.
  *  @param way_us_p  [members], that of rank 0 is 0
  *  @retval < 0  world->team.err */
 enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p);

@@ -7,12 +7,12 @@
 # what that is beside the goals, see network-goals.sh; the exit status is 1 if one was
 # missed.
 #
-#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=40s] [PAUSE=3ms]
+#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=40s] [PAUSE=1ms]
 #       network.sh [-f FRAMES] [-g] [MODEL]
 #
-# PAUSE comes before each broadcast of a group.  A link of 20 Mbit/s lets FRAMES frames
-# through at once, and needs 1.8 ms until it does so again: the model, and what it
-# predicts, are of links that are idle.  PAUSE=0ms: all in a row.
+# PAUSE comes before each broadcast of a group.  With its barriers one of 1 KiB puts 1.5 kB
+# on each link, 0.6 ms at 20 Mbit/s: in a row each waits for what the one before has left,
+# and what the model predicts is of links that are idle.  PAUSE=0ms: all in a row.
 #
 #   -f  frames that a link lets through at a time (default: 3; see `nowfarm lab`):
 #       frame by frame, timers for 8 hosts of 100 Mbit/s are more than two processors
@@ -24,7 +24,7 @@
 . "${0%/*}/bench-lib.sh"
 need_pvm
 sizes=${SIZES:-1KiB,64KiB,1MiB}
-pause=${PAUSE:-3ms}
+pause=${PAUSE:-1ms}
 frames=3 groups_only=
 wrong() {
     echo "network.sh: $*" >&2
