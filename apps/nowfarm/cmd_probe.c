@@ -78,8 +78,6 @@ static const struct nf_coll_algorithm *const calls_by[PROBE_CALLS] = {
     &nf_coll_bcast_flat, &nf_coll_bcast_binomial, &nf_coll_bcast_pipeline_fd
 };
 
-enum { CALL_TURNS = 3 };
-
 /* What was timed of groups of all, or of rank 0 and another. */
 struct group_times {
     double way_us[NF_NETWORK_HOSTS_MAX];
@@ -89,14 +87,19 @@ struct group_times {
 /* Each a few times, in turns: the medians of their medians. */
 static enum nf_status measure_calls(struct coll_world *world, double *call_us)
 {
-    double us[PROBE_CALLS][CALL_TURNS];
+    double us[PROBE_CALLS][COLL_PROBE_CALL_TURNS];
+    int64_t begun_us = nf_now_us();
     enum nf_status status = NF_OK;
+    unsigned turns = 0;
 
-    for (int turn = 0; turn < CALL_TURNS; turn++)
+    do {
         for (int k = 0; k < PROBE_CALLS && status == NF_OK; k++)
-            status = coll_probe_call(world, calls_by[k], &us[k][turn]);
+            status = coll_probe_call(world, calls_by[k], &us[k][turns]);
+        turns++;
+    } while (status == NF_OK && coll_probe_goes_on(turns, COLL_PROBE_CALL_TURNS,
+                                                   nf_now_us() - begun_us));
     for (int k = 0; k < PROBE_CALLS && status == NF_OK; k++)
-        call_us[k] = stats_median(us[k], CALL_TURNS);
+        call_us[k] = stats_median(us[k], turns);
     return status;
 }
 

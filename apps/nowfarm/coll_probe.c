@@ -10,6 +10,7 @@
 #include "apps/nowfarm/coll_run.h"
 #include "apps/nowfarm/stats.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/group/types.h"
 
@@ -30,9 +31,6 @@ static const struct patience thorough_ones = { 20, 1000, 50000, 2e6,
                                                WARM_ROUNDS };
 /* By many members a chain takes long. */
 static const struct patience calls = { 5, 1000, 50000, 2e6, WARM_ROUNDS };
-/* Where the system runs two processes while they are measured may double what they take:
- * so often each pair is, apart, and so many pairs in all if that is more than once. */
-enum { WAY_TURNS = 5, WAY_TEAMS = 128 };
 /* A look is for what is a quarter worse, and there is one at every host. */
 static const struct patience short_look = { 5, 50, 5000, 2e5, WARM_ROUNDS };
 static const struct patience large_look = { 3, 5, 20000, 2e5, 2 };
@@ -444,16 +442,18 @@ static enum nf_status measure_way(struct coll_world *world, uint32_t partner,
 
 enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p)
 {
-    uint32_t others = world->members - 1;
-    uint32_t turns = others < 1 ? 0 : WAY_TEAMS / others;
+    int64_t begun_us = nf_now_us();
     enum nf_status status = NF_OK;
+    unsigned turns = 0;
 
-    turns = turns < 1 ? 1 : turns > WAY_TURNS ? WAY_TURNS : turns;
-    for (uint32_t j = 0; j <= others; j++)
+    for (uint32_t j = 0; j < world->members; j++)
         way_us_p[j] = j == 0 ? 0 : INFINITY;
-    for (uint32_t turn = 0; turn < turns; turn++)
-        for (uint32_t j = 1; j <= others && status == NF_OK; j++)
+    do {
+        for (uint32_t j = 1; j < world->members && status == NF_OK; j++)
             status = measure_way(world, j, &way_us_p[j]);
+        turns++;
+    } while (status == NF_OK && coll_probe_goes_on(turns, COLL_PROBE_WAY_TURNS,
+                                                   nf_now_us() - begun_us));
     return status;
 }
 

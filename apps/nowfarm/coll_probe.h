@@ -2,6 +2,7 @@
 #define NF_APPS_NOWFARM_COLL_PROBE_H
 /** @file coll_probe.h  Measuring the model of a world: messages there and back,
  *  exchanges, sends in a row, and what adding costs. */
+#include <stdbool.h>
 #include "apps/nowfarm/coll_world.h"
 #include "common/model/model.h"
 
@@ -17,9 +18,22 @@
 enum nf_status coll_probe(struct coll_world *world, bool thorough,
                           uint64_t largest_bytes, struct nf_model *model_p);
 
+/** What placement changes is measured so often, in turns, as long as all of it is not
+ *  likely to take longer than that. */
+enum {
+    COLL_PROBE_WAY_TURNS = 5,
+    COLL_PROBE_CALL_TURNS = 3,
+    COLL_PROBE_TURNS_US = 1000000,
+};
+/** Is there to be another turn after @p turns of at most @p most, which took @p us? */
+static inline bool coll_probe_goes_on(unsigned turns, unsigned most, int64_t us)
+{
+    return turns < most && us + us / turns <= COLL_PROBE_TURNS_US;
+}
+
 /** How long an operation of a byte takes from rank 0 to each other member: half
- *  of the time of one there and one back, a group of two each.  The least of up to five
- *  medians that are apart, as the system may run the two where they wait for each other.
+ *  of the time of one there and one back, a group of two each.  The least of some medians
+ *  that are apart, as the system may run the two where they wait for each other.
  *  @param way_us_p  [members], that of rank 0 is 0
  *  @retval < 0  world->team.err */
 enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p);

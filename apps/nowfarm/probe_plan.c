@@ -5,6 +5,7 @@
  * circle method: the last one stays, the others move on by one. */
 #include "config.h"
 #include <math.h>
+#include "apps/nowfarm/coll_probe.h"
 #include "apps/nowfarm/probe.h"
 #include "common/tree/hnow_table.h"
 #include "common/tree/uniform.h"
@@ -161,24 +162,33 @@ static double calls_us(double ways, const struct probe_speed *slow)
     return fmax(CALLS * ways * slow->empty_us, LEAST_US);
 }
 
+/* As coll_probe_goes_on() has it. */
+static double in_turns_us(double once_us, unsigned turns)
+{
+    return fmax(fmin(once_us * turns, COLL_PROBE_TURNS_US), once_us);
+}
+
 double probe_groups_us(uint32_t members, const struct probe_speed *speeds)
 {
     static const double LOOK_BYTES = 65536, LOOKS_MOST_US = 3e6,
                         WORSE_MOST_US = 4e6;
     struct probe_speed fast, slow;
-    double looks_us = 0, sum_us;
+    double looks_us = 0, ways_us = 0, sum_us;
 
     find_ends(members, speeds, &fast, &slow);
     sum_us = pair_model_us(&fast);
     for (uint32_t i = 1; i < members; i++) {
         looks_us += 5e3 + 5 * (speeds[i].empty_us +
                                2 * LOOK_BYTES * speeds[i].byte_us);
-        sum_us += rounds_us(speeds[i].empty_us);
+        ways_us += rounds_us(speeds[i].empty_us);
     }
     sum_us += fmin(looks_us, LOOKS_MOST_US);
+    sum_us += in_turns_us(ways_us, COLL_PROBE_WAY_TURNS);
     /* broadcasts to all: at once, by a tree, along a chain */
-    sum_us += calls_us(1, &slow) + calls_us(ceil(log2(members)), &slow) +
-              calls_us(members - 1, &slow);
+    sum_us += in_turns_us(calls_us(1, &slow) +
+                              calls_us(ceil(log2(members)), &slow) +
+                              calls_us(members - 1, &slow),
+                          COLL_PROBE_CALL_TURNS);
     if (slow.byte_us > 1.25 * fast.byte_us)
         sum_us += fmin(pair_model_us(&slow), WORSE_MOST_US);
     return sum_us;

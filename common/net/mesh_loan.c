@@ -20,7 +20,8 @@
  * The reader copies to where its user wants the bytes in the end, if it says so
  * (nf_mesh_landing), else to a block of its own.  What its user is not ready for it
  * does not read yet, and takes what came behind it before: copied once more it would be
- * there later than if it had waited. */
+ * there later than if it had waited.  But what one member lends is read in the order in
+ * which it was lent, as TAKEN means all that was lent before, too. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ struct mesh_debt {
     enum nf_type type;
     uint8_t *to;   /* where it was read to so far */
     bool homeless; /* it can't be read to where its user wants it */
+    bool due;      /* it is not put off any more */
     struct nf_memory_lent lent;
     struct nf_memory_part parts[];
 };
@@ -472,11 +474,21 @@ bool nf_mesh_loan_is_later(const struct mesh_pvm *p,
                            const struct mesh_note *note)
 {
     const struct nf_mesh_landing *landing = &p->base.landing;
+    const struct mesh_member *m = &p->members[note->member];
     const struct mesh_debt *debt = note->debt;
 
-    return debt != NULL && debt->got == 0 && debt->bytes > 0 &&
-           landing->is_later != NULL && !p->members[note->member].left &&
-           landing->is_later(landing->self, note->head, note->head_bytes);
+    if (debt == NULL || debt->got > 0 || debt->bytes == 0 || debt->due ||
+        landing->is_later == NULL)
+        return false;
+    return m->paused ||
+           (!m->left &&
+            landing->is_later(landing->self, note->head, note->head_bytes));
+}
+
+void nf_mesh_loan_make_due(struct mesh_note *note)
+{
+    if (note->debt != NULL)
+        note->debt->due = true;
 }
 
 enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note)

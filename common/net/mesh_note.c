@@ -84,7 +84,8 @@ static bool is_to_wait(const struct mesh_pvm *p, const struct mesh_note *note)
 {
     const struct mesh_member *m = &p->members[note->member];
 
-    return m->paused && (note->kind != NF_MESH_LEFT || m->held.head != NULL);
+    return m->paused && (note->kind != NF_MESH_LEFT || m->held.head != NULL ||
+                         m->later_bytes > 0);
 }
 
 void nf_mesh_pvm_took(struct mesh_pvm *p, const struct mesh_note *note)
@@ -135,20 +136,41 @@ static void put_before(struct mesh_pvm *p, struct mesh_notes *list)
     list->head = NULL;
 }
 
-static void see_to_later(struct mesh_pvm *p)
+/* Is one of @p member among @p note and what follows that it is time for? */
+static bool is_any_due(const struct mesh_pvm *p, const struct mesh_note *note,
+                       uint32_t member)
 {
-    struct mesh_notes over = { NULL, NULL }, still = { NULL, NULL };
+    while (note != NULL &&
+           (note->member != member || nf_mesh_loan_is_later(p, note)))
+        note = note->next;
+    return note != NULL;
+}
+
+/* Those that it is time for, and what their members lent before them.
+ * @param all_of  this member's are all due; UINT32_MAX: nobody's */
+static void see_to_later(struct mesh_pvm *p, uint32_t all_of)
+{
+    struct mesh_notes due = { NULL, NULL }, still = { NULL, NULL };
     struct mesh_note *note;
 
     while ((note = nf_mesh_notes_pop(&p->later)) != NULL)
-        if (nf_mesh_loan_is_later(p, note)) {
-            nf_mesh_notes_push(&still, note);
-        } else {
+        if (note->member == all_of || !nf_mesh_loan_is_later(p, note) ||
+            is_any_due(p, p->later.head, note->member)) {
             p->members[note->member].later_bytes -= nf_mesh_note_bytes(note);
-            nf_mesh_notes_push(&over, note);
+            nf_mesh_loan_make_due(note);
+            nf_mesh_notes_push(&due, note);
+        } else {
+            nf_mesh_notes_push(&still, note);
         }
     p->later = still;
-    put_before(p, &over);
+    put_before(p, &due);
+}
+
+/* Is it lent, and has its member lent something before that waits? */
+static bool has_later_before(const struct mesh_pvm *p,
+                             const struct mesh_note *note)
+{
+    return note->debt != NULL && p->members[note->member].later_bytes > 0;
 }
 
 /* What its member sends behind it may be what an earlier call waits for. */
@@ -173,12 +195,14 @@ struct mesh_note *nf_mesh_pvm_pop_normal(struct mesh_pvm *p)
     struct mesh_note *note = NULL;
 
     p->reading = false;
-    see_to_later(p);
+    see_to_later(p, UINT32_MAX);
     while (note == NULL && !p->reading && p->normal.head != NULL)
         if (is_to_wait(p, p->normal.head)) {
             hold_first(p);
         } else if (nf_mesh_loan_is_later(p, p->normal.head)) {
             put_off_first(p);
+        } else if (has_later_before(p, p->normal.head)) {
+            see_to_later(p, p->normal.head->member);
         } else {
             note = pop_first(p);
         }

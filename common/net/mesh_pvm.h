@@ -316,9 +316,11 @@ void nf_mesh_loan_come(struct mesh_pvm *p, uint32_t member,
  *  @retval NF_WAIT  there is more to read
  *  @retval < 0  it will never be there: drop the note */
 enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note);
-/** Is it too early for that?  Not of a member that has left. */
+/** Is it too early for that?  Not of a member that has left, unless it is paused. */
 bool nf_mesh_loan_is_later(const struct mesh_pvm *p,
                            const struct mesh_note *note);
+/** It is not too early any more, whatever its user says. */
+void nf_mesh_loan_make_due(struct mesh_note *note);
 /** What a member says of loans. */
 void nf_mesh_loan_hear(struct mesh_pvm *p, uint32_t member,
                        const uint8_t *body, size_t bytes);

@@ -12,12 +12,12 @@
 #include "common/base/clock.h"
 #include "common/net/mesh_pvm.h"
 #include "tests/unit/link_pipe.h"
+#include "tests/unit/mesh_lending.h"
 #include "tests/unit/mesh_play.h"
 
-/* More than is read in one go. */
-enum { BYTES = (20 << 20) + 8, PART_BYTES = 100 << 10, TIMES = 6, BEHIND = 30 };
+enum { BYTES = LENT_BYTES, PART_BYTES = 100 << 10, TIMES = 6 };
 
-static bool can_read(void)
+bool can_read(void)
 {
     static const uint64_t word = 4711;
     const struct nf_memory_lent lent = {
@@ -27,8 +27,7 @@ static bool can_read(void)
     return nf_memory_read(&lent, 0, NULL, 0) == NF_OK;
 }
 
-/* A mesh of two that lend to each other. */
-static struct nf_mesh *open_lending(void)
+struct nf_mesh *open_lending(void)
 {
     struct nf_mesh *mesh = open_mesh(1);
     const struct mesh_member *other =
@@ -76,8 +75,8 @@ static bool is_chain_of(const struct nf_blob *came, const struct nf_blob *blob,
     return same;
 }
 
-static void hear_payload(struct nf_mesh *mesh, uint32_t word,
-                         const struct nf_blob *whole, uint32_t parts)
+void hear_payload(struct nf_mesh *mesh, uint32_t word,
+                  const struct nf_blob *whole, uint32_t parts)
 {
     struct nf_mesh_event event = next(mesh);
 
@@ -260,14 +259,9 @@ void play_lent_cut(void)
     nf_blob_unref(wrapped);
 }
 
-/* Where payloads may go. */
-static struct {
-    uint8_t bytes[BYTES];
-    uint8_t *to;
-    int asked, most; /* from which time on it is not there any more */
-} ground;
+struct mesh_ground ground;
 
-static uint8_t *find_ground(void *self, uint32_t member, const uint8_t *head,
+uint8_t *find_ground(void *self, uint32_t member, const uint8_t *head,
                             size_t head_bytes, size_t bytes)
 {
     CHECK(self == &ground && member == 1 - me && bytes == BYTES);
@@ -311,102 +305,6 @@ void play_lent_landed(void)
     meet(mesh, 7);
     nf_mesh_close(mesh);
     nf_blob_unref(payload);
-}
-
-static bool is_early; /* for is_later_here() */
-
-static bool is_later_here(void *self, const uint8_t *head, size_t head_bytes)
-{
-    CHECK(self == &ground && head != NULL && head_bytes > 0);
-    return is_early;
-}
-
-/* Of one that was paused, and has room for no more than a window then. */
-static void take_what_came_behind(struct nf_mesh *mesh)
-{
-    nf_mesh_pause(mesh, 0, true);
-    tell(0);
-    await_word(0);
-    for (int turn = 0; turn < 100; turn++) {
-        struct nf_mesh_event event;
-
-        CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
-        nf_mesh_wait(mesh, 1000);
-    }
-    nf_mesh_pause(mesh, 0, false);
-    for (uint32_t i = 0; i < BEHIND; i++)
-        hear(mesh, 0, 10 + i);
-    CHECK(ground.asked == 0);
-}
-
-static void wait_till_wanted(struct nf_mesh *mesh)
-{
-    struct nf_mesh_event event;
-
-    hear(mesh, 0, 2); /* what comes behind it goes before */
-    for (int turn = 0; turn < 20; turn++) {
-        CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
-        CHECK(nf_mesh_wait(mesh, 1000) == NF_WAIT); /* and nobody is kept awake */
-    }
-    CHECK(ground.asked == 0);
-    is_early = false;
-    CHECK(nf_mesh_wait(mesh, 0) == NF_OK);
-    tell(0);
-    event = next(mesh);
-    CHECK(word_of(&event) == 1 && event.message.payload->data == ground.bytes);
-    CHECK(pipe_payload_is(event.message.payload, 1, BYTES, NF_FLOAT64));
-    nf_blob_unref(event.message.payload);
-    is_early = true;
-    event = next(mesh);
-    if (event.kind == NF_MESH_MESSAGE) { /* its lender may still have been there */
-        CHECK(word_of(&event) == 3);
-        nf_blob_unref(event.message.payload);
-        event = next(mesh);
-    }
-    CHECK(event.kind == NF_MESH_LEFT);
-}
-
-/* What their reader is not ready for is not read until he is, nor then if its lender
- * has left. */
-void play_lent_later(void)
-{
-    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
-    struct nf_blob *small = pipe_payload(2, 100000, NF_BYTES);
-    struct nf_mesh_event event;
-    struct nf_mesh *mesh;
-
-    if (!can_read())
-        return;
-    mesh = open_lending();
-    if (me == 0) {
-        await_word(1);
-        say(mesh, 1, 1, payload);
-        for (uint32_t i = 0; i < BEHIND; i++)
-            say(mesh, 1, 10 + i, small);
-        tell(1);
-        say(mesh, 1, 2, NULL);
-        while (nf_mesh_backlog_bytes(mesh, 1) > BYTES)
-            if (nf_mesh_next(mesh, &event) != NF_OK)
-                nf_mesh_wait(mesh, 1000);
-        await_word(1);
-        CHECK(atomic_load(&payload->refs) >= 2); /* it waits to be read */
-        drain(mesh, 1);
-        CHECK(atomic_load(&payload->refs) == 1);
-        say(mesh, 1, 3, payload);
-    } else {
-        ground.to = ground.bytes;
-        ground.asked = 0;
-        ground.most = INT_MAX;
-        is_early = true;
-        mesh->landing = (struct nf_mesh_landing){ .self = &ground,
-                                                  .is_later = is_later_here,
-                                                  .find = find_ground };
-        take_what_came_behind(mesh);
-        wait_till_wanted(mesh);
-    }
-    nf_mesh_close(mesh);
-    nf_blob_unref(payload);
-    nf_blob_unref(small);
 }
 
 /* Memory that nobody can read so is sent, and where it can't be put so it is copied. */

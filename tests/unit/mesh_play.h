@@ -76,6 +76,7 @@ void play_lent_back(void);
 void play_lent_lent(void);
 void play_lent_landed(void);
 void play_lent_later(void);
+void play_lent_order(void);
 void play_lent_nowhere(void);
 void play_lent_cut(void);
 void play_lent_subset(void);

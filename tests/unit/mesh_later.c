@@ -1,0 +1,151 @@
+/* Scenes of test_mesh_pvm in which what is lent is not read at once. */
+#include "config.h"
+#include <limits.h>
+#include <string.h>
+#include "tests/unit/link_pipe.h"
+#include "tests/unit/mesh_lending.h"
+
+enum { BYTES = LENT_BYTES, BEHIND = 30 };
+
+static bool is_early; /* for is_later_here() */
+static uint32_t early_word; /* != 0: for this one only */
+
+static bool is_later_here(void *self, const uint8_t *head, size_t head_bytes)
+{
+    uint32_t word;
+
+    CHECK(self == &ground && head_bytes == sizeof(word));
+    memcpy(&word, head, sizeof(word));
+    return is_early && (early_word == 0 || word == early_word);
+}
+
+/* Of one that was paused, and has room for no more than a window then. */
+static void take_what_came_behind(struct nf_mesh *mesh)
+{
+    nf_mesh_pause(mesh, 0, true);
+    tell(0);
+    await_word(0);
+    for (int turn = 0; turn < 100; turn++) {
+        struct nf_mesh_event event;
+
+        CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+        nf_mesh_wait(mesh, 1000);
+    }
+    nf_mesh_pause(mesh, 0, false);
+    for (uint32_t i = 0; i < BEHIND; i++)
+        hear(mesh, 0, 10 + i);
+    CHECK(ground.asked == 0);
+}
+
+static void wait_till_wanted(struct nf_mesh *mesh)
+{
+    struct nf_mesh_event event;
+
+    hear(mesh, 0, 2); /* what comes behind it goes before */
+    for (int turn = 0; turn < 20; turn++) {
+        CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+        CHECK(nf_mesh_wait(mesh, 1000) == NF_WAIT); /* and nobody is kept awake */
+    }
+    CHECK(ground.asked == 0);
+    is_early = false;
+    CHECK(nf_mesh_wait(mesh, 0) == NF_OK);
+    tell(0);
+    event = next(mesh);
+    CHECK(word_of(&event) == 1 && event.message.payload->data == ground.bytes);
+    CHECK(pipe_payload_is(event.message.payload, 1, BYTES, NF_FLOAT64));
+    nf_blob_unref(event.message.payload);
+    is_early = true;
+    event = next(mesh);
+    if (event.kind == NF_MESH_MESSAGE) { /* its lender may still have been there */
+        CHECK(word_of(&event) == 3);
+        nf_blob_unref(event.message.payload);
+        event = next(mesh);
+    }
+    CHECK(event.kind == NF_MESH_LEFT);
+}
+
+/* What their reader is not ready for is not read until he is, nor then if its lender
+ * has left. */
+void play_lent_later(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_blob *small = pipe_payload(2, 100000, NF_BYTES);
+    struct nf_mesh_event event;
+    struct nf_mesh *mesh;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 0) {
+        await_word(1);
+        say(mesh, 1, 1, payload);
+        for (uint32_t i = 0; i < BEHIND; i++)
+            say(mesh, 1, 10 + i, small);
+        tell(1);
+        say(mesh, 1, 2, NULL);
+        while (nf_mesh_backlog_bytes(mesh, 1) > BYTES)
+            if (nf_mesh_next(mesh, &event) != NF_OK)
+                nf_mesh_wait(mesh, 1000);
+        await_word(1);
+        CHECK(atomic_load(&payload->refs) >= 2); /* it waits to be read */
+        drain(mesh, 1);
+        CHECK(atomic_load(&payload->refs) == 1);
+        say(mesh, 1, 3, payload);
+    } else {
+        ground.to = ground.bytes;
+        ground.asked = 0;
+        ground.most = INT_MAX;
+        is_early = true;
+        mesh->landing = (struct nf_mesh_landing){ .self = &ground,
+                                                  .is_later = is_later_here,
+                                                  .find = find_ground };
+        take_what_came_behind(mesh);
+        wait_till_wanted(mesh);
+    }
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+    nf_blob_unref(small);
+}
+
+/* What is lent behind it and wanted now makes it be read first: that this was taken
+ * means that it was, too. */
+void play_lent_order(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh_event event;
+    struct nf_mesh *mesh;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    if (me == 0) {
+        for (uint32_t word = 1; word <= 6; word++)
+            say(mesh, 1, word, word % 3 == 2 ? NULL : payload);
+        drain(mesh, 1);
+        CHECK(atomic_load(&payload->refs) == 1);
+    } else {
+        is_early = true;
+        early_word = 1;
+        mesh->landing = (struct nf_mesh_landing){ .self = &ground,
+                                                  .is_later = is_later_here };
+        hear(mesh, 0, 2); /* the first one of a call to come, the third one of this */
+        hear_payload(mesh, 1, payload, 0);
+        hear_payload(mesh, 3, payload, 0);
+        early_word = 0; /* all are, and then but the first */
+        hear(mesh, 0, 5);
+        early_word = 4;
+        nf_mesh_pause(mesh, 0, true); /* of who is paused nothing is taken meanwhile */
+        for (int turn = 0; turn < 20; turn++) {
+            CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+            nf_mesh_wait(mesh, 1000);
+        }
+        nf_mesh_pause(mesh, 0, false);
+        hear_payload(mesh, 4, payload, 0);
+        hear_payload(mesh, 6, payload, 0);
+        early_word = 0;
+    }
+    mesh->landing.is_later = NULL;
+    meet(mesh, 9);
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
