@@ -21,7 +21,8 @@
  * (nf_mesh_landing), else to a block of its own.  What its user is not ready for it
  * does not read yet, and takes what came behind it before: copied once more it would be
  * there later than if it had waited.  But what one member lends is read in the order in
- * which it was lent, as TAKEN means all that was lent before, too. */
+ * which it was lent, as TAKEN means all that was lent before, too: so only its last one
+ * waits. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>

@@ -136,26 +136,15 @@ static void put_before(struct mesh_pvm *p, struct mesh_notes *list)
     list->head = NULL;
 }
 
-/* Is one of @p member among @p note and what follows that it is time for? */
-static bool is_any_due(const struct mesh_pvm *p, const struct mesh_note *note,
-                       uint32_t member)
-{
-    while (note != NULL &&
-           (note->member != member || nf_mesh_loan_is_later(p, note)))
-        note = note->next;
-    return note != NULL;
-}
-
-/* Those that it is time for, and what their members lent before them.
- * @param all_of  this member's are all due; UINT32_MAX: nobody's */
-static void see_to_later(struct mesh_pvm *p, uint32_t all_of)
+/* Those that it is time for.
+ * @param member  that of this one is due in any case; UINT32_MAX: of none */
+static void see_to_later(struct mesh_pvm *p, uint32_t member)
 {
     struct mesh_notes due = { NULL, NULL }, still = { NULL, NULL };
     struct mesh_note *note;
 
     while ((note = nf_mesh_notes_pop(&p->later)) != NULL)
-        if (note->member == all_of || !nf_mesh_loan_is_later(p, note) ||
-            is_any_due(p, p->later.head, note->member)) {
+        if (note->member == member || !nf_mesh_loan_is_later(p, note)) {
             p->members[note->member].later_bytes -= nf_mesh_note_bytes(note);
             nf_mesh_loan_make_due(note);
             nf_mesh_notes_push(&due, note);
@@ -166,7 +155,8 @@ static void see_to_later(struct mesh_pvm *p, uint32_t all_of)
     put_before(p, &due);
 }
 
-/* Is it lent, and has its member lent something before that waits? */
+/* Is it lent, and does what its member lent before wait?  Then that is read first, and so
+ * there is never more than one of a member. */
 static bool has_later_before(const struct mesh_pvm *p,
                              const struct mesh_note *note)
 {
@@ -199,10 +189,10 @@ struct mesh_note *nf_mesh_pvm_pop_normal(struct mesh_pvm *p)
     while (note == NULL && !p->reading && p->normal.head != NULL)
         if (is_to_wait(p, p->normal.head)) {
             hold_first(p);
-        } else if (nf_mesh_loan_is_later(p, p->normal.head)) {
-            put_off_first(p);
         } else if (has_later_before(p, p->normal.head)) {
             see_to_later(p, p->normal.head->member);
+        } else if (nf_mesh_loan_is_later(p, p->normal.head)) {
+            put_off_first(p);
         } else {
             note = pop_first(p);
         }

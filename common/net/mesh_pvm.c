@@ -517,7 +517,7 @@ static void pvm_pause(struct nf_mesh *mesh, uint32_t member, bool paused)
         nf_link_hold(&m->link, true);
         return;
     }
-    if (nf_mesh_pvm_take_up(p, member))
+    if (nf_mesh_pvm_take_up(p, member) || nf_mesh_pvm_holds_notes(p))
         nf_mesh_pvm_wake(p);
     if (m->untaken_bytes > m->later_bytes)
         return;

@@ -71,7 +71,7 @@ struct mesh_member {
                             turn has not come, see mesh_turn.c */
     size_t untaken_bytes;   /**< of notes in held, normal and later.  Many, or paused:
                                  credit is withheld until all were taken, but for: */
-    size_t later_bytes;     /**< of those in later */
+    size_t later_bytes;     /**< of that in later */
     struct mesh_note *leaving; /**< reserved, so that it can't be lost */
     bool shown;     /**< it was told how to know our memory */
     bool reads;     /**< we can read its memory, if this is its mark: */
@@ -110,7 +110,8 @@ struct mesh_pvm {
     uint32_t ntouched;
     uint32_t nexited; /**< members that have exited and not left */
     struct mesh_notes urgent, normal;
-    struct mesh_notes later; /**< too early to be read, see nf_mesh_landing */
+    struct mesh_notes later; /**< too early to be read, see nf_mesh_landing: one of a
+                                  member at most */
     struct mesh_note *current; /**< holds the head of the last event */
     uint64_t moved_bytes;      /**< as nf_mesh_moved_bytes() */
     enum nf_status failed;     /**< for good */

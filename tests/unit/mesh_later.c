@@ -19,6 +19,19 @@ static bool is_later_here(void *self, const uint8_t *head, size_t head_bytes)
     return is_early && (early_word == 0 || word == early_word);
 }
 
+/* A word of a lender that leaves: it may still have been there. */
+static void hear_last(struct nf_mesh *mesh, uint32_t word)
+{
+    struct nf_mesh_event event = next(mesh);
+
+    if (event.kind == NF_MESH_MESSAGE) {
+        CHECK(word_of(&event) == word);
+        nf_blob_unref(event.message.payload);
+        event = next(mesh);
+    }
+    CHECK(event.kind == NF_MESH_LEFT);
+}
+
 /* Of one that was paused, and has room for no more than a window then. */
 static void take_what_came_behind(struct nf_mesh *mesh)
 {
@@ -55,13 +68,7 @@ static void wait_till_wanted(struct nf_mesh *mesh)
     CHECK(pipe_payload_is(event.message.payload, 1, BYTES, NF_FLOAT64));
     nf_blob_unref(event.message.payload);
     is_early = true;
-    event = next(mesh);
-    if (event.kind == NF_MESH_MESSAGE) { /* its lender may still have been there */
-        CHECK(word_of(&event) == 3);
-        nf_blob_unref(event.message.payload);
-        event = next(mesh);
-    }
-    CHECK(event.kind == NF_MESH_LEFT);
+    hear_last(mesh, 3);
 }
 
 /* What their reader is not ready for is not read until he is, nor then if its lender
@@ -107,45 +114,66 @@ void play_lent_later(void)
     nf_blob_unref(small);
 }
 
-/* What is lent behind it and wanted now makes it be read first: that this was taken
- * means that it was, too. */
+static void see_nothing(struct nf_mesh *mesh)
+{
+    struct nf_mesh_event event;
+
+    for (int turn = 0; turn < 20; turn++) {
+        CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
+        nf_mesh_wait(mesh, 1000);
+    }
+}
+
+/* Words 1, 3, 5 and 7 are lent. */
+static void hear_in_order(struct nf_mesh *mesh, const struct nf_blob *payload)
+{
+    is_early = true;
+    early_word = 0;
+    mesh->landing = (struct nf_mesh_landing){ .self = &ground,
+                                              .is_later = is_later_here };
+    hear(mesh, 0, 2); /* before the first, of a call to come */
+    hear_payload(mesh, 1, payload, 0); /* that the third has come makes it be read */
+    hear(mesh, 0, 4);
+    hear_payload(mesh, 3, payload, 0);
+    hear(mesh, 0, 6);
+    early_word = 5; /* the seventh is wanted now */
+    hear_payload(mesh, 5, payload, 0);
+    hear_payload(mesh, 7, payload, 0);
+}
+
+/* What is lent behind it makes it be read first: that this was taken means that it was,
+ * too.  Of who is paused it is not read. */
 void play_lent_order(void)
 {
     struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
-    struct nf_mesh_event event;
     struct nf_mesh *mesh;
 
     if (!can_read())
         return;
     mesh = open_lending();
     if (me == 0) {
-        for (uint32_t word = 1; word <= 6; word++)
-            say(mesh, 1, word, word % 3 == 2 ? NULL : payload);
+        for (uint32_t word = 1; word <= 8; word++)
+            say(mesh, 1, word, word % 2 == 0 ? NULL : payload);
+        await_word(1);
         drain(mesh, 1);
         CHECK(atomic_load(&payload->refs) == 1);
+        say(mesh, 1, 9, payload);
+        say(mesh, 1, 10, NULL);
+        await_word(1);
     } else {
-        is_early = true;
-        early_word = 1;
-        mesh->landing = (struct nf_mesh_landing){ .self = &ground,
-                                                  .is_later = is_later_here };
-        hear(mesh, 0, 2); /* the first one of a call to come, the third one of this */
-        hear_payload(mesh, 1, payload, 0);
-        hear_payload(mesh, 3, payload, 0);
-        early_word = 0; /* all are, and then but the first */
-        hear(mesh, 0, 5);
-        early_word = 4;
-        nf_mesh_pause(mesh, 0, true); /* of who is paused nothing is taken meanwhile */
-        for (int turn = 0; turn < 20; turn++) {
-            CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
-            nf_mesh_wait(mesh, 1000);
-        }
+        hear_in_order(mesh, payload);
+        hear(mesh, 0, 8);
+        tell(0);
+        early_word = 9;
+        hear(mesh, 0, 10);
+        nf_mesh_pause(mesh, 0, true);
+        is_early = false;
+        see_nothing(mesh);
+        tell(0);
+        see_nothing(mesh); /* nor that its lender has left, before */
         nf_mesh_pause(mesh, 0, false);
-        hear_payload(mesh, 4, payload, 0);
-        hear_payload(mesh, 6, payload, 0);
-        early_word = 0;
+        hear_last(mesh, 9);
     }
-    mesh->landing.is_later = NULL;
-    meet(mesh, 9);
     nf_mesh_close(mesh);
     nf_blob_unref(payload);
 }
