@@ -22,7 +22,7 @@ uint8_t *nf_group_landing(void *self, uint32_t member, const uint8_t *head,
 
 /* Whoever is in an earlier call goes on without it, and its sender is in that call or has
  * begun it (early.c).  Who is in no call may be waited for by who goes on when it is read,
- * so it is. */
+ * so it is; and so are sizes, which come before what they are of. */
 bool nf_group_is_later(void *self, const uint8_t *head, size_t head_bytes)
 {
     const struct nf_group *group = self;
@@ -32,7 +32,8 @@ bool nf_group_is_later(void *self, const uint8_t *head, size_t head_bytes)
 
     return nf_head_decode(head, head_bytes, &is_control, &decoded, &control) ==
                NF_OK &&
-           !is_control && !nf_group_ends(group, decoded.epoch) &&
+           !is_control && (decoded.segment & NF_HEAD_SIZES) == 0 &&
+           !nf_group_ends(group, decoded.epoch) &&
            (group->requests != NULL || group->starting) &&
            nf_group_is_ahead(group, decoded.epoch);
 }

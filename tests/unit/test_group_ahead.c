@@ -14,6 +14,40 @@ enum { BYTES = 64 * 1024, AHEAD = 10000 };
 
 /* ------------------------------------------------- members without time */
 
+static bool is_later(struct nf_group *group, uint32_t epoch, uint32_t segment)
+{
+    const struct nf_head head = { .op = NF_COLL_BCAST,
+                                  .epoch = epoch,
+                                  .segment = segment };
+    uint8_t bytes[NF_HEAD_BYTES];
+
+    return nf_group_is_later(group, bytes, nf_head_encode(&head, bytes));
+}
+
+/* Of calls that have not begun while another one is under way, but no sizes. */
+static void what_is_put_off(void)
+{
+    struct group_sim sim;
+    uint8_t byte = 0;
+    const struct nf_call call = { .kind = NF_CALL_BCAST,
+                                  .recv = &byte,
+                                  .count = 1,
+                                  .type = NF_ELEM_BYTE };
+
+    CU_ASSERT_FATAL(sim_open(&sim, 2, 1, NULL));
+    CU_ASSERT_FALSE(is_later(sim.groups[1], sim.groups[1]->epoch, 0));
+    sim_start(&sim, 1, &call);
+    CU_ASSERT_FALSE(is_later(sim.groups[1], sim.groups[1]->epoch - 1, 0));
+    CU_ASSERT(is_later(sim.groups[1], sim.groups[1]->epoch, 0));
+    CU_ASSERT(is_later(sim.groups[1], sim.groups[1]->epoch + 1, 3));
+    CU_ASSERT_FALSE(
+        is_later(sim.groups[1], sim.groups[1]->epoch, NF_HEAD_SIZES));
+    nf_request_free(sim.requests[1]);
+    sim.requests[1] = NULL;
+    CU_ASSERT_FALSE(is_later(sim.groups[1], sim.groups[1]->epoch, 0));
+    sim_close(&sim);
+}
+
 /* Members that keep next to nothing, each at its own pace; for each second seed
  * they read from each other's memory.
  * @return whether all rounds were right */
@@ -263,6 +297,7 @@ int main(void)
     CU_TestInfo tests[] = {
         { "who keeps nothing gets right results",
           who_keeps_nothing_gets_right_results },
+        { "what is put off", what_is_put_off },
         { "what is kept is bounded", what_is_kept_is_bounded },
         { "a group with a paused member can shrink",
           a_group_with_a_paused_member_can_shrink },
