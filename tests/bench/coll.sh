@@ -20,8 +20,8 @@
 #   -l  limit for one run of one side; tuning an operation may take four times as long
 #   -d  all samples go to FILE: world, side, operation, bytes, microseconds
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
-#       beside the others, slowest last, and whether it is within 10 % of the
-#       best or not above the middle half of the best one's times.  Of less than
+#       beside the others, slowest last, and whether it took the best, or is within
+#       10 % of it or not above the middle half of its times.  Of less than
 #       4 KiB ten times as many, up to 1000: medians of 20 such calls differ by up
 #       to twice between two series
 #   -A  ... at these bytes of a block, between commas, by a table that is tuned at

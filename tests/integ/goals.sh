@@ -173,15 +173,16 @@ flags=() sizes=1024,
 exchanged "no list of sizes of exchanges" ours ours 2 met
 
 # --- what is taken by itself, beside every algorithm: coll.sh -a
-taken() { # TEXT AUTO_US MET_OR_MISSED
+taken() { # TEXT AUTO_US MET_OR_MISSED [ALGORITHM [K]]
+    local name=alltoall.${4:-mixed} k=${5:-1}
     cat > all.csv << .
 operation,ranks,bytes,algorithm,k,auto,runs,min,q1,median,q3,max
-alltoall,8,64,alltoall.mixed,1,1,20,0,0,$2,0,0
+alltoall,8,64,$name,$k,1,20,0,0,$2,0,0
 alltoall,8,64,alltoall.bruck,1,0,20,0,90,100,105,0
 alltoall,8,64,alltoall.burst,1,0,20,0,180,200,300,0
 .
     auto_lines all.csv > autos
-    check "$1" grep -q "^auto: alltoall .* 64  alltoall.mixed .* $3\$" autos
+    check "$1" grep -q "^auto: alltoall .* 64  $name .* $3\$" autos
 }
 : > none
 : > no_failures
@@ -190,6 +191,9 @@ check "some was met: that will do" is_met none autos no_failures
 taken "more than 10 % more" 110.04 missed
 check "some was missed: that will not do" eval '! is_met none autos no_failures'
 check "nothing was judged: that will not do" eval '! is_met none none no_failures'
+taken "the best itself, measured once more" 130 met bruck
+taken "the best, but in other segments" 130 missed bruck 2
+taken "not the best itself" 130 missed burst
 taken "less than the best" 99 met
 echo all-alltoall > failures
 check "a run failed: that will not do" eval '! is_met none autos failures'
