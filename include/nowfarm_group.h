@@ -460,10 +460,10 @@ enum nf_status nf_barrier(struct nf_group *group);
  * back until their turn comes (`nowfarm plans` says how many blocks it keeps),
  * does so with each of several gathers under way, but not with a member that
  * another call still waits for: the block comes before what that one needs, and
- * is kept.  What can be read from the memory of a sender on the same host, of
- * 256 KiB and more, is never kept: while another call is under way it stays where
- * it is, and the sender in its call.  While a member makes no call at all, nothing
- * is taken. */
+ * is kept.  The last message of a sender on the same host that can be read from
+ * its memory, of 256 KiB and more, is not kept: while another call is under way it
+ * stays where it is, and the sender in its call.  While a member makes no call at
+ * all, nothing is taken. */
 
 enum nf_call_kind {
     NF_CALL_BCAST,

@@ -488,8 +488,7 @@ bool nf_mesh_loan_is_later(const struct mesh_pvm *p,
 
 void nf_mesh_loan_make_due(struct mesh_note *note)
 {
-    if (note->debt != NULL)
-        note->debt->due = true;
+    note->debt->due = true;
 }
 
 enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note)

@@ -320,7 +320,7 @@ enum nf_status nf_mesh_loan_read(struct mesh_pvm *p, struct mesh_note *note);
 /** Is it too early for that?  Not of a member that has left, unless it is paused. */
 bool nf_mesh_loan_is_later(const struct mesh_pvm *p,
                            const struct mesh_note *note);
-/** It is not too early any more, whatever its user says. */
+/** What was too early is not any more, whatever its user says. */
 void nf_mesh_loan_make_due(struct mesh_note *note);
 /** What a member says of loans. */
 void nf_mesh_loan_hear(struct mesh_pvm *p, uint32_t member,
