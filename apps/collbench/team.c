@@ -85,7 +85,7 @@ static enum nf_status wait_for(struct bench_team *team, struct nf_group *group,
         }
         if (limit_us < 0 || limit_us > HEED_STOP_US)
             limit_us = HEED_STOP_US;
-        (void)nf_mesh_wait(group->mesh, limit_us);
+        nf_group_sleep(group, limit_us);
     }
     status = nf_request_wait(request);
     return status == NF_OK ? NF_OK : bench_blame(team, group, status);

@@ -501,6 +501,11 @@ enum nf_status nf_exec_run(struct nf_exec *exec)
     return NF_OK;
 }
 
+bool nf_exec_settles(const struct nf_exec *exec)
+{
+    return exec->ndone == exec->plan->nsteps && !exec->done;
+}
+
 bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p)
 {
     const struct nf_plan *plan = exec->plan;

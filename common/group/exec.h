@@ -167,6 +167,8 @@ uint8_t *nf_exec_landing(const struct nf_exec *exec, uint32_t from,
 /** Whom it waits for: that it sends, or else that it reads.
  *  @return false: nobody */
 bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p);
+/** Is all done, but that what it sent has to leave? */
+bool nf_exec_settles(const struct nf_exec *exec);
 /** Does a message of @p member still have to come, and is it its turn? */
 bool nf_exec_expects(const struct nf_exec *exec, uint32_t member);
 /** Is a large block to come of @p member, and not its turn yet? */

@@ -427,7 +427,9 @@ void nf_group_sleep(struct nf_group *group, int64_t timeout_us)
 {
     if (group->stop != NULL && (timeout_us < 0 || timeout_us > HEED_STOP_US))
         timeout_us = HEED_STOP_US;
+    group->mesh->settles = nf_group_settles(group);
     (void)nf_mesh_wait(group->mesh, timeout_us);
+    group->mesh->settles = false;
 }
 
 enum nf_status nf_group_look_around(struct nf_group *group, bool starting)

@@ -293,6 +293,9 @@ void nf_group_let_in(struct nf_group *group, struct nf_request *request);
 void nf_group_forget_early(struct nf_group *group);
 
 /* watch.c */
+
+/** Is there one call under way, that waits for nothing but that what it sent is read? */
+bool nf_group_settles(const struct nf_group *group);
 /** Give the group up, tell everybody, and fail its calls under way.
  *  @param ranks  [nranks] whom it is lost for
  *  @return @p reason; NF_ERR_REVOKED if it was given up before */

@@ -107,17 +107,12 @@ void nf_ducts_destroy(struct nf_ducts *ducts)
     nf_free(ducts);
 }
 
-static const struct duct *find(const struct nf_ducts *ducts, int tid)
+int nf_ducts_fd(const struct nf_ducts *ducts, int tid)
 {
     for (size_t i = 0; i < ducts->count; i++)
         if (ducts->list[i].tid == tid && ducts->list[i].fd >= 0)
-            return &ducts->list[i];
-    return NULL;
-}
-
-bool nf_ducts_reach(const struct nf_ducts *ducts, int tid)
-{
-    return find(ducts, tid) != NULL;
+            return ducts->list[i].fd;
+    return -1;
 }
 
 uint32_t nf_ducts_window_bytes(const struct nf_ducts *ducts)
@@ -398,7 +393,7 @@ enum nf_status nf_ducts_connect(struct nf_ducts *ducts, int tid,
     uint8_t hello[HELLO_BYTES] = { 0 };
     int fd;
 
-    if (nf_ducts_reach(ducts, tid))
+    if (nf_ducts_fd(ducts, tid) >= 0)
         return NF_OK;
     fd = host == NULL ? connect_locally(address)
                       : connect_by_tcp(host, nf_load_be16(address));
@@ -450,24 +445,24 @@ static enum nf_status send_whole(int fd, struct msghdr *message)
 enum nf_status nf_ducts_send(struct nf_ducts *ducts, int tid,
                              const struct iovec *parts, size_t count)
 {
-    const struct duct *duct = find(ducts, tid);
+    const int fd = nf_ducts_fd(ducts, tid);
     uint8_t length[LENGTH_BYTES];
     struct iovec all[1 + NF_DUCT_PARTS_MOST] = { { .iov_base = length,
                                                    .iov_len = LENGTH_BYTES } };
     struct msghdr message = { .msg_iov = all, .msg_iovlen = 1 + count };
     size_t bytes = 0;
 
-    if (duct == NULL)
+    if (fd < 0)
         return NF_ERR_UNREACHABLE;
     for (size_t i = 0; i < count; i++) {
         all[1 + i] = parts[i];
         bytes += parts[i].iov_len;
     }
     nf_store_le32(length, (uint32_t)bytes);
-    if (send_whole(duct->fd, &message) == NF_OK)
+    if (send_whole(fd, &message) == NF_OK)
         return NF_OK;
     /* part of it may have gone, which what follows would complete: so nothing does */
-    (void)shutdown(duct->fd, SHUT_RDWR);
+    (void)shutdown(fd, SHUT_RDWR);
     return NF_ERR_UNREACHABLE;
 }
 
@@ -552,7 +547,7 @@ static void end(struct nf_ducts *ducts, size_t i)
     int tid = ducts->list[i].tid;
 
     close_one(&ducts->list[i]);
-    if (tid != UNMET && !nf_ducts_reach(ducts, tid))
+    if (tid != UNMET && nf_ducts_fd(ducts, tid) < 0)
         ducts->user.ended(ducts->user.self, tid);
 }
 

@@ -66,8 +66,9 @@ void nf_ducts_settle(struct nf_ducts *ducts);
 enum nf_status nf_ducts_connect(struct nf_ducts *ducts, int tid,
                                 const char *host,
                                 const uint8_t address[NF_DUCT_ADDRESS_BYTES]);
-/** Is there one to @p tid? */
-bool nf_ducts_reach(const struct nf_ducts *ducts, int tid);
+/** @return the descriptor of that to @p tid, among those that are watched; < 0: there is
+ *  none */
+int nf_ducts_fd(const struct nf_ducts *ducts, int tid);
 /** Send one packet, the bytes of @p parts [@p count <= NF_DUCT_PARTS_MOST] one
  * behind the other, NF_DUCT_PACKET_MOST_BYTES at most.  Packets keep their
  * order.

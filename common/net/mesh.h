@@ -118,6 +118,8 @@ struct nf_mesh {
     bool partial; /**< it hears of some members' ends by other members only, who
                        may be busy: see nf_mesh_suspect() */
     struct nf_mesh_landing landing; /**< as its user sets it; find may be NULL */
+    bool settles; /**< its user says: I wait for nothing but that my backlog goes.  Then
+                       nf_mesh_wait() may overlook other news for a millisecond */
 };
 
 /** Queue @p message for @p member (not this one) and send what credit allows.

@@ -235,9 +235,14 @@ uint32_t nf_mesh_window_bytes(const struct mesh_member *m)
 
 /* ----------------------------------------------------------------- reading */
 
+int nf_mesh_duct_fd(int tid)
+{
+    return are_there() ? nf_ducts_fd(ducts, tid) : -1;
+}
+
 bool nf_mesh_duct_reaches(int tid)
 {
-    return are_there() && nf_ducts_reach(ducts, tid);
+    return nf_mesh_duct_fd(tid) >= 0;
 }
 
 size_t nf_mesh_duct_watch(struct pollfd *watch_p, size_t room)

@@ -157,6 +157,8 @@ static void end_loan(struct mesh_pvm *p, struct mesh_member *m,
 
     atomic_store(loan->mark, 0);
     *at = loan->next;
+    if (p->lent == loan->payload)
+        p->lent = NULL;
     m->lent_bytes -= loan->payload->bytes;
     p->moved_bytes += loan->payload->bytes;
     nf_blob_unref(loan->payload);
@@ -188,6 +190,13 @@ void nf_mesh_loan_tell(struct mesh_pvm *p, uint32_t member)
     if (none.value != m->told_taken &&
         signal_loan(p, member, LOAN_TAKEN, &none))
         m->told_taken = none.value;
+}
+
+bool nf_mesh_loan_is_all(const struct mesh_pvm *p, uint32_t member)
+{
+    const struct mesh_member *m = &p->members[member];
+
+    return m->loans != NULL && m->link.queued_bytes == 0 && !m->left && !m->exited;
 }
 
 void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member)
@@ -308,6 +317,13 @@ static enum nf_status lend(struct mesh_member *m, struct mesh_loan *loan,
     return status;
 }
 
+/* Memory that a user lends may be such as only this process can read: a device's. */
+static bool can_be_read(const struct mesh_pvm *p, const struct nf_blob *payload)
+{
+    return payload == p->lent || !nf_blob_is_borrowed(payload) ||
+           nf_memory_may_read(payload->data, payload->bytes);
+}
+
 enum nf_status nf_mesh_loan_lend(struct mesh_pvm *p, uint32_t member,
                                  const struct nf_mesh_message *message)
 {
@@ -320,8 +336,7 @@ enum nf_status nf_mesh_loan_lend(struct mesh_pvm *p, uint32_t member,
     if (!m->lends || message->urgent || payload == NULL ||
         payload->bytes < LOAN_LEAST_BYTES ||
         (nf_blob_is_chain(payload) && payload->nparts > LOAN_PARTS_MOST) ||
-        (nf_blob_is_borrowed(payload) &&
-         !nf_memory_may_read(payload->data, payload->bytes)))
+        !can_be_read(p, payload))
         return NF_WAIT;
     mark = free_mark();
     if (mark == NULL)
@@ -338,6 +353,8 @@ enum nf_status nf_mesh_loan_lend(struct mesh_pvm *p, uint32_t member,
         return status;
     }
     nf_blob_ref(payload);
+    p->lent = payload;
+    p->lent_to = member;
     m->nlent++;
     m->lent_bytes += payload->bytes;
     while (*end != NULL)

@@ -114,6 +114,9 @@ struct mesh_pvm {
                                   member at most */
     struct mesh_note *current; /**< holds the head of the last event */
     uint64_t moved_bytes;      /**< as nf_mesh_moved_bytes() */
+    const struct nf_blob *lent; /**< the last payload that was lent, if no loan of it
+                                     has ended since: others can read it */
+    uint32_t lent_to;          /**< the member that something was lent to last */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
     bool reading;   /**< what stands first in `normal` is being read */
@@ -193,8 +196,8 @@ void nf_mesh_notes_free(struct mesh_notes *list);
  * something to read */
 bool nf_mesh_pvm_sleep(int64_t timeout_us);
 /** The same for who waits in a call, but others on this processor have a turn
- *  first.  What ducts have is read; what libpvm has will be, to the end of a
- * message if that is there. */
+ *  first, and see nf_mesh.settles.  What ducts have is read; what libpvm has will be, to
+ *  the end of a message if that is there. */
 bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us);
 /** Which members' hosts have another data format? */
 void nf_mesh_pvm_compare_formats(struct mesh_pvm *p);
@@ -329,6 +332,8 @@ void nf_mesh_loan_hear(struct mesh_pvm *p, uint32_t member,
 void nf_mesh_loan_tell(struct mesh_pvm *p, uint32_t member);
 /** Is there anything? */
 bool nf_mesh_loan_owes(const struct mesh_pvm *p, uint32_t member);
+/** Is all that still has to go to it on loan to @p member? */
+bool nf_mesh_loan_is_all(const struct mesh_pvm *p, uint32_t member);
 /** Have all back that @p member has not read. */
 void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member);
 /** Have it back of all members. */
@@ -356,6 +361,8 @@ void nf_mesh_duct_send(struct mesh_pvm *p, uint32_t member,
 uint32_t nf_mesh_window_bytes(const struct mesh_member *m);
 /** Can more come of task @p tid by a duct? */
 bool nf_mesh_duct_reaches(int tid);
+/** @return its descriptor among those watched, or < 0 */
+int nf_mesh_duct_fd(int tid);
 /** Put what is to be watched at @p watch_p.
  *  @return how many; 0 also if these are more than @p room */
 size_t nf_mesh_duct_watch(struct pollfd *watch_p, size_t room);

@@ -2,6 +2,7 @@
 #include "config.h"
 #include <limits.h>
 #include <string.h>
+#include "common/base/clock.h"
 #include "tests/unit/link_pipe.h"
 #include "tests/unit/mesh_lending.h"
 
@@ -173,6 +174,81 @@ void play_lent_order(void)
         see_nothing(mesh); /* nor that its lender has left, before */
         nf_mesh_pause(mesh, 0, false);
         hear_last(mesh, 9);
+    }
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
+
+/* As next(), but whoever overlooks that it has come does so for long. */
+static struct nf_mesh_event next_in_time(struct nf_mesh *mesh)
+{
+    int64_t until_us = nf_now_us() + PATIENCE_US / 2;
+    struct nf_mesh_event event;
+
+    while (nf_mesh_next(mesh, &event) == NF_WAIT)
+        nf_mesh_wait(mesh, PATIENCE_US);
+    CHECK(nf_now_us() < until_us);
+    return event;
+}
+
+/* The last one has not begun to read. */
+static void settle(struct nf_mesh *mesh, const struct nf_blob *payload)
+{
+    struct nf_mesh_event event;
+
+    mesh->settles = true;
+    event = next_in_time(mesh);
+    CHECK(event.member == 1 && word_of(&event) == 5);
+    CHECK(nf_mesh_backlog_bytes(mesh, 1) == BYTES);
+    tell(1);
+    event = next_in_time(mesh);
+    CHECK(event.kind == NF_MESH_LEFT && event.member == 1);
+    CHECK(nf_mesh_backlog_bytes(mesh, 1) == 0);
+    CHECK(nf_mesh_backlog_bytes(mesh, 2) == 2 * (size_t)BYTES);
+    tell(2);
+    drain(mesh, 2);
+    CHECK(atomic_load(&payload->refs) == 1);
+}
+
+/* That member 1 has left may come before or behind it. */
+static void hear_beside_an_end(struct nf_mesh *mesh, uint32_t word)
+{
+    struct nf_mesh_event event = next(mesh);
+
+    if (event.kind == NF_MESH_LEFT && event.member == 1)
+        event = next(mesh);
+    CHECK(word_of(&event) == word &&
+          pipe_payload_is(event.message.payload, 1, BYTES, NF_FLOAT64));
+    nf_blob_unref(event.message.payload);
+}
+
+/* Whoever waits only for what it lent hears of the others all the same, though the one
+ * to whom it was lent last is to wake it. */
+void play_lent_settles(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh *mesh;
+
+    if (!can_read())
+        return;
+    mesh = open_lending();
+    is_early = true;
+    early_word = 2;
+    mesh->landing = (struct nf_mesh_landing){ .self = &ground,
+                                              .is_later = is_later_here };
+    if (me == 0) {
+        for (uint32_t i = 0; i < 4; i++)
+            say(mesh, 1 + i % 2, 1 + i / 2, payload);
+        settle(mesh, payload);
+    } else if (me == 1) {
+        hear_payload(mesh, 1, payload, 0);
+        say(mesh, 0, 5, NULL);
+        await_word(0);
+    } else {
+        await_word(0);
+        hear_beside_an_end(mesh, 1);
+        is_early = false;
+        hear_beside_an_end(mesh, 2);
     }
     nf_mesh_close(mesh);
     nf_blob_unref(payload);

@@ -8,7 +8,7 @@
 enum { LENT_BYTES = (20 << 20) + 8 };
 
 bool can_read(void);
-/** A mesh of two that lend to each other. */
+/** A mesh of all tasks, that lend to each other. */
 struct nf_mesh *open_lending(void);
 /** It must be this word, with a payload of LENT_BYTES, or, if @p parts > 0, a chain of
  *  so many of @p whole. */

@@ -27,19 +27,27 @@ bool can_read(void)
     return nf_memory_read(&lent, 0, NULL, 0) == NF_OK;
 }
 
+static bool all_lend(const struct nf_mesh *mesh)
+{
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+    bool all = true;
+
+    for (uint32_t i = 0; i < mesh->ranks; i++)
+        all = all && (i == me || p->members[i].lends);
+    return all;
+}
+
 struct nf_mesh *open_lending(void)
 {
     struct nf_mesh *mesh = open_mesh(1);
-    const struct mesh_member *other =
-        &((struct mesh_pvm *)mesh)->members[1 - me];
     int64_t until_us = nf_now_us() + PATIENCE_US;
     struct nf_mesh_event event;
 
-    while (!other->lends) {
+    while (!all_lend(mesh)) {
         CHECK(nf_now_us() < until_us);
         if (nf_mesh_next(mesh, &event) == NF_OK)
             note_ahead(&event); /* of the meeting */
-        else if (!other->lends)
+        else if (!all_lend(mesh))
             nf_mesh_wait(mesh, 100000);
     }
     meet(mesh, 99);

@@ -589,6 +589,7 @@ const struct scene mesh_scenes[] = {
     { "lent-landed", play_lent_landed },
     { "lent-later", play_lent_later },
     { "lent-order", play_lent_order },
+    { "lent-settles", play_lent_settles },
     { "lent-nowhere", play_lent_nowhere },
     { "lent-cut", play_lent_cut },
     { "lent-subset", play_lent_subset },

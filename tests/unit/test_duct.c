@@ -105,10 +105,10 @@ static void connect_sides(struct side *listener, struct side *caller,
     open_side(listener, LISTENER);
     open_side(caller, CALLER);
     CU_ASSERT_EQUAL(nf_ducts_address(listener->ducts, address), NF_OK);
-    CU_ASSERT_FALSE(nf_ducts_reach(caller->ducts, LISTENER));
+    CU_ASSERT(nf_ducts_fd(caller->ducts, LISTENER) < 0);
     CU_ASSERT_EQUAL(nf_ducts_connect(caller->ducts, LISTENER, host, address),
                     NF_OK);
-    CU_ASSERT(nf_ducts_reach(caller->ducts, LISTENER));
+    CU_ASSERT(nf_ducts_fd(caller->ducts, LISTENER) >= 0);
 }
 
 static void close_sides(struct side *listener, struct side *caller)
@@ -193,7 +193,7 @@ static void test_end(void)
     CU_ASSERT_EQUAL(listener.ear.npackets, 5);
     CU_ASSERT_EQUAL(listener.ear.nended, 1);
     CU_ASSERT_EQUAL(listener.ear.last_tid, CALLER);
-    CU_ASSERT_FALSE(nf_ducts_reach(listener.ducts, CALLER));
+    CU_ASSERT(nf_ducts_fd(listener.ducts, CALLER) < 0);
     CU_ASSERT_EQUAL(send_number(&listener, CALLER, 0, 8), NF_ERR_UNREACHABLE);
     CU_ASSERT_FALSE(serve(&listener, 0));
     close_sides(&listener, &caller);
@@ -275,7 +275,7 @@ static void test_pieces(void)
         CU_ASSERT_EQUAL(listener.ear.npackets, i < 32 ? 0 : (i - 31) / 24);
     }
     CU_ASSERT_EQUAL(listener.ear.nbad, 0);
-    CU_ASSERT(nf_ducts_reach(listener.ducts, CALLER));
+    CU_ASSERT(nf_ducts_fd(listener.ducts, CALLER) >= 0);
     close(fd);
     nf_ducts_destroy(listener.ducts);
 }
@@ -301,7 +301,7 @@ static void refuse(const uint8_t *stream, size_t bytes, uint32_t nended)
     while (serve(&listener, 100))
         continue;
     CU_ASSERT(recv(fd, &byte, 1, MSG_DONTWAIT) <= 0);
-    CU_ASSERT_FALSE(nf_ducts_reach(listener.ducts, STRANGER));
+    CU_ASSERT(nf_ducts_fd(listener.ducts, STRANGER) < 0);
     CU_ASSERT_EQUAL(listener.ear.nended, nended);
     CU_ASSERT_EQUAL(listener.ear.npackets, 1);
     CU_ASSERT_EQUAL(send_number(&caller, LISTENER, 1, 8), NF_OK);
@@ -354,7 +354,7 @@ static void test_full(void)
                     limited ? NF_ERR_IO : NF_OK);
     while (serve(&listener, 100))
         continue; /* it would never end if a stranger could not be shaken off */
-    CU_ASSERT(nf_ducts_reach(listener.ducts, CALLER));
+    CU_ASSERT(nf_ducts_fd(listener.ducts, CALLER) >= 0);
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
     CU_ASSERT_EQUAL(send_number(&caller, LISTENER, 0, 8), NF_OK);
     await_packets(&listener, 1);

@@ -277,6 +277,7 @@ static void test_lent(void)
     run("lent-landed", 2, -1);
     run("lent-later", 2, -1);
     run("lent-order", 2, -1);
+    run("lent-settles", 3, -1);
     run("lent-nowhere", 2, -1);
     run("lent-cut", 2, -1);
     run("lent-subset", 2, -1);
