@@ -503,7 +503,7 @@ enum nf_status nf_exec_run(struct nf_exec *exec)
 
 bool nf_exec_settles(const struct nf_exec *exec)
 {
-    return exec->ndone == exec->plan->nsteps && !exec->done;
+    return exec->ndone == exec->plan->nsteps;
 }
 
 bool nf_exec_awaits(const struct nf_exec *exec, uint32_t *member_p)

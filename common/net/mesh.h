@@ -119,7 +119,8 @@ struct nf_mesh {
                        may be busy: see nf_mesh_suspect() */
     struct nf_mesh_landing landing; /**< as its user sets it; find may be NULL */
     bool settles; /**< its user says: I wait for nothing but that my backlog goes.  Then
-                       nf_mesh_wait() may overlook other news for a millisecond */
+                       nf_mesh_wait() may overlook other news for a millisecond, those
+                       of this task's other meshes too */
 };
 
 /** Queue @p message for @p member (not this one) and send what credit allows.

@@ -196,7 +196,8 @@ bool nf_mesh_loan_is_all(const struct mesh_pvm *p, uint32_t member)
 {
     const struct mesh_member *m = &p->members[member];
 
-    return m->loans != NULL && m->link.queued_bytes == 0 && !m->left && !m->exited;
+    return m->loans != NULL && m->link.queued_bytes == 0 && m->duct && !m->cut &&
+           !m->left && !m->exited;
 }
 
 void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member)
@@ -354,8 +355,8 @@ enum nf_status nf_mesh_loan_lend(struct mesh_pvm *p, uint32_t member,
     }
     nf_blob_ref(payload);
     p->lent = payload;
-    p->lent_to = member;
     m->nlent++;
+    m->lent_at = ++p->nloans;
     m->lent_bytes += payload->bytes;
     while (*end != NULL)
         end = &(*end)->next;

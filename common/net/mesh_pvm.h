@@ -80,6 +80,7 @@ struct mesh_member {
     bool lends;     /**< it can read ours */
     bool broken;    /**< what it lent will never be there: nor what it said next */
     uint64_t nlent;         /**< loans to it, ever */
+    uint64_t lent_at;       /**< nloans at the last of them */
     uint64_t returned;      /**< the last one of them that it is done with */
     uint64_t taken, told_taken; /**< the last one of its loans that we are done with; and that
                                      it knows of */
@@ -116,7 +117,7 @@ struct mesh_pvm {
     uint64_t moved_bytes;      /**< as nf_mesh_moved_bytes() */
     const struct nf_blob *lent; /**< the last payload that was lent, if no loan of it
                                      has ended since: others can read it */
-    uint32_t lent_to;          /**< the member that something was lent to last */
+    uint64_t nloans;           /**< to all members, ever */
     enum nf_status failed;     /**< for good */
     bool awake;                /**< in nf_mesh_next */
     bool reading;   /**< what stands first in `normal` is being read */
@@ -199,6 +200,8 @@ bool nf_mesh_pvm_sleep(int64_t timeout_us);
  *  first, and see nf_mesh.settles.  What ducts have is read; what libpvm has will be, to
  *  the end of a message if that is there. */
 bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us);
+/** For tests: how long it listens to one member only. */
+void nf_mesh_pvm_nap_for(int64_t most_us);
 /** Which members' hosts have another data format? */
 void nf_mesh_pvm_compare_formats(struct mesh_pvm *p);
 /** As nf_mesh_subset() and nf_mesh_close(). */
@@ -332,7 +335,8 @@ void nf_mesh_loan_hear(struct mesh_pvm *p, uint32_t member,
 void nf_mesh_loan_tell(struct mesh_pvm *p, uint32_t member);
 /** Is there anything? */
 bool nf_mesh_loan_owes(const struct mesh_pvm *p, uint32_t member);
-/** Is all that still has to go to it on loan to @p member? */
+/** Is all that still has to go to @p member on loan to it, so that nothing but word of
+ *  that is waited for?  Of members with ducts. */
 bool nf_mesh_loan_is_all(const struct mesh_pvm *p, uint32_t member);
 /** Have all back that @p member has not read. */
 void nf_mesh_loan_withdraw(struct mesh_pvm *p, uint32_t member);

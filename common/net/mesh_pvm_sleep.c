@@ -6,10 +6,9 @@
 #include "common/base/clock.h"
 #include "common/net/mesh_pvm.h"
 
-enum {
-    FDS_MOST = 1024,
-    NAP_US = 1000, /* news of others waits so long at most */
-};
+enum { FDS_MOST = 1024 };
+
+static int64_t nap_most_us = 1000; /* news of others waits so long at most */
 
 /* What is slept on: sockets of libpvm, then ducts. */
 struct bed {
@@ -52,34 +51,51 @@ bool nf_mesh_pvm_sleep(int64_t timeout_us)
     return sleep_in(&bed, timeout_us);
 }
 
-/* Do not listen to @p tid: only its end wakes us. */
-static void hush(struct bed *bed, int tid)
+void nf_mesh_pvm_nap_for(int64_t most_us)
+{
+    nap_most_us = most_us;
+}
+
+/* Do not listen to @p tid: only its end wakes us.  @return whether we did */
+static bool hush(struct bed *bed, int tid)
 {
     int fd = nf_mesh_duct_fd(tid);
 
     for (size_t i = bed->npvm; fd >= 0 && i < bed->npvm + bed->nducts; i++)
-        if (bed->watch[i].fd == fd)
+        if (bed->watch[i].fd == fd) {
             bed->watch[i].events = 0;
+            return true;
+        }
+    return false;
+}
+
+/* Of those who still have something that was lent the one that got it last, who will
+ * most often be the last to have read it.  NULL: there are none */
+static const struct mesh_member *find_waker(const struct mesh_pvm *p)
+{
+    const struct mesh_member *waker = NULL;
+
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        if (nf_mesh_loan_is_all(p, i) &&
+            (waker == NULL || p->members[i].lent_at > waker->lent_at))
+            waker = &p->members[i];
+    return waker;
 }
 
 /* To wake somebody on another processor takes a reader as long as to read a fifth of
- * 1 MiB.  So if all that we wait for is that what we lent is read, the one to whom it
- * was lent last does, who will most often be the last to have read it.
+ * 1 MiB.  So if all that we wait for is that what we lent is read, one of them does.
  * @return how long we may still sleep */
 static int64_t nap(const struct mesh_pvm *p, struct bed *bed, int64_t timeout_us)
 {
-    int64_t nap_us = timeout_us >= 0 && timeout_us < NAP_US ? timeout_us : NAP_US;
-    uint32_t waker = p->lent_to, others = 0;
+    int64_t nap_us =
+        timeout_us >= 0 && timeout_us < nap_most_us ? timeout_us : nap_most_us;
+    const struct mesh_member *waker = find_waker(p);
+    bool some = false;
 
     for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (nf_mesh_loan_is_all(p, i) && !nf_mesh_loan_is_all(p, waker))
-            waker = i;
-    for (uint32_t i = 0; i < p->base.ranks; i++)
-        if (i != waker && nf_mesh_loan_is_all(p, i)) {
-            hush(bed, p->members[i].tid);
-            others++;
-        }
-    if (others == 0)
+        if (&p->members[i] != waker && nf_mesh_loan_is_all(p, i))
+            some = hush(bed, p->members[i].tid) || some;
+    if (!some)
         return timeout_us;
     if (sleep_in(bed, nap_us))
         timeout_us = 0; /* now listen to all that they have said */

@@ -41,6 +41,7 @@ struct fake_world {
      * they are of has begun there (nf_mesh_landing), and others go before */
     bool lends;
     uint64_t kept; /* looks at one that had not */
+    uint64_t settled; /* waits of users that wait for their backlog only */
 };
 
 /* How often somebody wanted back what it had lent. */

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 #include "common/base/clock.h"
+#include "common/net/mesh_pvm.h"
 #include "tests/unit/link_pipe.h"
 #include "tests/unit/mesh_lending.h"
 
@@ -237,19 +238,60 @@ void play_lent_settles(void)
     mesh->landing = (struct nf_mesh_landing){ .self = &ground,
                                               .is_later = is_later_here };
     if (me == 0) {
+        await_word(1);
+        await_word(2);
         for (uint32_t i = 0; i < 4; i++)
             say(mesh, 1 + i % 2, 1 + i / 2, payload);
         settle(mesh, payload);
     } else if (me == 1) {
+        tell(0);
         hear_payload(mesh, 1, payload, 0);
         say(mesh, 0, 5, NULL);
         await_word(0);
     } else {
+        tell(0);
         await_word(0);
         hear_beside_an_end(mesh, 1);
         is_early = false;
         hear_beside_an_end(mesh, 2);
     }
+    nf_mesh_close(mesh);
+    nf_blob_unref(payload);
+}
+
+/* Only the last of its readers wakes it. */
+void play_lent_nap(void)
+{
+    struct nf_blob *payload = pipe_payload(1, BYTES, NF_FLOAT64);
+    struct nf_mesh_event event;
+    struct nf_mesh *mesh;
+
+    if (!can_read())
+        return;
+    nf_mesh_pvm_nap_for(PATIENCE_US);
+    mesh = open_lending();
+    if (me == 0) {
+        await_word(1);
+        await_word(2);
+        say(mesh, 1, 1, payload);
+        say(mesh, 2, 1, payload);
+        mesh->settles = true;
+        while (nf_mesh_backlog_bytes(mesh, 1) > 0) {
+            CHECK(nf_mesh_wait(mesh, PATIENCE_US) == NF_OK);
+            while (nf_mesh_next(mesh, &event) == NF_OK)
+                note_ahead(&event); /* of the meeting */
+        }
+        CHECK(nf_mesh_backlog_bytes(mesh, 2) == 0);
+        CHECK(atomic_load(&payload->refs) == 1);
+    } else {
+        tell(0);
+        if (me == 2)
+            await_word(1);
+        hear_payload(mesh, 1, payload, 0);
+        if (me == 1)
+            tell(2);
+    }
+    meet(mesh, 100);
     nf_mesh_close(mesh);
     nf_blob_unref(payload);
 }

@@ -78,6 +78,7 @@ void play_lent_landed(void);
 void play_lent_later(void);
 void play_lent_order(void);
 void play_lent_settles(void);
+void play_lent_nap(void);
 void play_lent_nowhere(void);
 void play_lent_cut(void);
 void play_lent_subset(void);

@@ -3,7 +3,6 @@
 #include <pvm3.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
@@ -590,6 +589,7 @@ const struct scene mesh_scenes[] = {
     { "lent-later", play_lent_later },
     { "lent-order", play_lent_order },
     { "lent-settles", play_lent_settles },
+    { "lent-nap", play_lent_nap },
     { "lent-nowhere", play_lent_nowhere },
     { "lent-cut", play_lent_cut },
     { "lent-subset", play_lent_subset },

@@ -48,6 +48,32 @@ static void what_is_put_off(void)
     sim_close(&sim);
 }
 
+/* A root whose message has not left, but nobody who has to receive. */
+static void who_settles(void)
+{
+    struct group_sim sim;
+    uint8_t byte[2] = { 1, 0 };
+    struct nf_call call = { .kind = NF_CALL_BCAST,
+                            .count = 1,
+                            .type = NF_ELEM_BYTE };
+
+    CU_ASSERT_FATAL(sim_open(&sim, 2, 1, NULL));
+    CU_ASSERT_FALSE(nf_group_settles(sim.groups[0]));
+    for (uint32_t r = 0; r < 2; r++) {
+        call.recv = &byte[r];
+        sim_start(&sim, r, &call);
+        nf_group_sleep(sim.groups[r], 0);
+        CU_ASSERT_EQUAL(sim.world.settled, 1);
+        CU_ASSERT_FALSE(sim.groups[r]->mesh->settles);
+    }
+    CU_ASSERT(nf_group_settles(sim.groups[0]));
+    CU_ASSERT_FALSE(nf_group_settles(sim.groups[1]));
+    CU_ASSERT(sim_run(&sim));
+    CU_ASSERT_FALSE(nf_group_settles(sim.groups[0]));
+    CU_ASSERT_EQUAL(byte[1], 1);
+    sim_close(&sim);
+}
+
 /* Members that keep next to nothing, each at its own pace; for each second seed
  * they read from each other's memory.
  * @return whether all rounds were right */
@@ -298,6 +324,7 @@ int main(void)
         { "who keeps nothing gets right results",
           who_keeps_nothing_gets_right_results },
         { "what is put off", what_is_put_off },
+        { "who waits for nothing but that its messages leave", who_settles },
         { "what is kept is bounded", what_is_kept_is_bounded },
         { "a group with a paused member can shrink",
           a_group_with_a_paused_member_can_shrink },

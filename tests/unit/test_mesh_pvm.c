@@ -278,6 +278,7 @@ static void test_lent(void)
     run("lent-later", 2, -1);
     run("lent-order", 2, -1);
     run("lent-settles", 3, -1);
+    run("lent-nap", 3, -1);
     run("lent-nowhere", 2, -1);
     run("lent-cut", 2, -1);
     run("lent-subset", 2, -1);
