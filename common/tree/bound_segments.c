@@ -174,11 +174,13 @@ enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
         if (v != root)
             recv_us = fmin(recv_us, hops->recv[v]);
     period_us = least_period(hops, &ways, root);
-    *time_us_p = fmax((double)(segments - 1) *
-                              fmax(hops->send[root], ways.port_out_us[root]) +
-                          first_us,
-                      (double)segments * period_us + ways.latency_us +
-                          fmin(hops->send[root], recv_us));
+    *time_us_p = (double)(segments - 1) *
+                     fmax(hops->send[root], ways.port_out_us[root]) +
+                 first_us;
+    if (segments > 1 || hops->spare == NULL) /* ports may be free of charge */
+        *time_us_p = fmax(*time_us_p,
+                          (double)segments * period_us + ways.latency_us +
+                              fmin(hops->send[root], recv_us));
     if (hops->medium != NULL)
         *time_us_p = fmax(*time_us_p,
                           medium_bound_us(hops, root, segments, recv_us));

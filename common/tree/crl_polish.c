@@ -117,10 +117,12 @@ static void look(struct polish *p)
         uint32_t v = ldt->order[k], i = 0;
         uint32_t begin = ldt->first[v], end = ldt->first[v + 1];
 
-        for (uint32_t c = begin; c < end; c++)
+        for (uint32_t c = begin; c < end; c++, i++)
             ready_us[ldt->child[c]] =
                 ready_us[v] +
-                (double)i++ * nf_hops_hold(hops, v, ldt->child[c]) +
+                fmax(i * hops->send[v],
+                     i * nf_hops_port(hops, v, ldt->child[c]) -
+                         nf_hops_spare(hops, v)) +
                 nf_hops_time(hops, v, ldt->child[c]);
         key_us[v] = ready_us[v] + (double)(i + 1) * hops->send[v];
         p->early[k] = v;

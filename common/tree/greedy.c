@@ -125,7 +125,8 @@ static void look_at_limit(struct making *m, uint32_t i, uint32_t j)
     double more = (double)(m->how->segments - 1);
     double hands_us = room->degree[i] * m->hops->send[i];
     double recv_us = i != m->ldt->root ? m->hops->recv[i] : 0;
-    double port_us = room->port_sum_us[i], of_i_us, of_j_us;
+    double port_us = fmax(room->port_sum_us[i] - nf_hops_spare(m->hops, i), 0);
+    double of_i_us, of_j_us;
     double period_us =
         hands_us + recv_us > port_us ? hands_us + recv_us : port_us;
 
@@ -178,7 +179,9 @@ static void add_edge(struct making *m, uint32_t i, uint32_t j)
     else if (m->how->is_blocking)
         room->free_us[i] = ready_us;
     else if (m->how->holds_port)
-        room->free_us[i] += nf_hops_hold(m->hops, i, j);
+        room->free_us[i] +=
+            fmax(m->hops->send[i],
+                 nf_hops_busy(m->hops, i, j, room->port_sum_us[i]));
     else
         room->free_us[i] += m->hops->send[i];
     room->free_us[j] = ready_us;

@@ -5,10 +5,6 @@
 #include "common/base/alloc.h"
 #include "common/model/network.h"
 
-/* That share what a link lets pass at once: a host of a good tree has a few
- * children. */
-enum { COPIES = 3 };
-
 enum nf_status nf_hops_init(struct nf_hops *hops_p,
                             const struct nf_hetero *hetero, double bytes)
 {
@@ -26,11 +22,13 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
     hops_p->port = nf_calloc(wires, sizeof(double));
     if (hetero->is_shared)
         hops_p->medium = nf_calloc(wires, sizeof(double));
-    if (has_links)
+    if (has_links) {
         hops_p->in = nf_calloc(n, sizeof(double));
+        hops_p->spare = nf_calloc(n, sizeof(double));
+    }
     if ((hetero->is_shared && hops_p->medium == NULL) || hops_p->send == NULL ||
-        (has_links && hops_p->in == NULL) || hops_p->recv == NULL ||
-        hops_p->wire == NULL || hops_p->port == NULL) {
+        (has_links && (hops_p->in == NULL || hops_p->spare == NULL)) ||
+        hops_p->recv == NULL || hops_p->wire == NULL || hops_p->port == NULL) {
         nf_hops_fini(hops_p);
         return NF_ERR_NOMEM;
     }
@@ -159,6 +157,8 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
 {
     uint32_t n = hops->nodes;
 
+    if (hops->spare != NULL)
+        memset(hops->spare, 0, n * sizeof(double));
     if (hetero->measured != NULL) {
         set_measured(hops, hetero, bytes);
         return;
@@ -176,25 +176,23 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                (hops->is_matrix ? (size_t)n * n : 1) * sizeof(double));
 }
 
-/* A single short segment, of which a host sends some COPIES. */
+/* A single short segment.  What passes at once to somebody passes through the
+ * link of both: the sender's lets pass no less. */
 static void pass_at_once(struct nf_hops *hops, const struct nf_hetero *hetero,
                          double bytes, uint64_t segments)
 {
-    const double sent = COPIES * bytes;
     uint32_t n = hops->nodes;
 
-    if (hops->in == NULL || segments > 1 ||
+    if (hops->spare == NULL || segments > 1 ||
         !(bytes > 0 && bytes < NF_HOPS_SHORT_BYTES))
         return;
-    for (uint32_t j = 0; j < n; j++)
-        for (uint32_t i = 0; i < n; i++) {
-            double *port_us = &hops->port[nf_hops_at(hops, i, j)], waits;
-
-            if (!(*port_us > 0))
-                continue;
-            waits = sent - nf_network_burst_bytes(hetero->measured, i, j);
-            *port_us *= fmax(waits, 0) / sent;
-        }
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            if (nf_hops_port(hops, i, j) > 0)
+                hops->spare[i] = fmax(
+                    hops->spare[i],
+                    nf_network_burst_bytes(hetero->measured, i, j) / bytes *
+                        nf_hops_port(hops, i, j));
 }
 
 void nf_hops_set_segments(struct nf_hops *hops, const struct nf_hetero *hetero,
@@ -244,7 +242,7 @@ enum nf_status nf_hops_check(const struct nf_hops *hops, uint32_t root)
         if (!is_time(hops->send[i]) || !is_time(hops->recv[i]))
             return NF_ERR_INVAL;
     for (size_t j = 0; hops->in != NULL && j < hops->nodes; j++)
-        if (!is_time(hops->in[j]))
+        if (!is_time(hops->in[j]) || !is_time(nf_hops_spare(hops, (uint32_t)j)))
             return NF_ERR_INVAL;
     return are_times(hops, hops->wire) && are_times(hops, hops->port) &&
                    are_times(hops, hops->medium)
@@ -259,6 +257,7 @@ void nf_hops_fini(struct nf_hops *hops)
     nf_free(hops->wire);
     nf_free(hops->port);
     nf_free(hops->in);
+    nf_free(hops->spare);
     nf_free(hops->medium);
     *hops = (struct nf_hops){ .nodes = 0 };
 }

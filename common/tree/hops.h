@@ -12,11 +12,18 @@
  *  slow link leaves its sender's as quickly as any other, and the next one to
  *  the same receiver is not there before in[] of it have passed.  That is known
  *  of measured networks alone, and of long messages port says it already.  On a
- *  shared medium a message also waits for those of all others: hub.h. */
+ *  shared medium a message also waits for those of all others: hub.h.
+ *
+ *  A link that was idle lets some bytes pass at once, as a token bucket does: of
+ *  what i's port would be busy for in all, the first spare[i] cost nothing. */
+#include <math.h>
 #include "common/model/hetero.h"
 
 /** As NF_MESH_SHORT_BYTES. */
 enum { NF_HOPS_SHORT_BYTES = 4096 };
+/** Whoever must take one time for all of a host's messages has it share spare[]
+ *  among so many: a host of a good tree has a few children. */
+enum { NF_HOPS_COPIES = 3 };
 
 struct nf_hops {
     uint32_t nodes;
@@ -25,6 +32,7 @@ struct nf_hops {
     double *wire, *port; /**< by receiver: row j has what leads to j */
     double *in;          /**< [nodes] from one message that comes in to the
                               next, whoever sends them; NULL: port says it */
+    double *spare;       /**< [nodes] see above; with in, or NULL */
     double *medium;      /**< as port: how long the one medium is busy with it.
                               NULL: each port has its own wire */
     const bool *is_leaf; /**< as of struct nf_hetero */
@@ -38,9 +46,8 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
 void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                  double bytes);
 /** The same for a message in @p segments of @p bytes each.  A single one is all
- *  that is sent: a short one of a measured network then does not wait for what
- *  links let pass at once when they were idle, nf_network_burst_bytes(), of
- *  which the first few copies that a host sends have equal parts. */
+ *  that is sent: a short one of a measured network then has spare, by
+ *  nf_network_burst_bytes(); others have none. */
 enum nf_status nf_hops_init_segments(struct nf_hops *hops_p,
                                      const struct nf_hetero *hetero,
                                      double bytes, uint64_t segments);
@@ -76,6 +83,24 @@ static inline double nf_hops_in(const struct nf_hops *hops, uint32_t j)
     return hops->in != NULL ? hops->in[j] : 0;
 }
 
+static inline double nf_hops_spare(const struct nf_hops *hops, uint32_t i)
+{
+    return hops->spare != NULL ? hops->spare[i] : 0;
+}
+
+/** How long i's port is busy with a message to j.
+ *  @param before_us  the sum of port(i, .) of what has gone before */
+static inline double nf_hops_busy(const struct nf_hops *hops, uint32_t i,
+                                  uint32_t j, double before_us)
+{
+    double port_us = nf_hops_port(hops, i, j);
+    double spare_us = nf_hops_spare(hops, i) - before_us;
+
+    if (spare_us <= 0)
+        return port_us;
+    return port_us > spare_us ? port_us - spare_us : 0;
+}
+
 /** 0: it waits for no other message. */
 static inline double nf_hops_medium(const struct nf_hops *hops, uint32_t i,
                                     uint32_t j)
@@ -96,11 +121,13 @@ static inline double nf_hops_time(const struct nf_hops *hops, uint32_t i,
     return hops->send[i] + nf_hops_wire(hops, i, j) + hops->recv[j];
 }
 
-/** How long i has its hands full with a message to j, port included. */
+/** How long i has its hands full with a message to j, port included: one of
+ *  NF_HOPS_COPIES. */
 static inline double nf_hops_hold(const struct nf_hops *hops, uint32_t i,
                                   uint32_t j)
 {
-    double port = nf_hops_port(hops, i, j);
+    double port = fmax(
+        nf_hops_port(hops, i, j) - nf_hops_spare(hops, i) / NF_HOPS_COPIES, 0);
 
     return port > hops->send[i] ? port : hops->send[i];
 }

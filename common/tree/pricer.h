@@ -49,6 +49,7 @@ struct nf_pricer {
     unsigned count, next;
     double *hands_us, *port_us; /**< [hosts] when they are free */
     double *way_us;             /**< [hosts] of a home: when the way out is */
+    double *before_us; /**< [hosts] of a home: ports of what went out so far */
     struct nf_pricer_link *link; /**< [hosts] of a home: the way in */
     uint32_t *home; /**< [hosts] the first of those on the same host */
 };

@@ -14,7 +14,7 @@ struct pipe {
     double *port_us;
     double *in_us; /* its link in; 0: nothing has come yet */
     /* To tree->child[c]: beside each other, as each segment needs them. */
-    double *port_to_us, *wire_to_us;
+    double *port_to_us, *wire_to_us; /* ports less what is spare */
     const struct nf_watch *watch; /* or NULL */
     uint64_t segment;             /* for the watch: which one this is */
 };
@@ -48,11 +48,16 @@ static enum nf_status pipe_init(struct pipe *pipe, const struct nf_tree *tree,
         return NF_ERR_NOMEM;
     }
     nf_tree_order(tree, pipe->order);
-    for (uint32_t v = 0; v < tree->nodes; v++)
+    for (uint32_t v = 0; v < tree->nodes; v++) {
+        double before_us = 0; /* what is spare, is so for one segment */
+
         for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
-            pipe->port_to_us[c] = nf_hops_port(hops, v, tree->child[c]);
+            pipe->port_to_us[c] =
+                nf_hops_busy(hops, v, tree->child[c], before_us);
             pipe->wire_to_us[c] = nf_hops_wire(hops, v, tree->child[c]);
+            before_us += nf_hops_port(hops, v, tree->child[c]);
         }
+    }
     return NF_OK;
 }
 
