@@ -368,11 +368,9 @@ static void set_label(char label[TREE_SVG_LABEL_BYTES], const char *name)
 }
 
 /* When the sender has its hands free of the message to @p to, and the port
- * too.
- * @param before_us  what messages before it add to, see nf_hops_busy() */
+ * too. */
 static double hands_free(const struct work *w, const struct nf_hops *hops,
-                         struct picture *p, uint32_t to, double hands_us,
-                         double before_us)
+                         struct picture *p, uint32_t to, double hands_us)
 {
     uint32_t v = w->plan.tree.parent[to];
     double begun_us;
@@ -385,7 +383,8 @@ static double hands_free(const struct work *w, const struct nf_hops *hops,
      * and on a hub for the medium */
     begun_us = p->ready[to] - hops->recv[to] - nf_hops_wire(hops, v, to);
     p->free[to] =
-        fmax(hands_us, begun_us + nf_hops_busy(hops, v, to, before_us));
+        fmax(hands_us, begun_us + nf_hops_port(hops, v, to) -
+                           nf_hops_spare(hops, v));
     return hands_us;
 }
 
@@ -399,13 +398,10 @@ static enum nf_status fill(const struct work *w, const struct nf_hops *hops,
         nf_tree_times(tree, hops, w->options->is_blocking, p->ready, &last_us);
 
     for (uint32_t v = 0; v < tree->nodes && status == NF_OK; v++) {
-        double hands_us = p->ready[v], before_us = 0;
+        double hands_us = p->ready[v];
 
-        for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
-            hands_us =
-                hands_free(w, hops, p, tree->child[c], hands_us, before_us);
-            before_us += nf_hops_port(hops, v, tree->child[c]);
-        }
+        for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++)
+            hands_us = hands_free(w, hops, p, tree->child[c], hands_us);
     }
     return status;
 }

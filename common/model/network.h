@@ -174,7 +174,7 @@ enum nf_status nf_network_check_date(const struct nf_network *network,
 
 /** A network as planners take it: every size of segments costs what the curves
  *  say of that size.  Such planners, and whoever predicts the time of a tree,
- *  find in nf_hops_hold() the one time that a message holds its sender.
+ *  find in nf_hops_hold() the one time that a message, one of a few, holds its sender.
  *  @param has_ports  true: wires are held for G_ij, nf_network_ports(), and if
  *                    the medium is shared so is that, nf_network_medium_us().
  *                    false: no ports, and S_i is the greater of S_i and H_i, at

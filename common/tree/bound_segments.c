@@ -154,6 +154,14 @@ static double medium_bound_us(const struct nf_hops *hops, uint32_t root,
     return hops->send[root] + (double)segments * busy_us + rest_us + recv_us;
 }
 
+static bool is_some_spare(const struct nf_hops *hops)
+{
+    for (uint32_t v = 0; v < hops->nodes; v++)
+        if (nf_hops_spare(hops, v) > 0)
+            return true;
+    return false;
+}
+
 enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
                                 uint64_t segments, double *time_us_p,
                                 double *period_us_p)
@@ -177,7 +185,7 @@ enum nf_status nf_tree_bound_of(const struct nf_hops *hops, uint32_t root,
     *time_us_p = (double)(segments - 1) *
                      fmax(hops->send[root], ways.port_out_us[root]) +
                  first_us;
-    if (segments > 1 || hops->spare == NULL) /* ports may be free of charge */
+    if (!is_some_spare(hops)) /* else ports may be free of charge */
         *time_us_p = fmax(*time_us_p,
                           (double)segments * period_us + ways.latency_us +
                               fmin(hops->send[root], recv_us));

@@ -99,6 +99,16 @@ static bool insert(struct polish *p, uint32_t v, uint32_t w, uint32_t *saved)
     return false;
 }
 
+/* When v's port is free for w, its i-th child, if it was as long for the others. */
+static double begin_of(const struct nf_hops *hops, uint32_t v, uint32_t w,
+                       uint32_t i)
+{
+    double port_us = nf_hops_port(hops, v, w), spare_us = nf_hops_spare(hops, v);
+
+    return spare_us > 0 ? nf_hops_behind(port_us, spare_us, i * port_us)
+                        : i * port_us;
+}
+
 /* Where the time of the tree in ldt comes from, and who is early in it. */
 static void look(struct polish *p)
 {
@@ -121,8 +131,7 @@ static void look(struct polish *p)
             ready_us[ldt->child[c]] =
                 ready_us[v] +
                 fmax(i * hops->send[v],
-                     i * nf_hops_port(hops, v, ldt->child[c]) -
-                         nf_hops_spare(hops, v)) +
+                     begin_of(hops, v, ldt->child[c], i)) +
                 nf_hops_time(hops, v, ldt->child[c]);
         key_us[v] = ready_us[v] + (double)(i + 1) * hops->send[v];
         p->early[k] = v;

@@ -168,6 +168,20 @@ static double take_medium(struct making *m, uint32_t i, uint32_t j)
     return begin_us;
 }
 
+/* How much later the next message of i can begin its way for its port, j's
+ * having gone. */
+static double holds(const struct making *m, uint32_t i, uint32_t j)
+{
+    double port_us = nf_hops_port(m->hops, i, j);
+    double spare_us = nf_hops_spare(m->hops, i);
+    double before_us = m->room->port_sum_us[i];
+
+    return spare_us > 0
+               ? nf_hops_behind(port_us, spare_us, before_us + port_us) -
+                     nf_hops_behind(port_us, spare_us, before_us)
+               : port_us;
+}
+
 static void add_edge(struct making *m, uint32_t i, uint32_t j)
 {
     struct nf_greedy_room *room = m->room;
@@ -179,9 +193,7 @@ static void add_edge(struct making *m, uint32_t i, uint32_t j)
     else if (m->how->is_blocking)
         room->free_us[i] = ready_us;
     else if (m->how->holds_port)
-        room->free_us[i] +=
-            fmax(m->hops->send[i],
-                 nf_hops_busy(m->hops, i, j, room->port_sum_us[i]));
+        room->free_us[i] += fmax(m->hops->send[i], holds(m, i, j));
     else
         room->free_us[i] += m->hops->send[i];
     room->free_us[j] = ready_us;

@@ -28,7 +28,8 @@ enum nf_status nf_tree_ecef_la(const struct nf_hops *hops, uint32_t root,
  *  it first.  Banikazemi, Moorthy, Panda */
 enum nf_status nf_tree_fnf(const struct nf_hops *hops, uint32_t root,
                            bool is_blocking, struct nf_tree *tree_p);
-/** ECEF in which a sender also waits for its port: hold max(send, port).
+/** ECEF in which a sender also waits for its port: hold max(send, port), less what is
+ *  spare, see hops.h.
  *  Blocking, it finds the port free: as nf_tree_ecef(). */
 enum nf_status nf_tree_ecef_ports(const struct nf_hops *hops, uint32_t root,
                                   bool is_blocking, struct nf_tree *tree_p);

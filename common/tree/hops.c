@@ -25,9 +25,11 @@ enum nf_status nf_hops_init(struct nf_hops *hops_p,
     if (has_links) {
         hops_p->in = nf_calloc(n, sizeof(double));
         hops_p->spare = nf_calloc(n, sizeof(double));
+        hops_p->spare_in = nf_calloc(n, sizeof(double));
     }
     if ((hetero->is_shared && hops_p->medium == NULL) || hops_p->send == NULL ||
-        (has_links && (hops_p->in == NULL || hops_p->spare == NULL)) ||
+        (has_links && (hops_p->in == NULL || hops_p->spare == NULL ||
+                       hops_p->spare_in == NULL)) ||
         hops_p->recv == NULL || hops_p->wire == NULL || hops_p->port == NULL) {
         nf_hops_fini(hops_p);
         return NF_ERR_NOMEM;
@@ -157,8 +159,10 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
 {
     uint32_t n = hops->nodes;
 
-    if (hops->spare != NULL)
+    if (hops->spare != NULL) {
         memset(hops->spare, 0, n * sizeof(double));
+        memset(hops->spare_in, 0, n * sizeof(double));
+    }
     if (hetero->measured != NULL) {
         set_measured(hops, hetero, bytes);
         return;
@@ -176,23 +180,58 @@ void nf_hops_set(struct nf_hops *hops, const struct nf_hetero *hetero,
                (hops->is_matrix ? (size_t)n * n : 1) * sizeof(double));
 }
 
-/* A single short segment.  What passes at once to somebody passes through the
- * link of both: the sender's lets pass no less. */
+/* What passes at once to somebody passes through the link of both, so that each lets
+ * pass no less; but single ones are noisy: the mean of those that there are.
+ * @param in  of the ways to v, or from it */
+static double mean_burst(const struct nf_hops *hops,
+                         const struct nf_network *network, uint32_t v, bool in)
+{
+    double sum_bytes = 0;
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < hops->nodes; w++) {
+        uint32_t i = in ? w : v, j = in ? v : w;
+
+        if (!(nf_hops_port(hops, i, j) > 0))
+            continue;
+        sum_bytes += nf_network_burst_bytes(network, i, j);
+        count++;
+    }
+    return count > 0 ? sum_bytes / count : 0;
+}
+
+/* The rate of v's link out, or of that in: of the fastest way. */
+static double least_byte_us(const struct nf_hops *hops,
+                            const struct nf_network *network, uint32_t v,
+                            bool in)
+{
+    double least_us = INFINITY;
+
+    for (uint32_t w = 0; w < hops->nodes; w++) {
+        uint32_t i = in ? w : v, j = in ? v : w;
+
+        if (nf_hops_port(hops, i, j) > 0)
+            least_us = fmin(
+                least_us, nf_curve_last_slope(nf_network_wire(network, i, j)));
+    }
+    return isinf(least_us) ? 0 : least_us;
+}
+
+/* A single short segment. */
 static void pass_at_once(struct nf_hops *hops, const struct nf_hetero *hetero,
                          double bytes, uint64_t segments)
 {
-    uint32_t n = hops->nodes;
+    const struct nf_network *network = hetero->measured;
 
     if (hops->spare == NULL || segments > 1 ||
         !(bytes > 0 && bytes < NF_HOPS_SHORT_BYTES))
         return;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < n; j++)
-            if (nf_hops_port(hops, i, j) > 0)
-                hops->spare[i] = fmax(
-                    hops->spare[i],
-                    nf_network_burst_bytes(hetero->measured, i, j) / bytes *
-                        nf_hops_port(hops, i, j));
+    for (uint32_t v = 0; v < hops->nodes; v++) {
+        hops->spare[v] = mean_burst(hops, network, v, false) *
+                         least_byte_us(hops, network, v, false);
+        hops->spare_in[v] = mean_burst(hops, network, v, true) *
+                            least_byte_us(hops, network, v, true);
+    }
 }
 
 void nf_hops_set_segments(struct nf_hops *hops, const struct nf_hetero *hetero,
@@ -242,7 +281,8 @@ enum nf_status nf_hops_check(const struct nf_hops *hops, uint32_t root)
         if (!is_time(hops->send[i]) || !is_time(hops->recv[i]))
             return NF_ERR_INVAL;
     for (size_t j = 0; hops->in != NULL && j < hops->nodes; j++)
-        if (!is_time(hops->in[j]) || !is_time(nf_hops_spare(hops, (uint32_t)j)))
+        if (!is_time(hops->in[j]) || !is_time(hops->spare[j]) ||
+            !is_time(hops->spare_in[j]))
             return NF_ERR_INVAL;
     return are_times(hops, hops->wire) && are_times(hops, hops->port) &&
                    are_times(hops, hops->medium)
@@ -258,6 +298,7 @@ void nf_hops_fini(struct nf_hops *hops)
     nf_free(hops->port);
     nf_free(hops->in);
     nf_free(hops->spare);
+    nf_free(hops->spare_in);
     nf_free(hops->medium);
     *hops = (struct nf_hops){ .nodes = 0 };
 }

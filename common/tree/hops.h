@@ -14,8 +14,12 @@
  *  of measured networks alone, and of long messages port says it already.  On a
  *  shared medium a message also waits for those of all others: hub.h.
  *
- *  A link that was idle lets some bytes pass at once, as a token bucket does: of
- *  what i's port would be busy for in all, the first spare[i] cost nothing. */
+ *  A link that was idle lets some bytes pass at once, as a token bucket does
+ *  (Tanenbaum, Computer Networks, 5.4): what ports say is what a message takes of
+ *  the rate, and a host may be spare[i] ahead of that.  When its hands are free of a
+ *  message at h, and the port would be at b, it is there at
+ *      max(h, b + port - spare) - max(port - spare, 0) + wire(i, j)
+ *  as wires say what the message takes alone. */
 #include <math.h>
 #include "common/model/hetero.h"
 
@@ -33,6 +37,7 @@ struct nf_hops {
     double *in;          /**< [nodes] from one message that comes in to the
                               next, whoever sends them; NULL: port says it */
     double *spare;       /**< [nodes] see above; with in, or NULL */
+    double *spare_in;    /**< [nodes] the same of links in */
     double *medium;      /**< as port: how long the one medium is busy with it.
                               NULL: each port has its own wire */
     const bool *is_leaf; /**< as of struct nf_hetero */
@@ -88,17 +93,28 @@ static inline double nf_hops_spare(const struct nf_hops *hops, uint32_t i)
     return hops->spare != NULL ? hops->spare[i] : 0;
 }
 
-/** How long i's port is busy with a message to j.
- *  @param before_us  the sum of port(i, .) of what has gone before */
-static inline double nf_hops_busy(const struct nf_hops *hops, uint32_t i,
-                                  uint32_t j, double before_us)
+/** What ports that take @p port_us are behind where a message alone would be, if
+ *  @p before_us of the rate have gone just before it.  No time is @p before_us itself
+ *  without spare_us. */
+static inline double nf_hops_behind(double port_us, double spare_us,
+                                    double before_us)
 {
-    double port_us = nf_hops_port(hops, i, j);
-    double spare_us = nf_hops_spare(hops, i) - before_us;
+    return fmax(before_us + port_us - spare_us, 0) -
+           fmax(port_us - spare_us, 0);
+}
 
-    if (spare_us <= 0)
-        return port_us;
-    return port_us > spare_us ? port_us - spare_us : 0;
+/** When a message from i to j begins its way, wire(i, j).
+ *  @param hands_us  when i's hands are free of it
+ *  @param begin_us  when its port is, too, if nothing was spare */
+static inline double nf_hops_begin(const struct nf_hops *hops, uint32_t i,
+                                   uint32_t j, double hands_us, double begin_us)
+{
+    double spare_us = nf_hops_spare(hops, i);
+
+    return spare_us > 0
+               ? hands_us + nf_hops_behind(nf_hops_port(hops, i, j), spare_us,
+                                           begin_us - hands_us)
+               : begin_us;
 }
 
 /** 0: it waits for no other message. */

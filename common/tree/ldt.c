@@ -86,17 +86,16 @@ static double after(const struct nf_ldt *ldt, const struct nf_hops *hops,
     double after_us = (double)(segments - 1) * ldt->slowest_us[v];
     const uint32_t *children = ldt->child + ldt->first[v];
     uint32_t count = ldt->first[v + 1] - ldt->first[v];
-    double port_us = 0, before_us = 0;
+    double port_us = 0;
 
     *latest_p = NF_TREE_NONE;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t child = children[i];
-        double begin_us = (i + 1) * hops->send[v];
+        double hands_us = (i + 1) * hops->send[v];
+        double begin_us = port_us > hands_us ? port_us : hands_us;
 
-        if (port_us > begin_us)
-            begin_us = port_us;
-        port_us = begin_us + nf_hops_busy(hops, v, child, before_us);
-        before_us += nf_hops_port(hops, v, child);
+        port_us = begin_us + nf_hops_port(hops, v, child);
+        begin_us = nf_hops_begin(hops, v, child, hands_us, begin_us);
         if (begin_us - ldt->tail_us[child] > after_us) {
             after_us = begin_us - ldt->tail_us[child];
             *latest_p = child;

@@ -12,7 +12,8 @@
  *      D(v) = max((segments - 1) * pm(v), max over i of b_i + q_i)
  *      q_c  = wire(v, c) + recv[c] + D(c), children by q descending
  *      b_i  = when the i-th child's segment begins its way:
- *             max(i * send[v], b_(i-1) + port of the one before)
+ *             max(i * send[v], b_(i-1) + port of the one before),
+ *             or earlier where some of that is spare, nf_hops_begin()
  *  and D(root) is the time of the tree.  Where ports differ that is not always
  *  the best order: q_c less max(send[v], port) descending is another one. */
 #include <stdbool.h>

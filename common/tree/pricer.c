@@ -7,7 +7,7 @@
 #include "common/model/network.h"
 #include "common/tree/hub.h"
 
-enum { TIMES = 4 }; /* of a rank, in one block */
+enum { TIMES = 3 }; /* of a rank, in one block */
 
 /* The first of those that share a host stands for it.  O(hosts^2) if some do */
 static void find_homes(const struct nf_hetero *hetero, uint32_t *home_p)
@@ -38,7 +38,6 @@ enum nf_status nf_pricer_init(struct nf_pricer *pricer_p,
     }
     pricer_p->port_us = pricer_p->hands_us + hetero->hosts;
     pricer_p->way_us = pricer_p->port_us + hetero->hosts;
-    pricer_p->before_us = pricer_p->way_us + hetero->hosts;
     find_homes(hetero, pricer_p->home);
     return NF_OK;
 }
@@ -175,16 +174,10 @@ static const struct nf_hops *hops_of(struct nf_pricer *pricer,
     return at < NF_PRICER_SIZES ? &pricer->kept[at].hops : NULL;
 }
 
-/* A message on its way. */
-struct flight {
-    double there_us;
-    double holds_us; /* its sender's port */
-};
-
-/* Messages [from, to) leave.  @param flights_p  [to - from]
+/* Messages [from, to) leave.  @param there_us_p  [to - from] when each is there
  *  @return false: out of memory */
 static bool send_round(struct nf_pricer *pricer, const struct load *load,
-                       size_t from, size_t to, struct flight *flights_p)
+                       size_t from, size_t to, double *there_us_p)
 {
     for (size_t i = from; i < to; i++) {
         const struct nf_coll_message *m = &load->schedule->messages[i];
@@ -192,13 +185,11 @@ static bool send_round(struct nf_pricer *pricer, const struct load *load,
         double *hands_us = &pricer->hands_us[m->src];
         double *port_us = &pricer->port_us[m->src];
         double *way_us = &pricer->way_us[pricer->home[m->src]];
-        double *before_us = &pricer->before_us[pricer->home[m->src]];
         double begin_us, holds_us;
 
         if (hops == NULL)
             return false;
-        holds_us = nf_hops_busy(hops, m->src, m->dst, *before_us);
-        *before_us += nf_hops_port(hops, m->src, m->dst);
+        holds_us = nf_hops_port(hops, m->src, m->dst);
         *hands_us += hops->send[m->src];
         begin_us = *hands_us > *port_us ? *hands_us : *port_us;
         if (holds_us > 0 && *way_us > begin_us)
@@ -206,9 +197,8 @@ static bool send_round(struct nf_pricer *pricer, const struct load *load,
         *port_us = begin_us + holds_us;
         if (holds_us > 0)
             *way_us = *port_us;
-        flights_p[i - from] = (struct flight){
-            begin_us + nf_hops_wire(hops, m->src, m->dst), holds_us
-        };
+        begin_us = nf_hops_begin(hops, m->src, m->dst, *hands_us, begin_us);
+        there_us_p[i - from] = begin_us + nf_hops_wire(hops, m->src, m->dst);
     }
     return true;
 }
@@ -217,35 +207,42 @@ static bool send_round(struct nf_pricer *pricer, const struct load *load,
  * sends follows itself already, unless its own link is rid of it sooner, or the
  * one before it was held up: then it would come as if that had not been. */
 static double in_turn(struct nf_pricer *pricer, unsigned at,
-                      const struct nf_coll_message *m,
-                      const struct flight *flight)
+                      const struct nf_coll_message *m, double there_us)
 {
+    const struct nf_hops *hops = &pricer->kept[at].hops;
     uint32_t from = pricer->home[m->src];
     struct nf_pricer_link *link = &pricer->link[pricer->home[m->dst]];
     double in_us = pricer->kept[at].in_us[m->dst];
-    double there_us = flight->there_us;
+    double port_us = nf_hops_port(hops, m->src, m->dst);
+    double spare_us = hops->spare_in != NULL ? hops->spare_in[m->dst] : 0;
+    double begin_us = there_us - in_us;
     bool is_held_up = false;
 
-    if (!(flight->holds_us > 0))
-        return there_us; /* of its own host, or it passes at once */
-    if (link->there_us > 0 &&
-        (link->from != from || link->was_held_up || in_us > flight->holds_us)) {
-        double free_us = link->there_us + in_us;
+    if (!(port_us > 0))
+        return there_us; /* of its own host */
+    if (spare_us > 0 && link->busy_us > 0) {
+        is_held_up = link->busy_us > begin_us;
+        if (is_held_up) {
+            there_us += nf_hops_behind(in_us, spare_us, link->busy_us - begin_us);
+            begin_us = link->busy_us;
+        }
+    } else if (link->busy_us > 0 && (link->from != from || link->was_held_up ||
+                                     in_us > port_us)) {
+        double free_us = link->busy_us + in_us;
 
         is_held_up = free_us > there_us;
         if (is_held_up)
             there_us = free_us;
     }
-    if (there_us > link->there_us)
-        link->there_us = there_us;
+    link->busy_us = fmax(link->busy_us, spare_us > 0 ? begin_us + in_us : there_us);
     link->from = from;
     link->was_held_up = is_held_up;
     return there_us;
 }
 
 static bool receive_round(struct nf_pricer *pricer, const struct load *load,
-                          size_t from, size_t to,
-                          const struct flight *flights, double *last_us)
+                          size_t from, size_t to, const double *there_us,
+                          double *last_us)
 {
     for (size_t i = from; i < to; i++) {
         const struct nf_coll_message *m = &load->schedule->messages[i];
@@ -254,7 +251,7 @@ static bool receive_round(struct nf_pricer *pricer, const struct load *load,
 
         if (at == NF_PRICER_SIZES)
             return false;
-        here_us = in_turn(pricer, at, m, &flights[i - from]);
+        here_us = in_turn(pricer, at, m, there_us[i - from]);
         if (here_us > *hands_us)
             *hands_us = here_us;
         *hands_us += pricer->kept[at].hops.recv[m->dst];
@@ -306,14 +303,13 @@ enum nf_status nf_pricer_time(struct nf_pricer *pricer,
         .rest = of->items > 0 ? of->elements % of->items : 0,
         .bytes = of->bytes,
     };
-    struct flight *flights;
-    double last_us = 0;
+    double *there_us, last_us = 0;
     bool ok;
 
     if (pricer->hetero->is_shared)
         return time_on_medium(pricer, &load, time_us_p);
-    flights = nf_calloc(schedule->count + 1, sizeof(*flights));
-    ok = flights != NULL;
+    there_us = nf_calloc(schedule->count + 1, sizeof(*there_us));
+    ok = there_us != NULL;
     memset(pricer->hands_us, 0, TIMES * pricer->hetero->hosts * sizeof(double));
     memset(pricer->link, 0, pricer->hetero->hosts * sizeof(*pricer->link));
     for (size_t from = 0, to; ok && from < schedule->count; from = to) {
@@ -321,10 +317,10 @@ enum nf_status nf_pricer_time(struct nf_pricer *pricer,
         while (to < schedule->count &&
                schedule->messages[to].round == schedule->messages[from].round)
             to++;
-        ok = send_round(pricer, &load, from, to, flights) &&
-             receive_round(pricer, &load, from, to, flights, &last_us);
+        ok = send_round(pricer, &load, from, to, there_us) &&
+             receive_round(pricer, &load, from, to, there_us, &last_us);
     }
-    nf_free(flights);
+    nf_free(there_us);
     if (!ok)
         return NF_ERR_NOMEM;
     *time_us_p = last_us;

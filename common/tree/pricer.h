@@ -14,7 +14,8 @@
  *
  *  What different hosts send to one comes in over its one link, one message after
  *  the other; that takes each as long as the quickest port that leads there.  Else
- *  a host behind a thin link would have all pieces of a message at once.
+ *  a host behind a thin link would have all pieces of a message at once.  What links
+ *  let pass at once is spare both ways, see hops.h.
  *
  *  Ranks that share a host have one way out and one link, too: what each of them
  *  sends to other hosts, or gets, waits for what the others do.  What they send to
@@ -32,7 +33,8 @@ enum { NF_PRICER_SIZES = 16 };
 
 /** The one way into a host, by the last message that came over it. */
 struct nf_pricer_link {
-    double there_us;  /**< when it was there; 0: none came yet */
+    double busy_us; /**< so long, but for what is spare: when it was there; 0: none came
+                         yet */
     uint32_t from;    /**< its sender's home */
     bool was_held_up; /**< by those before it: it came later than it was sent */
 };
@@ -49,7 +51,6 @@ struct nf_pricer {
     unsigned count, next;
     double *hands_us, *port_us; /**< [hosts] when they are free */
     double *way_us;             /**< [hosts] of a home: when the way out is */
-    double *before_us; /**< [hosts] of a home: ports of what went out so far */
     struct nf_pricer_link *link; /**< [hosts] of a home: the way in */
     uint32_t *home; /**< [hosts] the first of those on the same host */
 };

@@ -14,7 +14,7 @@ struct pipe {
     double *port_us;
     double *in_us; /* its link in; 0: nothing has come yet */
     /* To tree->child[c]: beside each other, as each segment needs them. */
-    double *port_to_us, *wire_to_us; /* ports less what is spare */
+    double *port_to_us, *wire_to_us;
     const struct nf_watch *watch; /* or NULL */
     uint64_t segment;             /* for the watch: which one this is */
 };
@@ -48,16 +48,11 @@ static enum nf_status pipe_init(struct pipe *pipe, const struct nf_tree *tree,
         return NF_ERR_NOMEM;
     }
     nf_tree_order(tree, pipe->order);
-    for (uint32_t v = 0; v < tree->nodes; v++) {
-        double before_us = 0; /* what is spare, is so for one segment */
-
+    for (uint32_t v = 0; v < tree->nodes; v++)
         for (uint32_t c = tree->first[v]; c < tree->first[v + 1]; c++) {
-            pipe->port_to_us[c] =
-                nf_hops_busy(hops, v, tree->child[c], before_us);
+            pipe->port_to_us[c] = nf_hops_port(hops, v, tree->child[c]);
             pipe->wire_to_us[c] = nf_hops_wire(hops, v, tree->child[c]);
-            before_us += nf_hops_port(hops, v, tree->child[c]);
         }
-    }
     return NF_OK;
 }
 
@@ -123,9 +118,11 @@ static double send_all(const struct nf_tree *tree, const struct nf_hops *hops,
         now_us += hops->send[v];
         begin_us = now_us > port_us ? now_us : port_us;
         port_us = begin_us + pipe->port_to_us[c];
+        begin_us = nf_hops_begin(hops, v, to, now_us, begin_us);
         if (pipe->watch != NULL) {
             tell(pipe, NF_SPAN_SEND, v, to, hands_us, now_us);
-            tell(pipe, NF_SPAN_PORT, v, to, begin_us, port_us);
+            tell(pipe, NF_SPAN_PORT, v, to, begin_us,
+                 fmax(begin_us, port_us - nf_hops_spare(hops, v)));
         }
         comes_in(pipe, hops, v, to, begin_us + pipe->wire_to_us[c]);
     }

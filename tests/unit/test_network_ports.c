@@ -295,18 +295,21 @@ static void test_alone(void)
         CU_ASSERT(is_near(nf_hops_port(&hops, 0, 1), sizes[k] / 10));
         CU_ASSERT(is_near(nf_hops_spare(&hops, 0), 409.6));
         CU_ASSERT_EQUAL(nf_hops_spare(&hops, 1), 0);
-        CU_ASSERT(is_near(nf_hops_busy(&hops, 0, 1, 300),
-                          fmax(sizes[k] / 10 - 109.6, 0)));
-        CU_ASSERT(is_near(nf_hops_busy(&hops, 0, 1, 500), sizes[k] / 10));
+        /* hands are free at 5, and 500 of the rate are not yet there then */
+        CU_ASSERT(is_near(nf_hops_begin(&hops, 0, 1, 5, 505),
+                          5 + 500 + sizes[k] / 10 - 409.6));
+        CU_ASSERT(is_near(nf_hops_begin(&hops, 0, 1, 5, 5), 5));
+        CU_ASSERT(is_near(nf_hops_begin(&hops, 1, 2, 5, 505), 505));
     }
     nf_hops_set_segments(&hops, &hetero, 5000, 1); /* no short one */
     CU_ASSERT_EQUAL(nf_hops_spare(&hops, 0), 0);
     nf_hops_fini(&hops);
     /* a star: 3 * 10 + 50 + 20 */
     CU_ASSERT(is_near(star_us(&hetero, 1000, 1, &us), 100) && is_near(us, 100));
-    /* what is spare is used up by the second one: 20 + 390.4 + 50 + 20 */
-    CU_ASSERT(is_near(star_us(&hetero, 4000, 1, &us), 480.4) &&
-              is_near(us, 480.4));
+    /* for the last one all but 4096 bytes of 12000 are to leave, in 790.4, before it
+     * can be there: 10 + 790.4 + 50 + 20 */
+    CU_ASSERT(is_near(star_us(&hetero, 4000, 1, &us), 870.4) &&
+              is_near(us, 870.4));
     CU_ASSERT_EQUAL_FATAL(nf_hops_init_segments(&hops, &hetero, 1000, 1),
                           NF_OK);
     CU_ASSERT_EQUAL(nf_tree_bound_of(&hops, 0, 1, &us, NULL), NF_OK);
@@ -329,8 +332,8 @@ static void make_bursts(struct nf_network *network)
 }
 
 /* Of what passes at once a host has no more for many messages than for few: trees are
- * planned by that.  In a star of 1000 bytes four pass, for the fifth 90.4 us are left to
- * wait, and then 100 each. */
+ * planned by that.  In a star of 1000 bytes four pass, and for the last one all but 4096
+ * bytes of 7000 are to leave before it can be there, in 290.4. */
 static void test_many(void)
 {
     static const uint32_t sender[7] = { 0 }, receiver[7] = { 1, 2, 3, 4, 5, 6, 7 };
@@ -348,16 +351,74 @@ static void test_many(void)
     CU_ASSERT_FATAL(nf_tree_init(&star, 8, 0) == NF_OK);
     CU_ASSERT_FATAL(nf_tree_build(&star, sender, receiver, NULL) == NF_OK);
     CU_ASSERT_EQUAL(nf_tree_pipe(&star, &hops, 1, &us), NF_OK);
-    CU_ASSERT(is_near(us, 50 + 90.4 + 100 + 50 + 20));
+    CU_ASSERT(is_near(us, 10 + 290.4 + 50 + 20));
     CU_ASSERT_EQUAL_FATAL(nf_crl_plan(&hetero, 0, &options, &plan, NULL), NF_OK);
-    /* five of the root, in 50 + 50 + 20, and two of the first of these, in 80 + 20 + 70 */
+    /* four of the root, in 40 + 70, and two of the first of these, in 80 + 20 + 70 */
     CU_ASSERT(plan.time_us <= 170 * (1 + 1e-9));
     CU_ASSERT(plan.tree.first[1] <= 5);
     CU_ASSERT_EQUAL(nf_tree_pipe(&plan.tree, &hops, 1, &us), NF_OK);
     CU_ASSERT(is_near(us, plan.time_us));
     nf_crl_plan_fini(&plan);
     nf_tree_fini(&star);
+    nf_hops_set(&hops, &hetero, 1000); /* one of several has nothing spare */
+    CU_ASSERT_EQUAL(nf_hops_spare(&hops, 0), 0);
+    CU_ASSERT_EQUAL(hops.spare_in[1], 0);
     nf_hops_fini(&hops);
+    nf_network_fini(&network);
+}
+
+/* Three behind one link: it lets pass at once what that of their sender does. */
+static void test_burst_of_many(void)
+{
+    static const uint32_t hosts[4] = { 0, 1, 1, 1 };
+    struct nf_network network;
+    struct nf_hetero hetero;
+    double us;
+
+    make_slow_link(&network);
+    network.hosts[3] = network.hosts[0];
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t j = 0; j < 4; j++)
+            *nf_network_wire(&network, i, j) = with_a_burst();
+    CU_ASSERT_EQUAL(nf_network_share(&network, hosts), NF_OK);
+    hetero = nf_network_hetero(&network, true);
+    CU_ASSERT(is_near(star_us(&hetero, 1000, 1, &us), 100));
+    CU_ASSERT(is_near(star_us(&hetero, 4000, 1, &us), 870.4));
+    nf_network_fini(&network);
+}
+
+/* A bound of one short message is none of what passes at once; of others it is. */
+static void test_bounds(void)
+{
+    static const double sizes[] = { 1000, 5000 };
+    struct nf_network network;
+    struct nf_hetero hetero;
+    struct nf_hops hops;
+    double us;
+
+    make_bursts(&network);
+    for (uint32_t i = 0; i < 8; i++)
+        if (i != 7) /* a thin link in, of which there is no other way */
+            *nf_network_wire(&network, i, 7) =
+                nf_curve_line((struct nf_cost){ 50, 1 });
+    hetero = nf_network_hetero(&network, true);
+    for (unsigned k = 0; k < 2; k++) {
+        const struct nf_crl_options options = { .bytes = (uint64_t)sizes[k],
+                                                .least_segment = 5000,
+                                                .polish = NF_CRL_POLISH };
+        struct nf_crl_plan plan;
+
+        CU_ASSERT_FATAL(nf_hops_init_segments(&hops, &hetero, sizes[k], 1) ==
+                        NF_OK);
+        CU_ASSERT_EQUAL(nf_tree_bound_of(&hops, 0, 1, &us, NULL), NF_OK);
+        CU_ASSERT_EQUAL_FATAL(nf_crl_plan(&hetero, 0, &options, &plan, NULL),
+                              NF_OK);
+        CU_ASSERT_EQUAL(plan.segments, 1);
+        CU_ASSERT(us > 0 && us <= plan.time_us);
+        CU_ASSERT(k == 0 || us > 4500); /* by the link into the last one */
+        nf_crl_plan_fini(&plan);
+        nf_hops_fini(&hops);
+    }
     nf_network_fini(&network);
 }
 
@@ -374,6 +435,8 @@ int main(void)
           test_short_messages },
         { "nor for what links let pass at once", test_alone },
         { "but of that there is no more for many", test_many },
+        { "nor on the way to one host", test_burst_of_many },
+        { "bounds of what passes at once", test_bounds },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = { { .pName = "ports", .pTests = ports },
