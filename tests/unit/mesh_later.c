@@ -288,8 +288,9 @@ void play_lent_nap(void)
         if (me == 2)
             await_word(1);
         hear_payload(mesh, 1, payload, 0);
-        if (me == 1)
-            tell(2);
+        tell(3 - me);
+        if (me == 1) /* nothing but the payload comes to the other one before */
+            await_word(2);
     }
     meet(mesh, 100);
     nf_mesh_close(mesh);
