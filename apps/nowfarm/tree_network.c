@@ -382,9 +382,9 @@ static double hands_free(const struct work *w, const struct nf_hops *hops,
     /* from when it began to leave, for which it may have waited: for the port,
      * and on a hub for the medium */
     begun_us = p->ready[to] - hops->recv[to] - nf_hops_wire(hops, v, to);
-    p->free[to] =
-        fmax(hands_us, begun_us + nf_hops_port(hops, v, to) -
-                           nf_hops_spare(hops, v));
+    p->free[to] = fmax(
+        hands_us,
+        begun_us + fmax(nf_hops_port(hops, v, to) - nf_hops_spare(hops, v), 0));
     return hands_us;
 }
 

@@ -168,18 +168,20 @@ static double take_medium(struct making *m, uint32_t i, uint32_t j)
     return begin_us;
 }
 
-/* How much later the next message of i can begin its way for its port, j's
- * having gone. */
+/* How much later the next message of i can begin its way, j's having gone. */
 static double holds(const struct making *m, uint32_t i, uint32_t j)
 {
-    double port_us = nf_hops_port(m->hops, i, j);
-    double spare_us = nf_hops_spare(m->hops, i);
-    double before_us = m->room->port_sum_us[i];
+    double port_us = nf_hops_port(m->hops, i, j), send_us = m->hops->send[i];
+    double spare_us = nf_hops_spare(m->hops, i), before_us;
 
-    return spare_us > 0
-               ? nf_hops_behind(port_us, spare_us, before_us + port_us) -
-                     nf_hops_behind(port_us, spare_us, before_us)
-               : port_us;
+    if (!(spare_us > 0))
+        return port_us;
+    before_us =
+        fmax(m->room->port_sum_us[i] - m->room->degree[i] * send_us, 0);
+    return send_us +
+           nf_hops_behind(port_us, spare_us,
+                          fmax(before_us + port_us - send_us, 0)) -
+           nf_hops_behind(port_us, spare_us, before_us);
 }
 
 static void add_edge(struct making *m, uint32_t i, uint32_t j)

@@ -200,10 +200,11 @@ static double mean_burst(const struct nf_hops *hops,
     return count > 0 ? sum_bytes / count : 0;
 }
 
-/* The rate of v's link out, or of that in: of the fastest way. */
+/* The rate of v's link out, or of that in: of the fastest way, or port, which may be
+ * less by what nf_network_ports() knows of holding. */
 static double least_byte_us(const struct nf_hops *hops,
                             const struct nf_network *network, uint32_t v,
-                            bool in)
+                            bool in, double bytes)
 {
     double least_us = INFINITY;
 
@@ -212,7 +213,9 @@ static double least_byte_us(const struct nf_hops *hops,
 
         if (nf_hops_port(hops, i, j) > 0)
             least_us = fmin(
-                least_us, nf_curve_last_slope(nf_network_wire(network, i, j)));
+                least_us,
+                fmin(nf_curve_last_slope(nf_network_wire(network, i, j)),
+                     nf_hops_port(hops, i, j) / bytes));
     }
     return isinf(least_us) ? 0 : least_us;
 }
@@ -228,9 +231,9 @@ static void pass_at_once(struct nf_hops *hops, const struct nf_hetero *hetero,
         return;
     for (uint32_t v = 0; v < hops->nodes; v++) {
         hops->spare[v] = mean_burst(hops, network, v, false) *
-                         least_byte_us(hops, network, v, false);
+                         least_byte_us(hops, network, v, false, bytes);
         hops->spare_in[v] = mean_burst(hops, network, v, true) *
-                            least_byte_us(hops, network, v, true);
+                            least_byte_us(hops, network, v, true, bytes);
     }
 }
 

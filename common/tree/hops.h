@@ -93,9 +93,9 @@ static inline double nf_hops_spare(const struct nf_hops *hops, uint32_t i)
     return hops->spare != NULL ? hops->spare[i] : 0;
 }
 
-/** What ports that take @p port_us are behind where a message alone would be, if
- *  @p before_us of the rate have gone just before it.  No time is @p before_us itself
- *  without spare_us. */
+/** How much later than alone a message begins its way that takes @p port_us of the rate,
+ *  when what went before it takes @p before_us more.  @p before_us itself if nothing is
+ *  spare. */
 static inline double nf_hops_behind(double port_us, double spare_us,
                                     double before_us)
 {

@@ -227,7 +227,8 @@ static double in_turn(struct nf_pricer *pricer, unsigned at,
             begin_us = link->busy_us;
         }
     } else if (link->busy_us > 0 && (link->from != from || link->was_held_up ||
-                                     in_us > port_us)) {
+                                     in_us > port_us ||
+                                     nf_hops_spare(hops, m->src) > 0)) {
         double free_us = link->busy_us + in_us;
 
         is_held_up = free_us > there_us;

@@ -36,7 +36,7 @@ struct nf_pricer_link {
     double busy_us; /**< so long, but for what is spare: when it was there; 0: none came
                          yet */
     uint32_t from;    /**< its sender's home */
-    bool was_held_up; /**< by those before it: it came later than it was sent */
+    bool was_held_up; /**< by those before it, or would have been but for what is spare */
 };
 
 struct nf_pricer {
