@@ -263,6 +263,7 @@ void play_lent_settles(void)
  *  itself, having got no processor before */
 static bool nap(struct nf_mesh *mesh, struct nf_blob *payload)
 {
+    int64_t until_us = nf_now_us() + PATIENCE_US / 2;
     struct nf_mesh_event event;
     bool at_once;
 
@@ -274,6 +275,7 @@ static bool nap(struct nf_mesh *mesh, struct nf_blob *payload)
         CHECK(nf_mesh_wait(mesh, PATIENCE_US) == NF_OK);
         CHECK(nf_mesh_next(mesh, &event) == NF_WAIT);
     }
+    CHECK(nf_now_us() < until_us); /* a reader woke it, and not the end of its nap */
     at_once = nf_mesh_backlog_bytes(mesh, 2) == 0;
     drain(mesh, 2);
     CHECK(atomic_load(&payload->refs) == 1);
