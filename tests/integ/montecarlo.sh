@@ -41,20 +41,20 @@ for gather in tree reduce; do
 done
 
 NOWFARM_LOG=debug start run montecarlo --integrand gaussian --dims 3 \
-    --samples 40000000 --seed 5 --chunk 20000 --slaves 4 --slots 1 \
+    --samples 120000000 --seed 5 --chunk 20000 --slaves 4 --slots 1 \
     --out killed.txt --verify --json
 check "four slaves have results" wait_until 20 had_leases 4 10
 kill -9 "$(slave_pids | head -n 1)"
 await 60
 job_verified "a slave killed"
 same "a slave killed: lost slaves" "$(json lost_slaves)" 1
-run run montecarlo --integrand gaussian --dims 3 --samples 40000000 --seed 5 \
+run run montecarlo --integrand gaussian --dims 3 --samples 120000000 --seed 5 \
     --chunk 1000000 --transport local --out whole.txt --verify --json
 job_verified "the same without"
 check "a slave killed: the same bits" cmp -s killed.txt whole.txt
 
 NOWFARM_LOG=debug start run montecarlo --integrand gaussian --dims 3 \
-    --samples 40000000 --seed 5 --chunk 20000 --slaves 4 --slots 1 \
+    --samples 120000000 --seed 5 --chunk 20000 --slaves 4 --slots 1 \
     --gather reduce --out reduced.txt --verify --json
 check "four slaves have results" wait_until 20 had_leases 4 10
 kill -9 "$(slave_pids | head -n 1)"
