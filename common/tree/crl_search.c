@@ -125,6 +125,7 @@ static void set_wires(struct nf_crl_search *s)
         s->slack_us = hops->wire[0] - hops->port[0];
     for (uint32_t j = 0; hops->is_matrix && j < n; j++)
         add_wires_to(s, j);
+    /* one time for all messages, as of nf_hops_hold() */
     for (uint32_t v = 0; hops->spare != NULL && v < n; v++)
         s->mean_port_us -= hops->spare[v] / NF_HOPS_COPIES / n;
     s->mean_port_us = fmax(s->mean_port_us, 0);
