@@ -60,6 +60,8 @@ struct nf_coll_network coll_network(const struct nf_model *model,
         network.share_us = nf_model_share_on(
             model, nf_model_fullest_part(query->hosts, query->ranks));
     nf_coll_network_spread(&network, query->hosts, query->ranks);
+    if (network.hosts == 1)
+        nf_coll_network_within(&network);
     return network;
 }
 

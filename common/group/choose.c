@@ -47,6 +47,23 @@ static struct nf_coll_network network_for(const struct nf_model *model,
     return nf_coll_network_of(model, type, op);
 }
 
+/* The same, as members share hosts.  Of a deterministic group where they are is no
+ * more certain to be the same another time than what was measured. */
+static struct nf_coll_network
+network_between(const struct nf_group *group, const struct nf_model *model,
+                const struct nf_choice_query *query)
+{
+    struct nf_coll_network network = network_for(model, query);
+
+    network.share_us = nf_model_share_on(model, group->part);
+    network.hosts = group->nhosts;
+    network.fullest = (uint32_t)(group->part * group->ranks + 0.5);
+    network.least = group->least;
+    if (group->nhosts == 1 && !group->deterministic)
+        nf_coll_network_within(&network);
+    return network;
+}
+
 /* Blocks of sizes that only their rank and the root know: whoever chooses must
  * not go by these.  What is best for large ones does no great harm to small
  * ones.  Of an all-to-all choose_exchange() knows more. */
@@ -229,11 +246,7 @@ static enum nf_status choose(const struct nf_group *group,
                         choice_p);
         return NF_OK;
     }
-    network = network_for(model, query);
-    network.share_us = nf_model_share_on(model, group->part);
-    network.hosts = group->nhosts;
-    network.fullest = (uint32_t)(group->part * group->ranks + 0.5);
-    network.least = group->least;
+    network = network_between(group, model, query);
     /* whose doubles differ is found out by the first calls */
     if (group->sharing || group->odd != 0 || group->deterministic)
         status =
@@ -493,6 +506,8 @@ enum nf_status nf_group_tell_choice(const char *wish,
     network.share_us = nf_model_share_on(
         &rules->model, nf_model_fullest_part(query->hosts, query->ranks));
     nf_coll_network_spread(&network, query->hosts, query->ranks);
+    if (network.hosts == 1)
+        nf_coll_network_within(&network);
     if (nf_coll_select(query, &network, rules, NULL, &choice, NULL) != NF_OK)
         return status;
     nf_coll_wish_write(&(struct nf_coll_wish){ choice.algorithm,
