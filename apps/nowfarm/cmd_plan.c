@@ -8,6 +8,7 @@
 #include "apps/nowfarm/commands_coll.h"
 #include "apps/nowfarm/plan_exchange.h"
 #include "apps/nowfarm/plan_network.h"
+#include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/coll/check.h"
 #include "common/coll/prune.h"
@@ -143,6 +144,21 @@ static int print_json(const struct request *request,
 
 /* ---- checking ---- */
 
+/* @param sizes_p  [items] of the claim; NULL: nothing is empty.  nf_free() it
+ *  @return false: out of memory */
+static bool find_sizes(const struct request *request, uint32_t items,
+                       uint64_t **sizes_p)
+{
+    *sizes_p = NULL;
+    if (request->count == UINT64_MAX || items == 0)
+        return true;
+    *sizes_p = nf_calloc(items, sizeof(**sizes_p));
+    for (uint32_t i = 0; i < items && *sizes_p != NULL; i++)
+        (*sizes_p)[i] = nf_coll_item_elements(
+            request->algorithm, &request->args, request->count, i);
+    return *sizes_p != NULL;
+}
+
 /* @return the exit status; if not NF_EXIT_OK, every fault told has a line */
 static int check(const struct request *request,
                  const struct nf_schedule *schedule)
@@ -151,8 +167,14 @@ static int check(const struct request *request,
         nf_coll_claim_of(request->algorithm, &request->args);
     struct nf_coll_faults faults;
     struct nf_error err;
-    enum nf_status status = nf_coll_check(&claim, schedule, &faults, &err);
+    enum nf_status status;
+    uint64_t *sizes;
 
+    if (!find_sizes(request, claim.items, &sizes))
+        return nf_memory_error();
+    claim.sizes = sizes;
+    status = nf_coll_check(&claim, schedule, &faults, &err);
+    nf_free(sizes);
     if (status == NF_OK)
         return NF_EXIT_OK;
     if (status != NF_ERR_VERIFY)
@@ -184,13 +206,13 @@ static int run(struct request *request)
     if (nf_coll_make(request->algorithm, &request->args, NF_ALL_RANKS,
                      &schedule, &err) != NF_OK)
         rc = nf_failure(&err);
-    if (rc == NF_EXIT_OK && request->check)
-        rc = check(request, &schedule);
     if (rc == NF_EXIT_OK && request->count != UINT64_MAX)
         nf_coll_prune(&schedule, request->algorithm, &request->args,
                       request->count);
     if (rc == NF_EXIT_OK && schedule.failed)
         rc = nf_memory_error();
+    if (rc == NF_EXIT_OK && request->check)
+        rc = check(request, &schedule);
     if (rc == NF_EXIT_OK && request->check && is_exchange(request))
         rc = measure(request, &schedule);
     if (rc == NF_EXIT_OK)

@@ -206,6 +206,20 @@ while read -r plan; do
 done < names
 ok "every algorithm is right with 1, 2, 7, 16 and 64 ranks"
 
+# --- the same of fewer elements than blocks
+while read -r plan; do
+    for count in 0 1 5; do
+        run plan "${plan%%.*}" "${plan#*.}" --ranks 16 --count $count --check --json
+        if [ "$rc" = 2 ] && err_says 'wants a shape'; then
+            continue
+        fi
+        if [ "$rc" != 0 ] || [ "$(json checked)" != true ] || [ -s err ]; then
+            fail "$plan of $count elements: status $rc"
+        fi
+    done
+done < names
+ok "every algorithm is right of 0, 1 and 5 elements"
+
 # --- k: the algorithm's own, the user's, no more than elements
 k_of() { # ARGS...
     run plan "$@" --json
