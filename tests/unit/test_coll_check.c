@@ -384,6 +384,8 @@ enum damage {
     OTHER_ROUND,
     OTHER_DESTINATION,
     OTHER_SOURCE,
+    OTHER_KEEP,
+    OTHER_REGISTER,
     DAMAGES,
 };
 
@@ -397,6 +399,8 @@ static const char *const damage_names[DAMAGES] = {
     [OTHER_ROUND] = "another round",
     [OTHER_DESTINATION] = "another destination",
     [OTHER_SOURCE] = "another source",
+    [OTHER_KEEP] = "kept in car or not",
+    [OTHER_REGISTER] = "sent from the other register",
 };
 
 /* What became of the damaged schedules. */
@@ -417,15 +421,15 @@ static uint32_t other(struct nf_rng *rng, uint32_t value, uint32_t below)
 static bool damage_item(const struct nf_coll_claim *c, struct nf_schedule *s,
                         struct nf_coll_message *message, struct nf_rng *rng)
 {
-    uint32_t count =
-        message->nspans > 0 ? s->spans[message->first_span].count : 0;
-    struct nf_coll_span span = { 0, count };
+    struct nf_coll_span *span;
 
-    if (count == 0 || c->items == count)
+    if (message->nspans == 0)
         return false;
-    span.first =
-        other(rng, s->spans[message->first_span].first, c->items - count + 1);
-    s->spans[message->first_span] = span;
+    span =
+        &s->spans[message->first_span + nf_rng_below(rng, message->nspans)];
+    if (c->items == span->count)
+        return false;
+    span->first = other(rng, span->first, c->items - span->count + 1);
     return true;
 }
 
@@ -473,6 +477,12 @@ static bool apply(enum damage damage, const struct nf_coll_claim *c,
     case OTHER_SOURCE:
         message->src = other(rng, src, c->ranks);
         return message->src != message->dst && c->ranks > 2;
+    case OTHER_KEEP:
+        message->keep = !message->keep;
+        return true;
+    case OTHER_REGISTER:
+        message->from_car = !message->from_car;
+        return true;
     default:
         return false;
     }

@@ -52,6 +52,7 @@ static const struct {
     struct nf_coll_sides shape;
     uint32_t tasks;
 } large[] = {
+    { &nf_coll_allgather_rec_doubling, { 0 }, 8 },
     { &nf_coll_alltoall_dh, { 2, { 2, 4 } }, 8 },
     { &nf_coll_alltoall_pairwise_xor, { 0 }, 8 },
     { &nf_coll_alltoall_split_merge, { 2, { 3, 3 } }, 9 },
