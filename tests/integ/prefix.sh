@@ -88,6 +88,11 @@ out="--out x.rows"
     bad "time without unit" timeout sin.txt --timeout 60
     bad "output is the input" 'to be read' sin.txt --out ./sin.txt
     bad "output into no directory" nowhere sin.txt --out nowhere/x
+    if [ "$(id -u)" != 0 ]; then # root may read it
+        cp sin.txt secret.txt
+        chmod 000 secret.txt
+        bad "unreadable" 'secret.txt: Permission denied' secret.txt $out
+    fi
     bad "raw of 7 bytes" '8-byte' int.txt --raw
     bad "missing hosts file" nohosts sin.txt --hosts nohosts
     bad "missing hosts file, 3 slaves" nohosts sin.txt --hosts nohosts --slaves 3
@@ -120,6 +125,18 @@ same "a member killed: one line" \
 check "a member killed: its name" err_says 'rank [12] on [^ ]+'
 check "a member killed: no file" test -z "$(find . -name '.nowfarm-*' \
     -o -name x.rows)"
+
+cp large.txt grows.txt
+start prefix grows.txt --slaves 3 --every 10 --out x.rows
+check "two members were started" wait_until 10 some_slaves 2
+sleep 0.2
+echo 1 >> grows.txt
+await 30
+same "a file that grows while it is read: exit status" "$rc" 1
+check "a file that grows: its name" \
+    err_says 'grows.txt was changed while it was read'
+check "a file that grows: no file" test ! -e x.rows
+rm grows.txt
 
 start prefix large.txt --slaves 3 --every 10 --timeout 2s --out x.rows
 check "two members were started" wait_until 10 some_slaves 2
