@@ -268,6 +268,11 @@ int nf_group_is_lost(const struct nf_group *group, uint32_t rank);
  *  left out, and one that does not come within the time-out too (such a member
  *  finds itself left out, NF_ERR_DEAD).  Also right for a group in which nobody
  *  died.  The old group can then only be closed.
+ *
+ *  Where the network has split, each part of it takes the other for dead and makes
+ *  a group of its own, as neither can know better.  Who writes one result for all
+ *  goes on only with more than half of the ranks there were, or with a rank that
+ *  only one part can have.
  *  @param group_p  as it was if there is an error
  *  @retval NF_ERR_TIMEDOUT  no agreement within three time-outs
  *  @retval NF_ERR_DEAD  the others have left this member out
