@@ -401,35 +401,45 @@ bool nf_network_is_doubtful(const struct nf_network *network,
     return doubts != 0;
 }
 
+/* Is that the name of a member on this host?  The second one's is HOST#1. */
+static bool is_on(const char *name, const char *host)
+{
+    size_t length = strcspn(name, "#");
+
+    return strncmp(name, host, length) == 0 && host[length] == '\0';
+}
+
 bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
                        const char (*names)[NF_NETWORK_NAME_BYTES],
                        uint32_t count, char *text, size_t bytes)
 {
-    int64_t made_s = nf_network_date_s(network->model.date);
     uint32_t joined = 0, left = 0;
+    char age[120], others[120];
 
     for (uint32_t i = 0; names != NULL && i < count; i++)
         joined += nf_network_find(network, names[i]) == network->nhosts;
     for (uint32_t i = 0; names != NULL && i < network->nhosts; i++) {
         uint32_t j = 0;
 
-        while (j < count && strcmp(names[j], network->hosts[i].name) != 0)
+        while (j < count && !is_on(network->hosts[i].name, names[j]))
             j++;
         left += j == count;
     }
+    snprintf(age, sizeof(age), "%u days old, which is more than %d",
+             (uint32_t)(age_s(network, now_s) / 86400),
+             NF_NETWORK_OLD_S / 86400);
+    snprintf(others, sizeof(others),
+             "of other hosts: %u of it are not here, and %u here were not "
+             "measured and count as slow",
+             left, joined);
+    text[0] = '\0';
+    if (now_s > 0 && age_s(network, now_s) > NF_NETWORK_OLD_S)
+        doubt(text, bytes, age);
     if (joined > 0 || left > 0)
-        snprintf(text, bytes,
-                 "the model is of other hosts: %u of it are not here, and %u "
-                 "here were not measured and count as slow: measure again",
-                 left, joined);
-    else if (now_s > 0 && now_s - made_s > NF_NETWORK_OLD_S)
-        snprintf(text, bytes,
-                 "the model is %u days old, which is more than %d: measure "
-                 "again",
-                 (uint32_t)((now_s - made_s) / 86400),
-                 NF_NETWORK_OLD_S / 86400);
-    else
+        doubt(text, bytes, others);
+    if (text[0] == '\0')
         return false;
+    snprintf(text + strlen(text), bytes - strlen(text), ": measure again");
     return true;
 }
 

@@ -127,7 +127,8 @@ enum nf_status nf_network_of(const struct nf_network *network,
 
 /** Is it out of date?  @return true: text says why in one line
  *  @param now_s   seconds since 1970; 0: the age does not count
- *  @param names   hosts that there are now; NULL: not known */
+ *  @param names   hosts that there are now; NULL: not known
+ *  @param text    [bytes] 200 are enough */
 bool nf_network_is_old(const struct nf_network *network, int64_t now_s,
                        const char (*names)[NF_NETWORK_NAME_BYTES],
                        uint32_t count, char *text, size_t bytes);

@@ -541,6 +541,17 @@ static void test_age(void)
     CU_ASSERT(nf_network_is_old(&network, day, other, 2, text, sizeof(text)));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "other hosts"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, ": measure again"));
+    CU_ASSERT(nf_network_is_old(&network, day + 30 * 86400, other, 2, text,
+                                sizeof(text)));
+    CU_ASSERT_STRING_EQUAL(text,
+                           "the model is 30 days old, which is more than 7, of "
+                           "other hosts: 1 of it are not here, and 1 here were "
+                           "not measured and count as slow: measure again");
+    /* a second member of a host */
+    snprintf(network.hosts[1].name, sizeof(network.hosts[1].name), "%s#1",
+             same[1]);
+    CU_ASSERT(
+        !nf_network_is_old(&network, day, same + 1, 1, text, sizeof(text)));
     nf_network_fini(&network);
 }
 
