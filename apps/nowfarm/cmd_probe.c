@@ -111,12 +111,12 @@ static enum nf_status measure_groups(const struct probe_options *o,
 {
     enum nf_status status;
 
-    probe_show_progress(o->quiet, "the usual link and the worst", 0);
+    probe_show_progress(o->quiet, "the usual link and the worst", -1);
     status = coll_probe(world, false, COLLECTIVE_BYTES, model_p);
-    probe_show_progress(o->quiet, "groups of rank 0 and another", 0);
+    probe_show_progress(o->quiet, "groups of rank 0 and another", -1);
     if (status == NF_OK)
         status = coll_probe_ways(world, times_p->way_us);
-    probe_show_progress(o->quiet, "broadcasts to all", 0);
+    probe_show_progress(o->quiet, "broadcasts to all", -1);
     if (status == NF_OK)
         status = measure_calls(world, times_p->call_us);
     probe_show_progress(o->quiet, NULL, 0);

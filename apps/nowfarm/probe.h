@@ -124,7 +124,8 @@ struct probe_outcome {
 enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
                              const char (*names)[NF_NETWORK_NAME_BYTES],
                              struct probe_outcome *outcome_p);
-/** Progress, on a terminal: @p share of all that is to be measured is done.
+/** Progress, on a terminal: @p share of all that is to be measured is done; negative:
+ *  how much is not known.
  *  @param what  NULL: forget the line */
 void probe_show_progress(bool quiet, const char *what, double share);
 

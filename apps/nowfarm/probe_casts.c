@@ -150,8 +150,9 @@ static enum nf_status price_call(const struct nf_network *network,
     return NF_OK;
 }
 
-/* @param relays  call_us and wake_us are set */
-static enum nf_status measure_calls(const struct casting *c,
+/* @param what    as of measure_all()
+ * @param relays  call_us and wake_us are set */
+static enum nf_status measure_calls(const struct casting *c, const char *what,
                                     struct nf_network *relays)
 {
     struct probe_check list[PROBE_CALLS];
@@ -164,7 +165,7 @@ static enum nf_status measure_calls(const struct casting *c,
         calls.count += status == NF_OK;
     }
     if (status == NF_OK)
-        status = measure_all(c, NULL, &calls);
+        status = measure_all(c, what, &calls);
     for (uint32_t k = 0; k < calls.count; k++) {
         us[k] = list[k].measured_us;
         nf_crl_plan_fini(&list[k].plan);
@@ -199,7 +200,7 @@ enum nf_status probe_validate(struct probe *probe,
 
     *checks_p = (struct probe_checks){ .count = 0 };
     if (status == NF_OK)
-        status = measure_calls(&c, &relays);
+        status = measure_calls(&c, o->quiet ? NULL : "trees of a byte", &relays);
     checks_p->call_us = relays.call_us;
     checks_p->wake_us = relays.wake_us;
     if (status == NF_OK)

@@ -35,6 +35,8 @@ void probe_show_progress(bool quiet, const char *what, double share)
         return;
     if (what == NULL)
         fputs("\r\033[K", stderr);
+    else if (share < 0)
+        fprintf(stderr, "\r\033[K       %s", what);
     else
         fprintf(stderr, "\r\033[K%3.0f %%  %s", 100 * fmin(share, 1), what);
     fflush(stderr);

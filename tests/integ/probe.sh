@@ -161,6 +161,21 @@ same "threads, for people: how to use it" "$use" \
     "NOWFARM_NETWORK=$(realpath local.json)"
 same "threads, for people: that is the last line" \
     "$(tail -n 1 out | grep -c ' go by it: ')" 1
+if command -v script > /dev/null; then
+    script -qec "'$NF' probe --transport local --slaves 2 --budget 1s -o local.json \
+        --validate" /dev/null < /dev/null > typescript 2>&1
+    tr '\r' '\n' < typescript | sed 's/^\x1b\[K//' > progress
+    check "on a terminal: what has no end that is known has no percents" \
+        grep -q '^       broadcasts to all$' progress
+    same "on a terminal: progress never falls" \
+        "$(awk '/^ *[0-9]+ %  / {
+            now = /trees of a byte$/ ? 1 : /trees$/ ? 2 : 0 # each from 0 to 100
+            falls += now == last && $1 < n
+            n = $1
+            last = now
+        } END {print falls + 0}' progress)" 0
+    check "on a terminal: of trees too" grep -q '^ *[0-9]* %  trees of a byte$' progress
+fi
 mkdir 'a folder'
 run probe --transport local --slaves 2 --budget 1s -o 'a folder/m.json' -q
 use=$(sed -n 's/^# for jobs and groups to go by it: //p' out)
@@ -222,7 +237,9 @@ for signal in KILL STOP; do
     kill -$signal "$(slave_pids | head -n 1)"
     await 20
     same "a member $signal: exit status" "$rc" 1
-    check "a member $signal: a host is named" err_says '^nowfarm: host '
+    # by the probe of pairs, or if that was over already, of groups
+    check "a member $signal: a host is named" \
+        err_says '^nowfarm: (host |rank [1-3] on )'
     check "a member $signal: the others end" wait_until 10 no_slaves
     check "a member $signal: so does the virtual machine" wait_until 10 no_pvmd
     check "a member $signal: the old model stays" \
