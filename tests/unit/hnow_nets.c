@@ -241,16 +241,17 @@ double hnow_best_us(hnow_builder *builder, const struct nf_hetero *hetero,
 
     CU_ASSERT(nf_hops_init(&hops, hetero, (double)bytes) == NF_OK);
     do {
+        uint64_t count = nf_segment_count(bytes, segment);
         struct nf_tree tree;
         double time_us = 0;
 
         /* the goldens' chain is sorted by what messages of 0 bytes cost */
-        nf_hops_set(&hops, hetero, builder == hnow_chain ? 0 : (double)segment);
+        nf_hops_set_segments(&hops, hetero,
+                             builder == hnow_chain ? 0 : (double)segment,
+                             count);
         CU_ASSERT(builder(&hops, root, false, &tree) == NF_OK);
-        nf_hops_set(&hops, hetero, (double)segment);
-        CU_ASSERT(nf_tree_reorder(&tree, &hops,
-                                  nf_segment_count(bytes, segment),
-                                  &time_us) == NF_OK);
+        nf_hops_set_segments(&hops, hetero, (double)segment, count);
+        CU_ASSERT(nf_tree_reorder(&tree, &hops, count, &time_us) == NF_OK);
         least_us = fmin(least_us, time_us);
         nf_tree_fini(&tree);
         segment = segments ? nf_segment_next(segment, NF_CRL_SEGMENT) : 0;

@@ -33,7 +33,8 @@ static double check_plan(const struct nf_hetero *hetero, uint32_t root,
     CU_ASSERT(nf_crl_plan(hetero, root, &options, &plan, NULL) == NF_OK);
     CU_ASSERT(hnow_is_tree(&plan.tree) && plan.tree.root == root);
     CU_ASSERT(plan.segments == nf_segment_count(bytes, plan.segment_bytes));
-    CU_ASSERT(nf_hops_init(&hops, hetero, (double)plan.segment_bytes) == NF_OK);
+    CU_ASSERT(nf_hops_init_segments(&hops, hetero, (double)plan.segment_bytes,
+                                    plan.segments) == NF_OK);
     CU_ASSERT(nf_tree_pipe(&plan.tree, &hops, plan.segments, &time_us) ==
               NF_OK);
     CU_ASSERT(is_same(time_us, plan.time_us));
@@ -130,6 +131,65 @@ static void nor_on_measured_networks(void)
         check_rivals(&hetero, (uint32_t)r % hosts, sizes[r % 5]);
         nf_network_fini(&network);
     }
+}
+
+/* A link that lets some bytes pass at once, and then takes its time. */
+static void let_pass(struct nf_rng *rng, struct nf_curve *curve)
+{
+    static const double sizes[] = { 0, 64, 256, 1024, 4096, 16384, 65536 };
+    double fixed_us = 20 + (double)nf_rng_below(rng, 100);
+    double byte_us = 0.02 * (double)(1 + nf_rng_below(rng, 20));
+    double burst_bytes = (double)nf_rng_below(rng, 6000);
+    struct nf_curve_point points[7];
+
+    for (int i = 0; i < 7; i++)
+        points[i] = (struct nf_curve_point){
+            sizes[i], fixed_us + byte_us * fmax(sizes[i] - burst_bytes, 0)
+        };
+    CU_ASSERT(nf_curve_fit(points, 7, curve, NULL) == NF_OK);
+}
+
+/* As links are that were idle, and hosts of groups. */
+static void measure_bursts(uint64_t seed, uint32_t hosts,
+                           struct nf_network *network_p)
+{
+    struct nf_rng rng = { seed };
+
+    CU_ASSERT_FATAL(nf_network_init(network_p, hosts) == NF_OK);
+    network_p->call_us = 50;
+    network_p->wake_us = (double)nf_rng_below(&rng, 20);
+    for (uint32_t i = 0; i < hosts; i++) {
+        struct nf_network_host *host = &network_p->hosts[i];
+
+        host->send = nf_curve_line(
+            (struct nf_cost){ 2 + (double)nf_rng_below(&rng, 40), 0.001 });
+        host->recv = nf_curve_line(
+            (struct nf_cost){ 2 + (double)nf_rng_below(&rng, 40), 0.001 });
+        host->hold = host->send;
+        host->runtime_us = (double)nf_rng_below(&rng, 30);
+        for (uint32_t j = 0; j < hosts; j++)
+            let_pass(&rng, nf_network_wire(network_p, i, j));
+    }
+}
+
+static void nor_where_links_let_short_ones_pass(void)
+{
+    static const uint64_t sizes[] = { 1, 64, 1000, 3000, 4095, 20000 };
+    uint32_t spare = 0;
+
+    for (uint64_t r = 0; r < 300; r++) {
+        uint32_t hosts = 2 + (uint32_t)(r / 6) % 14;
+        struct nf_network network;
+        struct nf_hetero hetero;
+
+        measure_bursts(r, hosts, &network);
+        hetero = nf_network_hetero(&network, true);
+        hetero.in_groups = r % 2 == 0;
+        spare += nf_network_burst_bytes(&network, 0, 1) > 0;
+        check_rivals(&hetero, (uint32_t)r % hosts, sizes[r % 6]);
+        nf_network_fini(&network);
+    }
+    CU_ASSERT(spare > 100);
 }
 
 /* Of so many not all that is tried with few is tried. */
@@ -381,6 +441,8 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "plans are never worse", plans_are_never_worse },
         { "nor on measured networks", nor_on_measured_networks },
+        { "nor where links let short ones pass",
+          nor_where_links_let_short_ones_pass },
         { "nor with many hosts", nor_with_many_hosts },
         { "no heuristic is faster", no_heuristic_is_faster },
         { "hosts that are alike get the OPT-tree",
