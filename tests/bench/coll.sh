@@ -46,7 +46,7 @@
 need_pvm
 
 worlds="5:100mbit 8:100mbit 5:1gbit 5:none local:8"
-ops=bcast,reduce,allreduce,scan,gather,scatter,alltoall,barrier
+ops=bcast,reduce,allreduce,reduce_scatter,scan,exscan,gather,scatter,allgather,alltoall,barrier
 sizes=8,65536,1048576
 left_out='' budget_ms=300 limit_s=150 samples='' all_repeats='' auto_sizes='' tune_sizes='' untuned='' frames=3 exacting=
 wrong() {
@@ -81,7 +81,8 @@ for number in "$repeats" "$budget_ms" "$limit_s" "${all_repeats:-1}" "$frames"; 
 done
 for op in ${ops//,/ }; do
     case $op in
-    bcast | reduce | allreduce | scan | gather | scatter | alltoall | barrier) ;;
+    bcast | reduce | allreduce | reduce_scatter | scan | exscan) ;;
+    gather | scatter | allgather | alltoall | barrier) ;;
     *) wrong "no operation $op" ;;
     esac
 done
@@ -322,7 +323,8 @@ limit_of() {
     l=$(of tcp tcp "$2")
     [ -n "$l" ] || return
     case $1 in
-    bcast | reduce | scan) echo "$l" ;;
+    bcast | reduce | scan | exscan) echo "$l" ;;
+    reduce_scatter | allgather) calc "print $l * ($hosts - 1) / $hosts" ;;
     allreduce) calc "print 2 * $l * ($hosts - 1) / $hosts" ;;
     gather | scatter | alltoall) calc "print $l * ($hosts - 1)" ;;
     esac
@@ -376,16 +378,16 @@ chain_lines() {
 }
 print_table() {
     local op bytes limit ours side us group
-    printf '%-9s %8s %8s' "" "" limit
+    printf '%-14s %8s %8s' "" "" limit
     printf '  |%16s     ' "Open MPI" MPICH libgpvm3 ours
-    printf '  | %8s %8s\n%-9s %8s %8s' ours/ ours/ operation bytes ms
+    printf '  | %8s %8s\n%-14s %8s %8s' ours/ ours/ operation bytes ms
     printf '  |%8s %6s %5s' ms xlimit iqr ms xlimit iqr ms xlimit iqr ms xlimit iqr
     printf '  | %8s %8s\n' "best MPI" libgpvm3
     for op in ${ops//,/ }; do
         for bytes in ${sizes//,/ }; do
             [ "$op" != barrier ] || bytes=0
             limit=$(limit_of "$op" "$bytes") ours=$(of ours "$op" "$bytes")
-            printf '%-9s %8s %8s' "$op" "$bytes" "$(ms "$limit")"
+            printf '%-14s %8s %8s' "$op" "$bytes" "$(ms "$limit")"
             group=$(better_group "$op" "$bytes")
             for side in openmpi mpich "$group" ours; do
                 us=$(of $side "$op" "$bytes")
@@ -437,7 +439,7 @@ goal_lines() { # one goal a line, with what became of it
                 libgpvm3) base=$(of "$(better_group "$op" "$bytes")" "$op" "$bytes") ;;
                 esac
                 got=$(precise "$(of ours "$op" "$bytes")" "$base")
-                printf 'goal: %-9s %8s  at most %-5s x %-8s  %8s  %s\n' "$op" \
+                printf 'goal: %-14s %8s  at most %-5s x %-8s  %8s  %s\n' "$op" \
                     "$bytes" "$most" "$yardstick" "$got" "$(verdict "$got" "$most")"
             done < <(goals "$op" "$bytes")
             [ "$op" != barrier ] || break

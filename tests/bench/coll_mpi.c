@@ -5,7 +5,9 @@
  *
  * OPS are names of the table below between commas, SIZES bytes of one block:
  * the message of a broadcast, the vector of a reduction, what each member gives
- * to a gather, what each sends to each other in an all-to-all.  Each call comes
+ * to a gather, what each sends to each other in an all-to-all; of a reduce_scatter
+ * and an allgather all of the vector that is dealt out or collected, in parts that
+ * differ by one element at most.  Each call comes
  * after a barrier; a sample is the longest time of any member for it.  The
  * first call of an operation and size is not timed, and its result is checked
  * on every member.  Prints the lines of samples.h, and at last "done". */
@@ -18,7 +20,10 @@
 struct call {
     double *in, *out; /* elems of each member, members of these */
     int elems, members, rank;
+    int *first, *count; /* [members] each one's part of a vector of elems */
 };
+
+enum { UNTOUCHED = -1 };
 
 /* Small whole numbers: any order of adding gives the same. */
 static double value(int from, int to, int i)
@@ -41,6 +46,20 @@ static void run_allreduce(struct call *c)
 static void run_scan(struct call *c)
 {
     MPI_Scan(c->in, c->out, c->elems, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_exscan(struct call *c)
+{
+    MPI_Exscan(c->in, c->out, c->elems, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_reduce_scatter(struct call *c)
+{
+    MPI_Reduce_scatter(c->in, c->out, c->count, MPI_DOUBLE, MPI_SUM,
+                       MPI_COMM_WORLD);
+}
+static void run_allgather(struct call *c)
+{
+    MPI_Allgatherv(c->in, c->count[c->rank], MPI_DOUBLE, c->out, c->count,
+                   c->first, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 static void run_gather(struct call *c)
 {
@@ -82,6 +101,26 @@ static double want_prefix(const struct call *c, int b, int i)
 {
     return sum_to(c, c->rank, b, i);
 }
+/* Member 0 has nothing, whatever that is. */
+static double want_prefix_before(const struct call *c, int b, int i)
+{
+    return c->rank == 0 ? c->out[i] : sum_to(c, c->rank - 1, b, i);
+}
+static double want_part(const struct call *c, int b, int i)
+{
+    if (i >= c->count[c->rank])
+        return UNTOUCHED;
+    return sum_to(c, c->members - 1, b, c->first[c->rank] + i);
+}
+static double want_parts(const struct call *c, int b, int i)
+{
+    int from = c->members - 1;
+
+    (void)b;
+    while (i < c->first[from])
+        from--;
+    return value(from, 0, i - c->first[from]);
+}
 static double want_root(const struct call *c, int b, int i)
 {
     (void)c;
@@ -116,9 +155,12 @@ static const struct op {
     { "bcast", run_bcast, want_root, ONE, NONE, 0 },
     { "reduce", run_reduce, want_sum, ONE, ONE, 1 },
     { "allreduce", run_allreduce, want_sum, ONE, ONE, 0 },
+    { "reduce_scatter", run_reduce_scatter, want_part, ONE, ONE, 0 },
     { "scan", run_scan, want_prefix, ONE, ONE, 0 },
+    { "exscan", run_exscan, want_prefix_before, ONE, ONE, 0 },
     { "gather", run_gather, want_gathered, ONE, EACH, 1 },
     { "scatter", run_scatter, want_scattered, EACH, ONE, 0 },
+    { "allgather", run_allgather, want_parts, ONE, ONE, 0 },
     { "alltoall", run_alltoall, want_all, EACH, EACH, 0 },
 };
 enum { NOPS = sizeof ops / sizeof ops[0] };
@@ -160,7 +202,7 @@ static void measure(const struct op *op, struct call *c,
     for (int b = 0; b < c->members; b++)
         for (int i = 0; i < c->elems; i++) {
             c->in[b * c->elems + i] = value(c->rank, b, i);
-            c->out[b * c->elems + i] = -1;
+            c->out[b * c->elems + i] = UNTOUCHED;
         }
     own[0] = timed_us(op, c);
     check(op, c);
@@ -173,6 +215,15 @@ static void measure(const struct op *op, struct call *c,
         samples_print(op->name, bytes, c->members, slowest, n);
 }
 
+/* As nf_coll_segment() does: ours deal out the same parts. */
+static void deal(struct call *c)
+{
+    for (int r = 0; r < c->members; r++) {
+        c->first[r] = (int)((long)c->elems * r / c->members);
+        c->count[r] = (int)((long)c->elems * (r + 1) / c->members) - c->first[r];
+    }
+}
+
 static void measure_all(const struct samples_plan *plan, struct call *c)
 {
     for (int s = 0; s < plan->nsizes; s++) {
@@ -181,16 +232,22 @@ static void measure_all(const struct samples_plan *plan, struct call *c)
         c->elems = (int)(plan->bytes[s] / (long)sizeof *c->in);
         c->in = malloc(bytes);
         c->out = malloc(bytes);
-        if (c->in == NULL || c->out == NULL) {
+        c->first = malloc((size_t)c->members * sizeof *c->first);
+        c->count = malloc((size_t)c->members * sizeof *c->count);
+        if (c->in == NULL || c->out == NULL || c->first == NULL ||
+            c->count == NULL) {
             fprintf(stderr, "coll_mpi: out of memory\n");
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
+        deal(c);
         for (int o = 0; o < NOPS; o++) /* a barrier has no size */
             if (samples_listed(plan->ops, ops[o].name) &&
                 (s == 0 || ops[o].in != NONE))
                 measure(&ops[o], c, plan);
         free(c->in);
         free(c->out);
+        free(c->first);
+        free(c->count);
     }
 }
 
