@@ -13,10 +13,7 @@
 #include "common/coll/exchange_bounds.h"
 #include "common/model/network_file.h"
 
-enum {
-    LEAST_REPEATS = 5,
-    WISHES_MAX = 64, /* of one call; the table has fewer of any operation */
-};
+enum { LEAST_REPEATS = 5 };
 
 static enum nf_status add(struct coll_results *results, struct coll_row *row,
                           struct nf_error *err)
@@ -316,34 +313,15 @@ static enum nf_status put_beside(const struct bench_result *library,
     return NF_OK;
 }
 
-/* What is asked for: auto, algorithms.  @return how many */
-static unsigned list_wishes(const struct coll_options *o,
-                            const struct nf_coll_query *query,
-                            struct nf_coll_wish wishes_p[WISHES_MAX])
-{
-    unsigned count = 0;
-
-    if (o->algorithm == NULL)
-        wishes_p[count++] = (struct nf_coll_wish){ .algorithm = NULL };
-    for (size_t i = 0; nf_coll_table[i] != NULL && count < WISHES_MAX; i++)
-        if (coll_is_wanted(o, nf_coll_table[i], query))
-            wishes_p[count++] = (struct nf_coll_wish){
-                .algorithm = nf_coll_table[i],
-                .segments = o->segments,
-                .params = o->params,
-            };
-    return count;
-}
-
 static enum nf_status measure_query(const struct coll_options *o,
                                     struct coll_world *world,
                                     const struct nf_coll_query *query,
                                     struct coll_results *results)
 {
-    struct nf_coll_wish wishes[WISHES_MAX];
-    struct coll_row rows[WISHES_MAX] = { { .us = NULL } };
+    struct nf_coll_wish wishes[COLL_WISHES_MAX];
+    struct coll_row rows[COLL_WISHES_MAX] = { { .us = NULL } };
     const struct coll_effort effort = coll_usual_effort(LEAST_REPEATS);
-    unsigned count = list_wishes(o, query, wishes);
+    unsigned count = coll_list_wishes(o, query, wishes);
     static struct bench_result library; /* large, and never two at a time */
     enum nf_status status;
 

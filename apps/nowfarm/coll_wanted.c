@@ -2,6 +2,7 @@
 #include "apps/nowfarm/coll_wanted.h"
 #include "apps/collbench/values.h"
 #include "common/base/error.h"
+#include "common/coll/radix.h"
 
 bool coll_is_wanted(const struct coll_options *o,
                     const struct nf_coll_algorithm *algorithm,
@@ -12,6 +13,78 @@ bool coll_is_wanted(const struct coll_options *o,
     return (o->all_algorithms || o->algorithm != NULL) &&
            nf_coll_serves_with(algorithm, query, &o->params);
 }
+
+/* ---- one call ---- */
+
+struct wishes {
+    const struct nf_coll_query *query;
+    struct nf_coll_wish *list; /* [COLL_WISHES_MAX] */
+    unsigned count;
+};
+
+static void add_wish(struct wishes *wishes, const struct nf_coll_wish *wish)
+{
+    if (wishes->count < COLL_WISHES_MAX)
+        wishes->list[wishes->count++] = *wish;
+}
+
+/* Without any, mixed takes the radices of the fewest rounds, the first of the hull; the
+ * last are those of pairwise rounds. */
+static void add_radices(struct wishes *wishes)
+{
+    static struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX]; /* large */
+    uint32_t ranks = wishes->query->ranks;
+    uint32_t count = ranks > 3 ? nf_radix_hull(ranks, hull) : 0;
+
+    for (uint32_t i = 1; i + 1 < count; i++)
+        add_wish(wishes,
+                 &(struct nf_coll_wish){ .algorithm = &nf_coll_alltoall_mixed,
+                                         .params = { .radices =
+                                                         hull[i].radices } });
+}
+
+static void add_grid(struct wishes *wishes,
+                     const struct nf_coll_algorithm *algorithm)
+{
+    uint32_t ranks = wishes->query->ranks, rows = 1;
+    struct nf_coll_wish wish = { .algorithm = algorithm };
+
+    for (uint32_t r = 2; r * r <= ranks; r++)
+        if (ranks % r == 0)
+            rows = r;
+    wish.params.shape = (struct nf_coll_sides){ 2, { rows, ranks / rows } };
+    if (rows > 1 &&
+        nf_coll_serves_with(algorithm, wishes->query, &wish.params))
+        add_wish(wishes, &wish);
+}
+
+unsigned coll_list_wishes(const struct coll_options *o,
+                          const struct nf_coll_query *query,
+                          struct nf_coll_wish wishes_p[COLL_WISHES_MAX])
+{
+    struct wishes wishes = { query, wishes_p, 0 };
+
+    if (o->algorithm == NULL)
+        add_wish(&wishes, &(struct nf_coll_wish){ .algorithm = NULL });
+    for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
+        const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
+
+        if (coll_is_wanted(o, algorithm, query))
+            add_wish(&wishes,
+                     &(struct nf_coll_wish){ .algorithm = algorithm,
+                                             .segments = o->segments,
+                                             .params = o->params });
+        if (!o->all_algorithms || algorithm->op != query->op)
+            continue;
+        if (algorithm == &nf_coll_alltoall_mixed)
+            add_radices(&wishes);
+        else if (algorithm->by_shape)
+            add_grid(&wishes, algorithm);
+    }
+    return wishes.count;
+}
+
+/* ---- all calls ---- */
 
 unsigned coll_size_count(const struct coll_options *o, enum nf_coll_op op)
 {

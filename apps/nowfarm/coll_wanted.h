@@ -3,6 +3,7 @@
 /** @file coll_wanted.h  Which calls by which algorithms `nowfarm coll-bench` is
  *  asked for. */
 #include "apps/nowfarm/coll_bench.h"
+#include "common/coll/wish.h"
 
 /** Sizes of an operation: a barrier has one, 0. */
 unsigned coll_size_count(const struct coll_options *options,
@@ -14,6 +15,16 @@ uint64_t coll_size_of(const struct coll_options *options, enum nf_coll_op op,
 bool coll_is_wanted(const struct coll_options *options,
                     const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query);
+
+/** Those of one call that are to be measured: auto, then each algorithm that is
+ *  asked for.  Of all-to-alls by all of them also those with parameters: mixed by each
+ *  of the radices that are best for some size, and what goes along the rings of a torus
+ *  on the squarest grid of so many ranks.
+ *  @return how many, COLL_WISHES_MAX at most */
+enum { COLL_WISHES_MAX = 128 };
+unsigned coll_list_wishes(const struct coll_options *options,
+                          const struct nf_coll_query *query,
+                          struct nf_coll_wish wishes_p[COLL_WISHES_MAX]);
 
 /** Can the algorithm that is asked for by name, if one is, serve every call
  *  that is asked for?  Who shares a host does not matter: that is seen when it

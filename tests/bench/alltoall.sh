@@ -8,7 +8,7 @@
 #           blocks of SIZES bytes (1024,65536,1048576)
 #   GRID    worlds of the second part (default "4:100mbit 5:100mbit 8:100mbit
 #           9:100mbit") with blocks of GRID_SIZES bytes
-#           (64,1024,16384,65536,262144,1048576), CALLS (20) of each algorithm, which take
+#           (64,256,1024,4096,16384,65536,262144,1048576), CALLS (20) of each algorithm, which take
 #           turns; by a table that is tuned at TUNE_SIZES, which are those of --tune from 32
 #           bytes to 512 KiB: so each size that is judged lies between two that were tuned, or behind
 #           the last one
@@ -20,7 +20,7 @@
 need_pvm
 coll=${0%/*}/coll.sh
 sizes=${SIZES:-1024,65536,1048576}
-grid_sizes=${GRID_SIZES:-64,1024,16384,65536,262144,1048576}
+grid_sizes=${GRID_SIZES:-64,256,1024,4096,16384,65536,262144,1048576}
 tune_sizes=${TUNE_SIZES:-32,128,512,2048,8192,32768,131072,524288}
 read -ra flags <<< "${FLAGS:-}"
 here=$work # coll.sh has one of its own

@@ -98,6 +98,12 @@ same "for each number of members" "$(rows slaves | tr '\n' ' ')" "2 3 "
 run coll-bench bcast --algorithm pipeline.fd:k=5 --segments 5 --sizes 1000B \
     --transport local --slaves 2 --repeat 1 --json
 same "segments as asked for twice" "$(rows segments)" 5
+run coll-bench alltoall --algorithm all --transport local --slaves 8 --sizes 8B \
+    --repeat 1 --json
+rows algorithm | sort -u > got
+same "alltoall, all: with parameters, too" "$(grep ':' got | grep -v 2x2x2)" \
+    "$(printf 'alltoall.%s\n' {bruck_grid,cdh,dh,khop,mdh}:shape=2x4 \
+        mixed:radices=2x4 {naive,pairwise_grid}:shape=2x4)"
 run coll-bench bcast --algorithm all --segments 5 --sizes 1000B \
     --transport local --slaves 3 --repeat 1 --json
 same "segments of all that have any" \
