@@ -341,16 +341,6 @@ static int read_exchange(const struct numbers *numbers, struct request *request,
     return rc;
 }
 
-/* dh is for rings of any size; what does odd ones is an algorithm of its own,
- * and does even ones as the other does. */
-static void use_odd_rings(struct request *request)
-{
-    if (request->algorithm == &nf_coll_alltoall_dh &&
-        nf_coll_fits(request->algorithm, &request->args, NULL) != NF_OK &&
-        nf_coll_fits(&nf_coll_alltoall_mdh, &request->args, NULL) == NF_OK)
-        request->algorithm = &nf_coll_alltoall_mdh;
-}
-
 /* Ranks are the hosts of the model. */
 static int read_network(const struct numbers *numbers, struct request *request,
                         uint64_t *ranks_p)
@@ -412,7 +402,9 @@ static int read_numbers(const struct numbers *numbers, struct request *request)
     if (rc == NF_EXIT_OK)
         rc = read_hosts(numbers, request);
     if (rc == NF_EXIT_OK)
-        use_odd_rings(request);
+        request->algorithm = nf_coll_for_rings(
+            request->algorithm, &request->wish.params.shape,
+            request->args.ranks);
     if (rc == NF_EXIT_OK && request->network.network.nhosts > 0)
         rc = plan_network_make(&request->network, request->algorithm,
                                numbers->segments != NULL, &request->args);

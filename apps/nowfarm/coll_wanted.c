@@ -4,11 +4,18 @@
 #include "common/base/error.h"
 #include "common/coll/radix.h"
 
+/* The one that is asked for by name, for so many members. */
+static const struct nf_coll_algorithm *named(const struct coll_options *o,
+                                             uint32_t ranks)
+{
+    return nf_coll_for_rings(o->algorithm, &o->params.shape, ranks);
+}
+
 bool coll_is_wanted(const struct coll_options *o,
                     const struct nf_coll_algorithm *algorithm,
                     const struct nf_coll_query *query)
 {
-    if (o->algorithm != NULL && o->algorithm != algorithm)
+    if (o->algorithm != NULL && named(o, query->ranks) != algorithm)
         return false;
     return (o->all_algorithms || o->algorithm != NULL) &&
            nf_coll_serves_with(algorithm, query, &o->params);
@@ -120,7 +127,7 @@ enum nf_status coll_check_served(const struct coll_options *o, uint32_t members,
                 algorithm->op, o->nslaves > 0 ? o->slaves[p] : members,
                 coll_size_of(o, algorithm->op, i), o->ordered);
 
-            if (!coll_is_wanted(o, algorithm, &query))
+            if (!coll_is_wanted(o, named(o, query.ranks), &query))
                 return coll_not_served(algorithm, &query, err);
         }
     return NF_OK;

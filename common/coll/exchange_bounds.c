@@ -39,7 +39,7 @@ static enum nf_status check(const char *name, uint32_t ranks,
 {
     struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
     struct nf_coll_wish wish;
-    enum nf_status status = nf_coll_wish_read(name, &wish, err);
+    enum nf_status status = nf_coll_wish_read_for(name, ranks, &wish, err);
 
     if (status != NF_OK)
         return status;
@@ -224,7 +224,7 @@ double nf_exchange_bounds_cost_us(const char *algorithm,
     struct nf_coll_wish wish;
     double us;
 
-    if (nf_coll_wish_read(algorithm, &wish, NULL) != NF_OK)
+    if (nf_coll_wish_read_for(algorithm, ranks, &wish, NULL) != NF_OK)
         return (double)INFINITY;
     us = nf_coll_params_cost_us(wish.algorithm, network, &query, 1,
                                 &wish.params);

@@ -523,7 +523,7 @@ static enum nf_status choose_forced(const char *forced,
     struct nf_coll_wish wish;
     struct nf_error why;
 
-    if (nf_coll_wish_read(forced, &wish, err) != NF_OK)
+    if (nf_coll_wish_read_for(forced, query->ranks, &wish, err) != NF_OK)
         return NF_ERR_INVAL;
     nf_coll_use_params(&wish.params, &args);
     if (!serves_call(wish.algorithm, query))

@@ -115,16 +115,16 @@ static const char *read_word(const char *word, struct nf_coll_wish *wish)
     return "want nothing after the name";
 }
 
-/* dh is for rings of any size; what does odd ones is an algorithm of its own, and does
- * even ones as the other does. */
-static void use_odd_rings(struct nf_coll_wish *wish)
+const struct nf_coll_algorithm *
+nf_coll_for_rings(const struct nf_coll_algorithm *algorithm,
+                  const struct nf_coll_sides *shape, uint32_t ranks)
 {
-    const struct nf_coll_sides *shape = &wish->params.shape;
+    bool is_odd = shape->count == 0 && ranks > 1 && ranks % 2 != 0;
 
     for (uint32_t i = 0; i < shape->count; i++)
-        if (wish->algorithm == &nf_coll_alltoall_dh && shape->of[i] > 1 &&
-            shape->of[i] % 2 != 0)
-            wish->algorithm = &nf_coll_alltoall_mdh;
+        is_odd = is_odd || (shape->of[i] > 1 && shape->of[i] % 2 != 0);
+    return algorithm == &nf_coll_alltoall_dh && is_odd ? &nf_coll_alltoall_mdh
+                                                       : algorithm;
 }
 
 enum nf_status nf_coll_wish_read(const char *text, struct nf_coll_wish *wish_p,
@@ -154,9 +154,21 @@ enum nf_status nf_coll_wish_read(const char *text, struct nf_coll_wish *wish_p,
             return nf_fail(err, NF_ERR_INVAL, "\"%s\": %s", text, wanted);
         at += length;
     }
-    use_odd_rings(&wish);
+    wish.algorithm = nf_coll_for_rings(wish.algorithm, &wish.params.shape, 0);
     *wish_p = wish;
     return NF_OK;
+}
+
+enum nf_status nf_coll_wish_read_for(const char *text, uint32_t ranks,
+                                     struct nf_coll_wish *wish_p,
+                                     struct nf_error *err)
+{
+    enum nf_status status = nf_coll_wish_read(text, wish_p, err);
+
+    if (status == NF_OK)
+        wish_p->algorithm = nf_coll_for_rings(wish_p->algorithm,
+                                              &wish_p->params.shape, ranks);
+    return status;
 }
 
 static void put_sides(const char *name, const struct nf_coll_sides *sides,

@@ -25,6 +25,19 @@ struct nf_coll_wish {
 enum nf_status nf_coll_wish_read(const char *text, struct nf_coll_wish *wish_p,
                                  struct nf_error *err);
 
+/** The same for so many ranks: without a shape, too, dh is mdh where it has to be. */
+enum nf_status nf_coll_wish_read_for(const char *text, uint32_t ranks,
+                                     struct nf_coll_wish *wish_p,
+                                     struct nf_error *err);
+
+/** What stands for @p algorithm on such rings: dh is for rings of any size; what does odd
+ *  ones is mdh, which does even ones as dh does.
+ *  @param shape  count 0: one ring of so many
+ *  @param ranks  0: not known */
+const struct nf_coll_algorithm *
+nf_coll_for_rings(const struct nf_coll_algorithm *algorithm,
+                  const struct nf_coll_sides *shape, uint32_t ranks);
+
 /** Write it; nothing more than the name if nothing is said. */
 void nf_coll_wish_write(const struct nf_coll_wish *wish, char *text_p,
                         size_t bytes);

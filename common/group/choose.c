@@ -339,7 +339,8 @@ void nf_group_force_those_of(struct nf_group *group,
         struct nf_coll_wish wish;
         struct nf_error err;
 
-        if (nf_coll_wish_read(from->forced[op], &wish, &err) != NF_OK)
+        if (nf_coll_wish_read_for(from->forced[op], group->ranks, &wish,
+                                  &err) != NF_OK)
             continue; /* nothing is */
         if (fits_size(&wish, group->ranks, &err) == NF_OK)
             memcpy(group->forced[op], from->forced[op],
@@ -362,7 +363,8 @@ static enum nf_status force_one(struct nf_group *group, const char *text,
         return nf_fail(err, NF_ERR_INVAL, "no algorithm \"%.*s\"", 80, text);
     memcpy(name, text, length);
     name[length] = '\0';
-    status = nf_coll_wish_read(name, &wish, err);
+    status = nf_coll_wish_read_for(name, group != NULL ? group->ranks : 0,
+                                   &wish, err);
     if (status != NF_OK) {
         name[strcspn(name, ":")] = '\0';
         return nf_coll_find(name) != NULL

@@ -154,6 +154,14 @@ for wish in dh:shape=3x3 split-merge:shape=3x3 split-merge:merge0:shape=3x3 mdh:
     same "$wish: runs" "$rc" 0
 done
 
+# a ring of odd size is one of mdh
+for where in "--model a=90,b=0.08" "--transport local --repeat 2"; do
+    # shellcheck disable=SC2086
+    run coll-bench alltoall --algorithm dh --slaves 5 --sizes 16B $where --json
+    same "dh of five, $where: exit status" "$rc" 0
+    same "dh of five, $where: by mdh" "$(rows algorithm)" alltoall.mdh
+done
+
 # --- bad input
 bad() { # TEXT ARGS...
     local text=$1

@@ -47,6 +47,7 @@ while read -r slaves wish; do
     done
 done << 'END'
 4 alltoall.cdh
+5 alltoall.dh
 5 alltoall.khop:radix=3
 6 alltoall.bruck_grid:shape=2x3
 6 alltoall.pairwise_grid:shape=2x3
