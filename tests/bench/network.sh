@@ -14,6 +14,10 @@
 # on each link, 0.6 ms at 20 Mbit/s: in a row each waits for what the one before has left,
 # and what the model predicts is of links that are idle.  PAUSE=0ms: all in a row.
 #
+# BUDGET is that of both probes (`nowfarm probe --budget`): of the one whose model all of
+# this goes by, and of one before it, whose time is to be less than a minute, with what it
+# measures of groups, and without trees.
+#
 #   -f  frames that a link lets through at a time (default: 3; see `nowfarm lab`):
 #       frame by frame, timers for 8 hosts of 100 Mbit/s are more than two processors
 #       can do, and the processors are measured and not the links
@@ -72,8 +76,9 @@ column() {
     done
 }
 
-# --- the probe, as it is if nothing is said
-on_ws0 probe --hosts "$work/hosts" -o "$work/default.json" --json
+# --- how long a probe takes: one that sends no trees along
+on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-40s}" \
+    -o "$work/first.json" --json
 probe_s=$(json elapsed_s)
 
 # --- trees, each by the same relays
@@ -83,7 +88,7 @@ on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-40s}" \
     -o "$work/model.json" "${trees[@]}" --json
 [ $# = 0 ] || cp "$work/model.json" "$1"
 echo "# ws2, ws5: 20 % of a processor; ws3, ws6: 20 Mbit/s; the others 100; $frames frames at a time"
-echo "# probed in $(json elapsed_s) s: $(json points) times, $(json uneven) uneven"
+echo "# probed in $(json elapsed_s) s, with trees: $(json points) times, $(json uneven) uneven"
 printf '# what a message of a group takes beyond a bare one, us a host:'
 for ((i = 0; i < 8; i++)); do
     printf ' %.1f' "$(json network.hosts.$i.runtime_us || echo 0)"
