@@ -225,44 +225,6 @@ static void two_levels_have_segments_too(void)
     sim_close(&sim);
 }
 
-/* How a member of three, who have one host, would send 1 MiB to all. */
-static struct nf_coll_choice choose_for_one_host(bool deterministic)
-{
-    const struct nf_group_options options = { .deterministic = deterministic };
-    const struct nf_choice_query query = { .coll = { .op = NF_COLL_BCAST,
-                                                     .ranks = 3,
-                                                     .bytes = 1 << 20,
-                                                     .elements = 1 << 20,
-                                                     .commutative = true } };
-    struct nf_coll_choice choice = { .cost_us = -1 };
-    struct group_sim sim;
-
-    CU_ASSERT_FATAL(sim_open(&sim, 3, 1, &options));
-    CU_ASSERT_EQUAL(sim.groups[2]->nhosts, 1);
-    CU_ASSERT_EQUAL(nf_group_choose(sim.groups[2], &query, &choice, NULL),
-                    NF_OK);
-    sim_close(&sim);
-    return choice;
-}
-
-/* Without a table 1 MiB is 89 ms on a wire of the built-in network, and 0.75 ms
- * within a host.  What is to have the same bits on any hosts does not go by them. */
-static void one_host_has_no_wires(void)
-{
-    struct nf_coll_choice near = choose_for_one_host(false);
-    struct nf_coll_choice same = choose_for_one_host(true);
-    struct nf_coll_choice fixed;
-    const struct nf_coll_query query = { .op = NF_COLL_BCAST,
-                                         .ranks = 3,
-                                         .bytes = 8 << 20,
-                                         .elements = 1 << 20,
-                                         .commutative = true };
-
-    CU_ASSERT(near.cost_us > 750 && near.cost_us < 1500);
-    CU_ASSERT(nf_coll_select_fixed(&query, &fixed));
-    CU_ASSERT_PTR_EQUAL(same.algorithm, fixed.algorithm);
-}
-
 /* The call's own, in every member. */
 static void calls_ask_for_their_type_and_operator(void)
 {
@@ -611,7 +573,6 @@ int main(void)
         { "all-to-all goes by whole prices", exchanges_go_by_whole_prices },
         { "and tells its radices", a_call_tells_its_radices },
         { "two levels have segments too", two_levels_have_segments_too },
-        { "one host has no wires", one_host_has_no_wires },
         { "calls ask for their type and operator",
           calls_ask_for_their_type_and_operator },
         { "every type and operator has a name",
