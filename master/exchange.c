@@ -169,11 +169,13 @@ void nf_exchange_ask(struct engine *e, uint32_t phase, int64_t now_us)
 static double model_us(struct engine *e, const char *algorithm)
 {
     const struct nf_coll_network network = nf_table_network(e);
+    struct nf_coll_network equal = network; /* a length of each */
     uint32_t ranks = e->gather.nmembers;
     const char *small =
         nf_exchange_bounds_pick(nf_table_exchange(e), NF_EXCHANGE_LENGTH_BYTES);
 
-    return nf_exchange_bounds_cost_us(small, &network, ranks,
+    equal.lists = false;
+    return nf_exchange_bounds_cost_us(small, &equal, ranks,
                                       NF_EXCHANGE_LENGTH_BYTES) +
            nf_exchange_bounds_cost_us(small, &network, ranks, e->table_bytes) +
            nf_exchange_bounds_cost_us(algorithm, &network, ranks,

@@ -231,6 +231,7 @@ struct nf_coll_network nf_table_network(struct engine *e)
     network.share_us =
         nf_model_share_on(model, (double)spread.most / e->gather.nmembers);
     network.is_shared = !e->has_rules && e->network.shared;
+    network.lists = true; /* pieces differ */
     network.hosts = spread.hosts;
     network.fullest = spread.most;
     network.least = spread.least;

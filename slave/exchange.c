@@ -33,14 +33,13 @@ static struct nf_call make_call(const struct nf_exchange *x, const void *send,
 }
 
 static enum nf_status start(struct nf_exchange *x, struct nf_group *group,
-                            const void *send, void *recv, int type,
+                            const struct nf_call *call,
                             struct nf_request **request_p)
 {
-    struct nf_call call = make_call(x, send, recv, type);
     enum nf_status status = force(x, group, NF_EXCHANGE_LENGTH_BYTES);
 
     if (status == NF_OK)
-        status = nf_group_start(group, &call, request_p);
+        status = nf_group_start(group, call, request_p);
     return status < 0 ? status : NF_OK;
 }
 
@@ -114,6 +113,11 @@ static enum nf_status exchange_lengths(struct nf_exchange *x,
                                        struct nf_group *group,
                                        struct nf_request **request_p)
 {
+    const struct nf_call call = { .kind = NF_CALL_ALLTOALL,
+                                  .send = x->out_lengths,
+                                  .recv = x->in_lengths,
+                                  .count = 1,
+                                  .type = NF_ELEM_UINT64 };
     size_t sum = 0;
 
     for (uint32_t r = 0; r < x->count; r++) {
@@ -121,7 +125,6 @@ static enum nf_status exchange_lengths(struct nf_exchange *x,
             return NF_ERR_NOMEM;
         x->out_lengths[r] = x->out_sizes[r].out.bytes;
         sum += x->out_sizes[r].out.bytes;
-        x->send_counts[r] = x->counts[r] = 1;
     }
     x->out_table = nf_malloc(sum + 1);
     if (x->out_table == NULL)
@@ -139,8 +142,7 @@ static enum nf_status exchange_lengths(struct nf_exchange *x,
         x->in_lengths[0] = x->out_lengths[0];
         return NF_OK;
     }
-    return start(x, group, x->out_lengths, x->in_lengths, NF_ELEM_UINT64,
-                 request_p);
+    return start(x, group, &call, request_p);
 }
 
 /* By what lengths went by, as all have to go by the same: how large the largest table is
@@ -151,6 +153,7 @@ static enum nf_status exchange_tables(struct nf_exchange *x,
                                       struct nf_request **request_p)
 {
     uint64_t mine = nf_exchange_length(&x->homes, x->rank);
+    struct nf_call call;
     size_t sum = 0;
 
     for (uint32_t r = 0; r < x->count; r++) {
@@ -170,8 +173,8 @@ static enum nf_status exchange_tables(struct nf_exchange *x,
     x->in_table = nf_malloc(sum + 1);
     if (x->in_table == NULL)
         return NF_ERR_NOMEM;
-    return start(x, group, x->out_table, x->in_table, nf_elem_of(NF_BYTES),
-                 request_p);
+    call = make_call(x, x->out_table, x->in_table, nf_elem_of(NF_BYTES));
+    return start(x, group, &call, request_p);
 }
 
 /* From the first unit on, what came is to be read. */

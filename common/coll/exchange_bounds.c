@@ -196,24 +196,56 @@ static double schedule_us(const struct nf_schedule *s,
     return us < crowd_us ? crowd_us : us;
 }
 
-static double price_schedule(const struct nf_coll_wish *wish,
-                             const struct nf_coll_network *network,
-                             uint32_t ranks, double bytes)
+/* What it adds that sizes go ahead where a message has several blocks, or one that is not
+ * for its receiver: a message more right behind the one before, and the longest of a
+ * round counts.
+ * @param us  without them */
+static double with_lists_us(const struct nf_schedule *s, uint32_t ranks,
+                            const struct nf_coll_network *network, double us)
+{
+    uint32_t rounds = nf_schedule_rounds(s);
+    double *longest_us = nf_calloc((size_t)rounds + 1, sizeof(*longest_us));
+    double none_us = nf_price_send_us(&network->price, 0);
+    size_t messages = s->count;
+
+    if (longest_us == NULL)
+        return (double)INFINITY;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct nf_coll_message *m = &s->messages[i];
+        uint64_t items = nf_schedule_items_of(s, m);
+        double list_us = nf_price_send_us(
+            &network->price, (double)(NF_EXCHANGE_SIZE_BYTES * items));
+
+        if (items == 0 ||
+            (items == 1 && s->spans[m->first_span].first % ranks == m->dst))
+            continue;
+        if (network->price.occupancy_us > 0)
+            list_us = fmax(list_us - none_us, network->price.occupancy_us);
+        longest_us[m->round] = fmax(longest_us[m->round], list_us);
+        messages++;
+    }
+    for (uint32_t r = 0; r < rounds; r++)
+        us += longest_us[r];
+    nf_free(longest_us);
+    return fmax(us, network->share_us * (double)messages);
+}
+
+/* @return false: there is none for so many, or not in a reasonable time */
+static bool make_schedule(const struct nf_coll_wish *wish, uint32_t ranks,
+                          struct nf_schedule *schedule_p)
 {
     struct nf_coll_args args = { .ranks = ranks, .segments = 1 };
-    struct nf_schedule schedule;
-    double us = (double)INFINITY;
 
     nf_coll_use_params(&wish->params, &args);
     if (ranks > PRICED_RANKS_MOST || wish->algorithm->op != NF_COLL_ALLTOALL ||
         wish->algorithm->ports == NF_PORTS_MANY ||
         nf_coll_fits(wish->algorithm, &args, NULL) != NF_OK)
-        return us;
-    if (nf_coll_make(wish->algorithm, &args, NF_ALL_RANKS, &schedule, NULL) ==
+        return false;
+    if (nf_coll_make(wish->algorithm, &args, NF_ALL_RANKS, schedule_p, NULL) ==
         NF_OK)
-        us = schedule_us(&schedule, network, bytes);
-    nf_schedule_fini(&schedule);
-    return us;
+        return true;
+    nf_schedule_fini(schedule_p);
+    return false;
 }
 
 double nf_exchange_bounds_cost_us(const char *algorithm,
@@ -222,14 +254,23 @@ double nf_exchange_bounds_cost_us(const char *algorithm,
 {
     const struct nf_coll_query query = query_of(ranks, bytes);
     struct nf_coll_wish wish;
+    struct nf_schedule schedule;
+    bool lists;
     double us;
 
     if (nf_coll_wish_read_for(algorithm, ranks, &wish, NULL) != NF_OK)
         return (double)INFINITY;
     us = nf_coll_params_cost_us(wish.algorithm, network, &query, 1,
                                 &wish.params);
-    return isfinite(us) ? us
-                        : price_schedule(&wish, network, ranks, (double)bytes);
+    lists = network->lists && wish.params.radices.count == 0; /* or they are in it */
+    if ((isfinite(us) && !lists) || !make_schedule(&wish, ranks, &schedule))
+        return us;
+    if (!isfinite(us))
+        us = schedule_us(&schedule, network, (double)bytes);
+    if (lists)
+        us = with_lists_us(&schedule, ranks, network, us);
+    nf_schedule_fini(&schedule);
+    return us;
 }
 
 void nf_exchange_bounds_write(const struct nf_exchange_bounds *bounds,

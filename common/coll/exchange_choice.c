@@ -77,6 +77,7 @@ nf_exchange_price_of(const struct nf_coll_network *network)
     price.copy_ps = whole(network->copy_byte_us * 1e6, BYTE_PS_MOST);
     price.half_ppm = whole((network->delta - 1) * MILLION, MILLION);
     price.is_shared = network->is_shared;
+    price.lists = network->lists;
     price.nnear = set_pieces(&network->near, price.near_from_bytes,
                              price.near_start_ns, price.near_byte_ps);
     if (price.nnear > 0)
@@ -118,6 +119,7 @@ bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
     return far.npieces >= 1 && is_sane(&far) && is_sane(&near) &&
            price->share_ns <= START_NS_MOST && price->copy_ps <= BYTE_PS_MOST &&
            price->half_ppm <= MILLION && price->is_shared <= 1 &&
+           price->lists <= 1 &&
            price->least <= NF_COLL_RANKS_MAX;
 }
 
@@ -260,6 +262,10 @@ static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
                            bytes * blocks);
             if (blocks > 1)
                 ns += price->copy_ps * bytes * blocks / 1000;
+            if (blocks > 1 && price->lists > 0) {
+                ns += next_ns(&link, NF_EXCHANGE_SIZE_BYTES * blocks);
+                messages += ranks;
+            }
             messages += ranks;
         }
         weight *= radices->of[i];

@@ -27,6 +27,10 @@
  *  and where members share processors at least the time that all messages take
  *  of these, P (P-1) of a burst, P a round of a mixed one.
  *
+ *  Where blocks differ, the sizes of what has several go ahead of it, in a message
+ *  of their own: a round of a mixed one then takes max(o_s, T(l) - T(0)) more, l
+ *  the bytes of so many sizes, and P more messages.
+ *
  *  Where all hosts share one medium, a hub, no round takes less than T(0) and
  *  T(x) - T(0) of all its P messages one after the other, no burst less than
  *  T(0) and that of those that leave their hosts.  A measured network says that
@@ -40,6 +44,8 @@
 
 /** Larger blocks are dealt with as these. */
 enum { NF_EXCHANGE_LARGE_BYTES = 1 << 26 };
+/** A size that goes ahead. */
+enum { NF_EXCHANGE_SIZE_BYTES = 8 };
 
 /** T(x) = start + x byte, by pieces, and never below 0; all of 64 bits, so that
  *  it can be sent.  Starts of later pieces may be negative: where the time of a
@@ -54,6 +60,7 @@ struct nf_exchange_price {
     uint64_t copy_ps;      /**< c */
     uint64_t half_ppm;     /**< d, in millionths */
     uint64_t is_shared;    /**< the medium is: 1, or 0 */
+    uint64_t lists;        /**< sizes go ahead of several blocks: 1, or 0 */
     uint64_t nnear; /**< the same within a host; 0: not known */
     uint64_t near_from_bytes[NF_PRICE_PIECES_MAX];
     int64_t near_start_ns[NF_PRICE_PIECES_MAX];

@@ -16,6 +16,8 @@ struct nf_coll_network {
     double copy_byte_us; /**< of a byte of blocks that are put together into a
                               message; 0: T counts that */
     bool is_shared; /**< hosts share one medium: a hub.  Of all-to-alls only */
+    bool lists;     /**< blocks differ: their sizes go ahead of what has several.
+                         Of all-to-alls only */
     struct nf_coll_price near; /**< within a host; npieces 0: not known */
     uint32_t hosts, fullest; /**< how many there are, and ranks on the fullest; 0:
                                   each has its own.  Of algorithms of two levels */

@@ -387,6 +387,7 @@ static void set_query(struct draft *draft)
     size_t usual = call->kind == NF_CALL_ALLTOALL ? call->usual_count : 0;
 
     draft->query.varies = varies && usual == 0;
+    draft->query.lists = varies;
     draft->query.plain = draft->group->plain;
     draft->query.type = combines(call->kind) ? call->type : 0;
     draft->query.op = combines(call->kind) ? call->op : 0;

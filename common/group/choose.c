@@ -100,10 +100,12 @@ static bool choose_on_torus(const struct nf_group *group,
  * no more certain to be the same another time than what was measured.
  * @param blindly  only some know how large blocks are.  Nor is it known then
  *                 what memory they take: with a limit it is what takes the
- *                 least */
+ *                 least
+ * @param lists    they may differ */
 static void choose_exchange(const struct nf_group *group,
                             const struct nf_coll_query *coll, bool measured,
-                            bool blindly, struct nf_coll_choice *choice_p)
+                            bool blindly, bool lists,
+                            struct nf_coll_choice *choice_p)
 {
     struct nf_coll_network network =
         nf_coll_network_of(&nf_group_model, NULL, NULL);
@@ -116,6 +118,7 @@ static void choose_exchange(const struct nf_group *group,
     if (group->torus != NULL && !group->deterministic &&
         choose_on_torus(group, &price, coll, blindly, choice_p))
         return;
+    price.lists = lists;
     if (blindly && coll->memory_bytes > 0)
         choice_p->algorithm = &nf_coll_alltoall_burst;
     else if (blindly)
@@ -243,10 +246,11 @@ static enum nf_status choose(const struct nf_group *group,
         (query->varies || rules == NULL ||
          nf_coll_rules_find(rules, &coll) == NULL)) {
         choose_exchange(group, &coll, model != &nf_group_model, query->varies,
-                        choice_p);
+                        query->lists, choice_p);
         return NF_OK;
     }
     network = network_between(group, model, query);
+    network.lists = query->lists;
     /* whose doubles differ is found out by the first calls */
     if (group->sharing || group->odd != 0 || group->deterministic)
         status =
@@ -280,7 +284,8 @@ static uint32_t slot_of(const struct nf_choice_query *query)
 static bool same(const struct nf_choice_query *a,
                  const struct nf_choice_query *b)
 {
-    return a->varies == b->varies && a->plain == b->plain &&
+    return a->varies == b->varies && a->lists == b->lists &&
+           a->plain == b->plain &&
            a->type == b->type && a->op == b->op && a->coll.op == b->coll.op &&
            a->coll.root == b->coll.root && a->coll.bytes == b->coll.bytes &&
            a->coll.elements == b->coll.elements &&

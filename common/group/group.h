@@ -81,6 +81,7 @@ struct nf_request {
 struct nf_choice_query {
     struct nf_coll_query coll;
     bool varies;  /**< blocks of sizes that not all members know */
+    bool lists;   /**< blocks may differ, whoever knows about how large they are */
     bool plain;   /**< as nf_group.plain */
     int type, op; /**< of operations that combine */
 };

@@ -289,6 +289,22 @@ static void schedules_have_their_own_price(void)
     CU_ASSERT_DOUBLE_EQUAL(nf_exchange_bounds_cost_us("alltoall.dh:shape=2x4",
                                                       &crowded, 8, 10),
                            24000, 1e-9);
+    /* and before each its sizes, 32 bytes of which take less than o_s */
+    crowded.lists = true;
+    CU_ASSERT_DOUBLE_EQUAL(nf_exchange_bounds_cost_us("alltoall.dh:shape=2x4",
+                                                      &crowded, 8, 10),
+                           48000, 1e-9);
+    crowded.share_us = 0;
+    CU_ASSERT_DOUBLE_EQUAL(nf_exchange_bounds_cost_us("alltoall.dh:shape=2x4",
+                                                      &crowded, 8, 10),
+                           dh_us + 3 * crowded.price.occupancy_us, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(
+        nf_exchange_bounds_cost_us("alltoall.dh:shape=8", &crowded, 8, 10),
+        nf_exchange_bounds_cost_us("alltoall.dh", &crowded, 8, 10), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(
+        nf_exchange_bounds_cost_us("alltoall.pairwise_xor", &crowded, 8, 10),
+        nf_exchange_bounds_cost_us("alltoall.pairwise_xor", &network, 8, 10),
+        1e-9);
     CU_ASSERT(isinf(
         nf_exchange_bounds_cost_us("alltoall.dh:shape=2x4", &network, 9, 10)));
     CU_ASSERT(isinf(nf_exchange_bounds_cost_us("alltoall.dh:shape=2x65",

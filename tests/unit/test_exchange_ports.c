@@ -91,6 +91,27 @@ static void turns_count_in_the_choice(void)
     }
 }
 
+/* By hand: two rounds of two blocks, of 290 us each, and 18 for the sizes ahead of each;
+ * of 16 bytes these take less than o_s. */
+static void sizes_go_ahead_of_several_blocks(void)
+{
+    struct nf_coll_network network = two_links();
+    struct nf_exchange_price bad;
+
+    network.near.npieces = 0;
+    price_is(&network, 4, 190000 + 2 * 100000, 2 * 290000);
+    network.lists = true;
+    price_is(&network, 4, 190000 + 2 * 100000, 2 * (290000 + 18000));
+    network.price.occupancy_us = 1; /* 16 bytes take 1.6 */
+    price_is(&network, 4, 190000 + 2 * 100000, 2 * (290000 + 1600));
+    network.share_us = 100; /* 12 messages of a burst, 16 of 2 rounds */
+    price_is(&network, 4, 1200000, 1600000);
+    bad = nf_exchange_price_of(&network);
+    CU_ASSERT(bad.lists == 1 && nf_exchange_price_is_sane(&bad));
+    bad.lists = 2;
+    CU_ASSERT(!nf_exchange_price_is_sane(&bad));
+}
+
 /* A hub, by hand: the bytes of all messages go one after the other, 4 in a
  * round, 12 of a burst, or 8 where two ranks share each host. */
 static void a_shared_medium_takes_all_bytes(void)
@@ -218,6 +239,7 @@ int main(void)
         { "ports that send or receive take turns",
           ports_that_send_or_receive_take_turns },
         { "turns count in the choice", turns_count_in_the_choice },
+        { "sizes go ahead of several blocks", sizes_go_ahead_of_several_blocks },
         { "a shared medium takes all bytes", a_shared_medium_takes_all_bytes },
         { "rings of a torus take turns", rings_of_a_torus_take_turns },
         { "the largest numbers are right", the_largest_numbers_are_right },

@@ -153,14 +153,18 @@ static void ask(struct nf_group *group, const struct nf_call *call,
                     NF_OK);
 }
 
-/* What members know of different sizes is what they say that is usual. */
-static void usual_sizes_are_gone_by(void)
+enum { MOST_RANKS = 48 };
+
+/* What members know of different sizes is what they say that is usual.  What combines
+ * blocks sends their sizes too, and so is not taken as soon.
+ * @return of what is taken: 1 combined, 2 not where it is if all are alike, 4 not at all */
+static uint32_t ask_for_sizes(uint32_t ranks)
 {
-    struct nf_group *groups[16];
+    struct nf_group *groups[MOST_RANKS];
     char varies[NF_ALGORITHM_BYTES], alike[NF_ALGORITHM_BYTES];
     uint32_t kinds = 0;
 
-    CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(16, NULL, groups, NULL), NF_OK);
+    CU_ASSERT_FATAL(nf_group_open_threads(ranks, NULL, groups, NULL) == NF_OK);
     for (size_t count = 1; count <= 1 << 20; count *= 4) {
         struct nf_call call = { .kind = NF_CALL_ALLTOALL,
                                 .count = count,
@@ -172,16 +176,25 @@ static void usual_sizes_are_gone_by(void)
                                  .type = NF_ELEM_BYTE,
                                  .usual_count = count };
         ask(groups[3], &call, varies);
-        CU_ASSERT_STRING_EQUAL(varies, alike);
-        kinds |= strcmp(varies, "alltoall.burst") == 0 ? 1u : 2u;
+        if (strcmp(alike, "alltoall.burst") == 0)
+            CU_ASSERT_STRING_EQUAL(varies, alike);
+        kinds |= strcmp(varies, "alltoall.burst") != 0  ? 1u
+                 : strcmp(alike, "alltoall.burst") != 0 ? 2u
+                                                        : 4u;
         call.usual_count = SIZE_MAX / 2;
         CU_ASSERT_EQUAL(
             nf_group_algorithm(groups[3], &call, alike, sizeof(alike)),
             NF_ERR_INVAL);
     }
-    CU_ASSERT_EQUAL(kinds, 3);
-    for (uint32_t r = 0; r < 16; r++)
+    for (uint32_t r = 0; r < ranks; r++)
         nf_group_close(groups[r]);
+    return kinds;
+}
+
+static void usual_sizes_are_gone_by(void)
+{
+    CU_ASSERT_EQUAL(ask_for_sizes(16), 2 + 4);
+    CU_ASSERT_EQUAL(ask_for_sizes(MOST_RANKS), 1 + 4);
 }
 
 /* With what P and prices say, but no size is known: that which the fewest bytes
