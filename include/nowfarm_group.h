@@ -146,7 +146,7 @@ struct nf_group_options {
      *  hands it to the others.  A damaged file is left aside.  One of other
      *  hosts, another route, encoding or version, or with rules that are not
      *  known, is used, with a line in the log.  Default: a built-in model, of
-     *  a switched 100 Mbit/s network. */
+     *  a switched 100 Mbit/s network, or of one host if all members are there. */
     const char *table_file;
     /** Model file of a measured network; read by rank 0 only, which hands it to
      *  the others.  Broadcasts are then planned for hosts and links that differ:

@@ -12,7 +12,7 @@
 #include "common/base/error.h"
 #include "common/coll/wish.h"
 
-enum { SERIES_MAX = 32, LABEL_WIDEST = 34 };
+enum { SERIES_MAX = 64, LABEL_WIDEST = 34 };
 
 enum nf_status coll_results_add(struct coll_results *results,
                                 const struct coll_row *row)
@@ -347,30 +347,30 @@ enum nf_status coll_report_csv(const struct coll_results *results,
 
 struct drawing {
     struct plot_series series[SERIES_MAX];
+    char labels[SERIES_MAX][COLL_NAME_BYTES];
     double *x, *y; /* [SERIES_MAX][rows] */
     size_t nseries;
 };
-
-static bool same_line(const struct coll_row *a, const char *label)
-{
-    return strcmp(a->chosen ? "auto" : a->algorithm->name, label) == 0;
-}
 
 static void add_point(struct drawing *d, const struct coll_row *row,
                       size_t rows, bool by_ranks)
 {
     size_t s = 0;
+    char label[COLL_NAME_BYTES] = "auto";
     double y = row->us != NULL ? row->summary.median : row->predicted_us;
 
     if (row->algorithm == NULL || !isfinite(y))
         return;
-    while (s < d->nseries && !same_line(row, d->series[s].label))
+    if (!row->chosen)
+        coll_row_name(row, label);
+    while (s < d->nseries && strcmp(d->labels[s], label) != 0)
         s++;
     if (s == SERIES_MAX)
         return;
     if (s == d->nseries) {
+        memcpy(d->labels[s], label, sizeof(label));
         d->series[d->nseries++] = (struct plot_series){
-            .label = row->chosen ? "auto" : row->algorithm->name,
+            .label = d->labels[s],
             .x = d->x + s * rows,
             .y = d->y + s * rows,
         };

@@ -35,19 +35,21 @@ static void add_wish(struct wishes *wishes, const struct nf_coll_wish *wish)
         wishes->list[wishes->count++] = *wish;
 }
 
-/* Without any, mixed takes the radices of the fewest rounds, the first of the hull; the
- * last are those of pairwise rounds. */
-static void add_radices(struct wishes *wishes)
+/* Those of the fewest rounds, which mixed takes by itself, are the first of the hull, and
+ * have a name as those that are chosen; the last are those of pairwise rounds.
+ * @return false: there are none */
+static bool add_radices(struct wishes *wishes)
 {
-    static struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX]; /* large */
+    struct nf_radix_choice hull[NF_RADIX_CHOICES_MAX];
     uint32_t ranks = wishes->query->ranks;
     uint32_t count = ranks > 3 ? nf_radix_hull(ranks, hull) : 0;
 
-    for (uint32_t i = 1; i + 1 < count; i++)
+    for (uint32_t i = 0; i + 1 < count; i++)
         add_wish(wishes,
                  &(struct nf_coll_wish){ .algorithm = &nf_coll_alltoall_mixed,
                                          .params = { .radices =
                                                          hull[i].radices } });
+    return count > 1;
 }
 
 static void add_grid(struct wishes *wishes,
@@ -60,6 +62,9 @@ static void add_grid(struct wishes *wishes,
         if (ranks % r == 0)
             rows = r;
     wish.params.shape = (struct nf_coll_sides){ 2, { rows, ranks / rows } };
+    if (algorithm == &nf_coll_alltoall_mdh &&
+        nf_coll_serves_with(&nf_coll_alltoall_dh, wishes->query, &wish.params))
+        return; /* the same messages */
     if (rows > 1 &&
         nf_coll_serves_with(algorithm, wishes->query, &wish.params))
         add_wish(wishes, &wish);
@@ -76,16 +81,16 @@ unsigned coll_list_wishes(const struct coll_options *o,
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
         const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
 
+        bool all = o->all_algorithms && algorithm->op == query->op;
+
+        if (all && algorithm == &nf_coll_alltoall_mixed && add_radices(&wishes))
+            continue;
         if (coll_is_wanted(o, algorithm, query))
             add_wish(&wishes,
                      &(struct nf_coll_wish){ .algorithm = algorithm,
                                              .segments = o->segments,
                                              .params = o->params });
-        if (!o->all_algorithms || algorithm->op != query->op)
-            continue;
-        if (algorithm == &nf_coll_alltoall_mixed)
-            add_radices(&wishes);
-        else if (algorithm->by_shape)
+        if (all && algorithm->by_shape)
             add_grid(&wishes, algorithm);
     }
     return wishes.count;

@@ -56,8 +56,8 @@ struct nf_coll_claim {
     enum nf_coll_ports ports;
     enum nf_coll_order order; /**< of operations that combine */
     bool redundant;           /**< a rank may receive what it already has */
-    const uint64_t *sizes; /**< gather, scatter, all-to-all: [items] elements of
-                                each block; an empty one is neither carried nor
+    const uint64_t *sizes; /**< [items] elements of
+                                each block or part; an empty one is neither carried nor
                                 wanted; NULL: none is empty */
     const struct nf_coll_sides *shape; /**< the torus; NULL: a ring */
     uint32_t channel_messages; /**< no directed channel of it has more in a

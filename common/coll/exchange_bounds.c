@@ -75,7 +75,7 @@ static bool choose_by_rules(const struct chooser *c,
     return check(name_p, c->ranks, NULL) == NF_OK;
 }
 
-/* As nf_group_choose() does it, for blocks that are all alike. */
+/* As nf_group_choose() does it, for blocks that are all as large. */
 static void choose(const struct chooser *c, uint64_t bytes,
                    char name_p[NF_EXCHANGE_NAME_BYTES])
 {
@@ -164,6 +164,12 @@ const char *nf_exchange_bounds_pick(const struct nf_exchange_bounds *bounds,
     return bounds->of[i].algorithm;
 }
 
+/* Of a round, between full and half duplex. */
+static double turns_of(const struct nf_coll_network *network)
+{
+    return (2 - network->delta) + 3 * (network->delta - 1);
+}
+
 /* A round takes as long as its largest message, as a rank has one each way.  Half duplex
  * it takes at most three turns, as where a formula for that is missing (select.c).  Shared
  * processors have all messages to pass. */
@@ -191,7 +197,7 @@ static double schedule_us(const struct nf_schedule *s,
             copy_us += network->copy_byte_us * most_bytes;
     }
     nf_free(largest);
-    us *= (2 - network->delta) + 3 * (network->delta - 1);
+    us *= turns_of(network);
     us += copy_us;
     return us < crowd_us ? crowd_us : us;
 }
@@ -206,6 +212,7 @@ static double with_lists_us(const struct nf_schedule *s, uint32_t ranks,
     uint32_t rounds = nf_schedule_rounds(s);
     double *longest_us = nf_calloc((size_t)rounds + 1, sizeof(*longest_us));
     double none_us = nf_price_send_us(&network->price, 0);
+    double turns = turns_of(network);
     size_t messages = s->count;
 
     if (longest_us == NULL)
@@ -225,7 +232,7 @@ static double with_lists_us(const struct nf_schedule *s, uint32_t ranks,
         messages++;
     }
     for (uint32_t r = 0; r < rounds; r++)
-        us += longest_us[r];
+        us += longest_us[r] * turns;
     nf_free(longest_us);
     return fmax(us, network->share_us * (double)messages);
 }

@@ -46,7 +46,9 @@ const char *nf_exchange_bounds_pick(const struct nf_exchange_bounds *bounds,
 /** What the model says that one of the list takes, all blocks as large as the
  *  largest: by its formula, or if that knows nothing of its parameters by its
  *  schedule, round after round.  INFINITY: it is none, is not for so many ranks,
- *  or has no formula and these are more than 128. */
+ *  or has no formula and these are more than 128.  If network->lists holds, with
+ *  the messages in which sizes go ahead, but not of what has a formula and no
+ *  radices among more than 128. */
 double nf_exchange_bounds_cost_us(const char *algorithm,
                                   const struct nf_coll_network *network,
                                   uint32_t ranks, uint64_t bytes);

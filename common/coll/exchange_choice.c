@@ -2,7 +2,7 @@
  * hull.  Nothing overflows: a round carries at most P/2 blocks of
  * NF_EXCHANGE_LARGE_BYTES, 2^37 bytes, at 2^25 ps, and takes up to three turns;
  * there are at most 2^12 rounds, and 2^15 blocks in all of them; messages are
- * fewer than 2^24, of 2^40 ns.  A medium that all share is busy for
+ * no more than 2^24, of less than 2^40 ns.  A medium that all share is busy for
  * MEDIUM_NS_MOST at most. */
 #include "config.h"
 #include <math.h>
@@ -13,6 +13,7 @@
 
 enum { BYTE_PS_MOST = 1 << 25, MILLION = 1000000 };
 #define START_NS_MOST (INT64_C(1) << 40)
+#define SHARE_NS_MOST ((UINT64_C(1) << 40) - 1)
 #define MEDIUM_NS_MOST (UINT64_C(1) << 50)
 
 static uint64_t whole(double value, uint64_t most)
@@ -73,7 +74,7 @@ nf_exchange_price_of(const struct nf_coll_network *network)
                                price.start_ns, price.byte_ps);
     price.occupancy_ns =
         whole(network->price.occupancy_us * 1e3, START_NS_MOST);
-    price.share_ns = whole(network->share_us * 1e3, START_NS_MOST);
+    price.share_ns = whole(network->share_us * 1e3, SHARE_NS_MOST);
     price.copy_ps = whole(network->copy_byte_us * 1e6, BYTE_PS_MOST);
     price.half_ppm = whole((network->delta - 1) * MILLION, MILLION);
     price.is_shared = network->is_shared;
@@ -96,7 +97,7 @@ void nf_exchange_price_move(struct nf_exchange_price *price,
 
     /* up and down have 24 bits, what is left over of a share no more */
     ns += (price->share_ns % down * up + down / 2) / down;
-    price->share_ns = ns < START_NS_MOST ? ns : START_NS_MOST;
+    price->share_ns = ns < SHARE_NS_MOST ? ns : SHARE_NS_MOST;
 }
 
 static bool is_sane(const struct link *link)
@@ -117,7 +118,7 @@ bool nf_exchange_price_is_sane(const struct nf_exchange_price *price)
     const struct link far = far_of(price), near = near_of(price);
 
     return far.npieces >= 1 && is_sane(&far) && is_sane(&near) &&
-           price->share_ns <= START_NS_MOST && price->copy_ps <= BYTE_PS_MOST &&
+           price->share_ns <= SHARE_NS_MOST && price->copy_ps <= BYTE_PS_MOST &&
            price->half_ppm <= MILLION && price->is_shared <= 1 &&
            price->lists <= 1 &&
            price->least <= NF_COLL_RANKS_MAX;
@@ -248,6 +249,18 @@ static uint64_t round_ns(const struct nf_exchange_price *price,
     return medium_ns(price, ranks, ns, ranks, bytes);
 }
 
+/* What a round takes longer by, in which so many bytes go ahead of each message. */
+static uint64_t list_ns(const struct nf_exchange_price *price,
+                        const struct link *link, uint32_t ranks, uint32_t jump,
+                        uint64_t bytes)
+{
+    const struct link far = far_of(price);
+    uint64_t none_ns = send_ns(&far, 0), ns = next_ns(link, bytes);
+
+    ns += half_ns(price, (nf_blocks_shift_turns(ranks, jump) - 1) * ns);
+    return medium_ns(price, ranks, none_ns + ns, ranks, bytes) - none_ns;
+}
+
 static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
                          uint64_t bytes, const struct nf_coll_sides *radices)
 {
@@ -263,7 +276,8 @@ static uint64_t mixed_ns(const struct nf_exchange_price *price, uint32_t ranks,
             if (blocks > 1)
                 ns += price->copy_ps * bytes * blocks / 1000;
             if (blocks > 1 && price->lists > 0) {
-                ns += next_ns(&link, NF_EXCHANGE_SIZE_BYTES * blocks);
+                ns += list_ns(price, &link, ranks, (uint32_t)(v * weight),
+                              NF_EXCHANGE_SIZE_BYTES * blocks);
                 messages += ranks;
             }
             messages += ranks;

@@ -263,9 +263,12 @@ static enum nf_status choose(const struct nf_group *group,
         group->told.ranks != 0 && coll.root == group->told.root)
         choice_p->tree = &group->told;
     if (status == NF_OK && forced[0] == '\0' &&
-        choice_p->algorithm == &nf_coll_alltoall_mixed)
-        nf_exchange_radices(&group->exchange, coll.ranks, coll.bytes,
-                            &choice_p->params);
+        choice_p->algorithm == &nf_coll_alltoall_mixed) {
+        struct nf_exchange_price price = group->exchange;
+
+        price.lists = query->lists;
+        nf_exchange_radices(&price, coll.ranks, coll.bytes, &choice_p->params);
+    }
     return status;
 }
 

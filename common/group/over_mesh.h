@@ -39,7 +39,7 @@ enum nf_status nf_group_check_wish(const char *text, struct nf_error *err);
 enum nf_status nf_group_memory_limit(uint64_t *bytes_p, struct nf_error *err);
 
 /** The model that groups go by as long as nothing was measured: a switched
- *  100 Mbit/s network. */
+ *  100 Mbit/s network, and messages within its hosts. */
 extern const struct nf_model nf_group_model;
 
 /** Read a table of rules or a model of a network; pipes will do.

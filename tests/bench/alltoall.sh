@@ -15,7 +15,7 @@
 #   PARTS   "mpi", "grid" or both (default)
 #   FLAGS   more of coll.sh, such as -u: choose by the model alone
 #
-# The first part takes 10 minutes, the second some 45 and at most an hour a world.
+# The first part takes 10 minutes, the second over an hour, and at most two a world.
 . "${0%/*}/bench-lib.sh"
 need_pvm
 coll=${0%/*}/coll.sh

@@ -20,6 +20,7 @@ has_all() {
     rows algorithm | sort -u > got
     timeout 10 "$NF" plans > list
     sed -n 's/^\([a-z_]*\.[a-z0-9_.]*\): .*/\1/p' list > plans
+    sed -i 's/:.*//' got # those with parameters too
     while read -r plan; do
         grep -qx "$plan" got || missing="$missing $plan"
     done < plans
@@ -102,7 +103,7 @@ run coll-bench alltoall --algorithm all --transport local --slaves 8 --sizes 8B 
     --repeat 1 --json
 rows algorithm | sort -u > got
 same "alltoall, all: with parameters, too" "$(grep ':' got | grep -v 2x2x2)" \
-    "$(printf 'alltoall.%s\n' {bruck_grid,cdh,dh,khop,mdh}:shape=2x4 \
+    "$(printf 'alltoall.%s\n' {bruck_grid,cdh,dh,khop}:shape=2x4 \
         mixed:radices=2x4 {naive,pairwise_grid}:shape=2x4)"
 run coll-bench bcast --algorithm all --segments 5 --sizes 1000B \
     --transport local --slaves 3 --repeat 1 --json
@@ -361,6 +362,12 @@ if command -v gnuplot > /dev/null; then
     run coll-bench bcast --model t3e --slaves 2,4,8,16 --sizes 64KiB --plot p.svg
     same "plot against P: exit status" "$rc" 0
     check "plot against P: a picture" grep -q '<svg' p.svg
+    run coll-bench alltoall --algorithm all --transport local --slaves 8 --repeat 1 \
+        --sizes 8B,4KiB --plot ways.svg
+    for label in dh dh:shape=2x4 mixed:radices=2x4; do
+        same "plot of an all-to-all: a line is alltoall.$label" \
+            "$(grep -c ">alltoall.$label<" ways.svg)" 1
+    done
 fi
 
 # --- tasks

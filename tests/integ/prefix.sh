@@ -127,11 +127,14 @@ check "a member killed: no file" test -z "$(find . -name '.nowfarm-*' \
     -o -name x.rows)"
 
 cp large.txt grows.txt
-start prefix grows.txt --slaves 3 --every 10 --out x.rows
-check "two members were started" wait_until 10 some_slaves 2
-sleep 0.2
-echo 1 >> grows.txt
-await 30
+for delay in 0.2 0.5 1; do # for members to have opened it
+    start prefix grows.txt --slaves 3 --every 10 --out x.rows
+    check "two members were started" wait_until 10 some_slaves 2
+    sleep $delay
+    echo 1 >> grows.txt
+    await 30
+    err_says 'on rank 0 it has' || break
+done
 same "a file that grows while it is read: exit status" "$rc" 1
 check "a file that grows: its name" \
     err_says 'grows.txt was changed while it was read'

@@ -104,6 +104,13 @@ static void sizes_go_ahead_of_several_blocks(void)
     price_is(&network, 4, 190000 + 2 * 100000, 2 * (290000 + 18000));
     network.price.occupancy_us = 1; /* 16 bytes take 1.6 */
     price_is(&network, 4, 190000 + 2 * 100000, 2 * (290000 + 1600));
+    network.delta = 2; /* two turns a round */
+    price_is(&network, 4, 190000 + 5 * 100000, 2 * 2 * (290000 + 1600));
+    network.delta = 1;
+    network.is_shared = true; /* four of either one after the other */
+    price_is(&network, 4, 90000 + 12 * 100000,
+             2 * (90000 + 4 * 200000 + 4 * 1600));
+    network.is_shared = false;
     network.share_us = 100; /* 12 messages of a burst, 16 of 2 rounds */
     price_is(&network, 4, 1200000, 1600000);
     bad = nf_exchange_price_of(&network);
