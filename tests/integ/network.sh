@@ -347,7 +347,7 @@ for transport in pvm local; do
         --transport $transport
     gathered reduce reduce.binomial "network far.json" --network far.json \
         --transport $transport
-    gathered reduce reduce.circulant built-in --transport $transport
+    gathered reduce reduce.binomial built-in --transport $transport
 done
 NOWFARM_NETWORK=hands.json gathered tree gather.binomial "network hands.json"
 NOWFARM_COLL=gather.linear gathered tree gather.linear NOWFARM_COLL \
