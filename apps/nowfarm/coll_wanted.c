@@ -80,7 +80,6 @@ unsigned coll_list_wishes(const struct coll_options *o,
         add_wish(&wishes, &(struct nf_coll_wish){ .algorithm = NULL });
     for (size_t i = 0; nf_coll_table[i] != NULL; i++) {
         const struct nf_coll_algorithm *algorithm = nf_coll_table[i];
-
         bool all = o->all_algorithms && algorithm->op == query->op;
 
         if (all && algorithm == &nf_coll_alltoall_mixed && add_radices(&wishes))

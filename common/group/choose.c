@@ -59,6 +59,7 @@ network_between(const struct nf_group *group, const struct nf_model *model,
     network.hosts = group->nhosts;
     network.fullest = (uint32_t)(group->part * group->ranks + 0.5);
     network.least = group->least;
+    network.lists = query->lists;
     if (group->nhosts == 1 && !group->deterministic)
         nf_coll_network_within(&network);
     return network;
@@ -250,7 +251,6 @@ static enum nf_status choose(const struct nf_group *group,
         return NF_OK;
     }
     network = network_between(group, model, query);
-    network.lists = query->lists;
     /* whose doubles differ is found out by the first calls */
     if (group->sharing || group->odd != 0 || group->deterministic)
         status =

@@ -86,7 +86,7 @@ show_library() { # NAME COUNT LIBRARY
         "$(of "$1" library)" "$(spread "$work/$1.library")"
 }
 show() { # NAME LIBRARY
-    local library
+    local library verdict
     library=$(of "$2" library)
     printf '%-18s %-20s %9.1f ms (%s)  %5.2f x library\n' "$1" \
         "2 slaves, on slaves" "$(of "$1" on_slaves)" \
