@@ -70,7 +70,10 @@ static void mesh_next(struct nf_mesh_event *event_p)
 static void mesh_send(size_t bytes)
 {
     /* short ones travel in the head, as collectives do it */
-    struct nf_mesh_message m = { (const uint8_t *)data, 8, NULL, false };
+    struct nf_mesh_message m = {
+        .head = (const uint8_t *)data,
+        .head_bytes = 8,
+    };
 
     if (bytes > 8)
         m.payload = nf_blob_wrap(data, bytes, NF_BYTES, NULL);

@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "common/base/clock.h"
+#include "common/net/mesh_pvm.h"
 #include "common/net/pvm_context.h"
 #include "tests/unit/link_pipe.h"
 #include "tests/unit/mesh_play.h"
@@ -436,4 +437,36 @@ void play_busy_death(void)
     flush(mesh, 1 - me);
     nf_mesh_close(mesh);
     nf_blob_unref(payload);
+}
+
+/* Both ends close at once: the goodbye that comes after the own end has gone is
+ * not left in libpvm, where nobody would ever look.  Task 1 says it as it would
+ * if the other one's had come just after it looked. */
+void play_late_bye(void)
+{
+    struct nf_mesh *mesh = open_mesh(1), *one = open_mesh(2), *more;
+    struct mesh_pvm *p = (struct mesh_pvm *)one;
+    int context = p->space->context;
+    struct nf_pvm_guard guard;
+    struct nf_link_out out;
+
+    meet(one, 1);
+    if (me == 0)
+        nf_mesh_close(one);
+    more = open_mesh(3);
+    if (me == 1) {
+        nf_pvm_enter(context, false, &guard);
+        nf_link_signal(&p->members[0].link, KIND_BYE, &out);
+        nf_mesh_pvm_transmit(p, 0, &out);
+        nf_pvm_return(&guard);
+        nf_mesh_close(one);
+    }
+    meet(mesh, 2); /* on the same route, behind the goodbye */
+    if (me == 0) {
+        pvm_setcontext(context);
+        CHECK(pvm_probe(-1, -1) == 0);
+        pvm_setcontext(0);
+    }
+    nf_mesh_close(more);
+    nf_mesh_close(mesh);
 }

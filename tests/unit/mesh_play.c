@@ -25,8 +25,11 @@ struct nf_mesh *open_mesh(uint64_t id)
 void say(struct nf_mesh *mesh, uint32_t to, uint32_t word,
          struct nf_blob *payload)
 {
-    struct nf_mesh_message m = { (const uint8_t *)&word, sizeof(word), payload,
-                                 false };
+    const struct nf_mesh_message m = {
+        .head = (const uint8_t *)&word,
+        .head_bytes = sizeof(word),
+        .payload = payload,
+    };
 
     CHECK(nf_mesh_send(mesh, to, &m) == NF_OK);
 }

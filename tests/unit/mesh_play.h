@@ -71,6 +71,7 @@ void play_no_route_granted(void);
 void play_no_route_among_others(void);
 void play_duct_ends(void);
 void play_route_ends(void);
+void play_late_bye(void);
 void play_lent(void);
 void play_lent_back(void);
 void play_lent_lent(void);

@@ -95,8 +95,11 @@ void play_no_room(void)
 {
     struct nf_mesh *mesh = open_mesh(1), *other = open_mesh(2);
     struct nf_blob *payload = pipe_payload(5, 4 << 20, NF_BYTES);
-    const struct nf_mesh_message urgent = { (const uint8_t *)"x", 1, NULL,
-                                            true };
+    const struct nf_mesh_message urgent = {
+        .head = (const uint8_t *)"x",
+        .head_bytes = 1,
+        .urgent = true,
+    };
 
     if (me == 1) {
         struct nf_mesh_event event;
@@ -479,8 +482,11 @@ void play_pause(void)
     enum { COUNT = 20, URGENT = 77 };
     struct nf_mesh *mesh = open_mesh(1);
     uint32_t word = URGENT;
-    const struct nf_mesh_message urgent = { (const uint8_t *)&word,
-                                            sizeof(word), NULL, true };
+    const struct nf_mesh_message urgent = {
+        .head = (const uint8_t *)&word,
+        .head_bytes = sizeof(word),
+        .urgent = true,
+    };
     struct nf_mesh_event event;
 
     if (me == 1) {

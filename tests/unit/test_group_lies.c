@@ -63,7 +63,9 @@ static void lie(struct scene *scene, struct nf_rng *rng, uint32_t liar,
     const uint8_t bits = (uint8_t)nf_rng_next(&more);
     size_t bytes = sizes[nf_rng_below(rng, 7)];
     struct nf_blob *payload = bytes == 0 ? NULL : nf_blob_create(bytes, 0);
-    struct nf_mesh_message message = { encoded, NF_HEAD_BYTES, payload, false };
+    struct nf_mesh_message message = {
+        .head = encoded, .head_bytes = NF_HEAD_BYTES, .payload = payload
+    };
 
     if (payload != NULL)
         memset(payload->data, 0x55, bytes);
@@ -245,7 +247,8 @@ static void send_lie(struct scene *scene, struct nf_rng *rng, uint32_t liar,
 {
     uint8_t encoded[NF_HEAD_BYTES];
     struct nf_blob *payload = bytes == 0 ? NULL : nf_blob_create(bytes, 0);
-    struct nf_mesh_message message = { encoded, 0, payload, false };
+    struct nf_mesh_message message = { .head = encoded,
+                                       .payload = payload };
 
     if (payload != NULL && sizes != NULL)
         memcpy(payload->data, sizes, bytes);

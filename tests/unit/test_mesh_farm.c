@@ -53,8 +53,11 @@ static void say(struct nf_mesh *mesh, uint32_t to, uint32_t word)
 {
     struct nf_blob *payload =
         is_long(word) ? nf_blob_create(LONG_BYTES, NF_BYTES) : NULL;
-    struct nf_mesh_message m = { (const uint8_t *)&word, sizeof(word), payload,
-                                 false };
+    struct nf_mesh_message m = {
+        .head = (const uint8_t *)&word,
+        .head_bytes = sizeof(word),
+        .payload = payload,
+    };
 
     if (payload != NULL)
         memset(payload->data, 1, LONG_BYTES);

@@ -37,8 +37,12 @@ static enum nf_status send_word(struct nf_mesh *mesh, uint32_t to,
                                 uint32_t word, struct nf_blob *payload,
                                 bool urgent)
 {
-    struct nf_mesh_message m = { (const uint8_t *)&word, sizeof(word), payload,
-                                 urgent };
+    struct nf_mesh_message m = {
+        .head = (const uint8_t *)&word,
+        .head_bytes = sizeof(word),
+        .payload = payload,
+        .urgent = urgent,
+    };
 
     return nf_mesh_send(mesh, to, &m);
 }
@@ -194,7 +198,10 @@ static void test_bad_messages(void)
 {
     uint8_t head[NF_MESH_HEAD_BYTES + 1] = { 0 };
     struct nf_blob *payload = pipe_payload(1, 8, NF_BYTES);
-    struct nf_mesh_message m = { head, sizeof(head), NULL, false };
+    struct nf_mesh_message m = {
+        .head = head,
+        .head_bytes = sizeof(head),
+    };
 
     begin(2);
     CU_ASSERT_EQUAL(nf_mesh_send(meshes[0], 1, &m), NF_ERR_INVAL);
