@@ -4,6 +4,20 @@
 #include "common/group/exec_data.h"
 #include <string.h>
 
+/* More than that, sent at the same time, is much. */
+enum { BULK_BYTES = 256 << 10 };
+
+/* Messages of one size, as they mostly are, and all that a window lets under way:
+ * where it is one, the next one waits for this. */
+static bool is_in_bulk(const struct nf_exec *exec, const struct nf_blob *payload)
+{
+    uint64_t count = exec->nsends;
+
+    if (exec->window > 0 && exec->window < count)
+        count = exec->window;
+    return payload != NULL && payload->bytes * count > BULK_BYTES;
+}
+
 static enum nf_status send_head(struct nf_exec *exec,
                                 const struct nf_plan_step *step,
                                 uint32_t segment, struct nf_blob *payload,
@@ -18,6 +32,7 @@ static enum nf_status send_head(struct nf_exec *exec,
     head.bytes = bytes;
     head.brief = exec->told[step->peer];
     exec->told[step->peer] = true;
+    message.in_bulk = is_in_bulk(exec, payload);
     message.head_bytes = nf_head_encode(&head, encoded);
     return nf_mesh_send(exec->mesh, step->peer, &message);
 }

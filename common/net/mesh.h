@@ -32,6 +32,8 @@ struct nf_mesh_message {
     struct nf_blob *payload; /**< or NULL */
     bool urgent; /**< overtakes what is queued and is not held up by credit;
                       no payload */
+    bool in_bulk; /**< its sender sends more like it, much in all: how fast they go
+                       counts for more than how soon this one is there */
 };
 /** As much as an urgent message of a link takes. */
 enum { NF_MESH_HEAD_BYTES = 1024 };

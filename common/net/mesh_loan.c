@@ -36,6 +36,7 @@
 
 enum {
     LOAN_LEAST_BYTES = 256 << 10, /* less goes with the message sooner */
+    LOAN_BULK_LEAST_BYTES = 64 << 10,
     LOAN_PARTS_MOST = 4096,
     LOANS_MOST = 64, /* at a time, of this task */
     SLICE_BYTES = 8 << 20,
@@ -331,11 +332,13 @@ enum nf_status nf_mesh_loan_lend(struct mesh_pvm *p, uint32_t member,
     struct mesh_member *m = &p->members[member];
     struct nf_blob *payload = message->payload;
     struct mesh_loan *loan, **end = &m->loans;
+    size_t least_bytes =
+        message->in_bulk ? LOAN_BULK_LEAST_BYTES : LOAN_LEAST_BYTES;
     _Atomic uint64_t *mark;
     enum nf_status status;
 
     if (!m->lends || message->urgent || payload == NULL ||
-        payload->bytes < LOAN_LEAST_BYTES ||
+        payload->bytes < least_bytes ||
         (nf_blob_is_chain(payload) && payload->nparts > LOAN_PARTS_MOST) ||
         !can_be_read(p, payload))
         return NF_WAIT;

@@ -191,6 +191,7 @@ static enum nf_status fake_send(struct nf_mesh *mesh, uint32_t to,
     if (!message->urgent && !world->kill_hears)
         count_to_death(world, context->members[mesh->rank]);
     world->sent += !message->urgent;
+    world->in_bulk += message->in_bulk;
     return NF_OK;
 }
 

@@ -27,6 +27,7 @@ struct fake_world {
                                     by nf_mesh_suspect(): meshes are partial if
                                     the test says so */
     uint64_t sent;        /* messages with payload or step, in all contexts */
+    uint64_t in_bulk;     /* of these, by their senders' word */
     uint32_t kill_member; /* is killed when it sends its kill_at-th message, */
     bool kill_hears;      /* or when it gets that */
     uint64_t kill_at, kill_count;

@@ -96,6 +96,45 @@ void hear_payload(struct nf_mesh *mesh, uint32_t word,
     nf_blob_unref(event.message.payload);
 }
 
+/* Smaller ones are lent if there is much of them, and none below 64 KiB. */
+static void lend_in_bulk(struct nf_mesh *mesh, uint32_t word)
+{
+    static const struct {
+        size_t bytes;
+        bool in_bulk, lent;
+    } tries[] = {
+        { 65536, true, true },   { 65535, true, false },
+        { 262143, true, true },  { 262143, false, false },
+        { 262144, false, true },
+    };
+    enum { TRIES = sizeof(tries) / sizeof(*tries) };
+    const struct mesh_pvm *p = (const struct mesh_pvm *)mesh;
+
+    for (uint32_t i = 0; i < TRIES; i++) {
+        struct nf_blob *payload = pipe_payload(i, tries[i].bytes, NF_BYTES);
+        const uint32_t now = word + i;
+        const struct nf_mesh_message m = {
+            .head = (const uint8_t *)&now,
+            .head_bytes = sizeof(now),
+            .payload = payload,
+            .in_bulk = tries[i].in_bulk,
+        };
+        uint64_t before = p->nloans;
+
+        CHECK(nf_mesh_send(mesh, 1 - me, &m) == NF_OK);
+        CHECK((p->nloans > before) == tries[i].lent);
+        nf_blob_unref(payload);
+    }
+    for (uint32_t i = 0; i < TRIES; i++) {
+        struct nf_mesh_event event = next(mesh);
+
+        CHECK(word_of(&event) == word + i);
+        CHECK(pipe_payload_is(event.message.payload, i, tries[i].bytes, NF_BYTES));
+        nf_blob_unref(event.message.payload);
+    }
+    drain(mesh, 1 - me);
+}
+
 /* Both ways at once, in order with what goes by the link. */
 void play_lent(void)
 {
@@ -127,6 +166,7 @@ void play_lent(void)
     CHECK(atomic_load(&chain->refs) == 1);
     nf_blob_unref(chain);
     CHECK(atomic_load(&payload->refs) == 1);
+    lend_in_bulk(mesh, 3 * TIMES);
     meet(mesh, 100);
     nf_mesh_close(mesh);
     nf_blob_unref(payload);

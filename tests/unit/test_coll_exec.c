@@ -112,6 +112,40 @@ static void large_vectors_are_right(void)
     }
 }
 
+/* Much that its sender sends at the same time: more than 256 KiB, and not where the next
+ * one waits for it. */
+static void what_is_much_goes_in_bulk(void)
+{
+    enum { BLOCK = (64 << 10) / 16 };
+    static const struct {
+        const char *name;
+        uint32_t ranks, segments;
+        uint64_t elements, in_bulk;
+    } tries[] = {
+        { "bcast.flat", 8, 1, BLOCK, 7 },
+        { "bcast.flat", 5, 1, BLOCK, 0 },
+        { "bcast.flat", 5, 1, BLOCK + 1, 4 },
+        { "bcast.pipeline.fd", 3, 8, 8 * BLOCK, 16 },
+        { "bcast.pipeline.fd", 3, 8, 4 * BLOCK, 0 },
+        { "alltoall.pairwise_shift", 7, 1, BLOCK, 42 },
+        { "gather.linear", 8, 1, BLOCK, 0 },
+        { "scatter.linear", 8, 1, BLOCK, 0 },
+        { "scatter.linear_nb", 8, 1, BLOCK, 7 },
+    };
+
+    for (size_t i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
+        const struct nf_coll_args args = { .ranks = tries[i].ranks,
+                                           .segments = tries[i].segments };
+        struct run *run = run_create(nf_coll_find(tries[i].name), args,
+                                     tries[i].elements, 2 * i);
+
+        CU_ASSERT_FATAL(run_start(run));
+        CU_ASSERT(run_finish(run));
+        CU_ASSERT_EQUAL(run->world.in_bulk, tries[i].in_bulk);
+        run_destroy(run);
+    }
+}
+
 /* @return what the member that kept most had at once, in blocks */
 static uint64_t blocks_kept(const char *name, uint32_t ranks, uint64_t elements,
                             bool holds_back, uint64_t *said_p)
@@ -345,6 +379,7 @@ int main(void)
           every_algorithm_is_right_whatever_the_delays },
         { "many members get right results", many_members_get_right_results },
         { "large vectors are right", large_vectors_are_right },
+        { "what is much goes in bulk", what_is_much_goes_in_bulk },
         { "payloads go home at once", payloads_go_home_at_once },
         { "what was lent is taken back", what_was_lent_is_taken_back },
         { "roots keep a window of large blocks",
