@@ -220,20 +220,43 @@ static double least_byte_us(const struct nf_hops *hops,
     return isinf(least_us) ? 0 : least_us;
 }
 
-/* A single short segment. */
+/* @param byte_us  the rate of v's link out, or of that in
+ * @return what is spare there, heads of one message included: in times, which each
+ *  message has them in, they were not seen */
+static double spare_us(const struct nf_hops *hops,
+                       const struct nf_network *network, uint32_t v, bool in,
+                       double byte_us)
+{
+    double burst_bytes = mean_burst(hops, network, v, in);
+
+    return burst_bytes > 0 ? (burst_bytes + NF_HOPS_HEADS_BYTES) * byte_us : 0;
+}
+
+/* A single short segment.  Heads, too, take of what is spare. */
 static void pass_at_once(struct nf_hops *hops, const struct nf_hetero *hetero,
                          double bytes, uint64_t segments)
 {
     const struct nf_network *network = hetero->measured;
+    uint32_t n = hops->nodes;
 
     if (hops->spare == NULL || segments > 1 ||
         !(bytes > 0 && bytes < NF_HOPS_SHORT_BYTES))
         return;
-    for (uint32_t v = 0; v < hops->nodes; v++) {
-        hops->spare[v] = mean_burst(hops, network, v, false) *
-                         least_byte_us(hops, network, v, false, bytes);
-        hops->spare_in[v] = mean_burst(hops, network, v, true) *
-                            least_byte_us(hops, network, v, true, bytes);
+    for (uint32_t v = 0; v < n; v++) { /* rates, while ports are without heads */
+        hops->spare[v] = least_byte_us(hops, network, v, false, bytes);
+        hops->spare_in[v] = least_byte_us(hops, network, v, true, bytes);
+    }
+    for (uint32_t v = 0; v < n; v++) {
+        double byte_us = hops->spare[v], in_byte_us = hops->spare_in[v];
+
+        hops->spare[v] = spare_us(hops, network, v, false, byte_us);
+        hops->spare_in[v] = spare_us(hops, network, v, true, in_byte_us);
+        if (hops->spare_in[v] > 0)
+            hops->in[v] += NF_HOPS_HEADS_BYTES * in_byte_us;
+        for (uint32_t w = 0; hops->spare[v] > 0 && w < n; w++)
+            if (nf_hops_port(hops, v, w) > 0)
+                hops->port[nf_hops_at(hops, v, w)] +=
+                    NF_HOPS_HEADS_BYTES * byte_us;
     }
 }
 

@@ -16,8 +16,8 @@
  *
  *  A link that was idle lets some bytes pass at once, as a token bucket does
  *  (Tanenbaum, Computer Networks, 5.4): what ports say is what a message takes of
- *  the rate, and a host may be spare[i] ahead of that.  When its hands are free of a
- *  message at h, and the port would be at b, it is there at
+ *  the rate, its heads included, and a host may be spare[i] ahead of that.  When its
+ *  hands are free of a message at h, and the port would be at b, it is there at
  *      max(h, b + port - spare) - max(port - spare, 0) + wire(i, j)
  *  as wires say what the message takes alone. */
 #include <math.h>
@@ -25,6 +25,9 @@
 
 /** As NF_MESH_SHORT_BYTES. */
 enum { NF_HOPS_SHORT_BYTES = 4096 };
+/** What a message takes of a link beside its bytes: heads of Ethernet, IP and TCP, 66
+ *  bytes, and ours. */
+enum { NF_HOPS_HEADS_BYTES = 128 };
 /** Whoever must take one time for all of a host's messages has it share spare[]
  *  among so many: a host of a good tree has a few children. */
 enum { NF_HOPS_COPIES = 3 };
