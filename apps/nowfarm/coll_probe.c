@@ -22,18 +22,22 @@ struct patience {
     uint64_t least, most, budget_us;
     double most_us; /* all rounds; overrules least, but not 3 */
     uint64_t warm;  /* before them */
+    uint64_t pause_us; /* before each of them */
 };
 /* As in that report's procedure, whatever the size: 1 MiB at 100 Mbit/s takes
  * 0.2 s there and back. */
 enum { WARM_ROUNDS = 5 };
-static const struct patience quick = { 5, 200, 20000, 2e5, WARM_ROUNDS };
+static const struct patience quick = { 5, 200, 20000, 2e5, WARM_ROUNDS, 0 };
 static const struct patience thorough_ones = { 20, 1000, 50000, 2e6,
-                                               WARM_ROUNDS };
-/* By many members a chain takes long. */
-static const struct patience calls = { 5, 1000, 50000, 2e6, WARM_ROUNDS };
+                                               WARM_ROUNDS, 0 };
+/* By many members a chain takes long.  Between broadcasts members compute, and who is
+ * to pass one on has to be woken: in a row of them most are still awake. */
+static const struct patience calls = {
+    5, 25, 50000, 2e6, WARM_ROUNDS, COLL_PROBE_CALL_PAUSE_US
+};
 /* A look is for what is a quarter worse, and there is one at every host. */
-static const struct patience short_look = { 5, 50, 5000, 2e5, WARM_ROUNDS };
-static const struct patience large_look = { 3, 5, 20000, 2e5, 2 };
+static const struct patience short_look = { 5, 50, 5000, 2e5, WARM_ROUNDS, 0 };
+static const struct patience large_look = { 3, 5, 20000, 2e5, 2, 0 };
 enum { LOOKS_BUDGET_US = 3000000, LOOKS_AT_WORSE = 3 };
 /* What is measured beside the usual pair is not to take most of the time: how
  * long the rounds of its largest message may, and how many there are. */
@@ -282,6 +286,7 @@ static enum nf_status measure_all(struct coll_world *world,
         .least = patience->least,
         .most = patience->most,
         .budget_us = patience->budget_us,
+        .pause_us = patience->pause_us,
     };
     static struct bench_result result;
     enum nf_status status = bench_direct(&world->team, &team, NULL, NULL);

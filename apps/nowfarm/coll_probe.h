@@ -22,7 +22,8 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
  *  likely to take longer than that. */
 enum {
     COLL_PROBE_WAY_TURNS = 5,
-    COLL_PROBE_CALL_TURNS = 3,
+    COLL_PROBE_CALL_TURNS = 9,
+    COLL_PROBE_CALL_PAUSE_US = 1000, /**< before each of its calls */
     COLL_PROBE_TURNS_US = 1000000,
 };
 /** Is there to be another turn after @p turns of at most @p most, which took @p us? */
@@ -39,7 +40,7 @@ static inline bool coll_probe_goes_on(unsigned turns, unsigned most, int64_t us)
 enum nf_status coll_probe_ways(struct coll_world *world, double *way_us_p);
 
 /** How long a broadcast of a byte from rank 0 to all takes the slowest of them,
- *  after a barrier.
+ *  after a pause and a barrier.
  *  @retval < 0  world->team.err */
 enum nf_status coll_probe_call(struct coll_world *world,
                                const struct nf_coll_algorithm *algorithm,
