@@ -466,7 +466,7 @@ enum nf_status nf_barrier(struct nf_group *group);
  * does so with each of several gathers under way, but not with a member that
  * another call still waits for: the block comes before what that one needs, and
  * is kept.  The last message of a sender on the same host that can be read from
- * its memory, of 256 KiB and more, is not kept: while another call is under way it
+ * its memory, of 256 KiB and more or, where it sends much, of 64, is not kept: while another call is under way it
  * stays where it is, and the sender in its call.  While a member makes no call at
  * all, nothing is taken. */
 

@@ -369,7 +369,6 @@ enum nf_status nf_exec_init(struct nf_exec *exec, const struct nf_plan *plan,
     if (plan->rank == plan->args.root)
         exec->window = plan->algorithm->window;
     for (uint32_t i = 0; i < plan->nsteps; i++) {
-        exec->nsends += plan->steps[i].sends;
         exec->waits[i] = plan->steps[i].waits;
         if (exec->waits[i] == 0 && exec->window == 0)
             push(exec, i);

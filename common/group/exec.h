@@ -117,7 +117,6 @@ struct nf_exec {
     uint8_t *listed; /**< [nsteps] received: the sizes have come */
     uint8_t *told; /**< [P] a message of this call went there */
     uint32_t window; /**< steps under way at once; 0: any number */
-    uint32_t nsends; /**< of the plan */
     uint32_t nbegun, nunder_way; /**< with a window: steps taken up; of these
                                       not done, or not gone */
     uint32_t posted[NF_COLL_WINDOW], nposted; /**< to whom what was sent may

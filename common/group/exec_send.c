@@ -4,18 +4,29 @@
 #include "common/group/exec_data.h"
 #include <string.h>
 
-/* More than that, sent at the same time, is much. */
-enum { BULK_BYTES = 256 << 10 };
+/* More than that, in no less messages, is much of a call: it takes as long as all of them
+ * need, and not as one of them is on its way.  (By recursive doubling between eight there
+ * are three, each after the answer to the one before.) */
+enum { BULK_BYTES = 256 << 10, BULK_MESSAGES = 4 };
 
-/* Messages of one size, as they mostly are, and all that a window lets under way:
- * where it is one, the next one waits for this. */
+static bool is_much(uint64_t messages, uint64_t bytes)
+{
+    return messages >= BULK_MESSAGES && messages * bytes > BULK_BYTES;
+}
+
+/* As if all that it sends were as large, as it mostly is, and no more than a window lets
+ * under way: where that is one, the next message waits for this. */
 static bool is_in_bulk(const struct nf_exec *exec, const struct nf_blob *payload)
 {
-    uint64_t count = exec->nsends;
+    const struct nf_plan *plan = exec->plan;
+    uint64_t most = exec->window > 0 ? exec->window : plan->nsteps, count = 0;
 
-    if (exec->window > 0 && exec->window < count)
-        count = exec->window;
-    return payload != NULL && payload->bytes * count > BULK_BYTES;
+    if (payload == NULL || !is_much(most, payload->bytes))
+        return false;
+    for (uint32_t i = 0;
+         i < plan->nsteps && count < most && !is_much(count, payload->bytes); i++)
+        count += plan->steps[i].sends && !nf_exec_is_void(exec, i);
+    return is_much(count, payload->bytes);
 }
 
 static enum nf_status send_head(struct nf_exec *exec,

@@ -112,8 +112,8 @@ static void large_vectors_are_right(void)
     }
 }
 
-/* Much that its sender sends at the same time: more than 256 KiB, and not where the next
- * one waits for it. */
+/* Of much that its sender sends: more than 256 KiB in four messages or more, and not where
+ * the next one waits for it. */
 static void what_is_much_goes_in_bulk(void)
 {
     enum { BLOCK = (64 << 10) / 16 };
@@ -131,6 +131,8 @@ static void what_is_much_goes_in_bulk(void)
         { "gather.linear", 8, 1, BLOCK, 0 },
         { "scatter.linear", 8, 1, BLOCK, 0 },
         { "scatter.linear_nb", 8, 1, BLOCK, 7 },
+        { "scatter.linear_nb", 12, 1, BLOCK / 2, 0 },
+        { "allreduce.rec_doubling", 8, 1, 2 * BLOCK, 0 },
     };
 
     for (size_t i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
