@@ -232,11 +232,13 @@ static double spare_us(const struct nf_hops *hops,
     return burst_bytes > 0 ? (burst_bytes + NF_HOPS_HEADS_BYTES) * byte_us : 0;
 }
 
-/* A single short segment.  Heads, too, take of what is spare. */
+/* A single short segment.  Heads, too, take of what is spare; times of streams, which
+ * ports may be, have them. */
 static void pass_at_once(struct nf_hops *hops, const struct nf_hetero *hetero,
                          double bytes, uint64_t segments)
 {
     const struct nf_network *network = hetero->measured;
+    double all_bytes = bytes + NF_HOPS_HEADS_BYTES;
     uint32_t n = hops->nodes;
 
     if (hops->spare == NULL || segments > 1 ||
@@ -252,11 +254,13 @@ static void pass_at_once(struct nf_hops *hops, const struct nf_hetero *hetero,
         hops->spare[v] = spare_us(hops, network, v, false, byte_us);
         hops->spare_in[v] = spare_us(hops, network, v, true, in_byte_us);
         if (hops->spare_in[v] > 0)
-            hops->in[v] += NF_HOPS_HEADS_BYTES * in_byte_us;
-        for (uint32_t w = 0; hops->spare[v] > 0 && w < n; w++)
-            if (nf_hops_port(hops, v, w) > 0)
-                hops->port[nf_hops_at(hops, v, w)] +=
-                    NF_HOPS_HEADS_BYTES * byte_us;
+            hops->in[v] = fmax(hops->in[v], all_bytes * in_byte_us);
+        for (uint32_t w = 0; hops->spare[v] > 0 && w < n; w++) {
+            double *port_us = &hops->port[nf_hops_at(hops, v, w)];
+
+            if (*port_us > 0)
+                *port_us = fmax(*port_us, all_bytes * byte_us);
+        }
     }
 }
 

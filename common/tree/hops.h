@@ -16,8 +16,9 @@
  *
  *  A link that was idle lets some bytes pass at once, as a token bucket does
  *  (Tanenbaum, Computer Networks, 5.4): what ports say is what a message takes of
- *  the rate, its heads included, and a host may be spare[i] ahead of that.  When its
- *  hands are free of a message at h, and the port would be at b, it is there at
+ *  the rate, with its heads where something is spare, and a host may be spare[i] ahead
+ *  of that.  When its hands are free of a message at h, and the port would be at b, it
+ *  is there at
  *      max(h, b + port - spare) - max(port - spare, 0) + wire(i, j)
  *  as wires say what the message takes alone. */
 #include <math.h>
