@@ -157,9 +157,11 @@ static void find_ends(uint32_t members, const struct probe_speed *speeds,
 /* @param ways  messages that follow each other until the last one has it */
 static double calls_us(double ways, const struct probe_speed *slow)
 {
-    static const double CALLS = 7, LEAST_US = 50e3;
+    static const double CALLS = 7, LEAST_US = 50e3, PAUSES = 27;
+    double call_us = ways * slow->empty_us;
 
-    return fmax(CALLS * ways * slow->empty_us, LEAST_US);
+    return fmax(CALLS * (call_us + COLL_PROBE_CALL_PAUSE_US),
+                LEAST_US + PAUSES * COLL_PROBE_CALL_PAUSE_US);
 }
 
 /* As coll_probe_goes_on() has it. */

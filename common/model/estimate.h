@@ -91,7 +91,7 @@ void nf_network_set_runtime(struct nf_network *network, const double *group_us,
 
 /** A broadcast of a byte to all, by one algorithm. */
 struct nf_call_time {
-    double us;          /**< after a barrier, as measured */
+    double us;          /**< after a pause and a barrier, as measured */
     double messages_us; /**< what its messages take, but for wake_us */
     double hops; /**< how often a message has to wake somebody until the last one
                       has it: what it takes more for each us of wake_us */
