@@ -48,8 +48,7 @@ static bool map_init(struct engine *e, struct map *map)
     return true;
 }
 
-/* Slaves of one host get neighbouring ranks where they came one after the
- * other.
+/* In the order in which they came, mostly one of each host in turn.
  * @return false: out of memory */
 static bool give_ranks(struct engine *e, struct map *map)
 {
