@@ -33,7 +33,7 @@ static const struct patience thorough_ones = { 20, 1000, 50000, 2e6,
 /* By many members a chain takes long.  Between broadcasts members compute, and who is
  * to pass one on has to be woken: in a row of them most are still awake. */
 static const struct patience calls = {
-    5, 25, 50000, 2e6, WARM_ROUNDS, COLL_PROBE_CALL_PAUSE_US
+    5, COLL_PROBE_CALLS, 50000, 2e6, WARM_ROUNDS, COLL_PROBE_CALL_PAUSE_US
 };
 /* A look is for what is a quarter worse, and there is one at every host. */
 static const struct patience short_look = { 5, 50, 5000, 2e5, WARM_ROUNDS, 0 };

@@ -23,6 +23,7 @@ enum nf_status coll_probe(struct coll_world *world, bool thorough,
 enum {
     COLL_PROBE_WAY_TURNS = 5,
     COLL_PROBE_CALL_TURNS = 9,
+    COLL_PROBE_CALLS = 25, /**< in a turn, at most, but for those that do not count */
     COLL_PROBE_CALL_PAUSE_US = 1000, /**< before each of its calls */
     COLL_PROBE_TURNS_US = 1000000,
 };

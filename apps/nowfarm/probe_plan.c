@@ -157,7 +157,8 @@ static void find_ends(uint32_t members, const struct probe_speed *speeds,
 /* @param ways  messages that follow each other until the last one has it */
 static double calls_us(double ways, const struct probe_speed *slow)
 {
-    static const double CALLS = 7, LEAST_US = 50e3, PAUSES = 27;
+    static const double CALLS = 7, LEAST_US = 50e3,
+                        PAUSES = COLL_PROBE_CALLS + 2; /* before it counts */
     double call_us = ways * slow->empty_us;
 
     return fmax(CALLS * (call_us + COLL_PROBE_CALL_PAUSE_US),
