@@ -7,7 +7,7 @@
 #include "apps/collbench/values.h"
 #include "apps/nowfarm/cli.h"
 #include "apps/nowfarm/coll_bench.h"
-#include "apps/nowfarm/coll_tune.h"
+#include "apps/nowfarm/coll_search.h"
 #include "apps/nowfarm/coll_wanted.h"
 #include "apps/nowfarm/coll_world.h"
 #include "common/base/error.h"

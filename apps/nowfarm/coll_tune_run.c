@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "apps/nowfarm/coll_probe.h"
 #include "apps/nowfarm/coll_run.h"
-#include "apps/nowfarm/coll_tune.h"
+#include "apps/nowfarm/coll_search.h"
 #include "apps/output.h"
 #include "common/base/alloc.h"
 #include "common/base/error.h"

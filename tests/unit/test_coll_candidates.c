@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "apps/collbench/team.h"
-#include "apps/nowfarm/coll_tune.h"
+#include "apps/nowfarm/coll_search.h"
 #include "common/group/plan.h"
 #include "tests/unit/nf_unit.h"
 

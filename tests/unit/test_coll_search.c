@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include "apps/collbench/team.h"
 #include "apps/nowfarm/coll_bench.h"
-#include "apps/nowfarm/coll_tune.h"
+#include "apps/nowfarm/coll_search.h"
 #include "common/base/rng.h"
 #include "tests/unit/nf_unit.h"
 

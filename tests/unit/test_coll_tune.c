@@ -6,7 +6,7 @@
 #include <string.h>
 #include "apps/collbench/team.h"
 #include "apps/nowfarm/coll_bench.h"
-#include "apps/nowfarm/coll_tune.h"
+#include "apps/nowfarm/coll_search.h"
 #include "common/base/alloc.h"
 #include "tests/unit/nf_tmpdir.h"
 #include "tests/unit/nf_unit.h"

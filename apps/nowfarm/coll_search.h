@@ -1,0 +1,108 @@
+#ifndef NF_APPS_NOWFARM_COLL_SEARCH_H
+#define NF_APPS_NOWFARM_COLL_SEARCH_H
+/** @file coll_search.h  The search for the fastest way of one call: what tuning
+ *  measures next, how often, and what it believes.  Pure. */
+#include "apps/nowfarm/coll_tune.h"
+
+/** The least gain for which the model is not believed. */
+#define COLL_LEAST_GAIN 0.03
+/** Other numbers of segments are tried of so many algorithms, which took less
+ *  than COLL_NEARLY times as long as the winner: with segments of the right size
+ *  another one may win.  Then they are doubled or halved as long as that helps,
+ *  but not more often than COLL_STEPS. */
+enum { COLL_NEAR = 3, COLL_STEPS = 4 };
+#define COLL_NEARLY 1.25
+/** See coll_search_effort(). */
+enum { COLL_REPEATS_FIRST = 10, COLL_REPEATS_SEGMENTS = 20 };
+enum { COLL_REPEATS_MOST_US = 4000000 };
+/** Calls up to so long of which the first ones do not say which is the fastest are
+ *  made so often, in so many turns, and for so long. */
+enum { COLL_AGAIN_LONGEST_US = 10000 };
+enum { COLL_AGAIN_MOST = 1000, COLL_AGAIN_TURNS = 20, COLL_AGAIN_US = 1000000 };
+
+/** The winner, and others of @p list that have segments and were nearly as fast,
+ *  the fastest first, each algorithm once.
+ *  @param near_p  [COLL_NEAR]   @return how many */
+unsigned coll_near(const struct coll_candidate *list, unsigned count,
+                   unsigned winner, struct coll_candidate *near_p);
+
+/** Half and twice the segments of list[winner], where that is something else.
+ *  @param list  [COLL_CANDIDATES_MAX], @p count used
+ *  @return the new count */
+unsigned coll_refine(const struct nf_coll_query *query,
+                     const struct nf_coll_network *network,
+                     struct coll_candidate *list, unsigned count,
+                     unsigned winner);
+
+/** When going from @p before to @p now helped: as much further.
+ *  @param next_p  not measured yet
+ *  @return false: another algorithm, no step, or there is nothing further */
+bool coll_further(const struct nf_coll_query *query,
+                  const struct nf_coll_network *network,
+                  const struct coll_candidate *before,
+                  const struct coll_candidate *now,
+                  struct coll_candidate *next_p);
+
+/** The candidate with the least median, if that is at least COLL_LEAST_GAIN
+ *  less than that of @p current and the intervals where the medians lie do not
+ *  overlap; else @p current.  Those that were not measured do not count.
+ *
+ *  Not the quartiles: how far calls of some 100 us spread is set by when their
+ *  members leave the barrier, and more calls do not make that less, so that of
+ *  medians of 97 and 129 us the slower one would be kept for ever. */
+unsigned coll_winner(const struct coll_candidate *list, unsigned count,
+                     unsigned current);
+
+/** The search for the fastest way of one call, with whoever measures as a
+ *  driver:
+ *
+ *      coll_search_begin(&search, ...);
+ *      while (search.count > 0) {
+ *          ... set search.list[i].us of each i < search.count, with
+ *              coll_search_effort() ...
+ *          coll_search_go_on(&search);
+ *      }
+ *
+ *  First the candidates are measured; of calls that last at most
+ *  COLL_AGAIN_LONGEST_US those that were faster than the winner, and not clearly,
+ *  once more against it, more often; then the winner and what was nearly as fast,
+ *  together with half and twice their segments; then, as long as that helps, the best
+ *  so far against one of twice (or half) as many.  So there are at most
+ *  COLL_LISTS_MAX lists. */
+enum { COLL_LISTS_MAX = 3 + COLL_STEPS };
+struct coll_search {
+    const struct nf_coll_query *query;
+    const struct nf_coll_network *network;
+    enum {
+        COLL_SEARCH_FIRST,
+        COLL_SEARCH_AGAIN,
+        COLL_SEARCH_SEGMENTS,
+        COLL_SEARCH_FURTHER,
+    } phase;
+    struct coll_candidate list[COLL_CANDIDATES_MAX]; /**< to be measured */
+    unsigned count;             /**< of these; 0: it is over */
+    struct coll_candidate best; /**< of what was measured so far */
+    struct coll_candidate model, before;
+    unsigned near;  /**< the first ones of the list, in COLL_SEARCH_SEGMENTS */
+    unsigned steps; /**< of COLL_SEARCH_FURTHER */
+};
+
+/** Parameters as of coll_candidates().
+ *  @param search_p  borrows @p query and @p network until the search is over;
+ *                   its count is 0 if the model knows no algorithm */
+void coll_search_begin(struct coll_search *search_p,
+                       const struct nf_coll_query *query,
+                       const struct nf_coll_network *network,
+                       const struct nf_coll_choice *usual, uint32_t hosts);
+/** All of search->list was measured: what next? */
+void coll_search_go_on(struct coll_search *search);
+/** By how many calls to measure search->list.  How many segments are best shows in a
+ *  few percent, as which algorithm is seldom does: with 20 calls the median lies
+ *  between the 6th and the 15th, with 10 it may be nearly any (95 %, sign test).  But
+ *  not if 20 take longer than COLL_REPEATS_MOST_US.  Short calls spread by more than
+ *  they differ: of 1000 the median lies between the 469th and the 532nd, and turns of
+ *  50 have what disturbs the machine for a second disturb all. */
+struct coll_effort coll_search_effort(const struct coll_search *search);
+/** Is the best what the model chose, with its segments? */
+bool coll_search_is_model(const struct coll_search *search);
+#endif
