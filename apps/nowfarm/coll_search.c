@@ -78,6 +78,27 @@ bool coll_further(const struct nf_coll_query *query,
     return next_p->segments != k;
 }
 
+unsigned coll_between(const struct nf_coll_query *query,
+                      const struct nf_coll_network *network,
+                      const struct coll_candidate *of,
+                      struct coll_candidate *next_p)
+{
+    const uint64_t k = of->segments;
+    const uint64_t tries[] = { (3 * k + 2) / 4, (3 * k + 1) / 2 };
+    unsigned n = 0;
+
+    if (of->algorithm->items != NF_ITEMS_SEGMENTS)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        struct coll_candidate c =
+            with_segments(query, network, of, tries[i]);
+
+        if (c.segments != of->segments && c.segments != 2 * k)
+            next_p[n++] = c;
+    }
+    return n;
+}
+
 unsigned coll_winner(const struct coll_candidate *list, unsigned count,
                      unsigned current)
 {
@@ -104,26 +125,71 @@ void coll_search_begin(struct coll_search *search_p,
     search_p->model = search_p->best = search_p->list[0];
 }
 
-/* Those with a lesser median than the winner has, which did not win as the
- * intervals overlap.  @return whether there are any, and it is worth the time */
-static bool try_again(struct coll_search *search)
+static bool is_same_way(const struct coll_candidate *a,
+                        const struct coll_candidate *b)
 {
-    unsigned winner = coll_winner(search->list, search->count, 0), n = 1;
-    struct coll_candidate list[COLL_CANDIDATES_MAX] = { search->list[winner] };
-    double most_us = (1 - COLL_LEAST_GAIN) * list[0].us.median;
+    return a->algorithm == b->algorithm && a->segments == b->segments;
+}
 
-    if (list[0].us.n == 0 || list[0].us.median > COLL_AGAIN_LONGEST_US)
-        return false;
+/* What was measured now goes for what was measured of the same before. */
+static void note_one(struct coll_search *search, const struct coll_candidate *c)
+{
+    unsigned at = 0;
+
+    while (at < search->nseen && !is_same_way(&search->seen[at], c))
+        at++;
+    if (at == search->nseen && at < COLL_CANDIDATES_MAX)
+        search->nseen++;
+    else if (at == search->nseen && search->seen[--at].us.median <= c->us.median)
+        return;
+    for (; at > 0 && search->seen[at - 1].us.median > c->us.median; at--)
+        search->seen[at] = search->seen[at - 1];
+    for (; at + 1 < search->nseen &&
+           search->seen[at + 1].us.median < c->us.median; at++)
+        search->seen[at] = search->seen[at + 1];
+    search->seen[at] = *c;
+}
+
+static void note(struct coll_search *search)
+{
     for (unsigned i = 0; i < search->count; i++)
-        if (i != winner && search->list[i].us.n > 0 &&
-            search->list[i].us.median <= most_us)
-            list[n++] = search->list[i];
-    if (n == 1)
-        return false;
-    memcpy(search->list, list, sizeof(list));
-    search->count = n;
-    search->phase = COLL_SEARCH_AGAIN;
-    return true;
+        if (search->list[i].us.n > 0)
+            note_one(search, &search->list[i]);
+}
+
+/* The best, what lies between its numbers of segments and those that were tried, and
+ * what came near it.  The search is over if that is nothing to choose from. */
+static void run_off(struct coll_search *search)
+{
+    double most_us = COLL_FINAL_NEARLY * search->best.us.median;
+    unsigned n = 1;
+
+    search->phase = COLL_SEARCH_FINAL;
+    search->count = 0;
+    if (search->best.us.n == 0 ||
+        search->best.us.median > COLL_FINAL_LONGEST_US)
+        return;
+    search->list[0] = search->best;
+    for (unsigned i = 0; i < search->nseen && n <= COLL_FINAL_OTHERS; i++)
+        if (search->seen[i].us.median < most_us &&
+            !is_same_way(&search->seen[i], &search->best))
+            search->list[n++] = search->seen[i];
+    n += coll_between(search->query, search->network, &search->best,
+                      &search->list[n]);
+    search->count = n > 1 ? n : 0;
+}
+
+/* Where the model's choice is among the last ones, it is the one to beat. */
+static void conclude(struct coll_search *search)
+{
+    unsigned current = 0;
+
+    for (unsigned i = 0; i < search->count; i++)
+        if (is_same_way(&search->list[i], &search->model))
+            current = i;
+    search->best =
+        search->list[coll_winner(search->list, search->count, current)];
+    search->count = 0;
 }
 
 /* Other numbers of segments, of the winner and of what was nearly as fast. */
@@ -140,7 +206,9 @@ static void refine(struct coll_search *search)
         count = coll_refine(search->query, search->network, close, count, i);
     memcpy(search->list, close, sizeof(close));
     search->near = near;
-    search->count = count > near ? count : 0; /* there are no other numbers */
+    search->count = count;
+    if (count == near) /* there are no other numbers */
+        run_off(search);
 }
 
 /* From search->before to the best was a good step: another one like it? */
@@ -149,11 +217,12 @@ static void climb(struct coll_search *search)
     struct coll_candidate next;
 
     search->phase = COLL_SEARCH_FURTHER;
-    search->count = 0;
     if (search->steps == COLL_STEPS ||
         !coll_further(search->query, search->network, &search->before,
-                      &search->best, &next))
+                      &search->best, &next)) {
+        run_off(search);
         return;
+    }
     search->steps++;
     search->list[0] = search->best;
     search->list[1] = next;
@@ -165,47 +234,52 @@ static void end_refining(struct coll_search *search)
     unsigned won = coll_winner(search->list, search->count, 0);
 
     search->best = search->list[won];
-    search->count = 0;
     for (unsigned i = 0; i < search->near; i++)
         if (search->list[i].algorithm == search->best.algorithm) {
             search->before = search->list[i];
             climb(search);
             return;
         }
+    run_off(search);
+}
+
+static void go_further(struct coll_search *search)
+{
+    if (coll_winner(search->list, 2, 0) == 0) {
+        run_off(search);
+        return;
+    }
+    search->before = search->list[0];
+    search->best = search->list[1];
+    climb(search);
 }
 
 void coll_search_go_on(struct coll_search *search)
 {
+    note(search);
     switch (search->phase) {
     case COLL_SEARCH_FIRST:
-        if (!try_again(search))
-            refine(search);
-        return;
-    case COLL_SEARCH_AGAIN:
         refine(search);
         return;
     case COLL_SEARCH_SEGMENTS:
         end_refining(search);
         return;
     case COLL_SEARCH_FURTHER:
-        if (coll_winner(search->list, 2, 0) == 0) {
-            search->count = 0;
-            return;
-        }
-        search->before = search->list[0];
-        search->best = search->list[1];
-        climb(search);
+        go_further(search);
+        return;
+    case COLL_SEARCH_FINAL:
+        conclude(search);
         return;
     }
 }
 
 struct coll_effort coll_search_effort(const struct coll_search *search)
 {
-    if (search->phase == COLL_SEARCH_AGAIN)
-        return (struct coll_effort){ .least = 2 * COLL_AGAIN_TURNS,
-                                     .most = COLL_AGAIN_MOST,
-                                     .turns = COLL_AGAIN_TURNS,
-                                     .budget_us = COLL_AGAIN_US };
+    if (search->phase == COLL_SEARCH_FINAL)
+        return (struct coll_effort){ .least = 2 * COLL_FINAL_TURNS,
+                                     .most = COLL_FINAL_MOST,
+                                     .turns = COLL_FINAL_TURNS,
+                                     .budget_us = COLL_FINAL_US };
     if (search->phase == COLL_SEARCH_FIRST ||
         COLL_REPEATS_SEGMENTS * search->best.us.median > COLL_REPEATS_MOST_US)
         return coll_usual_effort(COLL_REPEATS_FIRST);

@@ -15,10 +15,14 @@ enum { COLL_NEAR = 3, COLL_STEPS = 4 };
 /** See coll_search_effort(). */
 enum { COLL_REPEATS_FIRST = 10, COLL_REPEATS_SEGMENTS = 20 };
 enum { COLL_REPEATS_MOST_US = 4000000 };
-/** Calls up to so long of which the first ones do not say which is the fastest are
- *  made so often, in so many turns, and for so long. */
-enum { COLL_AGAIN_LONGEST_US = 10000 };
-enum { COLL_AGAIN_MOST = 1000, COLL_AGAIN_TURNS = 20, COLL_AGAIN_US = 1000000 };
+/** Of calls up to so long the few that were made so far do not say which way is the
+ *  fastest: those that took less than COLL_FINAL_NEARLY times as long as the best, but
+ *  not more than COLL_FINAL_OTHERS of them, are made once more beside it, more often.
+ *  (Of eight members on one host algorithms that take 0.83 of the winner's time were
+ *  lost to it in series of ten.) */
+enum { COLL_FINAL_LONGEST_US = 10000, COLL_FINAL_OTHERS = 5 };
+#define COLL_FINAL_NEARLY 1.15
+enum { COLL_FINAL_MOST = 1000, COLL_FINAL_TURNS = 20, COLL_FINAL_US = 500000 };
 
 /** The winner, and others of @p list that have segments and were nearly as fast,
  *  the fastest first, each algorithm once.
@@ -43,6 +47,14 @@ bool coll_further(const struct nf_coll_query *query,
                   const struct coll_candidate *now,
                   struct coll_candidate *next_p);
 
+/** A quarter less and half as many more segments than @p of has, where that is something
+ *  else: between those of coll_refine().
+ *  @param next_p  [2], not measured yet   @return how many */
+unsigned coll_between(const struct nf_coll_query *query,
+                      const struct nf_coll_network *network,
+                      const struct coll_candidate *of,
+                      struct coll_candidate *next_p);
+
 /** The candidate with the least median, if that is at least COLL_LEAST_GAIN
  *  less than that of @p current and the intervals where the medians lie do not
  *  overlap; else @p current.  Those that were not measured do not count.
@@ -63,11 +75,11 @@ unsigned coll_winner(const struct coll_candidate *list, unsigned count,
  *          coll_search_go_on(&search);
  *      }
  *
- *  First the candidates are measured; of calls that last at most
- *  COLL_AGAIN_LONGEST_US those that were faster than the winner, and not clearly,
- *  once more against it, more often; then the winner and what was nearly as fast,
+ *  First the candidates are measured; then the winner and what was nearly as fast,
  *  together with half and twice their segments; then, as long as that helps, the best
- *  so far against one of twice (or half) as many.  So there are at most
+ *  so far against one of twice (or half) as many.  Of calls that last at most
+ *  COLL_FINAL_LONGEST_US, finally, the best, numbers of segments between those that
+ *  were tried of it, and all that came near it, more often.  So there are at most
  *  COLL_LISTS_MAX lists. */
 enum { COLL_LISTS_MAX = 3 + COLL_STEPS };
 struct coll_search {
@@ -75,9 +87,9 @@ struct coll_search {
     const struct nf_coll_network *network;
     enum {
         COLL_SEARCH_FIRST,
-        COLL_SEARCH_AGAIN,
         COLL_SEARCH_SEGMENTS,
         COLL_SEARCH_FURTHER,
+        COLL_SEARCH_FINAL,
     } phase;
     struct coll_candidate list[COLL_CANDIDATES_MAX]; /**< to be measured */
     unsigned count;             /**< of these; 0: it is over */
@@ -85,6 +97,9 @@ struct coll_search {
     struct coll_candidate model, before;
     unsigned near;  /**< the first ones of the list, in COLL_SEARCH_SEGMENTS */
     unsigned steps; /**< of COLL_SEARCH_FURTHER */
+    struct coll_candidate seen[COLL_CANDIDATES_MAX]; /**< the fastest ones by
+                        what was last measured of each, in order */
+    unsigned nseen;
 };
 
 /** Parameters as of coll_candidates().

@@ -93,15 +93,16 @@ bool coll_is_listed(const struct nf_coll_algorithm *algorithm,
     return false;
 }
 
+/* @param kind  what follows the operation's name */
 static unsigned add_two_level(const struct nf_coll_query *query,
                               const struct nf_coll_network *network,
-                              struct coll_candidate *list, unsigned count)
+                              const char *kind, struct coll_candidate *list,
+                              unsigned count)
 {
     struct coll_candidate c = { .segments = 1 };
     char name[40];
 
-    snprintf(name, sizeof(name), "%s.two_level%s", nf_coll_op_names[query->op],
-             query->commutative ? "" : "_ordered");
+    snprintf(name, sizeof(name), "%s.%s", nf_coll_op_names[query->op], kind);
     c.algorithm = nf_coll_find(name);
     if (c.algorithm == NULL || !nf_coll_serves(c.algorithm, query) ||
         coll_is_listed(c.algorithm, list, count))
@@ -172,7 +173,8 @@ unsigned coll_candidates(const struct nf_coll_query *query,
     count = add_usual(query, network, usual, list_p, count);
     if (hosts >= query->ranks)
         return count;
-    return add_two_level(query, network, list_p, count);
+    count = add_two_level(query, network, "two_level", list_p, count);
+    return add_two_level(query, network, "two_level_ordered", list_p, count);
 }
 
 struct coll_effort coll_usual_effort(uint64_t least)

@@ -41,7 +41,7 @@ struct coll_candidate {
 
 /** The best algorithms by the model, as many as above, each with its best k,
  * and @p usual, what a group takes without a table, if that is another one;
- * where ranks share hosts, or all are on one, also the two_level one, of which
+ * where ranks share hosts, or all are on one, also the two_level ones, of which
  * the model may know nothing.  (Of eight members on one host it is the fastest
  * allreduce of 1 MiB, in segments up and down a tree: 0.78 of a circulant's
  * time.)
