@@ -93,7 +93,7 @@ unsigned coll_between(const struct nf_coll_query *query,
         struct coll_candidate c =
             with_segments(query, network, of, tries[i]);
 
-        if (c.segments != of->segments && c.segments != 2 * k)
+        if (c.segments != k && c.segments != 2 * k) /* as of k = 1 */
             next_p[n++] = c;
     }
     return n;
@@ -134,20 +134,25 @@ static bool is_same_way(const struct coll_candidate *a,
 /* What was measured now goes for what was measured of the same before. */
 static void note_one(struct coll_search *search, const struct coll_candidate *c)
 {
-    unsigned at = 0;
+    struct coll_candidate *seen = search->seen;
+    unsigned at = 0, count = search->nseen;
 
-    while (at < search->nseen && !is_same_way(&search->seen[at], c))
+    while (at < count && !is_same_way(&seen[at], c))
         at++;
-    if (at == search->nseen && at < COLL_CANDIDATES_MAX)
-        search->nseen++;
-    else if (at == search->nseen && search->seen[--at].us.median <= c->us.median)
+    if (at < count) {
+        count--;
+        memmove(&seen[at], &seen[at + 1], (count - at) * sizeof(*seen));
+    }
+    at = 0;
+    while (at < count && seen[at].us.median <= c->us.median)
+        at++;
+    if (at == COLL_CANDIDATES_MAX)
         return;
-    for (; at > 0 && search->seen[at - 1].us.median > c->us.median; at--)
-        search->seen[at] = search->seen[at - 1];
-    for (; at + 1 < search->nseen &&
-           search->seen[at + 1].us.median < c->us.median; at++)
-        search->seen[at] = search->seen[at + 1];
-    search->seen[at] = *c;
+    if (count == COLL_CANDIDATES_MAX)
+        count--; /* the slowest one */
+    memmove(&seen[at + 1], &seen[at], (count - at) * sizeof(*seen));
+    seen[at] = *c;
+    search->nseen = count + 1;
 }
 
 static void note(struct coll_search *search)
@@ -205,7 +210,6 @@ static void refine(struct coll_search *search)
     for (unsigned i = 0; i < near; i++)
         count = coll_refine(search->query, search->network, close, count, i);
     memcpy(search->list, close, sizeof(close));
-    search->near = near;
     search->count = count;
     if (count == near) /* there are no other numbers */
         run_off(search);
@@ -231,16 +235,15 @@ static void climb(struct coll_search *search)
 
 static void end_refining(struct coll_search *search)
 {
-    unsigned won = coll_winner(search->list, search->count, 0);
+    unsigned from = 0;
 
-    search->best = search->list[won];
-    for (unsigned i = 0; i < search->near; i++)
-        if (search->list[i].algorithm == search->best.algorithm) {
-            search->before = search->list[i];
-            climb(search);
-            return;
-        }
-    run_off(search);
+    search->best =
+        search->list[coll_winner(search->list, search->count, 0)];
+    /* what was refined stands before its other numbers of segments */
+    while (search->list[from].algorithm != search->best.algorithm)
+        from++;
+    search->before = search->list[from];
+    climb(search);
 }
 
 static void go_further(struct coll_search *search)
@@ -288,6 +291,5 @@ struct coll_effort coll_search_effort(const struct coll_search *search)
 
 bool coll_search_is_model(const struct coll_search *search)
 {
-    return search->best.algorithm == search->model.algorithm &&
-           search->best.segments == search->model.segments;
+    return is_same_way(&search->best, &search->model);
 }

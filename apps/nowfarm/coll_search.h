@@ -17,9 +17,7 @@ enum { COLL_REPEATS_FIRST = 10, COLL_REPEATS_SEGMENTS = 20 };
 enum { COLL_REPEATS_MOST_US = 4000000 };
 /** Of calls up to so long the few that were made so far do not say which way is the
  *  fastest: those that took less than COLL_FINAL_NEARLY times as long as the best, but
- *  not more than COLL_FINAL_OTHERS of them, are made once more beside it, more often.
- *  (Of eight members on one host algorithms that take 0.83 of the winner's time were
- *  lost to it in series of ten.) */
+ *  not more than COLL_FINAL_OTHERS of them, are made once more beside it, more often. */
 enum { COLL_FINAL_LONGEST_US = 10000, COLL_FINAL_OTHERS = 5 };
 #define COLL_FINAL_NEARLY 1.15
 enum { COLL_FINAL_MOST = 1000, COLL_FINAL_TURNS = 20, COLL_FINAL_US = 500000 };
@@ -47,8 +45,8 @@ bool coll_further(const struct nf_coll_query *query,
                   const struct coll_candidate *now,
                   struct coll_candidate *next_p);
 
-/** A quarter less and half as many more segments than @p of has, where that is something
- *  else: between those of coll_refine().
+/** A quarter fewer segments than @p of has, and half as many more, where these are
+ *  numbers that coll_refine() does not have.
  *  @param next_p  [2], not measured yet   @return how many */
 unsigned coll_between(const struct nf_coll_query *query,
                       const struct nf_coll_network *network,
@@ -95,7 +93,6 @@ struct coll_search {
     unsigned count;             /**< of these; 0: it is over */
     struct coll_candidate best; /**< of what was measured so far */
     struct coll_candidate model, before;
-    unsigned near;  /**< the first ones of the list, in COLL_SEARCH_SEGMENTS */
     unsigned steps; /**< of COLL_SEARCH_FURTHER */
     struct coll_candidate seen[COLL_CANDIDATES_MAX]; /**< the fastest ones by
                         what was last measured of each, in order */

@@ -42,7 +42,7 @@ struct coll_candidate {
 /** The best algorithms by the model, as many as above, each with its best k,
  * and @p usual, what a group takes without a table, if that is another one;
  * where ranks share hosts, or all are on one, also the two_level ones, of which
- * the model may know nothing.  (Of eight members on one host it is the fastest
+ * the model may know nothing.  (Of eight members on one host one is the fastest
  * allreduce of 1 MiB, in segments up and down a tree: 0.78 of a circulant's
  * time.)
  *  @param hosts  that the ranks are on
@@ -53,6 +53,7 @@ unsigned coll_candidates(const struct nf_coll_query *query,
                          const struct nf_coll_choice *usual, uint32_t hosts,
                          struct coll_candidate *list_p);
 
+/** Has any of @p list this algorithm, with whatever segments? */
 bool coll_is_listed(const struct nf_coll_algorithm *algorithm,
                     const struct coll_candidate *list, unsigned count);
 

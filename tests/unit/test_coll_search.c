@@ -294,7 +294,7 @@ static void what_came_near_is_measured_again(void)
     CU_ASSERT_PTR_EQUAL(search.best.algorithm, lost.algorithm);
 }
 
-static void segments_between_are_a_quarter_off(void)
+static void segments_between_are_no_halves_or_doubles(void)
 {
     static const uint32_t want[][3] = {
         { 1, 0, 0 }, { 2, 3, 0 }, { 3, 2, 5 }, { 4, 3, 6 }, { 16, 12, 24 },
@@ -422,8 +422,8 @@ int main(void)
           only_short_calls_are_measured_again },
         { "what came near is measured again",
           what_came_near_is_measured_again },
-        { "segments between are a quarter off",
-          segments_between_are_a_quarter_off },
+        { "segments between are no halves or doubles",
+          segments_between_are_no_halves_or_doubles },
         { "the search ends", the_search_ends },
         { "what was nearly as fast may win", what_was_nearly_as_fast_may_win },
         CU_TEST_INFO_NULL,
