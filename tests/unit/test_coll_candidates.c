@@ -179,6 +179,12 @@ static void where_hosts_are_shared_two_levels_are_tried(void)
     count = coll_candidates(&query, &network, NULL, 1, list);
     CU_ASSERT(place_of(nf_coll_find("allreduce.two_level_ordered"), list,
                        count) < count);
+    query = bench_query(NF_COLL_REDUCE, 8, 1 << 20, false); /* either kind */
+    count = coll_candidates(&query, &network, NULL, 1, list);
+    CU_ASSERT(place_of(nf_coll_find("reduce.two_level_ordered"), list, count) <
+              count);
+    CU_ASSERT(place_of(nf_coll_find("reduce.two_level"), list, count) < count);
+    CU_ASSERT(count <= COLL_CANDIDATES_MAX);
     query = bench_query(NF_COLL_SCAN, 16, 1 << 20, false); /* which has none */
     CU_ASSERT_EQUAL(coll_candidates(&query, &network, NULL, 4, list),
                     COLL_BEST);
