@@ -60,7 +60,7 @@ figure() {
             if (!((x, name) in us) || $at["time_us"] < us[x, name])
                 us[x, name] = $at["time_us"]
         } END {
-            m = split("naive;dh or mdh;split_merge;cdh;bruck_grid;pairwise_grid;mixed;pairwise_shift", names, ";")
+            m = split("naive;dh or mdh;split_merge;cdh;bruck_grid;pairwise_grid;mixed;pairwise_shift;pairwise_xor;burst", names, ";")
             printf("'"$2"'")
             for (j = 1; j <= m; j++) printf(",%s [us]", names[j])
             print ""
