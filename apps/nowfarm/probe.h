@@ -191,8 +191,9 @@ enum nf_status probe_plan_trees(const struct nf_network *network,
 /* ---- and what trees really take: probe_casts.c ---- */
 
 /** Plan the three shapes, and all trees listed at the sizes of @p o, and
- *  measure them.  What relays take beyond messages is measured first, by
- *  messages of a byte, and is a part of what is predicted, and planned by.
+ *  measure them, those that are one and the same tree once.  What relays take beyond
+ *  messages is measured first, by messages of a byte, and is a part of what is
+ *  predicted, and planned by.
  *  @param network  call_us, wake_us and runtime_us are 0: not measured yet
  *  @param checks_p  probe_checks_fini() it */
 enum nf_status probe_validate(struct probe *probe,

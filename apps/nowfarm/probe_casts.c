@@ -1,6 +1,7 @@
 /* What trees really take. */
 #include "config.h"
 #include <math.h>
+#include <string.h>
 #include "apps/nowfarm/probe.h"
 #include "apps/nowfarm/stats.h"
 #include "common/base/alloc.h"
@@ -113,6 +114,37 @@ static enum nf_status measure(const struct casting *c,
     return status;
 }
 
+/* Trees of different algorithms may be the same one. */
+static bool is_same(const struct probe_check *a, const struct probe_check *b)
+{
+    const struct nf_tree *s = &a->plan.tree, *t = &b->plan.tree;
+
+    return a->plan.segments == b->plan.segments &&
+           a->plan.segment_bytes == b->plan.segment_bytes &&
+           s->nodes == t->nodes && s->root == t->root &&
+           memcmp(s->first, t->first, (s->nodes + 1) * sizeof(*s->first)) == 0 &&
+           memcmp(s->child, t->child, (s->nodes - 1) * sizeof(*s->child)) == 0;
+}
+
+/* Measured of those that are the same is the first.  @return which one that is */
+static uint32_t first_of(const struct probe_checks *checks, uint32_t i)
+{
+    uint32_t first = 0;
+
+    while (!is_same(&checks->list[first], &checks->list[i]))
+        first++;
+    return first;
+}
+
+static void note_medians(struct probe_checks *checks, struct taken *taken)
+{
+    for (uint32_t i = 0; i < checks->count; i++) {
+        struct taken *t = &taken[first_of(checks, i)];
+
+        checks->list[i].measured_us = stats_median(t->us, t->count);
+    }
+}
+
 /* @param what  of the progress that is shown, NULL: none */
 static enum nf_status measure_all(const struct casting *c, const char *what,
                                   struct probe_checks *checks)
@@ -121,16 +153,18 @@ static enum nf_status measure_all(const struct casting *c, const char *what,
     enum nf_status status = taken != NULL ? NF_OK : NF_ERR_NOMEM;
     uint32_t count = checks->count, all = SHORT_ROUNDS * count;
 
-    for (uint32_t i = 0; i < all && status == NF_OK; i++) {
-        struct taken *t = &taken[i % count];
+    for (uint32_t n = 0; n < all && status == NF_OK; n++) {
+        uint32_t i = n % count;
+        struct taken *t = &taken[i];
 
-        probe_show_progress(what == NULL, what, (double)i / all);
-        if (i < ROUNDS * count || t->all_us < SHORT_MOST_US)
-            status = measure(c, &checks->list[i % count].plan, i < count, t);
+        probe_show_progress(what == NULL, what, (double)n / all);
+        if (first_of(checks, i) == i &&
+            (n < ROUNDS * count || t->all_us < SHORT_MOST_US))
+            status = measure(c, &checks->list[i].plan, n < count, t);
     }
     probe_show_progress(what == NULL, NULL, 0);
-    for (uint32_t i = 0; i < count && status == NF_OK; i++)
-        checks->list[i].measured_us = stats_median(taken[i].us, taken[i].count);
+    if (status == NF_OK)
+        note_medians(checks, taken);
     nf_free(taken);
     return status;
 }

@@ -197,6 +197,11 @@ same "threads, trees: all of them, at both sizes" \
         sort | sed 's/^/ 2 /')"
 same "threads, trees: these sizes" "$(listed out validation bytes | sort -un)" \
     "$(printf '1024\n102400')"
+same "threads, trees: what is one and the same tree has one time at each size" \
+    "$(paste <(listed out validation tree) <(listed out validation bytes) \
+        <(listed out validation measured_us) | grep '^binomial-' |
+        cut -f 2,3 | sort | uniq -c | awk '{print $1, $2}')" \
+    "$(printf '2 1024\n2 102400')"
 
 # --- tasks
 grep -q '^#define HAVE_PVM3 1' "$top_builddir/config.h" || finish
