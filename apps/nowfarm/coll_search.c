@@ -249,6 +249,7 @@ static void end_refining(struct coll_search *search)
 static void go_further(struct coll_search *search)
 {
     if (coll_winner(search->list, 2, 0) == 0) {
+        search->best = search->list[0]; /* as it was measured now */
         run_off(search);
         return;
     }

@@ -356,7 +356,7 @@ static void what_was_nearly_as_fast_may_win(void)
     const struct nf_coll_query query =
         bench_query(NF_COLL_BCAST, RANKS, 1 << 20, false);
     struct world world = { .time_us = flat };
-    struct coll_search search;
+    struct coll_search search, again;
     struct coll_candidate second;
     double median_us;
     unsigned at = 0;
@@ -392,6 +392,12 @@ static void what_was_nearly_as_fast_may_win(void)
     CU_ASSERT_PTR_EQUAL(search.list[0].algorithm, second.algorithm);
     CU_ASSERT_EQUAL(search.list[0].segments, 2 * second.segments);
     CU_ASSERT_EQUAL(search.list[1].segments, 4 * second.segments);
+    /* were it found to be no better than that, others would be near it */
+    again = search;
+    again.list[0].us = exactly(950);
+    measure(&world, &again.list[1], 20);
+    coll_search_go_on(&again);
+    CU_ASSERT_EQUAL(again.count, 3 + COLL_FINAL_OTHERS);
     measure(&world, &search.list[1], 20);
     coll_search_go_on(&search);
     /* nothing came near it; what lies between is tried, and is better */
