@@ -76,9 +76,9 @@ unsigned coll_winner(const struct coll_candidate *list, unsigned count,
  *  First the candidates are measured; then the winner and what was nearly as fast,
  *  together with half and twice their segments; then, as long as that helps, the best
  *  so far against one of twice (or half) as many.  Of calls that last at most
- *  COLL_FINAL_LONGEST_US, finally, the best, numbers of segments between those that
- *  were tried of it, and all that came near it, more often.  So there are at most
- *  COLL_LISTS_MAX lists. */
+ *  COLL_FINAL_LONGEST_US, finally, the best, a quarter fewer and half as many more of
+ *  its segments, and up to COLL_FINAL_OTHERS that came near it, more often.  So there
+ *  are at most COLL_LISTS_MAX lists. */
 enum { COLL_LISTS_MAX = 3 + COLL_STEPS };
 struct coll_search {
     const struct nf_coll_query *query;
@@ -112,8 +112,9 @@ void coll_search_go_on(struct coll_search *search);
  *  few percent, as which algorithm is seldom does: with 20 calls the median lies
  *  between the 6th and the 15th, with 10 it may be nearly any (95 %, sign test).  But
  *  not if 20 take longer than COLL_REPEATS_MOST_US.  Short calls spread by more than
- *  they differ: of 1000 the median lies between the 469th and the 532nd, and turns of
- *  50 have what disturbs the machine for a second disturb all. */
+ *  they differ: of 1000, as fit for calls of up to 500 us, the median lies between the
+ *  469th and the 532nd, and turns have what disturbs the machine for a second disturb
+ *  all. */
 struct coll_effort coll_search_effort(const struct coll_search *search);
 /** Is the best what the model chose, with its segments? */
 bool coll_search_is_model(const struct coll_search *search);

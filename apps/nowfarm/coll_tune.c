@@ -1,4 +1,4 @@
-/* Which algorithms tuning tries, and which one it believes. */
+/* Which algorithms tuning tries first, and the rules that it writes. */
 #include "config.h"
 #include "apps/nowfarm/coll_tune.h"
 #include "common/coll/exchange_choice.h"

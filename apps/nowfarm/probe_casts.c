@@ -114,8 +114,8 @@ static enum nf_status measure(const struct casting *c,
     return status;
 }
 
-/* Trees of different algorithms may be the same one. */
-static bool is_same(const struct probe_check *a, const struct probe_check *b)
+/* Different algorithms may have made one and the same tree. */
+static bool is_same_tree(const struct probe_check *a, const struct probe_check *b)
 {
     const struct nf_tree *s = &a->plan.tree, *t = &b->plan.tree;
 
@@ -126,12 +126,12 @@ static bool is_same(const struct probe_check *a, const struct probe_check *b)
            memcmp(s->child, t->child, (s->nodes - 1) * sizeof(*s->child)) == 0;
 }
 
-/* Measured of those that are the same is the first.  @return which one that is */
+/* Of one and the same tree only the first check is measured.  @return that one */
 static uint32_t first_of(const struct probe_checks *checks, uint32_t i)
 {
     uint32_t first = 0;
 
-    while (!is_same(&checks->list[first], &checks->list[i]))
+    while (!is_same_tree(&checks->list[first], &checks->list[i]))
         first++;
     return first;
 }
