@@ -34,7 +34,7 @@ static struct coll_candidate with_segments(const struct nf_coll_query *query,
 {
     struct coll_candidate c = { .algorithm = of->algorithm };
 
-    c.segments = nf_coll_clamp_segments(query->elements, k);
+    c.segments = coll_told_segments(query, c.algorithm, k);
     c.predicted_us = nf_coll_cost_us(c.algorithm, network, query->ranks,
                                      (double)query->bytes, c.segments);
     return c;
@@ -93,7 +93,7 @@ unsigned coll_between(const struct nf_coll_query *query,
         struct coll_candidate c =
             with_segments(query, network, of, tries[i]);
 
-        if (c.segments != k && c.segments != 2 * k) /* as of k = 1 */
+        if (c.segments != k)
             next_p[n++] = c;
     }
     return n;
@@ -162,11 +162,52 @@ static void note(struct coll_search *search)
             note_one(search, &search->list[i]);
 }
 
-/* The best, what lies between its numbers of segments and those that were tried, and
- * what came near it.  The search is over if that is nothing to choose from. */
-static void run_off(struct coll_search *search)
+static bool is_way_listed(const struct coll_candidate *way,
+                          const struct coll_candidate *list, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (is_same_way(way, &list[i]))
+            return true;
+    return false;
+}
+
+/* What came near the best, the fastest first, as far as there are places.
+ * @param once  only algorithms that have no place yet
+ * @return the new count of search->list */
+static unsigned add_near(struct coll_search *search, unsigned count, bool once)
 {
     double most_us = COLL_FINAL_NEARLY * search->best.us.median;
+
+    for (unsigned i = 0; i < search->nseen && count <= COLL_FINAL_OTHERS; i++) {
+        const struct coll_candidate *way = &search->seen[i];
+
+        if (way->us.median < most_us &&
+            !is_way_listed(way, search->list, count) &&
+            !(once && coll_is_listed(way->algorithm, search->list, count)))
+            search->list[count++] = *way;
+    }
+    return count;
+}
+
+/* What lies between the best one's numbers of segments, as far as it was not tried. */
+static unsigned add_between(struct coll_search *search, unsigned count)
+{
+    struct coll_candidate between[2] = { { .segments = 0 } };
+    unsigned n = coll_between(search->query, search->network, &search->best,
+                              between);
+
+    for (unsigned i = 0; i < n; i++)
+        if (!is_way_listed(&between[i], search->seen, search->nseen) &&
+            !is_way_listed(&between[i], search->list, count))
+            search->list[count++] = between[i];
+    return count;
+}
+
+/* The best against what came near it and against segments that were not tried.  Each
+ * algorithm that came near has a place before another has a second one.  The search
+ * is over if there is nothing to choose from. */
+static void run_off(struct coll_search *search)
+{
     unsigned n = 1;
 
     search->phase = COLL_SEARCH_FINAL;
@@ -175,12 +216,9 @@ static void run_off(struct coll_search *search)
         search->best.us.median > COLL_FINAL_LONGEST_US)
         return;
     search->list[0] = search->best;
-    for (unsigned i = 0; i < search->nseen && n <= COLL_FINAL_OTHERS; i++)
-        if (search->seen[i].us.median < most_us &&
-            !is_same_way(&search->seen[i], &search->best))
-            search->list[n++] = search->seen[i];
-    n += coll_between(search->query, search->network, &search->best,
-                      &search->list[n]);
+    n = add_near(search, n, true);
+    n = add_near(search, n, false);
+    n = add_between(search, n);
     search->count = n > 1 ? n : 0;
 }
 

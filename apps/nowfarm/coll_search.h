@@ -17,7 +17,8 @@ enum { COLL_REPEATS_FIRST = 10, COLL_REPEATS_SEGMENTS = 20 };
 enum { COLL_REPEATS_MOST_US = 4000000 };
 /** Of calls up to so long the few that were made so far do not say which way is the
  *  fastest: those that took less than COLL_FINAL_NEARLY times as long as the best, but
- *  not more than COLL_FINAL_OTHERS of them, are made once more beside it, more often. */
+ *  not more than COLL_FINAL_OTHERS of them, first one of each algorithm, are made once
+ *  more beside it, more often. */
 enum { COLL_FINAL_LONGEST_US = 10000, COLL_FINAL_OTHERS = 5 };
 #define COLL_FINAL_NEARLY 1.15
 enum { COLL_FINAL_MOST = 1000, COLL_FINAL_TURNS = 20, COLL_FINAL_US = 500000 };
@@ -46,7 +47,7 @@ bool coll_further(const struct nf_coll_query *query,
                   struct coll_candidate *next_p);
 
 /** A quarter fewer segments than @p of has, and half as many more, where these are
- *  numbers that coll_refine() does not have.
+ *  other numbers.
  *  @param next_p  [2], not measured yet   @return how many */
 unsigned coll_between(const struct nf_coll_query *query,
                       const struct nf_coll_network *network,
@@ -76,8 +77,9 @@ unsigned coll_winner(const struct coll_candidate *list, unsigned count,
  *  First the candidates are measured; then the winner and what was nearly as fast,
  *  together with half and twice their segments; then, as long as that helps, the best
  *  so far against one of twice (or half) as many.  Of calls that last at most
- *  COLL_FINAL_LONGEST_US, finally, the best, a quarter fewer and half as many more of
- *  its segments, and up to COLL_FINAL_OTHERS that came near it, more often.  So there
+ *  COLL_FINAL_LONGEST_US, finally, the best, up to COLL_FINAL_OTHERS that came near it,
+ *  and a quarter fewer and half as many more of its segments where these were not tried,
+ *  more often.  So there
  *  are at most COLL_LISTS_MAX lists. */
 enum { COLL_LISTS_MAX = 3 + COLL_STEPS };
 struct coll_search {

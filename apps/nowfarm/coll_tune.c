@@ -93,6 +93,27 @@ bool coll_is_listed(const struct nf_coll_algorithm *algorithm,
     return false;
 }
 
+/* Of so many segments, in bytes. */
+static uint64_t segment_bytes(const struct nf_coll_query *query, uint64_t k)
+{
+    return query->bytes / k + (query->bytes % k != 0);
+}
+
+uint32_t coll_told_segments(const struct nf_coll_query *query,
+                            const struct nf_coll_algorithm *algorithm,
+                            uint64_t k)
+{
+    const uint32_t least = nf_coll_least_segments(algorithm, query);
+    uint64_t bytes;
+
+    k = nf_coll_clamp_segments(query->elements, k);
+    if (query->bytes > 0) {
+        bytes = segment_bytes(query, k);
+        k = query->bytes / bytes + (query->bytes % bytes != 0);
+    }
+    return k < least ? least : (uint32_t)k;
+}
+
 /* @param kind  what follows the operation's name */
 static unsigned add_two_level(const struct nf_coll_query *query,
                               const struct nf_coll_network *network,
@@ -109,6 +130,7 @@ static unsigned add_two_level(const struct nf_coll_query *query,
         return count;
     c.segments =
         nf_coll_usual_segments(c.algorithm, network, query, &c.predicted_us);
+    c.segments = coll_told_segments(query, c.algorithm, c.segments);
     list[count++] = c;
     return count;
 }
@@ -153,6 +175,9 @@ unsigned coll_candidates(const struct nf_coll_query *query,
         c.segments =
             nf_coll_best_segments(c.algorithm, network, query->ranks,
                                   (double)query->bytes, most, &c.predicted_us);
+        if (c.algorithm != best.algorithm)
+            c.segments =
+                coll_told_segments(query, c.algorithm, c.segments);
         set_radices(query, network, &c);
         if (!isfinite(c.predicted_us))
             continue;
@@ -206,8 +231,7 @@ struct nf_coll_rule coll_rule(const struct nf_coll_query *query,
         rule.value = 0;
     } else if (winner->segments > 1) {
         rule.k_rule = NF_K_SEGMENT;
-        rule.value = query->bytes / winner->segments +
-                     (query->bytes % winner->segments != 0);
+        rule.value = segment_bytes(query, winner->segments);
     }
     return rule;
 }

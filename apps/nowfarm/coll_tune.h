@@ -39,10 +39,11 @@ struct coll_candidate {
     struct stats_interval us; /**< of the median; n = 0: not measured yet */
 };
 
-/** The best algorithms by the model, as many as above, each with its best k,
- * and @p usual, what a group takes without a table, if that is another one;
- * where ranks share hosts, or all are on one, also the two_level ones, of which
- * the model may know nothing.  (Of eight members on one host one is the fastest
+/** The best algorithms by the model, as many as above, each with its best k as
+ * coll_told_segments() has it (the model's choice: as the model has it), and
+ * @p usual, what a group takes without a table, if that is another one; where
+ * ranks share hosts, or all are on one, also the two_level ones, of which the
+ * model may know nothing.  (Of eight members on one host one is the fastest
  * allreduce of 1 MiB, in segments up and down a tree: 0.78 of a circulant's
  * time.)
  *  @param hosts  that the ranks are on
@@ -56,6 +57,14 @@ unsigned coll_candidates(const struct nf_coll_query *query,
 /** Has any of @p list this algorithm, with whatever segments? */
 bool coll_is_listed(const struct nf_coll_algorithm *algorithm,
                     const struct coll_candidate *list, unsigned count);
+
+/** How many segments a rule for @p k of them gives back: it tells how many bytes
+ *  each has (of 512 bytes 48 segments have 11, and come back as 47), and no call
+ *  takes fewer than nf_coll_least_segments() or more than elements or
+ *  NF_COLL_SEGMENTS_MAX.  What tuning measures are such numbers. */
+uint32_t coll_told_segments(const struct nf_coll_query *query,
+                            const struct nf_coll_algorithm *algorithm,
+                            uint64_t k);
 
 /** The rule for @p winner.  @param is_model  it is what the model says
  *  @param max_bytes  up to which size it holds */

@@ -143,6 +143,57 @@ static void rules_say_what_was_found(void)
     CU_ASSERT_EQUAL(rule.value, 1);
 }
 
+/* @return how many segments a call takes by the rule for so many */
+static uint32_t told_by_rule(const struct nf_coll_query *query,
+                             const struct nf_coll_network *network,
+                             const struct nf_coll_algorithm *algorithm,
+                             uint32_t k)
+{
+    struct coll_candidate c = { .algorithm = algorithm, .segments = k };
+    struct nf_coll_rule rule = coll_rule(query, &c, false, UINT64_MAX);
+    struct nf_coll_choice choice = { .segments = 0 };
+    struct nf_coll_rules rules;
+
+    nf_coll_rules_init(&rules);
+    CU_ASSERT_EQUAL(nf_coll_rules_add(&rules, &rule), NF_OK);
+    CU_ASSERT_EQUAL(nf_coll_select(query, network, &rules, NULL, &choice, NULL),
+                    NF_OK);
+    CU_ASSERT_PTR_EQUAL(choice.algorithm, algorithm);
+    nf_coll_rules_fini(&rules);
+    return choice.segments;
+}
+
+/* What is measured is what calls take by the table: segments have whole bytes, and
+ * there are as many as elements, and no fewer than memory allows. */
+static void rules_give_back_what_was_measured(void)
+{
+    const struct nf_coll_algorithm *circulant = nf_coll_find("bcast.circulant");
+    struct nf_coll_network network = sp2();
+
+    for (uint64_t bytes = 8; bytes <= 1 << 20; bytes *= 4)
+        for (uint32_t k = 1; k <= NF_COLL_SEGMENTS_MAX; k += 1 + k / 7) {
+            struct nf_coll_query query =
+                bench_query(NF_COLL_BCAST, 8, bytes, false);
+            uint32_t told = coll_told_segments(&query, circulant, k);
+
+            CU_ASSERT_EQUAL(told_by_rule(&query, &network, circulant, told),
+                            told);
+            CU_ASSERT(told <= k);
+            CU_ASSERT(k > query.elements || /* bytes of a segment, rounded */
+                      (double)told > k / (1 + (double)k / (double)bytes) - 1);
+        }
+    for (uint32_t k = 1; k <= 64; k *= 2) { /* less than what may be kept */
+        struct nf_coll_query query =
+            bench_query(NF_COLL_SCAN, 8, 64 << 20, false);
+        const struct nf_coll_algorithm *scan =
+            nf_coll_find("scan.brent_kung_seg");
+        uint32_t told = coll_told_segments(&query, scan, k);
+
+        CU_ASSERT_EQUAL(told_by_rule(&query, &network, scan, told), told);
+        CU_ASSERT(told >= nf_coll_least_segments(scan, &query));
+    }
+}
+
 static void rules_reach_half_way_to_the_next_size(void)
 {
     static const uint64_t sizes[] = { 8, 32, 128 };
@@ -454,6 +505,8 @@ int main(void)
         { "the model is believed unless it is clearly wrong",
           the_model_is_believed_unless_it_is_clearly_wrong },
         { "rules say what was found", rules_say_what_was_found },
+        { "rules give back what was measured",
+          rules_give_back_what_was_measured },
         { "rules reach half way to the next size",
           rules_reach_half_way_to_the_next_size },
         { "equal neighbours become one rule",

@@ -1,0 +1,262 @@
+/* The last list of coll-bench --tune: what is in it, and what is made of it. */
+#include "config.h"
+#include <string.h>
+#include "apps/collbench/team.h"
+#include "apps/nowfarm/coll_search.h"
+#include "tests/unit/nf_unit.h"
+
+enum { RANKS = 8 };
+
+static struct nf_coll_network a_network(void)
+{
+    return (struct nf_coll_network){
+        .price = { .npieces = 1,
+                   .pieces = { { 0, 90, 0.085 } },
+                   .ports = NF_PORTS_FULL },
+        .delta = 1
+    };
+}
+
+static struct stats_interval exactly(double us)
+{
+    return (struct stats_interval){ .n = 20, .median = us, .low = us, .high = us };
+}
+
+static struct coll_candidate way(const char *name, uint32_t segments, double us)
+{
+    return (struct coll_candidate){ .algorithm = nf_coll_find(name),
+                                    .segments = segments,
+                                    .us = exactly(us) };
+}
+
+/* Long ones are not made a thousand times. */
+static void only_short_calls_are_measured_again(void)
+{
+    const struct nf_coll_network network = a_network();
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_REDUCE, RANKS, 8, false);
+
+    for (int is_long = 0; is_long < 2; is_long++) {
+        double us = is_long ? 11000 : 9000;
+        struct coll_search search;
+
+        coll_search_begin(&search, &query, &network, NULL, RANKS);
+        CU_ASSERT(search.count >= 3);
+        for (unsigned i = 0; i < search.count; i++) {
+            struct stats_interval *of = &search.list[i].us;
+
+            *of = (struct stats_interval){ .n = 200, .median = us };
+            of->median *= i == 1 ? 0.9 : i == 2 ? 1.1 : 1.16;
+            of->low = 0.8 * us; /* nobody clearly */
+            of->high = 1.2 * us;
+        }
+        search.list[0].us.median = us;
+        coll_search_go_on(&search);
+        CU_ASSERT_EQUAL(search.count, is_long ? 0 : 3); /* 1.16: not near */
+        CU_ASSERT(is_long || search.list[1].us.median < us);
+        CU_ASSERT(is_long || coll_search_effort(&search).most == 1000);
+    }
+}
+
+/* A way that lost by few calls, and came near the winner, is not lost. */
+static void what_came_near_is_measured_again(void)
+{
+    const struct nf_coll_network network = a_network();
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_REDUCE, RANKS, 8, false);
+    struct coll_search search;
+    struct coll_candidate lost;
+
+    coll_search_begin(&search, &query, &network, NULL, RANKS);
+    CU_ASSERT(search.count >= 3);
+    for (unsigned i = 0; i < search.count; i++) {
+        double us = i == 1 ? 90 : i == 2 ? 102 : 110 + i;
+
+        search.list[i].us = exactly(us);
+    }
+    lost = search.list[2];
+    coll_search_go_on(&search);
+    CU_ASSERT_EQUAL(search.count, 2); /* the model's choice took 110: 1.22 */
+    CU_ASSERT_PTR_EQUAL(search.list[1].algorithm, lost.algorithm);
+    search.list[0].us = exactly(100);
+    search.list[1].us = exactly(85);
+    coll_search_go_on(&search);
+    CU_ASSERT_EQUAL(search.count, 0);
+    CU_ASSERT_PTR_EQUAL(search.best.algorithm, lost.algorithm);
+}
+
+static void segments_between_are_a_quarter_off(void)
+{
+    static const uint32_t want[][3] = {
+        { 1, 2, 0 }, { 2, 3, 0 }, { 3, 2, 5 }, { 4, 3, 6 }, { 16, 12, 24 },
+        { 1024, 768, 0 },
+    };
+    const struct nf_coll_network network = a_network();
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_BCAST, RANKS, 1 << 20, false);
+
+    for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+        const struct coll_candidate of = {
+            .algorithm = nf_coll_find("bcast.circulant"),
+            .segments = want[i][0],
+        };
+        struct coll_candidate next[2] = { { .segments = 0 } };
+        unsigned n = coll_between(&query, &network, &of, next);
+
+        CU_ASSERT_EQUAL(n, (want[i][1] != 0) + (want[i][2] != 0));
+        CU_ASSERT_EQUAL(next[0].segments, want[i][1]);
+        CU_ASSERT_EQUAL(next[1].segments, want[i][2]);
+    }
+}
+
+/* A broadcast of 1 MiB, of which was seen what is here, and nothing else: the last
+ * list. */
+static struct coll_search last_of(const struct nf_coll_query *query,
+                                  const struct nf_coll_network *network,
+                                  const struct coll_candidate *seen,
+                                  unsigned count)
+{
+    struct coll_search search;
+
+    coll_search_begin(&search, query, network, NULL, RANKS);
+    search.phase = COLL_SEARCH_FURTHER;
+    search.best = seen[0];
+    search.steps = COLL_STEPS;
+    memcpy(search.list, seen, count * sizeof(*seen));
+    search.count = count;
+    coll_search_go_on(&search);
+    for (unsigned i = 0; i < search.count; i++)
+        for (unsigned j = 0; j < i; j++) /* nothing is timed twice */
+            CU_ASSERT(search.list[j].algorithm != search.list[i].algorithm ||
+                      search.list[j].segments != search.list[i].segments);
+    return search;
+}
+
+/* Half and twice as many may be what a number between would be: at the ends of what
+ * there is.  What was tried, and was not near, has lost. */
+static void what_was_tried_is_not_tried_again(void)
+{
+    const struct nf_coll_network network = a_network();
+    const struct coll_candidate large[] = { way("bcast.circulant", 700, 100),
+                                            way("bcast.circulant", 1024, 150),
+                                            way("bcast.circulant", 350, 150) };
+    const struct coll_candidate small[] = { way("bcast.circulant", 3, 100),
+                                            way("bcast.circulant", 4, 150),
+                                            way("bcast.circulant", 1, 150) };
+    const struct coll_candidate down[] = { way("bcast.circulant", 1, 100),
+                                           way("bcast.circulant", 3, 150),
+                                           way("bcast.circulant", 6, 200) };
+    struct nf_coll_query query =
+        bench_query(NF_COLL_BCAST, RANKS, 1 << 20, false);
+    struct coll_search search = last_of(&query, &network, large, 3);
+
+    CU_ASSERT_EQUAL(search.count, 2);
+    CU_ASSERT_EQUAL(search.list[1].segments, 525);
+    search = last_of(&query, &network, down, 3);
+    CU_ASSERT_EQUAL(search.count, 2);
+    CU_ASSERT_EQUAL(search.list[1].segments, 2); /* which was passed over */
+    query.elements = 4;
+    search = last_of(&query, &network, small, 3);
+    CU_ASSERT_EQUAL(search.count, 2);
+    CU_ASSERT_EQUAL(search.list[1].segments, 2);
+}
+
+/* One algorithm with many numbers of segments does not keep others out; then the
+ * fastest come first, and no more than there are places. */
+static void each_algorithm_has_a_place_first(void)
+{
+    const struct nf_coll_network network = a_network();
+    const struct coll_candidate seen[] = {
+        way("bcast.circulant", 64, 100),   way("bcast.circulant", 65, 101),
+        way("bcast.circulant", 66, 102),   way("bcast.circulant", 67, 103),
+        way("bcast.circulant", 68, 104),   way("bcast.circulant", 69, 105),
+        way("bcast.pipeline.fd", 8, 110),  way("bcast.nesbt", 9, 112),
+        way("bcast.pipeline.fd", 16, 113), way("bcast.binomial", 1, 116),
+    };
+    static const uint32_t want[] = { 64, 8, 9, 65, 66, 67, 48, 96 };
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_BCAST, RANKS, 1 << 20, false);
+    struct coll_search search = last_of(&query, &network, seen, 10);
+
+    CU_ASSERT_EQUAL(search.count, COLL_FINAL_OTHERS + 3);
+    for (unsigned i = 0; i < search.count; i++)
+        CU_ASSERT_EQUAL(search.list[i].segments, want[i]);
+}
+
+/* Of more ways than there is room for the slowest are forgotten, and of each there
+ * is what was measured last. */
+static void the_fastest_are_remembered(void)
+{
+    const struct nf_coll_network network = a_network();
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_BCAST, RANKS, 1 << 20, false);
+    struct coll_candidate seen[COLL_CANDIDATES_MAX];
+    struct coll_search search;
+
+    for (unsigned i = 0; i < COLL_CANDIDATES_MAX; i++)
+        seen[i] = way("bcast.circulant", 100 - i, 200 - i);
+    search = last_of(&query, &network, seen, COLL_CANDIDATES_MAX);
+    CU_ASSERT_EQUAL(search.nseen, COLL_CANDIDATES_MAX);
+    search.list[0] = way("bcast.nesbt", 7, 50);
+    search.list[1] = way("bcast.nesbt", 8, 300);
+    search.list[2] = way("bcast.circulant", 100 - 5, 60);
+    search.count = 3;
+    coll_search_go_on(&search);
+    CU_ASSERT_EQUAL(search.nseen, COLL_CANDIDATES_MAX);
+    CU_ASSERT_EQUAL(search.seen[0].segments, 7);
+    CU_ASSERT_EQUAL(search.seen[1].segments, 100 - 5);
+    CU_ASSERT_EQUAL(search.seen[2].segments, 100 - 15);
+    for (unsigned i = 1; i < search.nseen; i++) {
+        CU_ASSERT(search.seen[i - 1].us.median <= search.seen[i].us.median);
+        CU_ASSERT(search.seen[i].us.median < 200);
+    }
+}
+
+/* Wherever it stands in the last list. */
+static void at_last_the_model_is_the_one_to_beat(void)
+{
+    const struct nf_coll_network network = a_network();
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_REDUCE, RANKS, 8, false);
+
+    for (int is_better = 0; is_better < 2; is_better++) {
+        struct coll_search search;
+
+        coll_search_begin(&search, &query, &network, NULL, RANKS);
+        for (unsigned i = 0; i < search.count; i++)
+            search.list[i].us = exactly(i == 0 ? 100 : i == 1 ? 90 : 200);
+        coll_search_go_on(&search);
+        CU_ASSERT_EQUAL(search.count, 2);
+        CU_ASSERT_PTR_EQUAL(search.list[1].algorithm, search.model.algorithm);
+        search.list[0].us = exactly(is_better ? 96 : 98);
+        search.list[1].us = exactly(100);
+        coll_search_go_on(&search);
+        CU_ASSERT_EQUAL(coll_search_is_model(&search), !is_better);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "only short calls are measured again",
+          only_short_calls_are_measured_again },
+        { "what came near is measured again",
+          what_came_near_is_measured_again },
+        { "segments between are a quarter off or half",
+          segments_between_are_a_quarter_off },
+        { "what was tried is not tried again",
+          what_was_tried_is_not_tried_again },
+        { "each algorithm has a place first",
+          each_algorithm_has_a_place_first },
+        { "the fastest are remembered", the_fastest_are_remembered },
+        { "at last the model is the one to beat",
+          at_last_the_model_is_the_one_to_beat },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "the last list", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    return nf_unit_main(suites);
+}
