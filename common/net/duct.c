@@ -161,6 +161,7 @@ static int listen_by_tcp(uint16_t *port_p)
     socklen_t bytes = sizeof(name);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+    nf_congestion_replace_bbr(fd); /* and so for whoever is accepted */
     if (fd >= 0 && (bind(fd, (struct sockaddr *)&name, bytes) != 0 ||
                     listen(fd, SOMAXCONN) != 0 ||
                     getsockname(fd, (struct sockaddr *)&name, &bytes) != 0)) {
@@ -259,7 +260,6 @@ static void tune(struct nf_ducts *ducts, int fd)
     int got = 0;
     socklen_t size = sizeof(got);
 
-    nf_congestion_replace_bbr(fd);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
@@ -354,6 +354,7 @@ static int connect_to(const struct sockaddr *name, socklen_t bytes)
 
     if (fd < 0)
         return -1;
+    nf_congestion_replace_bbr(fd);
     if (connect(fd, name, bytes) == 0 ||
         (errno == EINPROGRESS && is_connected(fd)))
         return fd;

@@ -36,6 +36,32 @@ static void test_bbr(void)
     close(fd);
 }
 
+/* ... from the one that listens. */
+static void test_accepted(void)
+{
+    struct sockaddr_in name = { .sin_family = AF_INET,
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t bytes = sizeof(name);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int caller = socket(AF_INET, SOCK_STREAM, 0), fd;
+
+    if (has(listener, "bbr") || set(listener, "bbr")) {
+        nf_congestion_replace_bbr(listener);
+        CU_ASSERT_EQUAL_FATAL(
+            bind(listener, (struct sockaddr *)&name, bytes), 0);
+        CU_ASSERT_EQUAL_FATAL(listen(listener, 1), 0);
+        CU_ASSERT_EQUAL_FATAL(
+            getsockname(listener, (struct sockaddr *)&name, &bytes), 0);
+        CU_ASSERT_EQUAL_FATAL(
+            connect(caller, (struct sockaddr *)&name, bytes), 0);
+        fd = accept(listener, NULL, NULL);
+        CU_ASSERT(has(fd, "cubic") || has(fd, "reno"));
+        close(fd);
+    }
+    close(caller);
+    close(listener);
+}
+
 static void test_others_stay(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -60,6 +86,7 @@ static void test_no_tcp(void)
 
 static CU_TestInfo tests[] = {
     { "BBR is replaced", test_bbr },
+    { "... of whoever is accepted, too", test_accepted },
     { "... and no other", test_others_stay },
     { "sockets that are not TCP are left alone", test_no_tcp },
     CU_TEST_INFO_NULL,

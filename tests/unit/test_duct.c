@@ -1,5 +1,7 @@
 /* Ducts: two tasks in one process, by the real sockets of either kind. */
 #include "config.h"
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -386,6 +388,38 @@ static void test_nobody(void)
     nf_ducts_destroy(listener.ducts);
 }
 
+static bool goes_by_bbr(int fd)
+{
+    char name[32] = "";
+    socklen_t size = sizeof(name) - 1;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0 &&
+           strcmp(name, "bbr") == 0;
+}
+
+/* Who listens has no BBR, so who is accepted never had: one that it is taken from goes
+ * on by the pace that it has set.  Where the system has none there is nothing to see. */
+static void test_pace(void)
+{
+    struct side listener, caller;
+    struct pollfd watch[8];
+    size_t count;
+
+    open_side(&listener, LISTENER);
+    open_side(&caller, CALLER);
+    connect_sides(&listener, &caller, "localhost");
+    for (int i = 0; i < 2; i++) {
+        const struct nf_ducts *ducts = i == 0 ? listener.ducts : caller.ducts;
+
+        count = nf_ducts_count(ducts);
+        CU_ASSERT_FATAL(count > 0 && count <= 8);
+        nf_ducts_watch(ducts, watch);
+        while (count-- > 0)
+            CU_ASSERT_FALSE(goes_by_bbr(watch[count].fd));
+    }
+    close_sides(&listener, &caller);
+}
+
 static CU_TestInfo tests[] = {
     { "packets of all sizes by a local socket", test_local },
     { "and by TCP", test_tcp },
@@ -396,6 +430,7 @@ static CU_TestInfo tests[] = {
     { "who has no key, or says nonsense, is refused alone", test_strangers },
     { "nobody is nobody", test_nobody },
     { "a descriptor is kept for who was told", test_full },
+    { "sockets that nobody paces", test_pace },
     CU_TEST_INFO_NULL,
 };
 
