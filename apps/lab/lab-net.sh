@@ -117,6 +117,15 @@ limit() {
         burst "$(bucket "$3")" limit "$(queue "$3")"
 }
 
+# The hosts of a lab are Debian's, which go by CUBIC, whatever this machine's
+# congestion control is; where there is none, that stays.
+use_cubic() { # PID
+    # shellcheck disable=SC2046
+    on "$1" ip route change $(on "$1" ip route show dev eth0) dev eth0 \
+        congctl cubic 2> /dev/null
+    return 0
+}
+
 add_host() { # INDEX ADDRESS RATE_BPS LATENCY_US PID
     on "$5" "$0" quiet
     must "no cables (veth)" ip link add name "p$1" type veth \
@@ -125,6 +134,7 @@ add_host() { # INDEX ADDRESS RATE_BPS LATENCY_US PID
     must "address $2" on "$5" ip addr add "$2/24" dev eth0
     must "eth0" on "$5" ip link set dev eth0 up
     must "lo" on "$5" ip link set dev lo up
+    use_cubic "$5"
     limit "on $5" eth0 "$3" "$4"
     limit here "p$1" "$3"
 }
