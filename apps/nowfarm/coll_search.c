@@ -125,31 +125,23 @@ void coll_search_begin(struct coll_search *search_p,
     search_p->model = search_p->best = search_p->list[0];
 }
 
-static bool is_same_way(const struct coll_candidate *a,
-                        const struct coll_candidate *b)
-{
-    return a->algorithm == b->algorithm && a->segments == b->segments;
-}
-
-/* What was measured now goes for what was measured of the same before. */
+/* In its place among those seen, for what was measured of the same before. */
 static void note_one(struct coll_search *search, const struct coll_candidate *c)
 {
     struct coll_candidate *seen = search->seen;
     unsigned at = 0, count = search->nseen;
 
-    while (at < count && !is_same_way(&seen[at], c))
+    while (at < count && !coll_is_same_way(&seen[at], c))
         at++;
     if (at < count) {
         count--;
         memmove(&seen[at], &seen[at + 1], (count - at) * sizeof(*seen));
     }
+    if (count == COLL_SEEN_MAX)
+        return; /* which there is none to come to */
     at = 0;
     while (at < count && seen[at].us.median <= c->us.median)
         at++;
-    if (at == COLL_CANDIDATES_MAX)
-        return;
-    if (count == COLL_CANDIDATES_MAX)
-        count--; /* the slowest one */
     memmove(&seen[at + 1], &seen[at], (count - at) * sizeof(*seen));
     seen[at] = *c;
     search->nseen = count + 1;
@@ -166,9 +158,15 @@ static bool is_way_listed(const struct coll_candidate *way,
                           const struct coll_candidate *list, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        if (is_same_way(way, &list[i]))
+        if (coll_is_same_way(way, &list[i]))
             return true;
     return false;
+}
+
+static bool is_near_best(const struct coll_search *search,
+                         const struct coll_candidate *way)
+{
+    return way->us.median < COLL_FINAL_NEARLY * search->best.us.median;
 }
 
 /* What came near the best, the fastest first, as far as there are places.
@@ -176,16 +174,26 @@ static bool is_way_listed(const struct coll_candidate *way,
  * @return the new count of search->list */
 static unsigned add_near(struct coll_search *search, unsigned count, bool once)
 {
-    double most_us = COLL_FINAL_NEARLY * search->best.us.median;
-
     for (unsigned i = 0; i < search->nseen && count <= COLL_FINAL_OTHERS; i++) {
         const struct coll_candidate *way = &search->seen[i];
 
-        if (way->us.median < most_us &&
+        if (is_near_best(search, way) &&
             !is_way_listed(way, search->list, count) &&
             !(once && coll_is_listed(way->algorithm, search->list, count)))
             search->list[count++] = *way;
     }
+    return count;
+}
+
+/* What the model chose stands beside the best, as it is the one to beat: its algorithm
+ * may have a place already, and all places be taken by others. */
+static unsigned add_model(struct coll_search *search, unsigned count)
+{
+    for (unsigned i = 0; i < search->nseen; i++)
+        if (coll_is_same_way(&search->seen[i], &search->model) &&
+            !coll_is_same_way(&search->best, &search->model) &&
+            is_near_best(search, &search->seen[i]))
+            search->list[count++] = search->seen[i];
     return count;
 }
 
@@ -203,9 +211,9 @@ static unsigned add_between(struct coll_search *search, unsigned count)
     return count;
 }
 
-/* The best against what came near it and against segments that were not tried.  Each
- * algorithm that came near has a place before another has a second one.  The search
- * is over if there is nothing to choose from. */
+/* The best against what came near it and against segments that were not tried.  The
+ * model's choice has the first place, then each algorithm that came near before another
+ * has a second one.  The search is over if there is nothing to choose from. */
 static void run_off(struct coll_search *search)
 {
     unsigned n = 1;
@@ -216,6 +224,7 @@ static void run_off(struct coll_search *search)
         search->best.us.median > COLL_FINAL_LONGEST_US)
         return;
     search->list[0] = search->best;
+    n = add_model(search, n);
     n = add_near(search, n, true);
     n = add_near(search, n, false);
     n = add_between(search, n);
@@ -228,7 +237,7 @@ static void conclude(struct coll_search *search)
     unsigned current = 0;
 
     for (unsigned i = 0; i < search->count; i++)
-        if (is_same_way(&search->list[i], &search->model))
+        if (coll_is_same_way(&search->list[i], &search->model))
             current = i;
     search->best =
         search->list[coll_winner(search->list, search->count, current)];
@@ -330,5 +339,5 @@ struct coll_effort coll_search_effort(const struct coll_search *search)
 
 bool coll_search_is_model(const struct coll_search *search)
 {
-    return is_same_way(&search->best, &search->model);
+    return coll_is_same_way(&search->best, &search->model);
 }

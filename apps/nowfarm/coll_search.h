@@ -17,8 +17,8 @@ enum { COLL_REPEATS_FIRST = 10, COLL_REPEATS_SEGMENTS = 20 };
 enum { COLL_REPEATS_MOST_US = 4000000 };
 /** Of calls up to so long the few that were made so far do not say which way is the
  *  fastest: those that took less than COLL_FINAL_NEARLY times as long as the best, but
- *  not more than COLL_FINAL_OTHERS of them, first one of each algorithm, are made once
- *  more beside it, more often. */
+ *  not more than COLL_FINAL_OTHERS of them, first the model's choice and one of each
+ *  algorithm, are made once more beside it, more often. */
 enum { COLL_FINAL_LONGEST_US = 10000, COLL_FINAL_OTHERS = 5 };
 #define COLL_FINAL_NEARLY 1.15
 enum { COLL_FINAL_MOST = 1000, COLL_FINAL_TURNS = 20, COLL_FINAL_US = 500000 };
@@ -79,9 +79,10 @@ unsigned coll_winner(const struct coll_candidate *list, unsigned count,
  *  so far against one of twice (or half) as many.  Of calls that last at most
  *  COLL_FINAL_LONGEST_US, finally, the best, up to COLL_FINAL_OTHERS that came near it,
  *  and a quarter fewer and half as many more of its segments where these were not tried,
- *  more often.  So there
- *  are at most COLL_LISTS_MAX lists. */
+ *  more often.  So there are at most COLL_LISTS_MAX lists. */
 enum { COLL_LISTS_MAX = 3 + COLL_STEPS };
+/** As many ways as these lists may have, so that none is forgotten. */
+enum { COLL_SEEN_MAX = COLL_CANDIDATES_MAX + 2 * COLL_NEAR + COLL_STEPS + 2 };
 struct coll_search {
     const struct nf_coll_query *query;
     const struct nf_coll_network *network;
@@ -96,8 +97,8 @@ struct coll_search {
     struct coll_candidate best; /**< of what was measured so far */
     struct coll_candidate model, before;
     unsigned steps; /**< of COLL_SEARCH_FURTHER */
-    struct coll_candidate seen[COLL_CANDIDATES_MAX]; /**< the fastest ones by
-                        what was last measured of each, in order */
+    struct coll_candidate seen[COLL_SEEN_MAX]; /**< the fastest first, by what was
+                        last measured of each */
     unsigned nseen;
 };
 

@@ -106,12 +106,30 @@ uint32_t coll_told_segments(const struct nf_coll_query *query,
     const uint32_t least = nf_coll_least_segments(algorithm, query);
     uint64_t bytes;
 
+    if (algorithm->items != NF_ITEMS_SEGMENTS)
+        return 1;
     k = nf_coll_clamp_segments(query->elements, k);
     if (query->bytes > 0) {
         bytes = segment_bytes(query, k);
         k = query->bytes / bytes + (query->bytes % bytes != 0);
     }
     return k < least ? least : (uint32_t)k;
+}
+
+/* So many segments as a rule would give back, and what these take. */
+static void set_told(const struct nf_coll_query *query,
+                     const struct nf_coll_network *network,
+                     struct coll_candidate *c)
+{
+    c->segments = coll_told_segments(query, c->algorithm, c->segments);
+    c->predicted_us = nf_coll_cost_us(c->algorithm, network, query->ranks,
+                                      (double)query->bytes, c->segments);
+}
+
+bool coll_is_same_way(const struct coll_candidate *a,
+                      const struct coll_candidate *b)
+{
+    return a->algorithm == b->algorithm && a->segments == b->segments;
 }
 
 /* @param kind  what follows the operation's name */
@@ -130,7 +148,7 @@ static unsigned add_two_level(const struct nf_coll_query *query,
         return count;
     c.segments =
         nf_coll_usual_segments(c.algorithm, network, query, &c.predicted_us);
-    c.segments = coll_told_segments(query, c.algorithm, c.segments);
+    set_told(query, network, &c);
     list[count++] = c;
     return count;
 }
@@ -140,19 +158,20 @@ static unsigned add_usual(const struct nf_coll_query *query,
                           const struct nf_coll_choice *usual,
                           struct coll_candidate *list, unsigned count)
 {
+    struct coll_candidate c = { .segments = 1 };
+
     if (usual == NULL || usual->algorithm == NULL)
         return count;
+    c.algorithm = usual->algorithm;
+    c.segments = usual->segments;
+    if (count > 0 && coll_is_same_way(&list[0], &c)) /* a rule says: as the model has it */
+        return count;
+    set_told(query, network, &c);
     for (unsigned i = 0; i < count; i++)
-        if (list[i].algorithm == usual->algorithm &&
-            list[i].segments == usual->segments)
+        if (coll_is_same_way(&list[i], &c))
             return count;
-    list[count] = (struct coll_candidate){
-        .algorithm = usual->algorithm,
-        .segments = usual->segments,
-        .predicted_us = nf_coll_cost_us(usual->algorithm, network, query->ranks,
-                                        (double)query->bytes, usual->segments),
-    };
-    set_radices(query, network, &list[count]);
+    set_radices(query, network, &c);
+    list[count] = c;
     return count + 1;
 }
 
@@ -175,9 +194,12 @@ unsigned coll_candidates(const struct nf_coll_query *query,
         c.segments =
             nf_coll_best_segments(c.algorithm, network, query->ranks,
                                   (double)query->bytes, most, &c.predicted_us);
-        if (c.algorithm != best.algorithm)
-            c.segments =
-                coll_told_segments(query, c.algorithm, c.segments);
+        if (!isfinite(c.predicted_us))
+            continue;
+        if (c.algorithm == best.algorithm)
+            c.segments = best.segments;
+        else
+            set_told(query, network, &c);
         set_radices(query, network, &c);
         if (!isfinite(c.predicted_us))
             continue;

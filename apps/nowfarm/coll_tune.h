@@ -54,6 +54,9 @@ unsigned coll_candidates(const struct nf_coll_query *query,
                          const struct nf_coll_choice *usual, uint32_t hosts,
                          struct coll_candidate *list_p);
 
+/** The same algorithm with as many segments? */
+bool coll_is_same_way(const struct coll_candidate *a,
+                      const struct coll_candidate *b);
 /** Has any of @p list this algorithm, with whatever segments? */
 bool coll_is_listed(const struct nf_coll_algorithm *algorithm,
                     const struct coll_candidate *list, unsigned count);
@@ -61,7 +64,8 @@ bool coll_is_listed(const struct nf_coll_algorithm *algorithm,
 /** How many segments a rule for @p k of them gives back: it tells how many bytes
  *  each has (of 512 bytes 48 segments have 11, and come back as 47), and no call
  *  takes fewer than nf_coll_least_segments() or more than elements or
- *  NF_COLL_SEGMENTS_MAX.  What tuning measures are such numbers. */
+ *  NF_COLL_SEGMENTS_MAX.  What tuning measures are such numbers, but for the model's
+ *  choice, whose rule says that it is this.  1 where @p algorithm has none. */
 uint32_t coll_told_segments(const struct nf_coll_query *query,
                             const struct nf_coll_algorithm *algorithm,
                             uint64_t k);

@@ -91,6 +91,16 @@ static void candidates_are_the_best_and_the_usual(void)
     usual = (struct nf_coll_choice){ .algorithm = list[0].algorithm,
                                      .segments = list[0].segments };
     CU_ASSERT_EQUAL(coll_candidates(&query, &network, &usual, 16, list), best);
+    /* as many segments as its rule gives back, and so not another one of them */
+    query = bench_query(NF_COLL_BCAST, 16, 512, false);
+    usual.algorithm = nf_coll_find("bcast.pipeline.hd");
+    usual.segments = 47;
+    best = coll_candidates(&query, &network, &usual, 16, list);
+    CU_ASSERT_PTR_EQUAL(list[best - 1].algorithm, usual.algorithm);
+    CU_ASSERT_EQUAL(list[best - 1].segments, 47);
+    usual.segments = 48;
+    CU_ASSERT_EQUAL(coll_candidates(&query, &network, &usual, 16, list), best);
+    CU_ASSERT_EQUAL(list[best - 1].segments, 47);
 }
 
 static void all_that_are_close_are_tried(void)

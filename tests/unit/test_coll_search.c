@@ -219,8 +219,8 @@ static void noise_is_not_believed(void)
         printf("\n    of %d: changed %u, bad %u", SEEDS, changed, bad);
 }
 
-/* Many short segments, of which no two numbers go into the same bytes: check_list()
- * sees the lists. */
+/* Many short segments, so that several numbers of them come to the same bytes each:
+ * check_list() sees the lists. */
 static void what_is_timed_can_be_told(void)
 {
     static const uint64_t bytes[] = { 512, 4000, 8192, 65536 };

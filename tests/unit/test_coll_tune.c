@@ -182,15 +182,18 @@ static void rules_give_back_what_was_measured(void)
             CU_ASSERT(k > query.elements || /* bytes of a segment, rounded */
                       (double)told > k / (1 + (double)k / (double)bytes) - 1);
         }
-    for (uint32_t k = 1; k <= 64; k *= 2) { /* less than what may be kept */
+    for (uint32_t k = 1; k <= 64; k *= 2) { /* fewer than memory allows */
+        const struct nf_coll_algorithm *reduce =
+            nf_coll_find("reduce.circulant");
         struct nf_coll_query query =
-            bench_query(NF_COLL_SCAN, 8, 64 << 20, false);
-        const struct nf_coll_algorithm *scan =
-            nf_coll_find("scan.brent_kung_seg");
-        uint32_t told = coll_told_segments(&query, scan, k);
+            bench_query(NF_COLL_REDUCE, 16, 4 << 20, false);
+        uint32_t told;
 
-        CU_ASSERT_EQUAL(told_by_rule(&query, &network, scan, told), told);
-        CU_ASSERT(told >= nf_coll_least_segments(scan, &query));
+        query.memory_bytes = 6 << 20;
+        CU_ASSERT(nf_coll_least_segments(reduce, &query) > 2);
+        told = coll_told_segments(&query, reduce, k);
+        CU_ASSERT(told >= nf_coll_least_segments(reduce, &query));
+        CU_ASSERT_EQUAL(told_by_rule(&query, &network, reduce, told), told);
     }
 }
 
