@@ -12,8 +12,9 @@
  *  A socket that is connected should have had none: Linux goes on pacing what BBR was
  *  taken from, and after a pause CUBIC's pace is that of few packets in the time that a
  *  full link took for them: a scatter of 1 MiB to 4 hosts had gaps of 1 to 4 ms, and
- *  took up to 0.8 % longer.  So tell this before connect() and listen(): sockets that
- *  are accepted have what the listening one has.
+ *  took up to 0.8 % longer.  So tell this before connect() and listen(), after which
+ *  sockets that are accepted have what the listening one got here; and once more after
+ *  that, as a route may have a congestion control of its own, which goes before ours.
  *  @param fd  a socket; nothing happens to one that is not TCP */
 void nf_congestion_replace_bbr(int fd);
 #endif

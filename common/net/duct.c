@@ -260,6 +260,7 @@ static void tune(struct nf_ducts *ducts, int fd)
     int got = 0;
     socklen_t size = sizeof(got);
 
+    nf_congestion_replace_bbr(fd); /* where a route's own has replaced ours */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));

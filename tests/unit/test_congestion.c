@@ -36,7 +36,8 @@ static void test_bbr(void)
     close(fd);
 }
 
-/* ... from the one that listens. */
+/* ... from the one that listens; where BBR is not the system's, but allowed, they would
+ * have the system's in any case. */
 static void test_accepted(void)
 {
     struct sockaddr_in name = { .sin_family = AF_INET,
