@@ -117,13 +117,11 @@ limit() {
         burst "$(bucket "$3")" limit "$(queue "$3")"
 }
 
-# The hosts of a lab are Debian's, which go by CUBIC, whatever this machine's
-# congestion control is; where there is none, that stays.
-use_cubic() { # PID
-    # shellcheck disable=SC2046
-    on "$1" ip route change $(on "$1" ip route show dev eth0) dev eth0 \
-        congctl cubic 2> /dev/null
-    return 0
+# Between hosts of a lab TCP goes by CUBIC, as Debian's kernels have it, whatever this
+# machine is set to.  Where it can't, which `probe` tells, it goes as the machine does.
+use_cubic() { # WHERE
+    route=$($1 ip route show dev eth0 2>&1)
+    must "TCP by CUBIC" $1 ip route change $route dev eth0 congctl cubic
 }
 
 add_host() { # INDEX ADDRESS RATE_BPS LATENCY_US PID
@@ -134,7 +132,7 @@ add_host() { # INDEX ADDRESS RATE_BPS LATENCY_US PID
     must "address $2" on "$5" ip addr add "$2/24" dev eth0
     must "eth0" on "$5" ip link set dev eth0 up
     must "lo" on "$5" ip link set dev lo up
-    use_cubic "$5"
+    (use_cubic "on $5") 2> /dev/null
     limit "on $5" eth0 "$3" "$4"
     limit here "p$1" "$3"
 }
@@ -196,6 +194,12 @@ try_switch() {
     must "no cables (veth)" ip link add name p0 type veth peer name p1
     must "no ports (bridge)" ip link set dev p0 master switch
 }
+try_cubic() {
+    must "address" ip addr add 10.77.0.1/24 dev eth0
+    must "port" ip link set dev p0 up
+    must "eth0" ip link set dev eth0 up
+    use_cubic here
+}
 try_hub() {
     add_medium 10000000
     share_medium 0 10000000 $$
@@ -203,6 +207,7 @@ try_hub() {
 probe() {
     try network try_switch || return 0
     must "port" ip link set dev p1 name eth0
+    try cubic try_cubic
     try rates limit here p0 100000000
     try hub try_hub
     try latency limit here p0 0 1000

@@ -165,6 +165,7 @@ static const struct {
     { "hub", "a shared hub" },
     { "latency", "latencies" },
     { "cpu", "slow hosts" },
+    { "cubic", "TCP by CUBIC" },
 };
 
 /* The line of probe's text that begins with @p key, without the key; "" if
