@@ -138,7 +138,7 @@ static void note_one(struct coll_search *search, const struct coll_candidate *c)
         memmove(&seen[at], &seen[at + 1], (count - at) * sizeof(*seen));
     }
     if (count == COLL_SEEN_MAX)
-        return; /* which there is none to come to */
+        return; /* cannot be: no search has more ways */
     at = 0;
     while (at < count && seen[at].us.median <= c->us.median)
         at++;
@@ -189,9 +189,10 @@ static unsigned add_near(struct coll_search *search, unsigned count, bool once)
  * may have a place already, and all places be taken by others. */
 static unsigned add_model(struct coll_search *search, unsigned count)
 {
+    if (coll_search_is_model(search))
+        return count;
     for (unsigned i = 0; i < search->nseen; i++)
         if (coll_is_same_way(&search->seen[i], &search->model) &&
-            !coll_is_same_way(&search->best, &search->model) &&
             is_near_best(search, &search->seen[i]))
             search->list[count++] = search->seen[i];
     return count;

@@ -93,10 +93,11 @@ bool coll_is_listed(const struct nf_coll_algorithm *algorithm,
     return false;
 }
 
-/* Of so many segments, in bytes. */
-static uint64_t segment_bytes(const struct nf_coll_query *query, uint64_t k)
+/* How many bytes each of so many parts has at most, or how many parts there are of
+ * so many bytes each. */
+static uint64_t divided_up(uint64_t bytes, uint64_t by)
 {
-    return query->bytes / k + (query->bytes % k != 0);
+    return bytes / by + (bytes % by != 0);
 }
 
 uint32_t coll_told_segments(const struct nf_coll_query *query,
@@ -104,15 +105,12 @@ uint32_t coll_told_segments(const struct nf_coll_query *query,
                             uint64_t k)
 {
     const uint32_t least = nf_coll_least_segments(algorithm, query);
-    uint64_t bytes;
 
     if (algorithm->items != NF_ITEMS_SEGMENTS)
         return 1;
     k = nf_coll_clamp_segments(query->elements, k);
-    if (query->bytes > 0) {
-        bytes = segment_bytes(query, k);
-        k = query->bytes / bytes + (query->bytes % bytes != 0);
-    }
+    if (query->bytes > 0)
+        k = divided_up(query->bytes, divided_up(query->bytes, k));
     return k < least ? least : (uint32_t)k;
 }
 
@@ -253,7 +251,7 @@ struct nf_coll_rule coll_rule(const struct nf_coll_query *query,
         rule.value = 0;
     } else if (winner->segments > 1) {
         rule.k_rule = NF_K_SEGMENT;
-        rule.value = segment_bytes(query, winner->segments);
+        rule.value = divided_up(query->bytes, winner->segments);
     }
     return rule;
 }
