@@ -128,19 +128,13 @@ void nf_mesh_pvm_compare_formats(struct mesh_pvm *p)
     bool always = encoding != NULL && strcmp(encoding, "xdr") == 0;
     struct nf_pvm_host *hosts = NULL;
     size_t count = 0;
-    int mine = -1;
+    int mine = nf_pvm_host_of(p->members[p->base.rank].tid);
 
     if (!always && nf_pvm_hosts(&hosts, &count) != NF_OK)
         count = 0;
-    for (size_t h = 0; h < count; h++)
-        if (hosts[h].tid == nf_pvm_host_of(p->members[p->base.rank].tid))
-            mine = hosts[h].format;
-    for (uint32_t i = 0; i < p->base.ranks; i++) {
-        p->members[i].convert = true; /* right for any host */
-        for (size_t h = 0; h < count; h++)
-            if (hosts[h].tid == nf_pvm_host_of(p->members[i].tid))
-                p->members[i].convert = hosts[h].format != mine;
-    }
+    for (uint32_t i = 0; i < p->base.ranks; i++)
+        p->members[i].convert = nf_pvm_formats_differ(
+            hosts, count, mine, nf_pvm_host_of(p->members[i].tid));
     nf_free(hosts);
 }
 

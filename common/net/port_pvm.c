@@ -219,18 +219,14 @@ static bool formats_differ(int mine, int theirs)
 {
     struct nf_pvm_host *hosts;
     size_t count;
-    int format[2] = { -1, -2 };
+    bool differ;
 
     if (nf_pvm_hosts(&hosts, &count) != NF_OK)
         return true;
-    for (size_t i = 0; i < count; i++) {
-        if (hosts[i].tid == nf_pvm_host_of(mine))
-            format[0] = hosts[i].format;
-        if (hosts[i].tid == nf_pvm_host_of(theirs))
-            format[1] = hosts[i].format;
-    }
+    differ = nf_pvm_formats_differ(hosts, count, nf_pvm_host_of(mine),
+                                   nf_pvm_host_of(theirs));
     nf_free(hosts);
-    return format[0] != format[1];
+    return differ;
 }
 
 enum nf_status nf_port_pvm_open(const char *address, struct nf_port **port_p,

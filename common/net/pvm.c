@@ -222,6 +222,24 @@ enum nf_status nf_pvm_hosts(struct nf_pvm_host **hosts_p, size_t *count_p)
     return NF_OK;
 }
 
+static const struct nf_pvm_host *find_host(const struct nf_pvm_host *hosts,
+                                           size_t count, int tid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (hosts[i].tid == tid)
+            return &hosts[i];
+    return NULL;
+}
+
+bool nf_pvm_formats_differ(const struct nf_pvm_host *hosts, size_t count, int one,
+                           int other)
+{
+    const struct nf_pvm_host *a = find_host(hosts, count, one);
+    const struct nf_pvm_host *b = find_host(hosts, count, other);
+
+    return a == NULL || b == NULL || a->format != b->format;
+}
+
 int nf_pvm_host_of(int tid)
 {
     return pvm_tidtohost(tid);

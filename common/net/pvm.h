@@ -59,6 +59,11 @@ struct nf_pvm_host {
 /** The virtual machine as the local pvmd knows it; answers at once.
  *  @param hosts_p  to nf_free() */
 enum nf_status nf_pvm_hosts(struct nf_pvm_host **hosts_p, size_t *count_p);
+/** Do the data formats of two hosts differ?  Yes if one is not among @p hosts: to
+ *  convert is right for any.
+ *  @param one, other  tids of their pvmds */
+bool nf_pvm_formats_differ(const struct nf_pvm_host *hosts, size_t count, int one,
+                           int other);
 /** Tid of the pvmd of the host that task @p tid is on. */
 int nf_pvm_host_of(int tid);
 

@@ -146,7 +146,29 @@ static void test_task_that_is_ending(void)
     close(from[1]);
 }
 
+static void test_formats_of_hosts(void)
+{
+    static const struct nf_pvm_host hosts[] = {
+        { .name = "a", .tid = 0x40000, .format = 0x408841 },
+        { .name = "b", .tid = 0x80000, .format = 0x408c41 },
+        { .name = "c", .tid = 0xc0000, .format = 0x408841 },
+    };
+    enum { STRANGER = 0x100000 };
+
+    CU_ASSERT(!nf_pvm_formats_differ(hosts, 3, 0x40000, 0x40000));
+    CU_ASSERT(!nf_pvm_formats_differ(hosts, 3, 0x40000, 0xc0000));
+    CU_ASSERT(!nf_pvm_formats_differ(hosts, 3, 0xc0000, 0x40000));
+    CU_ASSERT(nf_pvm_formats_differ(hosts, 3, 0x40000, 0x80000));
+    CU_ASSERT(nf_pvm_formats_differ(hosts, 3, 0x80000, 0xc0000));
+    CU_ASSERT(nf_pvm_formats_differ(hosts, 3, 0x40000, STRANGER));
+    CU_ASSERT(nf_pvm_formats_differ(hosts, 3, STRANGER, 0x40000));
+    CU_ASSERT(nf_pvm_formats_differ(hosts, 3, STRANGER, STRANGER));
+    CU_ASSERT(nf_pvm_formats_differ(hosts, 2, 0x40000, 0xc0000));
+    CU_ASSERT(nf_pvm_formats_differ(NULL, 0, 0x40000, 0x40000));
+}
+
 static CU_TestInfo tests[] = {
+    { "hosts of one format need not convert", test_formats_of_hosts },
     { "folders that PVM can't use are named", test_bad_folders },
     { "the last user halts the machine", test_last_user_halts },
     { "a killed user lets go of the machine", test_killed_user },
