@@ -143,10 +143,10 @@ struct nf_group_options {
      *  (an operator that does not commute, fewer elements than blocks). */
     const char *algorithms;
     /** File that `nowfarm coll-bench --tune` wrote; read by rank 0 only, which
-     *  hands it to the others.  A damaged file is left aside.  One of other
-     *  hosts, another route, encoding or version, or with rules that are not
-     *  known, is used, with a line in the log.  Default: a built-in model, of
-     *  a switched 100 Mbit/s network, or of one host if all members are there. */
+     *  hands it to the others.  A damaged file is left aside, with a line in
+     *  the log.  One of other hosts, another route, encoding or version, or with
+     *  rules that are not known, is used, with a line.  Default: a built-in model,
+     *  of a switched 100 Mbit/s network, or of one host if all members are there. */
     const char *table_file;
     /** Model file of a measured network; read by rank 0 only, which hands it to
      *  the others.  Broadcasts are then planned for hosts and links that differ:
