@@ -187,7 +187,7 @@ if [ $build = build-sanitize ]; then
 fi
 
 step "matrix product on PVM" multiply_in $build
-suite "unit and structure tests" -j "$(nproc)" NF_INTEG_TESTS= NF_LAB_TESTS=
+suite "tests that may run side by side" -j "$(nproc)" NF_INTEG_TESTS= NF_LAB_TESTS=
 # Real processes and real time: one after the other.
 suite "end-to-end tests on PVM" TESTS='$(NF_INTEG_TESTS)'
 suite "tests in the lab" TESTS='$(NF_LAB_TESTS)'
