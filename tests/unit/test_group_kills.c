@@ -6,11 +6,11 @@
  * The moment is a number of messages, not a time: the victim counts what it
  * sends and gets and dies, or stops, in the middle of a call.
  *
- * Victims and moments are drawn from NOWFARM_TEST_SEED, moments of as many as
- * the victim's part of the schedule has messages.  NOWFARM_TEST_KILLS=FIRST
- * (`make check-kills`) takes each algorithm with each victim and each of those
- * moments instead, from the case FIRST on, for NOWFARM_TEST_KILLS_S seconds,
- * and says where to go on: the seed, which is printed, draws segments. */
+ * Victims and moments are drawn by NOWFARM_TEST_SEED, else by a seed of this
+ * second, which is printed: moments of as many as the victim's part of the
+ * schedule has messages.  NOWFARM_TEST_KILLS=FIRST (`make check-kills`) takes
+ * each algorithm with each victim and each of those moments instead, from the
+ * case FIRST on, for NOWFARM_TEST_KILLS_S seconds, and says where to go on. */
 #include "config.h"
 #include <pvm3.h>
 #include <signal.h>
@@ -358,7 +358,7 @@ static int play(char **args)
 
 /* ======================================================== the test === */
 
-static uint64_t the_seed = 1000;
+static uint64_t the_seed;
 
 static void start_case(struct own_task *all, uint32_t n, const char *how)
 {
@@ -503,10 +503,8 @@ int main(int argc, char **argv)
 
     if (argc == 4)
         return play(argv + 1);
-    if (seed != NULL)
-        the_seed = strtoull(seed, NULL, 10);
-    else if (all)
-        the_seed = (uint64_t)time(NULL);
+    the_seed =
+        seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
     printf("seed %llu\n", (unsigned long long)the_seed);
     fflush(stdout);
     return own_pvm_run(suites);
