@@ -33,8 +33,8 @@
 #       can do, and the processors are measured and not the links
 #   -u  untuned: choose by the model alone, not by a table that
 #       `nowfarm coll-bench --tune` writes for this world first
-#   -e  exit with 1 if a goal was missed, auto's included, if none was met, and if a
-#       run of ours or tuning failed
+#   -e  exit with 1 if a goal was missed, auto's included, if none was met, if a run of
+#       ours or tuning failed, or if there is no L(m) to judge by; make bench-coll does
 #
 # Beside ours stands a chain of bare TCP from host to host, in segments of 2896,
 # 4096 and 16384 bytes, the fastest of them: what a plain chain takes on this
@@ -43,6 +43,7 @@
 # is left out, in one line.  Debian: openmpi-bin libopenmpi-dev, mpich
 # libmpich-dev.
 . "${0%/*}/bench-lib.sh"
+. "${0%/*}/coll-goals.sh"
 need_pvm
 
 worlds="5:100mbit 8:100mbit 5:1gbit 5:none local:8"
@@ -313,34 +314,6 @@ once() {
         world_up
     fi
 }
-of() { # SIDE OP BYTES: median in us, or nothing
-    local file=$here/$1.$2.$3
-    [ ! -s "$file" ] || median "$file"
-}
-# limit_of OP BYTES: what the links allow, in us, or nothing
-limit_of() {
-    local l
-    l=$(of tcp tcp "$2")
-    [ -n "$l" ] || return
-    case $1 in
-    bcast | reduce | scan | exscan) echo "$l" ;;
-    reduce_scatter | allgather) calc "print $l * ($hosts - 1) / $hosts" ;;
-    allreduce) calc "print 2 * $l * ($hosts - 1) / $hosts" ;;
-    gather | scatter | alltoall) calc "print $l * ($hosts - 1)" ;;
-    esac
-}
-better_mpi() { # OP BYTES
-    { of openmpi "$@"; of mpich "$@"; } | sort -g | head -n 1
-}
-better_group() { # OP BYTES: the side of PVM's library that is faster
-    local direct by_pvmds
-    direct=$(of group "$@") by_pvmds=$(of pvmds "$@")
-    if [ -n "$by_pvmds" ] && [ "$(calc "print ($by_pvmds < $direct)")" = 1 ]; then
-        echo pvmds
-    else
-        echo group
-    fi
-}
 ratio() { # A B: A / B, or "-"
     if [ -n "$1" ] && [ -n "$2" ]; then
         calc "r = $1 / $2; printf(r < 100 ? \"%.3g\" : \"%.0f\", r)"
@@ -390,9 +363,9 @@ print_table() {
             printf '%-14s %8s %8s' "$op" "$bytes" "$(ms "$limit")"
             group=$(better_group "$op" "$bytes")
             for side in openmpi mpich "$group" ours; do
-                us=$(of $side "$op" "$bytes")
+                us=$(of "$side" "$op" "$bytes")
                 printf '  |%8s %6s %5s' "$(ms "$us")" "$(ratio "$us" "$limit")" \
-                    "$(iqr $side "$op" "$bytes")"
+                    "$(iqr "$side" "$op" "$bytes")"
             done
             printf '  | %8s %8s\n' \
                 "$(ratio "$ours" "$(better_mpi "$op" "$bytes")")" \
@@ -403,49 +376,6 @@ print_table() {
     done
 }
 
-# --- goals -----------------------------------------------------------------
-
-# goals OP BYTES: lines "YARDSTICK AT_MOST", what our time may be of that; larger
-# all-to-alls are judged by alltoall.sh
-goals() {
-    case $hosts:$rate/$1/$2 in
-    5:100mbit/bcast/1048576) echo "limit 1.08"; echo "MPI 0.35" ;;
-    8:100mbit/bcast/1048576) echo "limit 1.12"; echo "MPI 0.35" ;;
-    5:100mbit/bcast/65536) echo "limit 1.3"; echo "MPI 0.6" ;;
-    8:100mbit/bcast/65536) echo "limit 1.5"; echo "MPI 0.6" ;;
-    5:1gbit/bcast/1048576) echo "limit 1.4" ;;
-    5:none/bcast/1048576) echo "openmpi 2.5" ;;
-    [58]:100mbit/allreduce/1048576) echo "limit 1.25"; echo "MPI 0.6" ;;
-    [58]:100mbit/gather/1048576) echo "limit 1.05" ;;
-    [58]:100mbit/scan/1048576) echo "MPI 0.5" ;;
-    [58]:100mbit/*/8 | [58]:100mbit/barrier/0) echo "MPI 2.5" ;;
-    esac
-    case $hosts/$1/$2 in
-    8/bcast/1048576 | 8/reduce/1048576) echo "libgpvm3 0.333" ;;
-    */bcast/* | */reduce/* | */gather/* | */scatter/* | */barrier/*)
-        echo "libgpvm3 1" ;;
-    esac
-}
-goal_lines() { # one goal a line, with what became of it
-    local op bytes yardstick most base got
-    for op in ${ops//,/ }; do
-        for bytes in ${sizes//,/ }; do
-            [ "$op" != barrier ] || bytes=0
-            while read -r yardstick most; do
-                case $yardstick in
-                limit) base=$(limit_of "$op" "$bytes") ;;
-                MPI) base=$(better_mpi "$op" "$bytes") ;;
-                openmpi) base=$(of openmpi "$op" "$bytes") ;;
-                libgpvm3) base=$(of "$(better_group "$op" "$bytes")" "$op" "$bytes") ;;
-                esac
-                got=$(precise "$(of ours "$op" "$bytes")" "$base")
-                printf 'goal: %-14s %8s  at most %-5s x %-8s  %8s  %s\n' "$op" \
-                    "$bytes" "$most" "$yardstick" "$got" "$(verdict "$got" "$most")"
-            done < <(goals "$op" "$bytes")
-            [ "$op" != barrier ] || break
-        done
-    done
-}
 # --- every algorithm -------------------------------------------------------
 
 # algorithms_of OP ,SIZE,SIZE... CALLS

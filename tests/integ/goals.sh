@@ -1,7 +1,7 @@
 #!/bin/bash
-# What `make bench-network`, tests/bench/plan.sh and `make bench-alltoall` say of their
-# goals, by numbers that are made up: each goal is met and missed by turns, and missed if
-# its numbers are not there.
+# What `make bench-network`, tests/bench/plan.sh, `make bench-alltoall` and `make
+# bench-coll` say of their goals, by numbers that are made up: each goal is met and missed
+# by turns, and missed if its numbers are not there.
 . "${0%/*}/../bench/bench-lib.sh"
 cd "$work" || exit 99
 
@@ -197,6 +197,77 @@ taken "not the best itself" 130 missed burst
 taken "less than the best" 99 met
 echo all-alltoall > failures
 check "a run failed: that will not do" eval '! is_met none autos failures'
+
+# --- collectives beside plain TCP, MPI and libgpvm3: coll.sh
+. "$top_srcdir/tests/bench/coll-goals.sh"
+mkdir collectives
+# sampled SIDE OP BYTES US...: of three samples the median counts
+sampled() { printf '%s\n' "${@:4}" > "collectives/$1.$2.$3"; }
+# collective HOSTS:RATE OP BYTES: plain TCP takes 1000 us, the better MPI 2000, and
+# libgpvm3 as long as that
+collective() {
+    hosts=${1%:*} rate=${1#*:} ops=$2 sizes=$3 here=collectives
+    rm -f collectives/*
+    sampled tcp tcp "$3" 1 1000 9999
+    sampled openmpi "$2" "$3" 2400
+    sampled mpich "$2" "$3" 2000
+    sampled group "$2" "$3" 2000
+}
+# became US YARDSTICK: what is said of that goal if ours takes so long
+became() {
+    sampled ours "$ops" "$sizes" 1 "$1" 99999999
+    goal_lines | awk -v y="$2" '$(NF - 2) == y { print $NF }'
+}
+# reached HOSTS:RATE OP BYTES YARDSTICK MOST_US
+reached() {
+    collective "$1" "$2" "$3"
+    same "$1: $2 of $3 bytes, beside $4" "$(became "$5" "$4")" met
+    same "$1: $2 of $3 bytes, slow beside $4" "$(became "$5.1" "$4")" missed
+}
+reached 5:100mbit bcast 1048576 limit 1080
+reached 8:100mbit bcast 1048576 limit 1120
+reached 5:100mbit bcast 65536 limit 1300
+reached 8:100mbit bcast 65536 limit 1500
+reached 5:1gbit bcast 1048576 limit 1400
+reached 5:none bcast 1048576 openmpi 6000 # not the better one
+reached 5:100mbit allreduce 1048576 limit 2000 # of 2 x 4/5
+reached 5:100mbit gather 1048576 limit 4200 # of 4 transfers
+reached 8:100mbit gather 1048576 limit 7350
+for some in 5:100mbit 8:100mbit; do
+    reached $some bcast 1048576 MPI 700
+    reached $some bcast 65536 MPI 1200
+    reached $some allreduce 1048576 MPI 1200
+    reached $some scan 1048576 MPI 1000
+    for op in bcast reduce allreduce reduce_scatter scan exscan gather scatter allgather \
+        alltoall; do
+        reached $some $op 8 MPI 5000
+    done
+    collective $some barrier 0
+    sizes=8,65536 # once, whatever the sizes
+    sampled ours barrier 0 5001
+    same "$some: a slow barrier" "$(goal_lines | grep -c ' MPI .* missed$')" 1
+done
+for some in 5:100mbit 8:none local:8; do
+    for op in bcast reduce gather scatter; do
+        reached ${some/local:8/8:local} $op 65536 libgpvm3 2000
+    done
+done
+reached 8:local bcast 1048576 libgpvm3 666
+reached 8:100mbit reduce 1048576 libgpvm3 666
+sampled pvmds reduce 1048576 1000 # by the pvmds it is faster
+same "the faster libgpvm3 counts" "$(became 334 libgpvm3)" missed
+collective 5:100mbit scan 1048576
+rm collectives/openmpi.* collectives/mpich.*
+same "no MPI to compare with" "$(became 1 MPI)" open
+rm collectives/ours.*
+same "nothing to compare" "$(goal_lines | grep -c ' open$')" 1
+collective 5:100mbit gather 1048576
+sampled ours gather 1048576 1
+goal_lines > goals
+check "goals of gather, all met" is_met goals none no_failures
+rm collectives/tcp.*
+goal_lines > goals
+check "no plain TCP: that will not do" eval '! is_met goals none no_failures'
 
 # --- both parts of `make bench-alltoall`, measured by a coll.sh that is not
 mkdir bench integ bin

@@ -1,0 +1,77 @@
+# shellcheck shell=bash disable=SC2154
+# coll-goals.sh - what collective operations of ours may take, and what became of that;
+# builds on bench-lib.sh.
+#
+# The world is $rate and $hosts, and $here has its samples, one a line, in
+# SIDE.OP.BYTES; plain TCP is side and operation tcp, and barriers are of 0 bytes.
+
+of() { # SIDE OP BYTES: median in us, or nothing
+    local file=$here/$1.$2.$3
+    [ ! -s "$file" ] || median "$file"
+}
+# limit_of OP BYTES: what the links allow, in us, or nothing
+limit_of() {
+    local l
+    l=$(of tcp tcp "$2")
+    [ -n "$l" ] || return
+    case $1 in
+    bcast | reduce | scan | exscan) echo "$l" ;;
+    reduce_scatter | allgather) calc "print $l * ($hosts - 1) / $hosts" ;;
+    allreduce) calc "print 2 * $l * ($hosts - 1) / $hosts" ;;
+    gather | scatter | alltoall) calc "print $l * ($hosts - 1)" ;;
+    esac
+}
+better_mpi() { # OP BYTES
+    { of openmpi "$@"; of mpich "$@"; } | sort -g | head -n 1
+}
+better_group() { # OP BYTES: the side of PVM's library that is faster
+    local direct by_pvmds
+    direct=$(of group "$@") by_pvmds=$(of pvmds "$@")
+    if [ -n "$by_pvmds" ] && [ "$(calc "print ($by_pvmds < $direct)")" = 1 ]; then
+        echo pvmds
+    else
+        echo group
+    fi
+}
+
+# goals OP BYTES: lines "YARDSTICK AT_MOST", what our time may be of that; larger
+# all-to-alls are judged by alltoall.sh
+goals() {
+    case $hosts:$rate/$1/$2 in
+    5:100mbit/bcast/1048576) echo "limit 1.08"; echo "MPI 0.35" ;;
+    8:100mbit/bcast/1048576) echo "limit 1.12"; echo "MPI 0.35" ;;
+    5:100mbit/bcast/65536) echo "limit 1.3"; echo "MPI 0.6" ;;
+    8:100mbit/bcast/65536) echo "limit 1.5"; echo "MPI 0.6" ;;
+    5:1gbit/bcast/1048576) echo "limit 1.4" ;;
+    5:none/bcast/1048576) echo "openmpi 2.5" ;;
+    [58]:100mbit/allreduce/1048576) echo "limit 1.25"; echo "MPI 0.6" ;;
+    [58]:100mbit/gather/1048576) echo "limit 1.05" ;;
+    [58]:100mbit/scan/1048576) echo "MPI 0.5" ;;
+    [58]:100mbit/*/8 | [58]:100mbit/barrier/0) echo "MPI 2.5" ;;
+    esac
+    case $hosts/$1/$2 in
+    8/bcast/1048576 | 8/reduce/1048576) echo "libgpvm3 0.333" ;;
+    */bcast/* | */reduce/* | */gather/* | */scatter/* | */barrier/*)
+        echo "libgpvm3 1" ;;
+    esac
+}
+goal_lines() { # one goal a line, with what became of it
+    local op bytes yardstick most base got
+    for op in ${ops//,/ }; do
+        for bytes in ${sizes//,/ }; do
+            [ "$op" != barrier ] || bytes=0
+            while read -r yardstick most; do
+                case $yardstick in
+                limit) base=$(limit_of "$op" "$bytes") ;;
+                MPI) base=$(better_mpi "$op" "$bytes") ;;
+                openmpi) base=$(of openmpi "$op" "$bytes") ;;
+                libgpvm3) base=$(of "$(better_group "$op" "$bytes")" "$op" "$bytes") ;;
+                esac
+                got=$(precise "$(of ours "$op" "$bytes")" "$base")
+                printf 'goal: %-14s %8s  at most %-5s x %-8s  %8s  %s\n' "$op" \
+                    "$bytes" "$most" "$yardstick" "$got" "$(verdict "$got" "$most")"
+            done < <(goals "$op" "$bytes")
+            [ "$op" != barrier ] || break
+        done
+    done
+}
