@@ -407,8 +407,6 @@ static void test_no_bbr(void)
     struct pollfd watch[8];
     size_t count, seen = 0;
 
-    open_side(&listener, LISTENER);
-    open_side(&caller, CALLER);
     connect_sides(&listener, &caller, "localhost");
     CU_ASSERT_TRUE(serve(&listener, PATIENCE_MS)); /* accepts */
     for (int i = 0; i < 2; i++) {
