@@ -93,6 +93,8 @@ static json_t *message_json(const struct nf_schedule *schedule,
 {
     json_t *items = json_array();
 
+    if (message->nspans == 0)
+        json_array_append_new(items, json_integer(0));
     for (uint32_t i = 0; i < message->nspans; i++) {
         struct nf_coll_span span = schedule->spans[message->first_span + i];
 

@@ -249,7 +249,7 @@ static enum nf_status fits(const struct nf_coll_algorithm *self,
 {
     const struct nf_coll_sides *shape = args->shape;
     if (shape != NULL && shape->count == 2 && shape->of[0] % 2 != 0 &&
-        shape->of[1] % 2 != 0 && shape->of[0] + shape->of[1] > 2)
+        shape->of[1] % 2 != 0)
         return NF_OK;
     return nf_fail(err, NF_ERR_INVAL, "%s: wants a shape of two odd sides",
                    self->name);

@@ -117,8 +117,12 @@ check "all-to-all of nothing: no messages" \
     test -z "$(grep -v '^#' "$work/out")"
 check "and none on a channel, as it must be" grep -q \
     '^# messages on a channel: at most 0 (as it must be)$' out
-run plan alltoall mdh --ranks 1
-check "all-to-all of one: no messages" out_empty
+for plan in "mdh --ranks 1" "split-merge --shape 1x1" "split-merge:merge0 --shape 1x1"; do
+    # shellcheck disable=SC2086
+    run plan alltoall $plan
+    same "$plan, all-to-all of one: exit status" "$rc" 0
+    check "$plan, all-to-all of one: no messages" out_empty
+done
 
 # the same by other names, as scripts have them
 while read -r other ours; do
@@ -155,6 +159,11 @@ run plan alltoall dh:shape=3x4 --json
 same "the shape with the name: ranks" "$(json ranks)" 12
 same "an all-to-all is not cut: segments" "$(json segments)" 1
 same "the first step of an all-to-all" "$(json messages.0.step)" 1
+run plan barrier tree --ranks 2
+same "a barrier has nothing but 0 to send" "$(cut -f 8 out | xargs)" "0 0"
+run plan barrier tree --ranks 2 --json
+same "a barrier has nothing but 0 to send, as JSON" \
+    "$(json messages.0.items.0) $(json messages.1.items.0)" "0 0"
 run plan bcast circulant:k=5 --ranks 6 --json
 same "segments with the name" "$(json segments)" 5
 same "the first step of a broadcast" "$(json messages.0.step)" 0
