@@ -67,10 +67,10 @@ static int read_model(const struct options *o, struct nf_uniform *uniform)
         rc =
             nf_read_count("--ports", o->ports, 1, NF_UNIFORM_PORTS_MAX, &ports);
     uniform->ports = (uint32_t)ports;
-    if (rc == NF_EXIT_OK && ports == 1 && o->interval != NULL)
+    if (rc == NF_EXIT_OK && o->ports == NULL && o->interval != NULL)
         rc = nf_usage_error("--interval %s: is between ports, see --ports",
                             o->interval);
-    if (rc == NF_EXIT_OK && ports > 1)
+    if (rc == NF_EXIT_OK && (ports > 1 || o->interval != NULL))
         rc = read_time("--interval", o->interval, &uniform->interval);
     return rc;
 }

@@ -93,7 +93,7 @@ static int read_costs(const struct options *o, struct nf_mesh_cast *cast)
             nf_read_count("--ports", o->ports, 1, NF_UNIFORM_PORTS_MAX, &value);
     cast->ports = (uint32_t)value;
     if (rc == NF_EXIT_OK && (cast->ports > 1 || o->interval != NULL)) {
-        if (cast->ports == 1)
+        if (o->ports == NULL)
             return nf_usage_error("--interval %s: is between ports, see "
                                   "--ports",
                                   o->interval);

@@ -42,6 +42,12 @@ static const char *label_of(const struct tree_report *r, uint32_t v,
     return text;
 }
 
+/* Else all there is to say of one port is how long it is held. */
+static bool has_interval(const struct nf_uniform *uniform)
+{
+    return uniform->ports > 1 || uniform->interval > 0;
+}
+
 static void describe(const struct tree_report *r, char *text, size_t bytes)
 {
     char hold[TIME_BYTES], end[TIME_BYTES], interval[TIME_BYTES];
@@ -50,9 +56,10 @@ static void describe(const struct tree_report *r, char *text, size_t bytes)
                         time_text(r->uniform.hold, hold),
                         time_text(r->uniform.end, end));
 
-    if (r->uniform.ports > 1)
-        snprintf(text + used, bytes - (size_t)used, ", %u ports %s apart",
-                 r->uniform.ports, time_text(r->uniform.interval, interval));
+    if (has_interval(&r->uniform))
+        snprintf(text + used, bytes - (size_t)used, ", %u port%s %s apart",
+                 r->uniform.ports, r->uniform.ports == 1 ? ", sends" : "s",
+                 time_text(r->uniform.interval, interval));
 }
 
 int tree_report_text(const struct tree_report *r)
@@ -122,7 +129,7 @@ int tree_report_json(const struct tree_report *r)
         time_json(r->uniform.end), "ports", (json_int_t)r->uniform.ports,
         "time", time_json(nf_uniform_last(r->ready, r->tree.nodes)), "ready",
         ready, "children", children_json(&r->tree));
-    if (object != NULL && r->uniform.ports > 1)
+    if (object != NULL && has_interval(&r->uniform))
         json_object_set_new(object, "interval", time_json(r->uniform.interval));
     if (object != NULL && r->place != NULL)
         json_object_set_new(object, "addresses", addresses_json(r));
@@ -144,7 +151,7 @@ static double seen(int64_t time)
 static void fill_times(const struct tree_report *r, struct times *times)
 {
     const struct nf_tree *tree = &r->tree;
-    int64_t busy = r->uniform.hold;
+    int64_t busy = nf_uniform_hold(&r->uniform);
 
     /* sends through several ports overlap: show when the next one may begin */
     if (r->uniform.ports > 1 && r->uniform.interval < busy)

@@ -20,8 +20,9 @@ static enum nf_status make(const struct nf_uniform_args *args, uint32_t root,
                            uint32_t *sender_p, uint32_t *receiver_p)
 {
     struct nf_opt_table table;
-    enum nf_status status = nf_opt_table_init(
-        &table, args->nodes, args->uniform.hold, args->uniform.end);
+    enum nf_status status =
+        nf_opt_table_init(&table, args->nodes, nf_uniform_hold(&args->uniform),
+                          args->uniform.end);
 
     if (status == NF_OK)
         status = nf_edges_halve(args->nodes, root, keep, &table, sender_p,

@@ -21,7 +21,7 @@ static uint32_t keep(const void *table, uint32_t low, uint32_t high,
 static enum nf_status make(const struct nf_uniform_args *args, uint32_t root,
                            uint32_t *sender_p, uint32_t *receiver_p)
 {
-    int64_t hold = args->uniform.hold, end = args->uniform.end;
+    int64_t hold = nf_uniform_hold(&args->uniform), end = args->uniform.end;
     struct nf_opt_table table;
     enum nf_status status =
         nf_opt_table_init(&table, args->nodes, hold < end ? hold : end, end);

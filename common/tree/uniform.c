@@ -9,13 +9,18 @@
  * the time that a port is busy or all of them take to be filled. */
 int64_t nf_uniform_start(const struct nf_uniform *uniform, uint32_t n)
 {
-    int64_t ports = uniform->ports;
-    int64_t interval = ports > 1 ? uniform->interval : 0;
+    int64_t ports = uniform->ports, interval = uniform->interval;
     int64_t round = ports * interval;
 
     if (round < uniform->hold)
         round = uniform->hold;
     return n / ports * round + n % ports * interval;
+}
+
+int64_t nf_uniform_hold(const struct nf_uniform *uniform)
+{
+    return uniform->hold > uniform->interval ? uniform->hold
+                                             : uniform->interval;
 }
 
 static int64_t start_of(const struct nf_uniform *uniform, uint32_t n)

@@ -25,8 +25,7 @@ struct nf_uniform {
     int64_t hold;     /**< between two sends of a node through one port */
     int64_t end;      /**< from the start of a send to the message's receipt */
     uint32_t ports;   /**< of a node, >= 1 */
-    int64_t interval; /**< between two sends of a node through different ports;
-                           ignored if ports is 1 */
+    int64_t interval; /**< between two sends of a node, whatever the port */
     /** When the n-th send of a node starts after the node is ready: 0 for n =
      *  0, and not less for a later one.  NULL: nf_uniform_start(). */
     int64_t (*start)(const struct nf_uniform *uniform, uint32_t n);
@@ -35,6 +34,10 @@ struct nf_uniform {
 /** o(0) = 0, o(n) = max(o(n - 1) + interval, o(n - ports) + hold).  O(1)
  *  This is our reading of the multi-port model, whose text could not be had. */
 int64_t nf_uniform_start(const struct nf_uniform *uniform, uint32_t n);
+
+/** Between two sends of a node that has one port: hold, or interval if that is more;
+ *  more ports are of no use then. */
+int64_t nf_uniform_hold(const struct nf_uniform *uniform);
 
 /** @retval NF_ERR_RANGE  a time or ports is outside of what is said above */
 enum nf_status nf_uniform_check(const struct nf_uniform *uniform,

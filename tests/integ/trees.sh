@@ -64,6 +64,13 @@ same "another root" "$(json root) $(children)" "2 [[1],[],[0,3],[]]"
 run tree opt --nodes 1048576 --hold 20 --end 55
 same "a million nodes: exit status" "$rc" 0
 same "a million nodes: lines" "$(wc -l < out)" $((1048576 + 3))
+for interval in 0 10 22; do
+    run tree multi-port --nodes 12 --hold 22 --end 55 --ports 1 --interval $interval --json
+    same "one port, interval $interval" "$(json time) $(json interval)" \
+        "154 ${interval#0}"
+done
+run tree opt --nodes 12 --hold 2 --end 55 --ports 1 --interval 22 --json
+same "one port, an interval longer than the hold" "$(json time)" 154
 run tree multi-port --nodes 12 --hold 22 --end 55 --ports 3 --interval 10 --json
 same "three ports" "$(json time) $(json ports) $(json interval)" "125 3 10"
 run tree opt --nodes 9 --hold 20 --end 55

@@ -214,7 +214,7 @@ static void starts_follow_the_recurrence(void)
         struct nf_uniform uniform = {
             .hold = (int64_t)nf_rng_below(&rng, 50),
             .interval = (int64_t)nf_rng_below(&rng, 20),
-            .ports = 2 + (uint32_t)nf_rng_below(&rng, 6),
+            .ports = 1 + (uint32_t)nf_rng_below(&rng, 7),
         };
         int64_t o[40] = { 0 };
 
@@ -244,6 +244,22 @@ static void no_tree_is_faster_with_ports(void)
         CU_ASSERT_EQUAL(time_with(&nf_uniform_multi_port, &args),
                         oracle_ports(args.nodes, &args.uniform));
     }
+}
+
+/* It is as if it was held so long. */
+static void one_port_has_an_interval(void)
+{
+    struct nf_uniform_args slow = args_of(30, 7, 20), held = args_of(30, 11, 20);
+
+    CU_ASSERT_EQUAL(nf_uniform_hold(&slow.uniform), 7);
+    slow.uniform.interval = 11;
+    CU_ASSERT_EQUAL(nf_uniform_hold(&slow.uniform), 11);
+    for (uint32_t i = 0; nf_uniform_table[i] != NULL; i++)
+        CU_ASSERT_EQUAL(time_with(nf_uniform_table[i], &slow),
+                        time_with(nf_uniform_table[i], &held));
+    slow.uniform.ports = 2; /* none waits for its port */
+    CU_ASSERT_EQUAL(time_with(&nf_uniform_opt, &slow),
+                    time_with(&nf_uniform_opt, &held));
 }
 
 static void the_two_readings_of_several_ports(void)
@@ -486,6 +502,7 @@ int main(void)
         { "the largest times", a_table_of_the_largest_times },
         { "starts follow the recurrence", starts_follow_the_recurrence },
         { "no tree is faster with ports", no_tree_is_faster_with_ports },
+        { "one port has an interval", one_port_has_an_interval },
         { "two readings of ports", the_two_readings_of_several_ports },
         CU_TEST_INFO_NULL,
     };
