@@ -256,6 +256,58 @@ struct nf_coll_rule coll_rule(const struct nf_coll_query *query,
     return rule;
 }
 
+static bool is_beside(const struct nf_coll_rule *a, const struct nf_coll_rule *b)
+{
+    return a->op == b->op && a->operators == b->operators &&
+           a->ranks == b->ranks;
+}
+
+/* In one piece, or as the model has it. */
+static bool is_of(const struct nf_coll_rule *rule,
+                  const struct nf_coll_rule *whole, enum nf_coll_k_rule k_rule)
+{
+    return is_beside(rule, whole) && rule->algorithm == whole->algorithm &&
+           rule->k_rule == k_rule;
+}
+
+/* Between a smaller size that goes whole and @p whole all do. */
+static void join(struct nf_coll_rules *rules, const struct nf_coll_rule *whole)
+{
+    struct nf_coll_rule *rule = rules->rules;
+
+    for (size_t i = 1; i < rules->count; i++)
+        if (is_of(&rule[i - 1], whole, NF_K_FIXED) &&
+            is_of(&rule[i], whole, NF_K_MODEL) &&
+            (i + 1 == rules->count || !is_beside(&rule[i + 1], whole))) {
+            rules->count--;
+            memmove(&rule[i], &rule[i + 1],
+                    (rules->count - i) * sizeof(*rule));
+            return;
+        }
+}
+
+enum nf_status coll_add_rules(struct nf_coll_rules *rules,
+                              const struct nf_coll_query *query,
+                              const struct coll_candidate *winner,
+                              bool is_model, uint64_t max_bytes)
+{
+    struct nf_coll_rule rule = coll_rule(query, winner, is_model, max_bytes);
+    enum nf_status status;
+
+    if (rule.algorithm->items != NF_ITEMS_SEGMENTS ||
+        rule.k_rule != NF_K_FIXED || max_bytes <= query->bytes)
+        return nf_coll_rules_add(rules, &rule);
+    join(rules, &rule);
+    rule.max_bytes = query->bytes;
+    status = nf_coll_rules_add(rules, &rule);
+    if (status != NF_OK)
+        return status;
+    rule.k_rule = NF_K_MODEL;
+    rule.value = 0;
+    rule.max_bytes = max_bytes;
+    return nf_coll_rules_add(rules, &rule);
+}
+
 uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i)
 {
     if (i + 1 >= count)
@@ -266,9 +318,7 @@ uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i)
 static bool says_the_same(const struct nf_coll_rule *a,
                           const struct nf_coll_rule *b)
 {
-    return a->op == b->op && a->operators == b->operators &&
-           a->ranks == b->ranks && a->algorithm == b->algorithm &&
-           a->k_rule == b->k_rule && a->value == b->value;
+    return is_of(a, b, b->k_rule) && a->value == b->value;
 }
 
 void coll_merge_rules(struct nf_coll_rules *rules)

@@ -106,7 +106,6 @@ static enum nf_status tune_size(struct tuning *t,
     struct nf_coll_network network = coll_network(&t->results->model, query);
     struct nf_coll_choice usual = { .algorithm = NULL };
     struct coll_search search;
-    struct nf_coll_rule rule;
     enum nf_status status = NF_OK;
 
     find_usual(t, query, &usual);
@@ -121,9 +120,9 @@ static enum nf_status tune_size(struct tuning *t,
     }
     if (status != NF_OK)
         return status;
-    rule = coll_rule(query, &search.best, coll_search_is_model(&search),
-                     max_bytes);
-    return nf_coll_rules_add(&t->rules, &rule) == NF_OK ? NF_OK : no_memory(t);
+    status = coll_add_rules(&t->rules, query, &search.best,
+                            coll_search_is_model(&search), max_bytes);
+    return status == NF_OK ? NF_OK : no_memory(t);
 }
 
 static enum nf_status tune_party(struct tuning *t, uint32_t ranks)

@@ -1,5 +1,6 @@
 /* The last list of coll-bench --tune: what is in it, and what is made of it. */
 #include "config.h"
+#include <stdio.h>
 #include <string.h>
 #include "apps/collbench/team.h"
 #include "apps/nowfarm/coll_search.h"
@@ -259,6 +260,91 @@ static void at_last_the_model_is_the_one_to_beat(void)
     }
 }
 
+/* ---- and of what was found at several sizes ---- */
+
+/* What is found at a size: in how many segments; 0: as the model has it. */
+struct found {
+    uint64_t bytes;
+    const char *name;
+    uint32_t segments;
+};
+
+/* The table of that as text, "MAX:ALGORITHM:K ...". */
+static void table_of(const struct found *found, unsigned count, char *text_p)
+{
+    struct nf_coll_rules rules;
+    uint64_t sizes[4];
+
+    nf_coll_rules_init(&rules);
+    for (unsigned i = 0; i < count; i++)
+        sizes[i] = found[i].bytes;
+    for (unsigned i = 0; i < count; i++) {
+        const struct nf_coll_query query =
+            bench_query(NF_COLL_BCAST, RANKS, sizes[i], false);
+        const struct coll_candidate c = {
+            .algorithm = nf_coll_find(found[i].name),
+            .segments = found[i].segments > 0 ? found[i].segments : 1,
+        };
+
+        CU_ASSERT_EQUAL(coll_add_rules(&rules, &query, &c,
+                                       found[i].segments == 0,
+                                       coll_reach(sizes, count, i)),
+                        NF_OK);
+    }
+    coll_merge_rules(&rules);
+    text_p[0] = '\0';
+    for (size_t i = 0; i < rules.count; i++) {
+        const struct nf_coll_rule *rule = &rules.rules[i];
+        char *end = text_p + strlen(text_p);
+
+        end += rule->max_bytes == UINT64_MAX
+                   ? sprintf(end, "max")
+                   : sprintf(end, "%u", (unsigned)rule->max_bytes);
+        sprintf(end, ":%s:%s%u ", rule->algorithm->name + strlen("bcast."),
+                rule->k_rule == NF_K_MODEL     ? "model"
+                : rule->k_rule == NF_K_SEGMENT ? "by"
+                                               : "",
+                (unsigned)rule->value);
+    }
+    nf_coll_rules_fini(&rules);
+}
+
+/* One piece is of the size at which it was found to be the best, and of those from
+ * there to the next such; above the model says how many. */
+static void one_piece_is_not_for_any_length(void)
+{
+    static const char chain[] = "bcast.pipeline.fd", flat[] = "bcast.flat";
+    static const struct {
+        struct found found[3];
+        unsigned count;
+        const char *want;
+    } cases[] = {
+        { { { 4096, chain, 1 }, { 65536, chain, 32 } },
+          2,
+          "4096:pipeline.fd:1 16384:pipeline.fd:model0 max:pipeline.fd:by2048 " },
+        { { { 8, chain, 1 }, { 32, chain, 1 }, { 128, chain, 1 } },
+          3,
+          "128:pipeline.fd:1 max:pipeline.fd:model0 " },
+        { { { 8, chain, 1 }, { 32, flat, 1 }, { 128, chain, 1 } },
+          3,
+          "8:pipeline.fd:1 16:pipeline.fd:model0 64:flat:1 128:pipeline.fd:1 "
+          "max:pipeline.fd:model0 " },
+        /* which is what was measured */
+        { { { 8, chain, 1 }, { 32, chain, 0 }, { 128, chain, 1 } },
+          3,
+          "8:pipeline.fd:1 64:pipeline.fd:model0 128:pipeline.fd:1 "
+          "max:pipeline.fd:model0 " },
+        { { { 8, flat, 1 }, { 32, flat, 1 } }, 2, "max:flat:1 " },
+        { { { 8, chain, 1 } }, 1, "8:pipeline.fd:1 max:pipeline.fd:model0 " },
+    };
+    char text[512];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        table_of(cases[i].found, cases[i].count, text);
+        CU_ASSERT_STRING_EQUAL(text, cases[i].want);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -276,6 +362,7 @@ int main(void)
         { "what was seen is remembered", what_was_seen_is_remembered },
         { "at last the model is the one to beat",
           at_last_the_model_is_the_one_to_beat },
+        { "one piece is not for any length", one_piece_is_not_for_any_length },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
