@@ -256,34 +256,47 @@ struct nf_coll_rule coll_rule(const struct nf_coll_query *query,
     return rule;
 }
 
-static bool is_beside(const struct nf_coll_rule *a, const struct nf_coll_rule *b)
+uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i)
+{
+    if (i + 1 >= count)
+        return UINT64_MAX;
+    return (uint64_t)sqrt((double)sizes[i] * (double)sizes[i + 1]);
+}
+
+static bool is_beside(const struct nf_coll_rule *a,
+                      const struct nf_coll_rule *b)
 {
     return a->op == b->op && a->operators == b->operators &&
            a->ranks == b->ranks;
 }
 
-/* In one piece, or as the model has it. */
+/* Of the same algorithm for the same calls, and of that kind of k. */
 static bool is_of(const struct nf_coll_rule *rule,
-                  const struct nf_coll_rule *whole, enum nf_coll_k_rule k_rule)
+                  const struct nf_coll_rule *like, enum nf_coll_k_rule k_rule)
 {
-    return is_beside(rule, whole) && rule->algorithm == whole->algorithm &&
+    return is_beside(rule, like) && rule->algorithm == like->algorithm &&
            rule->k_rule == k_rule;
 }
 
-/* Between a smaller size that goes whole and @p whole all do. */
-static void join(struct nf_coll_rules *rules, const struct nf_coll_rule *whole)
+/* Between the size before, if that goes whole, and @p whole all do: what was added
+ * for those, and that only, reaches half way. */
+static void join(struct nf_coll_rules *rules, const struct nf_coll_rule *whole,
+                 uint64_t bytes)
 {
     struct nf_coll_rule *rule = rules->rules;
 
-    for (size_t i = 1; i < rules->count; i++)
+    for (size_t i = 1; i < rules->count; i++) {
+        const uint64_t sizes[] = { rule[i - 1].max_bytes, bytes };
+
         if (is_of(&rule[i - 1], whole, NF_K_FIXED) &&
             is_of(&rule[i], whole, NF_K_MODEL) &&
-            (i + 1 == rules->count || !is_beside(&rule[i + 1], whole))) {
+            rule[i].max_bytes == coll_reach(sizes, 2, 0)) {
             rules->count--;
             memmove(&rule[i], &rule[i + 1],
                     (rules->count - i) * sizeof(*rule));
             return;
         }
+    }
 }
 
 enum nf_status coll_add_rules(struct nf_coll_rules *rules,
@@ -295,9 +308,11 @@ enum nf_status coll_add_rules(struct nf_coll_rules *rules,
     enum nf_status status;
 
     if (rule.algorithm->items != NF_ITEMS_SEGMENTS ||
-        rule.k_rule != NF_K_FIXED || max_bytes <= query->bytes)
+        rule.k_rule != NF_K_FIXED)
         return nf_coll_rules_add(rules, &rule);
-    join(rules, &rule);
+    join(rules, &rule, query->bytes);
+    if (max_bytes <= query->bytes)
+        return nf_coll_rules_add(rules, &rule);
     rule.max_bytes = query->bytes;
     status = nf_coll_rules_add(rules, &rule);
     if (status != NF_OK)
@@ -306,13 +321,6 @@ enum nf_status coll_add_rules(struct nf_coll_rules *rules,
     rule.value = 0;
     rule.max_bytes = max_bytes;
     return nf_coll_rules_add(rules, &rule);
-}
-
-uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i)
-{
-    if (i + 1 >= count)
-        return UINT64_MAX;
-    return (uint64_t)sqrt((double)sizes[i] * (double)sizes[i + 1]);
 }
 
 static bool says_the_same(const struct nf_coll_rule *a,

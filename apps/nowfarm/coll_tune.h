@@ -76,11 +76,11 @@ struct nf_coll_rule coll_rule(const struct nf_coll_query *query,
                               const struct coll_candidate *winner,
                               bool is_model, uint64_t max_bytes);
 
-/** Add coll_rule().  If @p winner goes in one piece where it could in segments, that
- *  is known of this size only, and of those between two such: up to @p max_bytes it
- *  has the segments that the model says, or one message could be of any length (16
- *  KiB down a chain of five hosts at 100 Mbit/s took 3.2 times as long as in 8
- *  segments, by what was found for 4 KiB).
+/** Add coll_rule().  A winner that goes in one piece, and could in segments, has as
+ *  many as the model says where messages are longer, up to @p max_bytes; but for
+ *  those up to the next size of which the same is found.  (By what was found for 4
+ *  KiB, 16 KiB went down a chain of five hosts at 100 Mbit/s in one piece, which
+ *  took 3.2 times as long as 8.)
  *  @param rules  what is tuned now is in it of smaller sizes only, not merged
  *  @retval NF_ERR_NOMEM */
 enum nf_status coll_add_rules(struct nf_coll_rules *rules,

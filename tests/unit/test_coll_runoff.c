@@ -345,6 +345,77 @@ static void one_piece_is_not_for_any_length(void)
     }
 }
 
+/* A winner in one piece at that size, which is known to hold up to @p reach. */
+static void add_whole(struct nf_coll_rules *rules, struct nf_coll_query query,
+                      uint64_t bytes, uint64_t reach)
+{
+    const struct coll_candidate c = {
+        .algorithm = nf_coll_find("reduce.chain.fd"), .segments = 1
+    };
+
+    query.bytes = bytes;
+    CU_ASSERT_EQUAL(coll_add_rules(rules, &query, &c, false, reach), NF_OK);
+}
+
+static bool goes_by_model(const struct nf_coll_rules *rules,
+                          struct nf_coll_query query, uint64_t bytes)
+{
+    query.bytes = bytes;
+    return nf_coll_rules_find(rules, &query)->k_rule == NF_K_MODEL;
+}
+
+/* Rules of other ranks and operators are no neighbours, nor are sizes that were not
+ * measured one after the other. */
+static void pieces_of_others_are_others(void)
+{
+    const struct nf_coll_query all[] = {
+        bench_query(NF_COLL_REDUCE, 8, 0, false),
+        bench_query(NF_COLL_REDUCE, 8, 0, true),
+        bench_query(NF_COLL_REDUCE, 4, 0, false),
+        bench_query(NF_COLL_REDUCE, 4, 0, true),
+    };
+    struct nf_coll_rules rules;
+
+    nf_coll_rules_init(&rules);
+    for (size_t i = 0; i < 4; i++) {
+        add_whole(&rules, all[i], 1024, 2048);
+        if (i % 2 == 0)
+            add_whole(&rules, all[i], 4096, UINT64_MAX);
+    }
+    add_whole(&rules, all[1], 9000, UINT64_MAX); /* of 4096 nothing was found */
+    coll_merge_rules(&rules);
+    for (size_t i = 0; i < 4; i++) {
+        CU_ASSERT_FALSE(goes_by_model(&rules, all[i], 1024));
+        if (i != 3) {
+            CU_ASSERT_EQUAL(goes_by_model(&rules, all[i], 2048), i % 2 == 1);
+            CU_ASSERT_FALSE(goes_by_model(&rules, all[i], 4096));
+            CU_ASSERT_TRUE(goes_by_model(&rules, all[i], 9001));
+        }
+    }
+    nf_coll_rules_fini(&rules);
+}
+
+/* Sizes so near that there is nothing between. */
+static void neighbours_are_told_apart(void)
+{
+    const struct nf_coll_query query =
+        bench_query(NF_COLL_REDUCE, RANKS, 0, false);
+    struct nf_coll_query next = query;
+    const struct coll_candidate c = {
+        .algorithm = nf_coll_find("reduce.chain.fd"), .segments = 4
+    };
+    struct nf_coll_rules rules;
+
+    nf_coll_rules_init(&rules);
+    next.bytes = 4097;
+    add_whole(&rules, query, 4096, 4096);
+    CU_ASSERT_EQUAL(coll_add_rules(&rules, &next, &c, true, 16386), NF_OK);
+    add_whole(&rules, query, 65536, 65536);
+    CU_ASSERT_TRUE(goes_by_model(&rules, query, 16386)); /* as was measured */
+    CU_ASSERT_FALSE(goes_by_model(&rules, query, 16387));
+    nf_coll_rules_fini(&rules);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -363,6 +434,8 @@ int main(void)
         { "at last the model is the one to beat",
           at_last_the_model_is_the_one_to_beat },
         { "one piece is not for any length", one_piece_is_not_for_any_length },
+        { "pieces of others are others", pieces_of_others_are_others },
+        { "neighbours are told apart", neighbours_are_told_apart },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
