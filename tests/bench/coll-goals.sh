@@ -55,6 +55,20 @@ goals() {
         echo "libgpvm3 1" ;;
     esac
 }
+# unmeasured GOALS: the lines of those that are open though who they are beside is there,
+# by `has SIDE`
+unmeasured() {
+    local line words
+    while read -r line; do
+        read -ra words <<< "$line" # goal: OP BYTES at most MOST x YARDSTICK - open
+        case ${words[7]} in
+        limit) has tcp ;;
+        MPI) has openmpi || has mpich ;;
+        openmpi) has openmpi ;;
+        libgpvm3) has group ;;
+        esac && echo "$line"
+    done < <(grep ' open$' "$1")
+}
 goal_lines() { # one goal a line, with what became of it
     local op bytes yardstick most base got
     for op in ${ops//,/ }; do

@@ -34,7 +34,8 @@
 #   -u  untuned: choose by the model alone, not by a table that
 #       `nowfarm coll-bench --tune` writes for this world first
 #   -e  exit with 1 if a goal was missed, auto's included, if none was met, if a run of
-#       ours or tuning failed, or if there is no L(m) to judge by; make bench-coll does
+#       ours or tuning failed, or if there are no times of a side that is there; make
+#       bench-coll does
 #
 # Beside ours stands a chain of bare TCP from host to host, in segments of 2896,
 # 4096 and 16384 bytes, the fastest of them: what a plain chain takes on this
@@ -457,7 +458,9 @@ for world in $worlds; do
     world_down
     print_table
     chain_lines
-    goal_lines | tee -a "$work/goals"
+    goal_lines | tee "$here/goals"
+    cat "$here/goals" >> "$work/goals"
+    ! has ours || unmeasured "$here/goals" >> "$work/failures"
     if [ -s "$here/failed" ]; then
         echo "# runs that failed: $(sort "$here/failed" | uniq -c | xargs)"
         grep -E '^(ours|all-|tune-)' "$here/failed" >> "$work/failures"
