@@ -33,7 +33,7 @@ struct nf_mesh_cast {
     struct nf_mesh_costs costs;
     uint32_t bytes;
     uint32_t ports;   /**< of a node, >= 1 */
-    int64_t interval; /**< between sends through different ports */
+    int64_t interval; /**< between sends of a node */
 };
 
 struct nf_mesh_result {

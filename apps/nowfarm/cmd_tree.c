@@ -68,7 +68,7 @@ static int read_model(const struct options *o, struct nf_uniform *uniform)
             nf_read_count("--ports", o->ports, 1, NF_UNIFORM_PORTS_MAX, &ports);
     uniform->ports = (uint32_t)ports;
     if (rc == NF_EXIT_OK && o->ports == NULL && o->interval != NULL)
-        rc = nf_usage_error("--interval %s: is between ports, see --ports",
+        rc = nf_usage_error("--interval %s: goes with --ports",
                             o->interval);
     if (rc == NF_EXIT_OK && (ports > 1 || o->interval != NULL))
         rc = read_time("--interval", o->interval, &uniform->interval);
@@ -292,7 +292,7 @@ int nf_cmd_tree(int argc, const char **argv)
         { "ports", '\0', POPT_ARG_STRING, &o.ports, 0,
           "of each node (1): a port is free again after H", "N" },
         { "interval", '\0', POPT_ARG_STRING, &o.interval, 0,
-          "between sends through different ports", "T" },
+          "between sends, whatever the port; with --ports", "T" },
         { "shape", '\0', POPT_ARG_STRING, &o.shape, 0,
           "sides of a mesh, as 6x6, for --at", "SIDES" },
         { "at", '\0', POPT_ARG_STRING, &o.at, 0,

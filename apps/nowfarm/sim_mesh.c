@@ -94,8 +94,7 @@ static int read_costs(const struct options *o, struct nf_mesh_cast *cast)
     cast->ports = (uint32_t)value;
     if (rc == NF_EXIT_OK && (cast->ports > 1 || o->interval != NULL)) {
         if (o->ports == NULL)
-            return nf_usage_error("--interval %s: is between ports, see "
-                                  "--ports",
+            return nf_usage_error("--interval %s: goes with --ports",
                                   o->interval);
         rc = nf_read_count("--interval", o->interval, 0, NF_MESH_TICKS_MAX,
                            &value);
@@ -310,7 +309,7 @@ int nf_sim_mesh(int argc, const char **argv)
                         "WHICH"),
         SIM_TEXT_OPTION("ports", &o.ports, "of each node (1)", "N"),
         SIM_TEXT_OPTION("interval", &o.interval,
-                        "ticks between sends through different ports", "TICKS"),
+                        "ticks between sends, with --ports", "TICKS"),
         SIM_TICK_OPTIONS(o.ticks),
         SIM_TEXT_OPTION("csv", &o.csv, "write a table", "FILE"),
         SIM_TEXT_OPTION("plot", &o.plot,

@@ -42,10 +42,10 @@ static const char *label_of(const struct tree_report *r, uint32_t v,
     return text;
 }
 
-/* Else all there is to say of one port is how long it is held. */
+/* Does it count?  One port may be held for longer. */
 static bool has_interval(const struct nf_uniform *uniform)
 {
-    return uniform->ports > 1 || uniform->interval > 0;
+    return uniform->ports > 1 || uniform->interval > uniform->hold;
 }
 
 static void describe(const struct tree_report *r, char *text, size_t bytes)
@@ -151,11 +151,10 @@ static double seen(int64_t time)
 static void fill_times(const struct tree_report *r, struct times *times)
 {
     const struct nf_tree *tree = &r->tree;
-    int64_t busy = nf_uniform_hold(&r->uniform);
-
     /* sends through several ports overlap: show when the next one may begin */
-    if (r->uniform.ports > 1 && r->uniform.interval < busy)
-        busy = r->uniform.interval;
+    int64_t busy = r->uniform.ports > 1 ? r->uniform.interval
+                                        : nf_uniform_hold(&r->uniform);
+
     for (uint32_t v = 0; v < tree->nodes; v++) {
         label_of(r, v, times->label[v]);
         times->ready[v] = seen(r->ready[v]);

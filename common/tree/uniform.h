@@ -5,8 +5,8 @@
  *
  *  A node that is ready at a starts its n-th send (n = 0, 1, ...) at a + o(n),
  *  and that receiver is ready at a + o(n) + end.  With one port o(n) = n *
- * hold; a node that sends no more is charged nothing.  hold <= end is usual,
- * but nothing here needs it.
+ *  nf_uniform_hold(); a node that sends no more is charged nothing.  hold <= end is
+ *  usual, but nothing here needs it.
  *
  *  Times are integers of one unit, whichever the caller has (ns where they were
  *  measured), so that equal times are equal: ties decide the shape of trees.
