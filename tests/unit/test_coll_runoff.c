@@ -383,11 +383,15 @@ static void pieces_of_others_are_others(void)
             add_whole(&rules, all[i], 4096, UINT64_MAX);
     }
     add_whole(&rules, all[1], 9000, UINT64_MAX); /* of 4096 nothing was found */
+    add_whole(&rules, bench_query(NF_COLL_REDUCE, 16, 0, false), 4096,
+              UINT64_MAX);
+    add_whole(&rules, bench_query(NF_COLL_REDUCE, 16, 0, true), 4096,
+              UINT64_MAX);
     coll_merge_rules(&rules);
     for (size_t i = 0; i < 4; i++) {
         CU_ASSERT_FALSE(goes_by_model(&rules, all[i], 1024));
+        CU_ASSERT_EQUAL(goes_by_model(&rules, all[i], 2048), i % 2 == 1);
         if (i != 3) {
-            CU_ASSERT_EQUAL(goes_by_model(&rules, all[i], 2048), i % 2 == 1);
             CU_ASSERT_FALSE(goes_by_model(&rules, all[i], 4096));
             CU_ASSERT_TRUE(goes_by_model(&rules, all[i], 9001));
         }
