@@ -263,23 +263,25 @@ uint64_t coll_reach(const uint64_t *sizes, unsigned count, unsigned i)
     return (uint64_t)sqrt((double)sizes[i] * (double)sizes[i + 1]);
 }
 
-static bool is_beside(const struct nf_coll_rule *a,
-                      const struct nf_coll_rule *b)
+static bool is_for_same_calls(const struct nf_coll_rule *a,
+                              const struct nf_coll_rule *b)
 {
     return a->op == b->op && a->operators == b->operators &&
            a->ranks == b->ranks;
 }
 
 /* Of the same algorithm for the same calls, and of that kind of k. */
-static bool is_of(const struct nf_coll_rule *rule,
-                  const struct nf_coll_rule *like, enum nf_coll_k_rule k_rule)
+static bool is_same_way(const struct nf_coll_rule *rule,
+                        const struct nf_coll_rule *like,
+                        enum nf_coll_k_rule k_rule)
 {
-    return is_beside(rule, like) && rule->algorithm == like->algorithm &&
+    return is_for_same_calls(rule, like) && rule->algorithm == like->algorithm &&
            rule->k_rule == k_rule;
 }
 
-/* Between the size before, if that goes whole, and @p whole all do: what was added
- * for those, and that only, reaches half way. */
+/* If the tuned size before that of @p whole goes in one piece too, so do all between:
+ * take out the rule that coll_add_rules() has put there.  That one reaches half way
+ * from there to @p bytes, which no rule that was measured does. */
 static void join(struct nf_coll_rules *rules, const struct nf_coll_rule *whole,
                  uint64_t bytes)
 {
@@ -288,8 +290,8 @@ static void join(struct nf_coll_rules *rules, const struct nf_coll_rule *whole,
     for (size_t i = 1; i < rules->count; i++) {
         const uint64_t sizes[] = { rule[i - 1].max_bytes, bytes };
 
-        if (is_of(&rule[i - 1], whole, NF_K_FIXED) &&
-            is_of(&rule[i], whole, NF_K_MODEL) &&
+        if (is_same_way(&rule[i - 1], whole, NF_K_FIXED) &&
+            is_same_way(&rule[i], whole, NF_K_MODEL) &&
             rule[i].max_bytes == coll_reach(sizes, 2, 0)) {
             rules->count--;
             memmove(&rule[i], &rule[i + 1],
@@ -326,7 +328,7 @@ enum nf_status coll_add_rules(struct nf_coll_rules *rules,
 static bool says_the_same(const struct nf_coll_rule *a,
                           const struct nf_coll_rule *b)
 {
-    return is_of(a, b, b->k_rule) && a->value == b->value;
+    return is_same_way(a, b, b->k_rule) && a->value == b->value;
 }
 
 void coll_merge_rules(struct nf_coll_rules *rules)

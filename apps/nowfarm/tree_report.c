@@ -57,9 +57,10 @@ static void describe(const struct tree_report *r, char *text, size_t bytes)
                         time_text(r->uniform.end, end));
 
     if (has_interval(&r->uniform))
-        snprintf(text + used, bytes - (size_t)used, ", %u port%s %s apart",
-                 r->uniform.ports, r->uniform.ports == 1 ? ", sends" : "s",
-                 time_text(r->uniform.interval, interval));
+        snprintf(text + used, bytes - (size_t)used,
+                 r->uniform.ports > 1 ? ", %u ports %s apart"
+                                      : ", %u port, sends %s apart",
+                 r->uniform.ports, time_text(r->uniform.interval, interval));
 }
 
 int tree_report_text(const struct tree_report *r)
