@@ -370,7 +370,7 @@ print_table() {
             done
             printf '  | %8s %8s\n' \
                 "$(ratio "$ours" "$(better_mpi "$op" "$bytes")")" \
-                "$(ratio "$ours" "$(of "$group" "$op" "$bytes")")$([ "$group" = group ] ||
+                "$(ratio "$ours" "$(of "$group" "$op" "$bytes")")$([ "$group" != pvmds ] ||
                     echo " by the pvmds")"
             [ "$op" != barrier ] || break
         done

@@ -259,6 +259,10 @@ reached 8:local bcast 1048576 libgpvm3 666
 reached 8:100mbit reduce 1048576 libgpvm3 666
 sampled pvmds reduce 1048576 1000 # by the pvmds it is faster
 same "the faster libgpvm3 counts" "$(became 334 libgpvm3)" missed
+sampled pvmds reduce 1048576 9000
+same "also if it is the direct one" "$(became 666 libgpvm3)" met
+rm collectives/group.*
+same "or the only one" "$(became 2997 libgpvm3) $(became 2998 libgpvm3)" "met missed"
 collective 5:100mbit scan 1048576
 rm collectives/openmpi.* collectives/mpich.*
 same "no MPI to compare with" "$(became 1 MPI)" open
