@@ -17,7 +17,8 @@
 #       that library without direct routes, on this machine only.  The faster one counts
 #   -r  each side runs so often in each world (default: $REPEATS, else 5)
 #   -t  each run repeats an operation for so long, but 2 to 200 times
-#   -l  limit for one run of one side; tuning an operation may take four times as long
+#   -l  limit for one run of one side; tuning an operation, and every algorithm of it, may
+#       take four times as long
 #   -d  all samples go to FILE: world, side, operation, bytes, microseconds
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
 #       beside the others, slowest last, and whether it took the best, or is within
@@ -223,6 +224,14 @@ set_where() { # where our members are, as options
 is_none_of_ours() { # STATUS
     [ "$1" = 2 ] && grep -q 'no operation "' "$work/err"
 }
+# reason_of STATUS: why a run did not come to its end, of four times the limit
+reason_of() {
+    if [ "$1" = 124 ]; then
+        echo "it took more than $((4 * limit_s)) s"
+    else
+        head -n 1 "$work/err"
+    fi
+}
 # The table of each world is its own, so what it was tuned for is what is timed.
 tune() {
     local op where status tuned=()
@@ -240,7 +249,7 @@ tune() {
             "${tuned[@]}" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
         status=$?
         if [ $status != 0 ] && ! is_none_of_ours $status; then
-            echo "# $op was not tuned: $(head -n 1 "$work/err")"
+            echo "# $op was not tuned: $(reason_of $status)"
             echo "tune-$op" >> "$here/failed"
         fi
     done
@@ -383,7 +392,8 @@ print_table() {
 algorithms_of() {
     local status
     [ -n "$2" ] || return
-    on_first "$NF" coll-bench "$1" --algorithm all --sizes "${2#,}" "${where[@]}" \
+    limit_s=$((4 * limit_s)) on_first "$NF" coll-bench "$1" --algorithm all \
+        --sizes "${2#,}" "${where[@]}" \
         "${table[@]}" --repeat "$(($3 > 1000 ? 1000 : $3))" \
         --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
     status=$?
@@ -391,7 +401,7 @@ algorithms_of() {
     if [ $status = 0 ]; then
         auto_lines "$work/all.csv" | tee -a "$here/auto" "$work/autos"
     else
-        echo "# $1 failed: $(head -n 1 "$work/err")"
+        echo "# all of $1 failed: $(reason_of $status)"
         echo "all-$1" >> "$here/failed"
     fi
 }
