@@ -4,7 +4,9 @@
 #include <string.h>
 #include "apps/nowfarm/coll_run.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/rng.h"
 
 /* A turn has at least so many calls: the first ones of it are not counted, so
  * short turns are dear. */
@@ -110,6 +112,29 @@ static enum nf_status take_turn(const struct measuring *m,
     return add_samples(m, &result, row);
 }
 
+/* In another order each time: short calls of eight hosts took a tenth longer always
+ * behind one and the same other way. */
+static enum nf_status take_turns(const struct measuring *m,
+                                 const struct nf_coll_wish *wishes,
+                                 unsigned count, struct coll_row *rows)
+{
+    struct nf_rng rng = { (uint64_t)nf_now_us() };
+    uint32_t *order = nf_calloc(count, sizeof(*order));
+    enum nf_status status = NF_OK;
+
+    if (order == NULL)
+        return nf_fail(m->world->team.err, NF_ERR_NOMEM, "out of memory");
+    for (unsigned i = 0; i < count; i++)
+        order[i] = i;
+    for (uint64_t turn = 0; turn < m->effort.turns && status == NF_OK; turn++) {
+        nf_rng_shuffle(&rng, order, count);
+        for (unsigned i = 0; i < count && status == NF_OK; i++)
+            status = take_turn(m, &wishes[order[i]], turn, &rows[order[i]]);
+    }
+    nf_free(order);
+    return status;
+}
+
 static enum nf_status summarize(const struct measuring *m, struct coll_row *row)
 {
     double *sorted = nf_calloc(row->count, sizeof(*sorted));
@@ -139,7 +164,7 @@ enum nf_status coll_measure(const struct coll_options *o,
         .pause_us = o->pause_us,
     };
     uint64_t *turns = &m.effort.turns;
-    enum nf_status status = NF_OK;
+    enum nf_status status;
 
     if (o->repeat > 0)
         m.effort.least = m.effort.most = o->repeat;
@@ -148,13 +173,7 @@ enum nf_status coll_measure(const struct coll_options *o,
     if (*turns == 0 || count == 1)
         *turns = 1;
     memset(rows_p, 0, count * sizeof(*rows_p));
-    for (uint64_t turn = 0; turn < *turns; turn++)
-        for (unsigned i = 0; i < count && status == NF_OK; i++) {
-            /* nobody is always the first */
-            unsigned way = (unsigned)((i + turn * count / *turns) % count);
-
-            status = take_turn(&m, &wishes[way], turn, &rows_p[way]);
-        }
+    status = take_turns(&m, wishes, count, rows_p);
     for (unsigned i = 0; i < count && status == NF_OK; i++)
         status = summarize(&m, &rows_p[i]);
     for (unsigned i = 0; i < count && status != NF_OK; i++)

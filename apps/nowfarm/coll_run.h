@@ -33,7 +33,8 @@ enum nf_status coll_tune_all(const struct coll_options *options,
 uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm);
 
 /** Time @p count ways of one call, each in a row.  They take turns, a few calls
- *  each, so that what disturbs the machine for a while disturbs all of them.
+ *  each and in any order, so that what disturbs the machine for a while disturbs all
+ *  of them, and who comes before whom none.
  *  @param effort  how many, if options->repeat does not say
  *  @param wishes  [count]; without algorithm: auto
  *  @param rows_p  [count] on NF_OK; their us are to be freed or handed to

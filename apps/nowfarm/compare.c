@@ -74,17 +74,6 @@ enum nf_status compare_take_policies(struct compare *c, const char *list,
     return status;
 }
 
-/* Fisher and Yates, in the form of Durstenfeld (CACM 7, 1964, p. 420). */
-static void shuffle(unsigned *items, unsigned n, struct nf_rng *rng)
-{
-    for (unsigned i = n; i > 1; i--) {
-        unsigned j = (unsigned)nf_rng_below(rng, i), item = items[i - 1];
-
-        items[i - 1] = items[j];
-        items[j] = item;
-    }
-}
-
 enum nf_status compare_plan(struct compare *c, struct nf_error *err)
 {
     unsigned rounds = c->warmup + c->repeat, order[COMPARE_POLICIES_MAX];
@@ -96,7 +85,7 @@ enum nf_status compare_plan(struct compare *c, struct nf_error *err)
     for (unsigned round = 0; round < rounds; round++) {
         for (unsigned i = 0; i < c->npolicies; i++)
             order[i] = i;
-        shuffle(order, c->npolicies, &rng);
+        nf_rng_shuffle(&rng, order, c->npolicies);
         for (unsigned i = 0; i < c->npolicies; i++)
             compare_at(c, round, order[i])->order = i + 1;
     }

@@ -17,3 +17,13 @@ uint64_t nf_rng_below(struct nf_rng *rng, uint64_t bound)
 {
     return nf_rng_next(rng) % bound;
 }
+
+void nf_rng_shuffle(struct nf_rng *rng, uint32_t *items, uint32_t count)
+{
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t j = (uint32_t)nf_rng_below(rng, i), item = items[i - 1];
+
+        items[i - 1] = items[j];
+        items[j] = item;
+    }
+}

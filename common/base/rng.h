@@ -14,4 +14,7 @@ struct nf_rng {
 uint64_t nf_rng_next(struct nf_rng *rng);
 /** @return a number of [0, bound), as next % bound; @p bound >= 1. */
 uint64_t nf_rng_below(struct nf_rng *rng, uint64_t bound);
+/** Put @p items in any order, all equally likely.  Source: Fisher and Yates, in the form
+ *  of Durstenfeld (CACM 7, 1964, p. 420). */
+void nf_rng_shuffle(struct nf_rng *rng, uint32_t *items, uint32_t count);
 #endif

@@ -1,5 +1,5 @@
 /* The base layer: numbers with units, errors, blobs and buffers, the allocator,
- * the log, the generator. */
+ * the log. */
 #include "config.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/base/rng.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "tests/unit/nf_unit.h"
@@ -463,7 +462,7 @@ static void nothing_can_be_allocated_and_freed(void)
     nf_free(copy);
 }
 
-/* ---- log, clock, generator ---- */
+/* ---- log, clock ---- */
 
 static char logged[200];
 static int nlogged;
@@ -521,22 +520,6 @@ static void half_a_character_becomes_printable(void)
     CU_ASSERT_STRING_EQUAL(text, "a\xc3\xa9??");
 }
 
-static void the_generator_repeats_and_stays_below(void)
-{
-    struct nf_rng a = { 42 }, b = { 42 }, c = { 43 };
-    unsigned seen = 0;
-
-    CU_ASSERT_EQUAL(nf_rng_next(&a), nf_rng_next(&b));
-    CU_ASSERT_NOT_EQUAL(nf_rng_next(&a), nf_rng_next(&c));
-    for (int i = 0; i < 1000; i++) {
-        uint64_t value = nf_rng_below(&a, 6);
-
-        CU_ASSERT(value < 6);
-        seen |= 1u << value;
-    }
-    CU_ASSERT_EQUAL(seen, 0x3f);
-}
-
 int main(void)
 {
     CU_TestInfo units[] = {
@@ -581,8 +564,6 @@ int main(void)
     CU_TestInfo others[] = {
         { "the log keeps to its level", the_log_keeps_to_its_level },
         { "the clock does not go back", the_clock_does_not_go_back },
-        { "the generator repeats and stays below",
-          the_generator_repeats_and_stays_below },
         { "text of others becomes one line", text_of_others_becomes_one_line },
         { "half a character becomes printable",
           half_a_character_becomes_printable },

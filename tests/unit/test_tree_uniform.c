@@ -312,12 +312,7 @@ static void shuffle(struct nf_rng *rng, uint32_t *list, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         list[i] = i;
-    for (uint32_t i = n; i > 1; i--) {
-        uint32_t j = (uint32_t)nf_rng_below(rng, i), kept = list[i - 1];
-
-        list[i - 1] = list[j];
-        list[j] = kept;
-    }
+    nf_rng_shuffle(rng, list, n);
 }
 
 static void every_node_is_reached_once(void)
