@@ -34,7 +34,7 @@ uint64_t coll_number_of(const struct nf_coll_algorithm *algorithm);
 
 /** Time @p count ways of one call, each in a row.  They take turns, a few calls
  *  each and in any order, so that what disturbs the machine for a while disturbs all
- *  of them, and who comes before whom none.
+ *  of them, and none is always measured behind the same other one.
  *  @param effort  how many, if options->repeat does not say
  *  @param wishes  [count]; without algorithm: auto
  *  @param rows_p  [count] on NF_OK; their us are to be freed or handed to

@@ -224,7 +224,9 @@ set_where() { # where our members are, as options
 is_none_of_ours() { # STATUS
     [ "$1" = 2 ] && grep -q 'no operation "' "$work/err"
 }
-# reason_of STATUS: why a run did not come to its end, of four times the limit
+# patiently COMMAND...: on the first host, for four times the limit
+patiently() { limit_s=$((4 * limit_s)) on_first "$@"; }
+# reason_of STATUS: why that did not come to its end
 reason_of() {
     if [ "$1" = 124 ]; then
         echo "it took more than $((4 * limit_s)) s"
@@ -245,7 +247,7 @@ tune() {
         tuned=(--sizes "${sizes//,/B,}B")
     fi
     for op in ${ops//,/ }; do
-        limit_s=$((4 * limit_s)) on_first "$NF" coll-bench "$op" --tune \
+        patiently "$NF" coll-bench "$op" --tune \
             "${tuned[@]}" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
         status=$?
         if [ $status != 0 ] && ! is_none_of_ours $status; then
@@ -392,9 +394,8 @@ print_table() {
 algorithms_of() {
     local status
     [ -n "$2" ] || return
-    limit_s=$((4 * limit_s)) on_first "$NF" coll-bench "$1" --algorithm all \
-        --sizes "${2#,}" "${where[@]}" \
-        "${table[@]}" --repeat "$(($3 > 1000 ? 1000 : $3))" \
+    patiently "$NF" coll-bench "$1" --algorithm all --sizes "${2#,}" \
+        "${where[@]}" "${table[@]}" --repeat "$(($3 > 1000 ? 1000 : $3))" \
         --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
     status=$?
     is_none_of_ours $status && return
