@@ -3,6 +3,7 @@
 #include <math.h>
 #include "common/base/alloc.h"
 #include "common/base/error.h"
+#include "common/model/pool.h"
 
 static bool ascend(const double *sizes, uint32_t nsizes, const uint32_t *runs,
                    uint32_t nruns)
@@ -105,62 +106,183 @@ static double hold_us(const struct nf_measures *m, uint32_t i, uint32_t size)
     return nf_curve_median(slopes, count);
 }
 
+/* A message takes no longer than one of more bytes, which uses all that it
+ * uses: so if it seems to, something was in its way.
+ * @param us  [count] of all sizes   @param uneven  [count], or NULL: none is */
+static double bounded_us(const double *us, const bool *uneven, uint32_t count,
+                         uint32_t size)
+{
+    double least = us[size];
+
+    if (!isfinite(least)) /* for whoever fits it to say so */
+        return least;
+    for (uint32_t k = size + 1; k < count; k++)
+        if (uneven == NULL || !uneven[k])
+            least = fmin(least, us[k]);
+    return least;
+}
+
+static double send_us(const struct nf_measures *m, uint32_t i, uint32_t size)
+{
+    return bounded_us(m->send + (size_t)i * m->nsizes, NULL, m->nsizes, size);
+}
+
+/* Of the first recv_sizes sizes. */
+static double recv_us(const struct nf_measures *m, uint32_t i, uint32_t size)
+{
+    size_t at = (size_t)i * m->nsizes;
+
+    return bounded_us(m->recv + at, m->recv_uneven + at, m->recv_sizes, size);
+}
+
+static double ping_us(const struct nf_measures *m, uint32_t i, uint32_t j,
+                      uint32_t size)
+{
+    size_t at = nf_measures_ping_at(m, i, j, 0);
+
+    return bounded_us(m->ping + at, m->ping_uneven + at, m->nsizes, size);
+}
+
 /* S, R and H of a host. */
 static enum nf_status fit_host(const struct nf_measures *m, uint32_t i,
                                struct nf_network_host *host,
                                struct nf_error *err)
 {
     size_t at = (size_t)i * m->nsizes;
+    double send[NF_CURVE_POINTS_MAX], recv[NF_CURVE_POINTS_MAX];
     double hold[NF_CURVE_POINTS_MAX];
     enum nf_status status;
 
-    for (uint32_t k = 0; k < m->nsizes; k++)
-        hold[k] = fmax(hold_us(m, i, k), m->send[at + k]);
-    status = fit(m, m->send + at, NULL, m->nsizes, &host->send, err);
+    for (uint32_t k = 0; k < m->nsizes; k++) {
+        send[k] = send_us(m, i, k);
+        hold[k] = fmax(hold_us(m, i, k), send[k]);
+    }
+    for (uint32_t k = 0; k < m->recv_sizes; k++)
+        recv[k] = recv_us(m, i, k);
+    status = fit(m, send, NULL, m->nsizes, &host->send, err);
     if (status == NF_OK)
-        status = fit(m, m->recv + at, m->recv_uneven + at, m->recv_sizes,
-                     &host->recv, err);
+        status =
+            fit(m, recv, m->recv_uneven + at, m->recv_sizes, &host->recv, err);
     if (status == NF_OK)
         status = fit(m, hold, m->seq_uneven + at, m->nsizes, &host->hold, err);
     return status == NF_OK ? NF_OK : nf_fail_prefix(err, "host %u", i);
 }
 
-/* The times themselves where there are some that are even, so that errors of
- * fits do not come into those of the wires. */
-static double send_us(const struct nf_measures *m, uint32_t i, uint32_t size)
-{
-    return m->send[(size_t)i * m->nsizes + size];
-}
+/* ---- wires ---- */
 
-static double recv_us(const struct nf_measures *m,
+/* The time itself where there is one that is even, so that errors of fits do
+ * not come into those of the wires. */
+static double take_us(const struct nf_measures *m,
                       const struct nf_network *network, uint32_t i,
                       uint32_t size)
 {
-    size_t at = (size_t)i * m->nsizes + size;
-
-    return size < m->recv_sizes && (size == 0 || !m->recv_uneven[at])
-               ? m->recv[at]
-               : nf_curve_us(&network->hosts[i].recv, m->sizes[size]);
+    if (size == 0 ||
+        (size < m->recv_sizes && !m->recv_uneven[(size_t)i * m->nsizes + size]))
+        return recv_us(m, i, size);
+    return nf_curve_us(&network->hosts[i].recv, m->sizes[size]);
 }
 
-static enum nf_status fit_wire(const struct nf_measures *m,
-                               const struct nf_network *network, uint32_t i,
-                               uint32_t j, struct nf_error *err)
+/* An empty message there and back takes the same whoever begins: it was
+ * measured twice. */
+static void set_wire(const struct nf_measures *m,
+                     const struct nf_network *network, uint32_t i, uint32_t j,
+                     double *us)
 {
-    double ends_us = send_us(m, i, 0) + recv_us(m, network, j, 0);
-    double back_us = send_us(m, j, 0) + recv_us(m, network, i, 0);
-    double empty_us = (*nf_measures_ping(m, i, j, 0) - ends_us - back_us) / 2;
-    double wire[NF_CURVE_POINTS_MAX];
+    double both_us = (ping_us(m, i, j, 0) + ping_us(m, j, i, 0)) / 2;
+    double ends_us = send_us(m, i, 0) + recv_us(m, j, 0);
+    double back_us = send_us(m, j, 0) + recv_us(m, i, 0);
+
+    us[0] = (both_us - ends_us - back_us) / 2;
+    for (uint32_t k = 1; k < m->nsizes; k++)
+        us[k] = ping_us(m, i, j, k) - send_us(m, i, k) -
+                take_us(m, network, j, k) - back_us - us[0];
+}
+
+/* By how much chance makes one and the same ping differ. */
+static double ping_noise_us(const struct nf_measures *m, double *scratch)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < m->hosts; i++)
+        for (uint32_t j = 0; j < i; j++)
+            scratch[count++] = ping_us(m, i, j, 0) - ping_us(m, j, i, 0);
+    return nf_pool_noise(scratch, count);
+}
+
+/* X_c is a half of the mean of two pings, another X a ping less that. */
+static double wire_noise_us(double ping_noise, uint32_t size)
+{
+    return ping_noise * (size == 0 ? sqrt(1.0 / 8) : sqrt(9.0 / 8));
+}
+
+/* @param even  [hosts * hosts] room */
+static void pool_wires(const struct nf_measures *m, uint32_t size,
+                       double noise_us, double *wires, double *even)
+{
+    size_t pairs = (size_t)m->hosts * m->hosts, count = 0;
+    struct nf_pool pool;
+
+    for (uint32_t i = 0; i < m->hosts; i++)
+        for (uint32_t j = 0; j < m->hosts; j++) {
+            size_t at = nf_measures_ping_at(m, i, j, size);
+
+            if (i != j && (size == 0 || !m->ping_uneven[at]))
+                even[count++] = wires[at];
+        }
+    pool = nf_pool_of(even, count, noise_us);
+    for (size_t pair = 0; pair < pairs; pair++) {
+        double *us = &wires[pair * m->nsizes + size];
+
+        *us = nf_pool_value(&pool, *us);
+    }
+}
+
+/* @param wires  X, as pings are kept
+ * @param room   [hosts * hosts] */
+static enum nf_status fit_wires(const struct nf_measures *m,
+                                struct nf_network *network, double *wires,
+                                double *room, struct nf_error *err)
+{
+    enum nf_status status = NF_OK;
+    double noise_us = ping_noise_us(m, room);
+
+    for (uint32_t i = 0; i < m->hosts; i++)
+        for (uint32_t j = 0; j < m->hosts; j++)
+            if (i != j)
+                set_wire(m, network, i, j,
+                         wires + nf_measures_ping_at(m, i, j, 0));
+    for (uint32_t k = 0; k < m->nsizes; k++)
+        pool_wires(m, k, wire_noise_us(noise_us, k), wires, room);
+    for (uint32_t i = 0; i < m->hosts; i++)
+        for (uint32_t j = 0; j < m->hosts && status == NF_OK; j++) {
+            size_t at = nf_measures_ping_at(m, i, j, 0);
+
+            if (i == j)
+                continue;
+            status = fit(m, wires + at, m->ping_uneven + at, m->nsizes,
+                         nf_network_wire(network, i, j), err);
+            if (status != NF_OK)
+                nf_fail_prefix(err, "hosts %u and %u", i, j);
+        }
+    return status;
+}
+
+static enum nf_status estimate_wires(const struct nf_measures *m,
+                                     struct nf_network *network,
+                                     struct nf_error *err)
+{
+    size_t pairs = (size_t)m->hosts * m->hosts;
+    double *wires = nf_calloc(pairs * m->nsizes, sizeof(*wires));
+    double *room = nf_calloc(pairs, sizeof(*room));
     enum nf_status status;
 
-    for (uint32_t k = 0; k < m->nsizes; k++)
-        wire[k] = *nf_measures_ping(m, i, j, k) - send_us(m, i, k) -
-                  recv_us(m, network, j, k) - back_us - empty_us;
-    status =
-        fit(m, wire, m->ping_uneven + ((size_t)i * m->hosts + j) * m->nsizes,
-            m->nsizes, nf_network_wire(network, i, j), err);
-    return status == NF_OK ? NF_OK
-                           : nf_fail_prefix(err, "hosts %u and %u", i, j);
+    if (wires != NULL && room != NULL)
+        status = fit_wires(m, network, wires, room, err);
+    else
+        status = nf_fail(err, NF_ERR_NOMEM, "out of memory");
+    nf_free(room);
+    nf_free(wires);
+    return status;
 }
 
 void nf_network_set_runtime(struct nf_network *network, const double *group_us,
@@ -219,10 +341,8 @@ static enum nf_status estimate(const struct nf_measures *measures,
         return nf_fail(err, status, "out of memory");
     for (uint32_t i = 0; i < network.nhosts && status == NF_OK; i++)
         status = fit_host(measures, i, &network.hosts[i], err);
-    for (uint32_t i = 0; i < network.nhosts; i++)
-        for (uint32_t j = 0; j < network.nhosts && status == NF_OK; j++)
-            if (i != j)
-                status = fit_wire(measures, &network, i, j, err);
+    if (status == NF_OK)
+        status = estimate_wires(measures, &network, err);
     if (status == NF_OK)
         *network_p = network;
     else

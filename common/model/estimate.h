@@ -15,9 +15,16 @@
  *                   - (S_j(0) + X_c(i, j) + R_i(0))
  *      H_i(m) = slope of SEQ over r, S_i at least
  *
- *  X_c is taken to be the same both ways: one host's clock cannot tell.  In the
- *  model they invert it exactly; in life a difference may come out below 0, and
- *  then counts as 0.  Pure.  Source: after Sawahata & Shibusawa (PP), and Lee
+ *  X_c is taken to be the same both ways: one host's clock cannot tell.  So
+ *  PP(i, j, 0) and PP(j, i, 0) are one time that was measured twice: X_c goes by their
+ *  mean, and from how they differ it is known how much chance there is in a PP.  Wires
+ *  that differ from the median one by less than chance explains count as alike
+ *  (pool.h).  SND, RCV and PP of a message take no longer than those of a longer one
+ *  that are even: what did was disturbed, as empty messages are that go fast enough
+ *  for pairs of hosts to get into each other's way.
+ *
+ *  In the model all this inverts it exactly; in life a difference may come out below
+ *  0, and then counts as 0.  Pure.  Source: after Sawahata & Shibusawa (PP), and Lee
  *  (t_hold). */
 #include "common/model/network.h"
 
