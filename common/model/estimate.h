@@ -18,7 +18,7 @@
  *  X_c is taken to be the same both ways: one host's clock cannot tell.  So
  *  PP(i, j, 0) and PP(j, i, 0) are one time that was measured twice: X_c goes by their
  *  mean, and from how they differ it is known how much chance there is in a PP.  Wires
- *  that differ from the median one by less than chance explains count as alike
+ *  that differ from others by less than chance explains count as alike
  *  (pool.h).  SND, RCV and PP of a message take no longer than those of a longer one
  *  that are even: what did was disturbed, as empty messages are that go fast enough
  *  for pairs of hosts to get into each other's way.
@@ -112,7 +112,7 @@ void nf_network_set_call(struct nf_network *network,
                          const struct nf_call_time *calls, uint32_t count);
 
 /** Fit all curves.  With has_low their low_us are found by the same equations,
- *  to the nanosecond.  O(hosts^2)
+ *  to the nanosecond.  O(hosts^2 log hosts)
  *  @param network_p  free with nf_network_fini(); names, model and shared are
  *                    the caller's to set
  *  @retval NF_ERR_INVAL  a time is no number; err says of whom */
