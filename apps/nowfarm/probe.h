@@ -92,6 +92,18 @@ bool probe_may_retry(const struct probe_costs *costs, double budget_us,
 uint32_t probe_repeats(const struct probe_costs *costs, enum probe_job job,
                        uint32_t size, double budget_us, double spent_us,
                        double done_us);
+/** Trees are cast in rounds of so many.  Those that take less than that a round are
+ *  short, and have more rounds: so many, or if all trees of a size are compared. */
+enum {
+    PROBE_ROUND_CASTS = 11,
+    PROBE_SHORT_ROUND_US = 10000,
+    PROBE_SHORT_ROUNDS = 9,
+    PROBE_COMPARED_ROUNDS = 90,
+};
+static inline uint32_t probe_short_rounds(const struct probe_options *o)
+{
+    return o->nsizes > 0 ? PROBE_COMPARED_ROUNDS : PROBE_SHORT_ROUNDS;
+}
 /** Roughly what is measured after these jobs: trees, if any, and the model of
  *  collective operations (coll_probe.h). */
 double probe_trees_us(uint32_t members, const struct probe_speed *speeds,

@@ -15,14 +15,11 @@
  * there are more rounds, and if all trees of a size are compared a lot: of 100
  * casts of 0.2 ms on busy processors the medians of one and the same tree were 5
  * and 7 % apart, of 1000 3 %. */
-enum { ROUNDS = 3, SHORT_ROUNDS = 9, COMPARED_ROUNDS = 90, ROUND_COUNT = 11 };
-enum { CASTS = COMPARED_ROUNDS * ROUND_COUNT };
+enum { ROUNDS = 3, CASTS = PROBE_COMPARED_ROUNDS * PROBE_ROUND_CASTS };
 enum { FIRST_WARM = 2, WARM = 1 };
 enum { IDLE_BYTES = 4096, IDLE_MOST_US = 50000 };
 /* More than that one tree is not measured for, but once a round. */
 static const double ROUND_MOST_US = 1e6;
-/* A tree is short for as long as it took less than that a round. */
-static const double SHORT_MOST_US = 1e4;
 /* What is left of a time when an answer is off. */
 static const double LEAST_US = 0.1;
 
@@ -106,7 +103,7 @@ static enum nf_status measure(const struct casting *c,
 
     for (int i = 0; i < warm && status == NF_OK; i++)
         status = probe_cast(c->probe, &cast, c->us);
-    for (int i = 0; i < ROUND_COUNT && status == NF_OK &&
+    for (int i = 0; i < PROBE_ROUND_CASTS && status == NF_OK &&
                     (i == 0 || spent_us < ROUND_MOST_US);
          i++) {
         double us;
@@ -153,7 +150,7 @@ static void note_medians(struct probe_checks *checks, struct taken *taken)
 
 static bool is_wanted(const struct taken *taken, uint32_t round)
 {
-    return round < ROUNDS || taken->all_us < round * SHORT_MOST_US;
+    return round < ROUNDS || taken->all_us < round * PROBE_SHORT_ROUND_US;
 }
 
 /* @param order  [checks->count] room
@@ -259,8 +256,7 @@ enum nf_status probe_validate(struct probe *probe,
     struct nf_network relays = *network; /* hosts and wires are those */
     struct casting c = { .probe = probe,
                          .network = network,
-                         .rounds =
-                             o->nsizes > 0 ? COMPARED_ROUNDS : SHORT_ROUNDS,
+                         .rounds = probe_short_rounds(o),
                          .leaves = nf_calloc(network->nhosts, sizeof(uint32_t)),
                          .us = nf_calloc(network->nhosts, sizeof(double)) };
     enum nf_status status =

@@ -197,15 +197,26 @@ double probe_groups_us(uint32_t members, const struct probe_speed *speeds)
     return sum_us;
 }
 
-/* @param ways  messages that follow each other until the last one has it */
-static double tree_us(const struct probe_speed *slow, double ways, double bytes)
+struct tree_costs {
+    struct probe_speed fast, slow;
+    uint32_t rounds; /* of short ones */
+};
+
+/* A message that finds links idle is not held up by slow ones: what decides whether a
+ * tree is short is how fast they are at best.
+ * @param ways  messages that follow each other until the last one has it */
+static double tree_us(const struct tree_costs *costs, double ways, double bytes)
 {
     static const double CASTS = 37, LEAST_CASTS = 7, MOST_US = 3e6,
                         IDLE_BYTES = 4096, IDLE_MOST_US = 50e3;
-    double once_us = ways * (slow->empty_us + slow->byte_us * bytes);
+    const struct probe_speed *fast = &costs->fast, *slow = &costs->slow;
+    double short_us = ways * (fast->empty_us + fast->byte_us * bytes);
+    double long_us = ways * (slow->empty_us + slow->byte_us * bytes);
     double idle_us = fmin(slow->byte_us * IDLE_BYTES, IDLE_MOST_US);
 
-    return fmax(LEAST_CASTS * once_us, fmin(CASTS * once_us, MOST_US)) +
+    if (short_us * PROBE_ROUND_CASTS < PROBE_SHORT_ROUND_US)
+        return costs->rounds * (PROBE_ROUND_CASTS + 1) * (short_us + idle_us);
+    return fmax(LEAST_CASTS * long_us, fmin(CASTS * long_us, MOST_US)) +
            CASTS * idle_us;
 }
 
@@ -213,21 +224,21 @@ double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
                       const struct probe_options *o)
 {
     double steps = ceil(log2(members)), few = fmin(members, 4) - 1;
-    struct probe_speed fast, slow;
+    struct tree_costs costs = { .rounds = probe_short_rounds(o) };
     double sum_us = 0;
     uint32_t listed = 0;
 
-    find_ends(members, speeds, &fast, &slow);
+    find_ends(members, speeds, &costs.fast, &costs.slow);
     if (o->validate || o->nsizes > 0) /* what is beyond messages */
-        sum_us += tree_us(&slow, members - 1, 1) + 2 * tree_us(&slow, steps, 1);
+        sum_us += tree_us(&costs, members - 1, 1) + 2 * tree_us(&costs, steps, 1);
     for (double bytes = 1024; o->validate && bytes <= 65536; bytes *= 64)
-        sum_us += 2 * tree_us(&slow, few, bytes) + tree_us(&slow, steps, bytes);
+        sum_us += 2 * tree_us(&costs, few, bytes) + tree_us(&costs, steps, bytes);
     for (uint32_t i = 0; nf_hnow_table[i] != NULL; i++)
         listed++;
     for (uint32_t i = 0; nf_uniform_table[i] != NULL; i++)
         listed++;
     for (unsigned k = 0; k < o->nsizes; k++)
-        sum_us += listed * tree_us(&slow, (steps + members) / 2,
+        sum_us += listed * tree_us(&costs, (steps + members) / 2,
                                    (double)o->sizes[k]);
     return sum_us;
 }

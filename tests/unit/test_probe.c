@@ -234,6 +234,9 @@ static void what_comes_after_is_in_the_plan(void)
     o.sizes[0] = 65536;
     o.nsizes = 1;
     CU_ASSERT(probe_trees_us(8, speeds, &o) > 2 * shapes_us);
+    o.sizes[0] = 1024; /* 1080 times 0.8 ms, of 16 trees */
+    CU_ASSERT(probe_trees_us(8, speeds, &o) > 8e6 &&
+              probe_trees_us(8, speeds, &o) < 30e6);
     speeds[5].byte_us *= 5;
     thin_us = probe_groups_us(8, speeds);
     CU_ASSERT(thin_us > groups_us + 1e6 && thin_us < groups_us + 8e6);
