@@ -2,13 +2,34 @@
 #include "common/model/pool.h"
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
-static int by_size(const void *a, const void *b)
+/* Let the value at @p at, below which all are in order, sink in the heap. */
+static void sink(double *heap, size_t at, size_t count)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    double value = heap[at];
 
-    return (x > y) - (x < y);
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && heap[child + 1] > heap[child])
+            child++;
+        if (heap[child] <= value)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = value;
+}
+
+/* A heap's, as qsort() is not pure: it may allocate. */
+static void sort(double *values, size_t count)
+{
+    for (size_t at = count / 2; at > 0; at--)
+        sink(values, at - 1, count);
+    for (size_t last = count; last > 1; last--) {
+        double most = values[0];
+
+        values[0] = values[last - 1];
+        values[last - 1] = most;
+        sink(values, 0, last - 1);
+    }
 }
 
 /* What is not finite has no place in an order.  @return how many are */
@@ -19,8 +40,7 @@ static size_t sort_finite(double *values, size_t count)
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i]))
             values[finite++] = values[i];
-    if (finite > 0)
-        qsort(values, finite, sizeof(*values), by_size);
+    sort(values, finite);
     return finite;
 }
 

@@ -45,6 +45,8 @@ static void what_chance_explains_becomes_the_median(void)
     struct nf_pool pool = nf_pool_of(values, 7, 1);
 
     CU_ASSERT_EQUAL(pool.count, 6);
+    for (size_t i = 1; i < pool.count; i++)
+        CU_ASSERT(pool.sorted[i - 1] <= pool.sorted[i]);
     CU_ASSERT(is_near(pool.reach, sqrt(2 * log(6))));
     CU_ASSERT(is_near(nf_pool_value(&pool, 9), 10.25)); /* by way of 10 */
     CU_ASSERT(is_near(nf_pool_value(&pool, 10), 10.25));
@@ -53,6 +55,26 @@ static void what_chance_explains_becomes_the_median(void)
     CU_ASSERT(is_near(nf_pool_value(&pool, 90), 90));
     CU_ASSERT(is_near(nf_pool_value(&pool, 50), 50));
     CU_ASSERT(isnan(nf_pool_value(&pool, NAN)));
+}
+
+static void pools_of_any_length_are_sorted(void)
+{
+    struct nf_rng rng = { 5 };
+
+    for (size_t count = 0; count <= 70; count++) {
+        double values[70], sum = 0, sorted_sum = 0;
+        struct nf_pool pool;
+
+        for (size_t i = 0; i < count; i++)
+            sum += values[i] = (double)nf_rng_below(&rng, 50);
+        pool = nf_pool_of(values, count, 1);
+        CU_ASSERT_EQUAL(pool.count, count);
+        for (size_t i = 0; i < pool.count; i++) {
+            CU_ASSERT(i == 0 || pool.sorted[i - 1] <= pool.sorted[i]);
+            sorted_sum += pool.sorted[i];
+        }
+        CU_ASSERT(is_near(sorted_sum, sum));
+    }
 }
 
 /* 30 and 26 wires of two kinds: those of each come out as one value. */
@@ -282,6 +304,7 @@ int main(void)
                               noise_is_that_of_one_of_two_times },
                             { "what chance explains becomes the median",
                               what_chance_explains_becomes_the_median },
+                            { "pools of any length are sorted", pools_of_any_length_are_sorted },
                             { "two kinds stay two", two_kinds_stay_two },
                             { "without noise nothing changes",
                               without_noise_nothing_changes },
