@@ -92,8 +92,9 @@ bool probe_may_retry(const struct probe_costs *costs, double budget_us,
 uint32_t probe_repeats(const struct probe_costs *costs, enum probe_job job,
                        uint32_t size, double budget_us, double spent_us,
                        double done_us);
-/** Trees are cast in rounds of so many.  Those that take less than that a round are
- *  short, and have more rounds: so many, or if all trees of a size are compared. */
+/** Trees are cast in rounds of so many.  Those that took less than that a round, on
+ *  average, are short, and have more rounds than others: so many, or if all trees of a
+ *  size are compared. */
 enum {
     PROBE_ROUND_CASTS = 11,
     PROBE_SHORT_ROUND_US = 10000,

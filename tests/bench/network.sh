@@ -24,7 +24,7 @@
 #   -g  broadcasts of groups only, no trees by bare relays, of which those of long
 #       messages take the most of the time
 #
-# MODEL: keep the model file.  Some eleven minutes; six with -g and REPEATS=1.
+# MODEL: keep the model file.  Some sixteen minutes with REPEATS=3.
 . "${0%/*}/bench-lib.sh"
 need_pvm
 sizes=${SIZES:-1KiB,64KiB,1MiB}
