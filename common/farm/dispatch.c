@@ -6,7 +6,9 @@
  * that has nothing else, so that giving it up blames nobody else.  If no slave
  * is empty, one is closed to the pacer until it is; the others go on.  That
  * cannot get stuck: while nobody is empty somebody owes an answer, and whoever
- * answers next is the one to be emptied. */
+ * answers next is the one to be emptied.  The slave must have been heard of since
+ * the last loss: where several die at once they are known to be dead one by one,
+ * and a unit that goes from one dead slave to the next has killed none of them. */
 #include "config.h"
 #include "common/farm/farm_impl.h"
 #include "common/base/alloc.h"
@@ -217,15 +219,23 @@ void nf_farm_reserve(struct nf_farm *farm, uint32_t slave, bool reserved)
         nf_farm_units_returned(farm);
 }
 
+/* A slave that has nothing, and is certainly there; or NONE. */
+static uint32_t idle_and_alive(const struct nf_farm *farm)
+{
+    uint32_t slave = farm->idle;
+
+    while (slave != NF_SLAVE_NONE && !nf_farm_is_alive(farm, slave))
+        slave = farm->slaves[slave].idle_next;
+    return slave;
+}
+
 void nf_farm_dispatch_alone(struct nf_farm *farm)
 {
     const uint64_t *waiting = &farm->pool.counts[NF_UNIT_ALONE];
-    uint32_t slave = farm->event_slave;
+    uint32_t slave = farm->event_slave, idle;
 
-    while (*waiting > 0 && farm->idle != NF_SLAVE_NONE &&
+    while (*waiting > 0 && (idle = idle_and_alive(farm)) != NF_SLAVE_NONE &&
            nf_farm_can_send(farm)) {
-        uint32_t idle = farm->idle;
-
         if (idle == farm->draining)
             farm->draining = NF_SLAVE_NONE;
         set_closed(farm, idle, true);

@@ -207,7 +207,7 @@ enum nf_status nf_farm_join(struct nf_farm *farm, uint32_t slave,
     if (farm->stats.live_slaves == 0)
         nf_farm_set_tick(farm);
     join_slots(farm, slave, nslots);
-    s->heard_us = now_us;
+    nf_farm_heard(farm, slave, now_us);
     for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++)
         if (farm->policy.pacer->join)
             farm->policy.pacer->join(farm->pacer, &farm->view, k, now_us);

@@ -24,7 +24,10 @@
  *  When a slave's task ends, what it had not answered of the two oldest leases
  *  of each of its slots is suspect (two, because the answer to one may be
  * unsent while the next is computed): these units are retried one at a time,
- * and the last attempt of each runs on a slave that has nothing else.  So a
+ * and the last attempt of each runs on a slave that has nothing else, and was
+ * heard of since the last loss: of several that die at once the others are not
+ * known to be dead yet.  (For that the unit waits, and a later
+ * nf_farm_timer() sends it; without a silence limit it does not.)  So a
  * unit is only given up for a loss if it was certainly the one: with
  * max_attempts 1, and after errors of the kernel, that may take an attempt
  * more.
@@ -58,8 +61,9 @@ struct nf_farm_config {
     uint32_t slots;           /**< expected at start: the policies' p, >= 1 */
     uint32_t max_slots;       /**< the most slot numbers, >= slots */
     uint32_t max_attempts;    /**< >= 1 */
-    int64_t silence_limit_us; /**< a slave not heard of for longer is lost;
-                                  0: never */
+    int64_t silence_limit_us; /**< a slave not heard of for longer is lost, so
+                                  idle ones are to say something, too; 0:
+                                  never */
     uint64_t seed;
     bool hold; /**< results stay with the slaves until they are gathered */
     uint32_t phases; /**< 0 or 1: one; else with hold, and nothing is gathered */

@@ -30,6 +30,7 @@ struct nf_farm_slave {
     uint32_t later;       /* leases of later phases */
     uint32_t idle_prev, idle_next;
     int64_t heard_us;
+    uint32_t heard_losses; /* stats.lost_slaves when it was heard of last */
     bool live;
     bool closed; /* the pacer may not pick its slots: it has, or is emptied
                     for, a unit that must run alone */
@@ -148,6 +149,10 @@ void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss);
 
 /** Silence is to be looked for a while from now. */
 void nf_farm_set_tick(struct nf_farm *farm);
+/** Has a live slave been heard of since the last loss?  Else it may have died
+ *  with that one, and it is not known yet.  Without a silence limit: always, as
+ *  nobody need say anything then. */
+bool nf_farm_is_alive(const struct nf_farm *farm, uint32_t slave);
 
 /* home.c */
 

@@ -312,7 +312,8 @@ static bool may_send(const struct nf_farm *farm, uint32_t slave)
         farm->oom)
         return false;
     return !must_run_alone(farm, &farm->phases->list[s->head]) ||
-           nf_farm_load(&farm->slaves[slave]) == 0;
+           (nf_farm_load(&farm->slaves[slave]) == 0 &&
+            nf_farm_is_alive(farm, slave));
 }
 
 static void send_to(struct nf_farm *farm, uint32_t slave)

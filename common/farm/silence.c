@@ -13,8 +13,19 @@ void nf_farm_set_tick(struct nf_farm *farm)
 
 void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us)
 {
-    if (nf_farm_is_known(farm, slave) && farm->slaves[slave].live)
-        farm->slaves[slave].heard_us = now_us;
+    struct nf_farm_slave *s;
+
+    if (!nf_farm_is_known(farm, slave) || !farm->slaves[slave].live)
+        return;
+    s = &farm->slaves[slave];
+    s->heard_us = now_us;
+    s->heard_losses = farm->stats.lost_slaves;
+}
+
+bool nf_farm_is_alive(const struct nf_farm *farm, uint32_t slave)
+{
+    return farm->silence_limit_us == 0 ||
+           farm->slaves[slave].heard_losses == farm->stats.lost_slaves;
 }
 
 void nf_farm_set_unread(struct nf_farm *farm, int64_t unread_us)

@@ -55,9 +55,12 @@ static void on_send(struct world *w, const struct nf_action *a)
         (struct lease){ a->lease, a->first, a->count, a->phase,
                         a->phase > 0 && a->attempts > 0 &&
                             a->attempts + 1 >= ATTEMPTS };
-    for (size_t i = s->head; i < s->tail; i++)
+    for (size_t i = s->head; i < s->tail; i++) {
         expect(w, !s->queue[i].alone || s->tail - s->head == 1,
                "a last attempt is not alone");
+        expect(w, !s->queue[i].alone || s->heard,
+               "a last attempt by one that may be dead");
+    }
 }
 
 static void on_cancel(struct world *w, const struct nf_action *a)
@@ -176,6 +179,7 @@ void open_world(struct world *w, const char *spec, uint32_t phases,
                                      .slots = 2 * nslaves,
                                      .max_slots = 4 * SLAVES,
                                      .max_attempts = ATTEMPTS,
+                                     .silence_limit_us = 1000000000,
                                      .hold = true,
                                      .phases = phases };
     struct nf_actions acts;
@@ -189,7 +193,7 @@ void open_world(struct world *w, const char *spec, uint32_t phases,
     CU_ASSERT_EQUAL_FATAL(nf_policy_parse(spec, &policy, &err), NF_OK);
     CU_ASSERT_EQUAL_FATAL(nf_farm_create(&config, &w->farm, &err), NF_OK);
     for (uint32_t i = 0; i < nslaves; i++) {
-        w->slaves[i].alive = true;
+        w->slaves[i].alive = w->slaves[i].heard = true;
         CU_ASSERT_EQUAL(nf_farm_join(w->farm, i, w->slots, 0, &acts), NF_OK);
         act(w, &acts, i);
     }
@@ -202,6 +206,7 @@ static void fail(struct world *w, uint32_t slave)
     struct nf_actions acts;
 
     w->failed[lease.phase][lease.first]++;
+    s->heard = true;
     s->queue[s->head].first++;
     s->head += --s->queue[s->head].count == 0;
     CU_ASSERT_EQUAL(nf_farm_unit_failed(w->farm, slave, lease.id, lease.first,
@@ -223,6 +228,7 @@ void answer(struct world *w, uint32_t slave, bool fails)
     for (uint64_t u = lease.first; u < lease.first + lease.count; u++)
         w->computed[lease.phase][u]++;
     s->head++;
+    s->heard = true;
     CU_ASSERT_EQUAL(nf_farm_result(w->farm, slave, lease.id, lease.first,
                                    lease.count, NULL, w->now_us, &acts),
                     NF_OK);
@@ -267,6 +273,8 @@ void lose(struct world *w, uint32_t slave, enum nf_loss loss)
     memset(s->input, 0, sizeof(s->input));
     s->head = s->tail = 0;
     w->lost++;
+    for (uint32_t i = 0; i < w->nslaves && loss != NF_LOSS_LEFT; i++)
+        w->slaves[i].heard = false;
     CU_ASSERT_EQUAL(nf_farm_lost(w->farm, slave, loss, w->now_us, &acts),
                     NF_OK);
     act(w, &acts, UINT32_MAX);
@@ -276,10 +284,20 @@ void come_back(struct world *w, uint32_t slave)
 {
     struct nf_actions acts;
 
-    w->slaves[slave].alive = true;
+    w->slaves[slave].alive = w->slaves[slave].heard = true;
     CU_ASSERT_EQUAL(nf_farm_join(w->farm, slave, w->slots, w->now_us, &acts),
                     NF_OK);
     act(w, &acts, slave);
+}
+
+/* Who is there says so. */
+static void hear(struct world *w)
+{
+    for (uint32_t i = 0; i < w->nslaves; i++)
+        if (w->slaves[i].alive) {
+            nf_farm_heard(w->farm, i, w->now_us);
+            w->slaves[i].heard = true;
+        }
 }
 
 bool step(struct world *w)
@@ -301,6 +319,7 @@ bool step(struct world *w)
             return true;
         }
     }
+    hear(w);
     CU_ASSERT_EQUAL(nf_farm_timer(w->farm, w->now_us, &acts), NF_OK);
     act(w, &acts, UINT32_MAX);
     return acts.count > 0;

@@ -22,6 +22,7 @@ struct lease {
 
 struct slave {
     bool alive;
+    bool heard; /* since another one was lost */
     bool result[PHASES][UNITS], input[PHASES][UNITS];
     struct lease queue[LEASES]; /* computed in order */
     size_t head, tail;

@@ -119,6 +119,13 @@ static struct lease *check_copy(struct script *s, const struct nf_action *a)
     return find_original(s, a);
 }
 
+/* May a unit that must run alone go there? */
+static bool is_sure(const struct script *s, uint32_t slave)
+{
+    return s->config.silence_limit_us == 0 ||
+           s->slaves[slave].heard_losses == s->lost_slaves;
+}
+
 static void check_handed_out(struct script *s, const struct nf_action *a,
                              bool busy)
 {
@@ -132,6 +139,8 @@ static void check_handed_out(struct script *s, const struct nf_action *a,
             require(s, !unit->suspect || a->count == 1,
                     "suspects go one by one");
             require(s, !unit->alone || !busy, "alone is on an idle slave");
+            require(s, !unit->alone || is_sure(s, a->slave),
+                    "alone is on a slave that is there");
         }
         require(s, unit->handed_out == (u < s->next_fresh),
                 "fresh units go in order");

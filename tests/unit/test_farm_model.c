@@ -5,6 +5,16 @@
 
 static const struct due nothing = { 0, 0, 0, MAX_UNITS, NULL };
 
+void was_heard(struct script *s, uint32_t slave)
+{
+    struct slave *m = &s->slaves[slave];
+
+    if (!m->live)
+        return;
+    m->heard_us = s->now_us;
+    m->heard_losses = s->lost_slaves;
+}
+
 void do_join(struct script *s, uint32_t slave, uint32_t nslots)
 {
     struct slave *m = &s->slaves[slave];
@@ -26,7 +36,7 @@ void do_join(struct script *s, uint32_t slave, uint32_t nslots)
         m->nslots = m->nslots ? m->nslots : nslots;
         m->live_slots = nslots;
         m->live = true;
-        m->heard_us = s->now_us;
+        was_heard(s, slave);
         memset(m->unsure, 0, sizeof(m->unsure));
     }
     status = nf_farm_join(s->farm, slave, nslots, s->now_us, &acts);
@@ -215,8 +225,7 @@ void do_result(struct script *s, struct lease *l, uint64_t first,
           "\n",
           s->now_us, first, count, l->slave, l->id);
     count_duplicates(s, first, count);
-    if (s->slaves[l->slave].live)
-        s->slaves[l->slave].heard_us = s->now_us;
+    was_heard(s, l->slave);
     if (s->config.hold && (!l->live || l->stale))
         due.count = 0; /* its slave may have thrown them away */
     if (l->live)
@@ -236,8 +245,7 @@ void do_failed(struct script *s, struct lease *l)
 
     TRACE(s, "%6" PRId64 " failed %" PRIu64 " of %u lease %" PRIx64 "\n",
           s->now_us, u, l->slave, l->id);
-    if (s->slaves[l->slave].live)
-        s->slaves[l->slave].heard_us = s->now_us;
+    was_heard(s, l->slave);
     if (l->live && has_unit(l->twin, u)) {
         if (!s->over)
             l->twin->spoilt = true;

@@ -50,6 +50,7 @@ struct slave {
     uint32_t live_slots;
     bool live;
     int64_t heard_us;
+    uint32_t heard_losses; /* how many had been lost when it was heard of */
     /* per slot: a lease of it was cancelled then, and may be computed still */
     bool unsure[MAX_SLOTS];
     int64_t unsure_us[MAX_SLOTS];
@@ -94,6 +95,9 @@ void require(struct script *s, bool holds, const char *law);
 bool has_unit(const struct lease *l, uint64_t unit);
 /** The oldest live lease of a slot, or NULL. */
 struct lease *oldest(struct script *s, uint32_t slave, uint32_t slot);
+
+/** The model of hearing of a slave. */
+void was_heard(struct script *s, uint32_t slave);
 
 /* The events. */
 void do_join(struct script *s, uint32_t slave, uint32_t nslots);

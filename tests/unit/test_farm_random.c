@@ -265,7 +265,7 @@ static void do_something(struct script *s)
     case 10:
         if (s->slaves[slave].live) {
             nf_farm_heard(s->farm, slave, s->now_us);
-            s->slaves[slave].heard_us = s->now_us;
+            was_heard(s, slave);
         }
         break;
     case 11:
@@ -298,7 +298,7 @@ static void finish(struct script *s)
         for (uint32_t i = 0; i < MAX_SLAVES; i++) {
             if (s->slaves[i].live)
                 nf_farm_heard(s->farm, i, s->now_us);
-            s->slaves[i].heard_us = s->now_us;
+            was_heard(s, i);
         }
         if (s->gathering)
             do_gather_end(s, draw(s, 4) > 0);
