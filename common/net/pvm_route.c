@@ -190,7 +190,8 @@ bool nf_route_owes(int tid)
     const struct route *route = known(tid);
 
     return route != NULL && route->peer_window_bytes > 0 &&
-           route->read - route->told >= route->peer_window_bytes / 4;
+           route->read - route->told >=
+               nf_link_confirm_bytes(route->peer_window_bytes);
 }
 
 bool nf_route_some_owe(void)

@@ -332,10 +332,20 @@ void nf_link_sent(struct nf_link *link, const struct nf_link_out *out)
     }
 }
 
+uint32_t nf_link_confirm_bytes(uint32_t window_bytes)
+{
+    const uint32_t frame_bytes = NF_LINK_FRAME_MAX_BYTES +
+                                 NF_FRAME_HEADER_BYTES +
+                                 NF_LINK_FRAME_COST_BYTES;
+
+    return window_bytes / 2 >= 2 * frame_bytes ? window_bytes / 2
+                                               : window_bytes / 4;
+}
+
 bool nf_link_owes_confirmation(const struct nf_link *link)
 {
     /* early enough that the peer need not stop, if we keep up */
-    uint32_t most = link->peer_window_bytes / 4;
+    uint32_t most = nf_link_confirm_bytes(link->peer_window_bytes);
 
     if (link->holding && most > NF_LINK_URGENT_BYTES / 4)
         most = NF_LINK_URGENT_BYTES / 4; /* all that urgent frames may use */

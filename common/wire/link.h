@@ -125,6 +125,11 @@ struct nf_link_out {
  *  @retval NF_WAIT  nothing to send, or no credit */
 enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p);
 void nf_link_sent(struct nf_link *link, const struct nf_link_out *out);
+/** Of a window that large, so much is read before a bare confirmation goes: half
+ *  of it, if what is left then is two frames, which are on the way while the
+ *  confirmation is; else a quarter.  Each takes a reader longer than a small
+ *  message takes, and most often while somebody waits for what it has read. */
+uint32_t nf_link_confirm_bytes(uint32_t window_bytes);
 /** Is it time to send a bare confirmation?  Ask when nf_link_next says WAIT. */
 bool nf_link_owes_confirmation(const struct nf_link *link);
 /** While @p hold, what comes is not confirmed, but for urgent messages: the

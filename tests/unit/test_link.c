@@ -378,40 +378,6 @@ static void test_windows_of_all_sizes(void)
     }
 }
 
-/* A confirmation is owed as soon as a quarter of the window of the peer, not
- * of our own, has been read since it was last told. */
-static void test_quarter_of_the_peers_window(void)
-{
-    for (size_t w = 0; w < WINDOWS * WINDOWS; w++) {
-        uint32_t window_bytes = windows[w % WINDOWS];
-        struct pipe_pair pair;
-        struct pipe_end *from = &pair.ends[0], *to = &pair.ends[1];
-        unsigned owed = 0, wrong = 0;
-
-        pipe_open(&pair, COOKIE, LIMIT_BYTES);
-        pipe_set_windows(&pair, window_bytes, windows[w / WINDOWS]);
-        for (unsigned i = 0; i < 2000; i++) {
-            bool due;
-            struct nf_msg msg;
-            bool empty;
-
-            pipe_say(&from->link, NF_MSG_LEASE, 1000, 0);
-            wrong += pipe_flush(from, 1) != 1; /* credit never runs out */
-            wrong += pipe_read(to, &msg, &empty) != NF_OK;
-            due = to->link.consumed_bytes - to->link.told_bytes >=
-                  window_bytes / 4;
-            wrong += nf_link_owes_confirmation(&to->link) != due;
-            owed += due;
-            wrong += pipe_flush(to, ALL) != (due ? 1 : 0);
-            pipe_next_kind(from);
-        }
-        CU_ASSERT_EQUAL(wrong, 0);
-        CU_ASSERT_EQUAL(
-            owed, 2000 / ((window_bytes / 4 - 1) / (1000 + BARE_COST) + 1));
-        pipe_close(&pair);
-    }
-}
-
 /* Both ends send what they may, and read it all. */
 static void exchange(struct pipe_pair *pair, unsigned *normal, unsigned *urgent)
 {
@@ -545,8 +511,6 @@ static CU_TestInfo tests[] = {
     { "pings to a silent peer do not pile up", test_pings_do_not_pile_up },
     { "a window is what may be on the way, within its limits",
       test_windows_of_all_sizes },
-    { "a quarter of the peer's window is confirmed",
-      test_quarter_of_the_peers_window },
     { "a peer that is held stops the sender, but for urgent messages",
       test_hold },
     { "urgent messages overtake a long one", test_urgent_overtakes },
