@@ -96,6 +96,13 @@ void nf_link_init(struct nf_link *link, uint64_t cookie, uint64_t limit_bytes)
     link->frame_bytes = NF_LINK_FRAME_BYTES;
 }
 
+static uint32_t frame_bytes_of(uint32_t window_bytes)
+{
+    return window_bytes / 4 < NF_LINK_FRAME_BYTES       ? NF_LINK_FRAME_BYTES
+           : window_bytes / 4 > NF_LINK_FRAME_MAX_BYTES ? NF_LINK_FRAME_MAX_BYTES
+                                                        : window_bytes / 4;
+}
+
 void nf_link_set_window(struct nf_link *link, uint32_t window_bytes)
 {
     if (window_bytes < NF_LINK_WINDOW_BYTES)
@@ -103,10 +110,7 @@ void nf_link_set_window(struct nf_link *link, uint32_t window_bytes)
     if (window_bytes > NF_LINK_WINDOW_MAX_BYTES)
         window_bytes = NF_LINK_WINDOW_MAX_BYTES;
     link->window_bytes = window_bytes;
-    link->frame_bytes =
-        window_bytes / 4 < NF_LINK_FRAME_BYTES       ? NF_LINK_FRAME_BYTES
-        : window_bytes / 4 > NF_LINK_FRAME_MAX_BYTES ? NF_LINK_FRAME_MAX_BYTES
-                                                     : window_bytes / 4;
+    link->frame_bytes = frame_bytes_of(window_bytes);
 }
 
 static void free_entry(struct nf_link_entry *entry)
@@ -334,12 +338,11 @@ void nf_link_sent(struct nf_link *link, const struct nf_link_out *out)
 
 uint32_t nf_link_confirm_bytes(uint32_t window_bytes)
 {
-    const uint32_t frame_bytes = NF_LINK_FRAME_MAX_BYTES +
-                                 NF_FRAME_HEADER_BYTES +
-                                 NF_LINK_FRAME_COST_BYTES;
+    uint32_t half = window_bytes / 2, quarter = window_bytes / 4;
+    uint32_t frame_bytes = frame_bytes_of(half) + NF_FRAME_HEADER_BYTES +
+                           NF_LINK_FRAME_COST_BYTES;
 
-    return window_bytes / 2 >= 2 * frame_bytes ? window_bytes / 2
-                                               : window_bytes / 4;
+    return half > quarter + frame_bytes ? half - frame_bytes : quarter;
 }
 
 bool nf_link_owes_confirmation(const struct nf_link *link)

@@ -126,9 +126,11 @@ struct nf_link_out {
 enum nf_status nf_link_next(struct nf_link *link, struct nf_link_out *out_p);
 void nf_link_sent(struct nf_link *link, const struct nf_link_out *out);
 /** Of a window that large, so much is read before a bare confirmation goes: half
- *  of it, if what is left then is two frames, which are on the way while the
- *  confirmation is; else a quarter.  Each takes a reader longer than a small
- *  message takes, and most often while somebody waits for what it has read. */
+ *  of it but for a frame, or a quarter if that is more.  As seldom as can be, as
+ *  each takes a reader some 70 us, most often while somebody waits for what it
+ *  has read; but another link to the same task may have half this window, and
+ *  what is on the way is one number for both (see pvm_route.h): a frame of that
+ *  one always finds room beside what nobody will confirm. */
 uint32_t nf_link_confirm_bytes(uint32_t window_bytes);
 /** Is it time to send a bare confirmation?  Ask when nf_link_next says WAIT. */
 bool nf_link_owes_confirmation(const struct nf_link *link);

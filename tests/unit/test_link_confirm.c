@@ -15,12 +15,15 @@ static const uint32_t windows[WINDOWS] = { NF_LINK_WINDOW_BYTES, 256 * 1024,
                                            NF_LINK_WINDOW_MAX_BYTES };
 
 /* A confirmation is owed as soon as a quarter of the window of the peer, not
- * of our own, or half of a large one, has been read since it was last told. */
+ * of our own, or half of a large one but for a frame of half that window, has been
+ * read since it was last told. */
 static void test_part_of_the_peers_window(void)
 {
-    static const uint32_t parts[WINDOWS] = { NF_LINK_WINDOW_BYTES / 4,
-                                             128 * 1024,
-                                             NF_LINK_WINDOW_MAX_BYTES / 2 };
+    static const uint32_t parts[WINDOWS] = {
+        NF_LINK_WINDOW_BYTES / 4,
+        128 * 1024 - 32 * 1024 - BARE_COST,
+        NF_LINK_WINDOW_MAX_BYTES / 2 - NF_LINK_FRAME_MAX_BYTES - BARE_COST,
+    };
 
     for (size_t w = 0; w < WINDOWS * WINDOWS; w++) {
         uint32_t window_bytes = windows[w % WINDOWS];
@@ -88,11 +91,48 @@ static void test_something_is_on_the_way(void)
     }
 }
 
+/* What the largest frame of a link takes of its window. */
+static uint64_t frame_cost_bytes(uint32_t window_bytes)
+{
+    struct pipe_pair pair;
+    struct nf_link_out out = { .queued = false };
+    uint64_t cost;
+
+    pipe_open(&pair, COOKIE, LIMIT_BYTES);
+    pipe_set_windows(&pair, window_bytes, window_bytes);
+    pipe_say(&pair.ends[0].link, NF_MSG_LEASE, 0, 256 * 1024);
+    CU_ASSERT_EQUAL(nf_link_next(&pair.ends[0].link, &out), NF_OK);
+    cost = nf_frame_cost_bytes(&out.frame);
+    pipe_close(&pair);
+    return cost;
+}
+
+/* What a link has read and not confirmed leaves room for a frame of another link
+ * to the same task, if its window is at least half as large. */
+static void test_links_with_half_the_window(void)
+{
+    for (uint32_t other_bytes = NF_LINK_WINDOW_BYTES;
+         other_bytes <= NF_LINK_WINDOW_MAX_BYTES; other_bytes += 4096) {
+        uint64_t cost = frame_cost_bytes(other_bytes);
+        unsigned stuck = 0;
+
+        for (uint32_t window_bytes = other_bytes;
+             window_bytes <= 2 * other_bytes &&
+             window_bytes <= NF_LINK_WINDOW_MAX_BYTES;
+             window_bytes += 4096)
+            stuck += nf_link_confirm_bytes(window_bytes) - 1 + cost >
+                     other_bytes;
+        CU_ASSERT_EQUAL(stuck, 0);
+    }
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        { "a quarter of the peer's window is confirmed, or half of a large one",
+        { "a quarter of the peer's window is confirmed, or nearly half",
           test_part_of_the_peers_window },
+        { "links with half the window are not stopped",
+          test_links_with_half_the_window },
         { "something is on the way when a confirmation is sent",
           test_something_is_on_the_way },
         CU_TEST_INFO_NULL,

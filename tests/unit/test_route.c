@@ -66,10 +66,12 @@ static bool send_one(int link, enum nf_msg_kind *kind_p)
     return true;
 }
 
+static uint32_t its_window_bytes = NF_LINK_WINDOW_BYTES;
+
 static void peer_says(uint32_t its_sent, uint32_t confirms)
 {
     const struct nf_frame frame = { .kind = NF_MSG_NONE,
-                                    .window_bytes = NF_LINK_WINDOW_BYTES };
+                                    .window_bytes = its_window_bytes };
     uint8_t stamp[NF_ROUTE_STAMP_BYTES];
 
     for (int i = 0; i < 4; i++) {
@@ -143,6 +145,23 @@ static void test_what_was_read_is_told_in_time(void)
     end();
 }
 
+/* Of a large window, as links do it. */
+static void test_much_is_told_later(void)
+{
+    const uint32_t most_bytes = nf_link_confirm_bytes(256 * 1024);
+
+    CU_ASSERT(most_bytes > 256 * 1024 / 4);
+    its_window_bytes = 256 * 1024;
+    begin(1);
+    peer_says(most_bytes - 1, 0);
+    CU_ASSERT_FALSE(nf_route_owes(PEER));
+    peer_says(most_bytes, 0);
+    CU_ASSERT(nf_route_owes(PEER) && nf_route_some_owe());
+    nf_route_all_told();
+    end();
+    its_window_bytes = NF_LINK_WINDOW_BYTES;
+}
+
 static void test_counts_go_round(void)
 {
     enum nf_msg_kind kind;
@@ -199,6 +218,7 @@ static CU_TestInfo tests[] = {
     { "what nobody confirms is asked for",
       test_what_nobody_confirms_is_asked_for },
     { "what was read is told in time", test_what_was_read_is_told_in_time },
+    { "of a large window it is told later", test_much_is_told_later },
     { "counts go round", test_counts_go_round },
     { "a hello says nothing of it", test_a_hello_says_nothing },
     { "a new task begins anew", test_a_new_task_begins_anew },
