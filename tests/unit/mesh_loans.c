@@ -166,6 +166,7 @@ void play_lent(void)
     CHECK(atomic_load(&chain->refs) == 1);
     nf_blob_unref(chain);
     CHECK(atomic_load(&payload->refs) == 1);
+    meet(mesh, 98);
     lend_in_bulk(mesh, 3 * TIMES);
     meet(mesh, 100);
     nf_mesh_close(mesh);

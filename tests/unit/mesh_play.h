@@ -19,7 +19,7 @@ uint32_t word_of(const struct nf_mesh_event *event);
 struct nf_mesh_event next(struct nf_mesh *mesh);
 /** It must be this word. */
 void hear(struct nf_mesh *mesh, uint32_t from, uint32_t word);
-/** Until what was sent has gone. */
+/** Until what was sent has gone; words that come meanwhile are of meet(). */
 void drain(struct nf_mesh *mesh, uint32_t to);
 void note_ahead(const struct nf_mesh_event *event);
 /** All wait for all. */
