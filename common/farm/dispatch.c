@@ -3,12 +3,13 @@
  * sizer says how many fresh units.
  *
  * A unit whose last attempt may be the death of a slave runs alone: on a slave
- * that has nothing else, so that giving it up blames nobody else.  If no slave
- * is empty, one is closed to the pacer until it is; the others go on.  That
- * cannot get stuck: while nobody is empty somebody owes an answer, and whoever
- * answers next is the one to be emptied.  The slave must have been heard of since
- * the last loss: where several die at once they are known to be dead one by one,
- * and a unit that goes from one dead slave to the next has killed none of them. */
+ * that has nothing else, so that giving it up blames nobody else.  And on one
+ * that was heard of since the last loss: where several die at once they are known
+ * to be dead one by one, and a unit that goes from one dead slave to the next has
+ * killed none of them.  If there is no such slave, one is closed to the pacer until
+ * it is empty; the others go on.  That cannot get stuck: while nobody is empty
+ * somebody owes an answer, and whoever answers next is the one to be emptied; and
+ * of an empty one something is heard, or it counts as lost. */
 #include "config.h"
 #include "common/farm/farm_impl.h"
 #include "common/base/alloc.h"
@@ -197,7 +198,7 @@ static void send_fresh(struct nf_farm *farm, uint32_t slot)
 static bool can_drain(const struct nf_farm *farm, uint32_t slave)
 {
     return slave != NF_SLAVE_NONE && farm->slaves[slave].live &&
-           !farm->slaves[slave].closed;
+           !farm->slaves[slave].closed && nf_farm_is_alive(farm, slave);
 }
 
 static void reopen(struct nf_farm *farm, uint32_t slave)
@@ -219,7 +220,7 @@ void nf_farm_reserve(struct nf_farm *farm, uint32_t slave, bool reserved)
         nf_farm_units_returned(farm);
 }
 
-/* A slave that has nothing, and is certainly there; or NONE. */
+/* A slave that has nothing, and has not died with the last one; or NONE. */
 static uint32_t idle_and_alive(const struct nf_farm *farm)
 {
     uint32_t slave = farm->idle;
@@ -241,6 +242,10 @@ void nf_farm_dispatch_alone(struct nf_farm *farm)
         set_closed(farm, idle, true);
         send_returned(farm, farm->slaves[idle].first_slot, true);
     }
+    /* it has answered, and nothing waits that it may have now */
+    if (slave != NF_SLAVE_NONE && slave != farm->draining &&
+        farm->slaves[slave].closed && farm->slaves[slave].outstanding == 0)
+        reopen(farm, slave);
     if (*waiting > 0) {
         if (farm->draining == NF_SLAVE_NONE && can_drain(farm, slave)) {
             farm->draining = slave;
@@ -254,9 +259,6 @@ void nf_farm_dispatch_alone(struct nf_farm *farm)
         farm->draining = NF_SLAVE_NONE;
         reopen(farm, drained);
     }
-    if (slave != NF_SLAVE_NONE && farm->slaves[slave].closed &&
-        farm->slaves[slave].outstanding == 0)
-        reopen(farm, slave);
 }
 
 /* Ask the pacer.  @return true if it named a slot that it may name */

@@ -136,8 +136,8 @@ enum nf_status nf_farm_finish(struct nf_farm *farm,
     if (!farm->over) {
         if (!farm->gathering)
             nf_farm_dispatch(farm);
-        else if (farm->phases != NULL)
-            nf_farm_dispatch_alone(farm); /* whose slaves have more to do */
+        else /* slaves of theirs may have more to do, also after a gather */
+            nf_farm_dispatch_alone(farm);
         nf_phases_send(farm);
         if (farm->silence_limit_us > 0 && farm->stats.live_slaves > 0 &&
             farm->next_tick_us < farm->wake_us)
@@ -208,6 +208,7 @@ enum nf_status nf_farm_join(struct nf_farm *farm, uint32_t slave,
         nf_farm_set_tick(farm);
     join_slots(farm, slave, nslots);
     nf_farm_heard(farm, slave, now_us);
+    s->heard_losses = farm->stats.lost_slaves;
     for (uint32_t k = s->first_slot; k < s->first_slot + nslots; k++)
         if (farm->policy.pacer->join)
             farm->policy.pacer->join(farm->pacer, &farm->view, k, now_us);
@@ -327,7 +328,10 @@ void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss)
     returned += nf_farm_lose_held(farm, slave);
     farm->stats.live_slaves--;
     farm->stats.live_slots -= s->live_slots;
-    farm->stats.lost_slaves += loss != NF_LOSS_LEFT;
+    if (loss != NF_LOSS_LEFT) {
+        farm->stats.lost_slaves++;
+        farm->loss_us = farm->now_us;
+    }
     s->outstanding = 0;
     s->later = 0;
     s->live_slots = 0;

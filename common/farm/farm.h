@@ -25,9 +25,10 @@
  *  of each of its slots is suspect (two, because the answer to one may be
  * unsent while the next is computed): these units are retried one at a time,
  * and the last attempt of each runs on a slave that has nothing else, and was
- * heard of since the last loss: of several that die at once the others are not
- * known to be dead yet.  (For that the unit waits, and a later
- * nf_farm_timer() sends it; without a silence limit it does not.)  So a
+ * heard of a sixteenth of the silence limit after the last loss, or joined since:
+ * of several that die at once the others are not known to be dead yet.  (For that
+ * the unit waits, and a later nf_farm_timer() sends it; without a silence limit it
+ * does not.)  So a
  * unit is only given up for a loss if it was certainly the one: with
  * max_attempts 1, and after errors of the kernel, that may take an attempt
  * more.

@@ -84,6 +84,7 @@ struct nf_farm {
     uint32_t max_attempts;
     uint64_t most_returned; /* units of a returned range sent at once */
     int64_t silence_limit_us, next_tick_us, unread_us;
+    int64_t loss_us; /* when the last of stats.lost_slaves was */
 
     struct nf_pool pool;
     struct nf_farm_slot *slots;
@@ -149,9 +150,10 @@ void nf_farm_lose(struct nf_farm *farm, uint32_t slave, enum nf_loss loss);
 
 /** Silence is to be looked for a while from now. */
 void nf_farm_set_tick(struct nf_farm *farm);
-/** Has a live slave been heard of since the last loss?  Else it may have died
- *  with that one, and it is not known yet.  Without a silence limit: always, as
- *  nobody need say anything then. */
+/** Has a live slave been heard of a tick after the last loss, or joined since?
+ *  Else it may have died with that one, and it is not known yet; what it had said
+ *  before has been read by then.  Without a silence limit: always, as nobody need
+ *  say anything then. */
 bool nf_farm_is_alive(const struct nf_farm *farm, uint32_t slave);
 
 /* home.c */

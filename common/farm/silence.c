@@ -5,10 +5,14 @@
 /* Silence is looked for this many times in a silence limit. */
 enum { TICKS_PER_LIMIT = 16 };
 
+static int64_t tick_us(const struct nf_farm *farm)
+{
+    return farm->silence_limit_us / TICKS_PER_LIMIT;
+}
+
 void nf_farm_set_tick(struct nf_farm *farm)
 {
-    farm->next_tick_us =
-        farm->now_us + farm->silence_limit_us / TICKS_PER_LIMIT + 1;
+    farm->next_tick_us = farm->now_us + tick_us(farm) + 1;
 }
 
 void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us)
@@ -19,7 +23,8 @@ void nf_farm_heard(struct nf_farm *farm, uint32_t slave, int64_t now_us)
         return;
     s = &farm->slaves[slave];
     s->heard_us = now_us;
-    s->heard_losses = farm->stats.lost_slaves;
+    if (now_us - farm->unread_us - farm->loss_us >= tick_us(farm))
+        s->heard_losses = farm->stats.lost_slaves;
 }
 
 bool nf_farm_is_alive(const struct nf_farm *farm, uint32_t slave)

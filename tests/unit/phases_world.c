@@ -179,7 +179,7 @@ void open_world(struct world *w, const char *spec, uint32_t phases,
                                      .slots = 2 * nslaves,
                                      .max_slots = 4 * SLAVES,
                                      .max_attempts = ATTEMPTS,
-                                     .silence_limit_us = 1000000000,
+                                     .silence_limit_us = SILENCE_US,
                                      .hold = true,
                                      .phases = phases };
     struct nf_actions acts;
@@ -199,6 +199,12 @@ void open_world(struct world *w, const char *spec, uint32_t phases,
     }
 }
 
+/* Is what is heard now no more from before the last loss? */
+static bool is_late(const struct world *w)
+{
+    return w->now_us - w->loss_us >= SILENCE_US / 16;
+}
+
 static void fail(struct world *w, uint32_t slave)
 {
     struct slave *s = &w->slaves[slave];
@@ -206,7 +212,7 @@ static void fail(struct world *w, uint32_t slave)
     struct nf_actions acts;
 
     w->failed[lease.phase][lease.first]++;
-    s->heard = true;
+    s->heard = s->heard || is_late(w);
     s->queue[s->head].first++;
     s->head += --s->queue[s->head].count == 0;
     CU_ASSERT_EQUAL(nf_farm_unit_failed(w->farm, slave, lease.id, lease.first,
@@ -228,7 +234,7 @@ void answer(struct world *w, uint32_t slave, bool fails)
     for (uint64_t u = lease.first; u < lease.first + lease.count; u++)
         w->computed[lease.phase][u]++;
     s->head++;
-    s->heard = true;
+    s->heard = s->heard || is_late(w);
     CU_ASSERT_EQUAL(nf_farm_result(w->farm, slave, lease.id, lease.first,
                                    lease.count, NULL, w->now_us, &acts),
                     NF_OK);
@@ -275,6 +281,8 @@ void lose(struct world *w, uint32_t slave, enum nf_loss loss)
     w->lost++;
     for (uint32_t i = 0; i < w->nslaves && loss != NF_LOSS_LEFT; i++)
         w->slaves[i].heard = false;
+    if (loss != NF_LOSS_LEFT)
+        w->loss_us = w->now_us;
     CU_ASSERT_EQUAL(nf_farm_lost(w->farm, slave, loss, w->now_us, &acts),
                     NF_OK);
     act(w, &acts, UINT32_MAX);
@@ -296,7 +304,7 @@ static void hear(struct world *w)
     for (uint32_t i = 0; i < w->nslaves; i++)
         if (w->slaves[i].alive) {
             nf_farm_heard(w->farm, i, w->now_us);
-            w->slaves[i].heard = true;
+            w->slaves[i].heard = w->slaves[i].heard || is_late(w);
         }
 }
 
@@ -319,6 +327,7 @@ bool step(struct world *w)
             return true;
         }
     }
+    w->now_us += SILENCE_US / 16; /* nobody has anything to say for a while */
     hear(w);
     CU_ASSERT_EQUAL(nf_farm_timer(w->farm, w->now_us, &acts), NF_OK);
     act(w, &acts, UINT32_MAX);

@@ -12,6 +12,7 @@ enum {
     PHASES = 4,
     LEASES = 512,
     ATTEMPTS = 3,
+    SILENCE_US = 1600000000,
 };
 
 struct lease {
@@ -22,7 +23,7 @@ struct lease {
 
 struct slave {
     bool alive;
-    bool heard; /* since another one was lost */
+    bool heard; /* a while after the last one was lost */
     bool result[PHASES][UNITS], input[PHASES][UNITS];
     struct lease queue[LEASES]; /* computed in order */
     size_t head, tail;
@@ -30,6 +31,7 @@ struct slave {
 
 struct world {
     struct nf_farm *farm;
+    int64_t loss_us; /* the last one */
     uint32_t phases, nslaves, slots;
     uint64_t units;
     struct slave slaves[SLAVES];

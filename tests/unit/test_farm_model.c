@@ -12,7 +12,8 @@ void was_heard(struct script *s, uint32_t slave)
     if (!m->live)
         return;
     m->heard_us = s->now_us;
-    m->heard_losses = s->lost_slaves;
+    if (s->now_us - s->loss_us >= s->config.silence_limit_us / 16)
+        m->heard_losses = s->lost_slaves;
 }
 
 void do_join(struct script *s, uint32_t slave, uint32_t nslots)
@@ -37,6 +38,7 @@ void do_join(struct script *s, uint32_t slave, uint32_t nslots)
         m->live_slots = nslots;
         m->live = true;
         was_heard(s, slave);
+        m->heard_losses = s->lost_slaves;
         memset(m->unsure, 0, sizeof(m->unsure));
     }
     status = nf_farm_join(s->farm, slave, nslots, s->now_us, &acts);
@@ -158,7 +160,10 @@ void take_back(struct script *s, uint32_t slave, enum nf_loss loss,
         part(&s->leases[i]);
     }
     m->live = false;
-    s->lost_slaves += loss != NF_LOSS_LEFT;
+    if (loss != NF_LOSS_LEFT) {
+        s->lost_slaves++;
+        s->loss_us = s->now_us;
+    }
     for (uint64_t u = 0; !s->over && u < s->config.units; u++) {
         struct unit *unit = &s->units[u];
 

@@ -50,7 +50,8 @@ struct slave {
     uint32_t live_slots;
     bool live;
     int64_t heard_us;
-    uint32_t heard_losses; /* how many had been lost when it was heard of */
+    uint32_t heard_losses; /* how many had been lost a tick before it was heard
+                              of, or when it joined */
     /* per slot: a lease of it was cancelled then, and may be computed still */
     bool unsure[MAX_SLOTS];
     int64_t unsure_us[MAX_SLOTS];
@@ -72,6 +73,7 @@ struct script {
     uint64_t kills; /* slaves that a unit killed, no copy being left; ... */
     uint64_t unsure_kills; /* ... which may have been computing another one */
     uint32_t lost_slaves;
+    int64_t loss_us; /* the last one */
     uint64_t killer; /* the unit that kills, or MAX_UNITS */
     bool over, cancelled;
     bool gathering;
