@@ -30,7 +30,8 @@ struct nf_farm_slave {
     uint32_t later;       /* leases of later phases */
     uint32_t idle_prev, idle_next;
     int64_t heard_us;
-    uint32_t heard_losses; /* stats.lost_slaves when it was heard of last */
+    uint32_t heard_losses; /* stats.lost_slaves when it joined, or was heard of a
+                              tick after the last of them: nf_farm_is_alive() */
     bool live;
     bool closed; /* the pacer may not pick its slots: it has, or is emptied
                     for, a unit that must run alone */
