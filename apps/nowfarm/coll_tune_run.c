@@ -210,6 +210,28 @@ static void keep_old(struct tuning *t, const char *path)
         fprintf(stderr, "nowfarm: %s: %s; kept\n", path, warning.text);
 }
 
+/* A table has one model, which rules that say `model` go by: with another one they would
+ * take segments that nobody measured.  So it stays with them; but what was measured of
+ * few members does not tell what more of them share. */
+static bool has_model_for(const struct nf_coll_rules *rules, uint32_t members)
+{
+    for (size_t i = 0; i < rules->count; i++)
+        if (rules->rules[i].ranks >= members)
+            return true;
+    return false;
+}
+
+static enum nf_status find_model(struct tuning *t)
+{
+    if (has_model_for(&t->rules, t->world->members)) {
+        t->results->model = t->rules.model;
+        t->results->model_source = "table";
+        return NF_OK;
+    }
+    t->results->model_source = "measured";
+    return coll_probe(t->world, true, 0, &t->results->model);
+}
+
 static enum nf_status write_table(struct tuning *t, const char *path)
 {
     char *text = NULL;
@@ -239,8 +261,7 @@ enum nf_status coll_tune_all(const struct coll_options *options,
     nf_coll_rules_init(&t.rules);
     sort_sizes(&t);
     keep_old(&t, path);
-    status = coll_probe(world, true, 0, &results->model);
-    results->model_source = "measured";
+    status = find_model(&t);
     for (uint32_t p = world->members; p >= 2 && status == NF_OK; p /= 2)
         status = tune_party(&t, p);
     if (status == NF_OK)

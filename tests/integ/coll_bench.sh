@@ -260,12 +260,17 @@ same "tuning more keeps the other rules" "$(grep '^rule bcast' table)" \
 check "tuning more adds some" grep -q '^rule barrier any 4 ' table
 check "nothing between threads is converted" grep -q '^encoding raw' table
 same "what stays needs no word" "$(err_lines)" 0
+same "tuning more goes by the model of the other rules" \
+    "$(grep -E '^(date|delta|share_us|piece|combine) ' table)" \
+    "$(grep -E '^(date|delta|share_us|piece|combine) ' before)"
 cp table before
 run -t 120 coll-bench bcast --tune -o table --transport local --slaves 2 --repeat 10 \
     --sizes 8B
 same "tuning fewer members: exit status" "$rc" 0
 same "tuning fewer members keeps the rules for more" "$(grep '^rule bcast any 4 ' table)" \
     "$(grep '^rule bcast any 4 ' before)"
+same "tuning fewer members goes by the model of more" "$(grep '^piece ' table)" \
+    "$(grep '^piece ' before)"
 same "tuning fewer members: one size, one rule" \
     "$(grep '^rule bcast any 2 ' table | cut -d ' ' -f 1-5)" "rule bcast any 2 max"
 # of another version, under a right checksum
