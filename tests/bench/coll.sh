@@ -17,8 +17,8 @@
 #       that library without direct routes, on this machine only.  The faster one counts
 #   -r  each side runs so often in each world (default: $REPEATS, else 5)
 #   -t  each run repeats an operation for so long, but 2 to 200 times
-#   -l  limit for one run of one side; tuning an operation, and every algorithm of it, may
-#       take four times as long
+#   -l  limit for one run of one side; tuning an operation may take four times as long, and
+#       every algorithm of it ten times
 #   -d  all samples go to FILE: world, side, operation, bytes, microseconds
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
 #       beside the others, slowest last, and whether it took the best, or is within
@@ -52,6 +52,7 @@ worlds="5:100mbit 8:100mbit 5:1gbit 5:none local:8"
 ops=bcast,reduce,allreduce,reduce_scatter,scan,exscan,gather,scatter,allgather,alltoall,barrier
 sizes=8,65536,1048576
 left_out='' budget_ms=300 limit_s=150 samples='' all_repeats='' auto_sizes='' tune_sizes='' untuned='' frames=3 exacting=
+tune_limits=4 all_limits=10
 wrong() {
     echo "coll.sh: $*" >&2
     exit 2
@@ -224,12 +225,16 @@ set_where() { # where our members are, as options
 is_none_of_ours() { # STATUS
     [ "$1" = 2 ] && grep -q 'no operation "' "$work/err"
 }
-# patiently COMMAND...: on the first host, for four times the limit
-patiently() { limit_s=$((4 * limit_s)) on_first "$@"; }
-# reason_of STATUS: why that did not come to its end
+# patiently TIMES COMMAND...: on the first host, for so many times the limit
+patiently() {
+    local times=$1
+    shift
+    limit_s=$((times * limit_s)) on_first "$@"
+}
+# reason_of STATUS TIMES: why that did not come to its end
 reason_of() {
     if [ "$1" = 124 ]; then
-        echo "it took more than $((4 * limit_s)) s"
+        echo "it took more than $(($2 * limit_s)) s"
     else
         head -n 1 "$work/err"
     fi
@@ -247,11 +252,11 @@ tune() {
         tuned=(--sizes "${sizes//,/B,}B")
     fi
     for op in ${ops//,/ }; do
-        patiently "$NF" coll-bench "$op" --tune \
+        patiently $tune_limits "$NF" coll-bench "$op" --tune \
             "${tuned[@]}" "${where[@]}" --out "$here/table" > "$work/lines" 2> "$work/err"
         status=$?
         if [ $status != 0 ] && ! is_none_of_ours $status; then
-            echo "# $op was not tuned: $(reason_of $status)"
+            echo "# $op was not tuned: $(reason_of $status $tune_limits)"
             echo "tune-$op" >> "$here/failed"
         fi
     done
@@ -394,7 +399,7 @@ print_table() {
 algorithms_of() {
     local status
     [ -n "$2" ] || return
-    patiently "$NF" coll-bench "$1" --algorithm all --sizes "${2#,}" \
+    patiently $all_limits "$NF" coll-bench "$1" --algorithm all --sizes "${2#,}" \
         "${where[@]}" "${table[@]}" --repeat "$(($3 > 1000 ? 1000 : $3))" \
         --csv "$work/all.csv" > "$work/lines" 2> "$work/err"
     status=$?
@@ -402,7 +407,7 @@ algorithms_of() {
     if [ $status = 0 ]; then
         auto_lines "$work/all.csv" | tee -a "$here/auto" "$work/autos"
     else
-        echo "# all of $1 failed: $(reason_of $status)"
+        echo "# all of $1 failed: $(reason_of $status $all_limits)"
         echo "all-$1" >> "$here/failed"
     fi
 }
