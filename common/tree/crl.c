@@ -1,8 +1,4 @@
-/* The planner: sizes of segments, and for each a cap of the periods.
- *
- * Time is latency + (segments - 1) * period: with no cap trees have the least
- * latency, with the least cap that leaves room for all the least period; in
- * between lies the best one, which is looked for in geometric steps. */
+/* The planner: sizes of segments, and for each the best tree. */
 #include "config.h"
 #include "common/tree/crl.h"
 #include <math.h>
@@ -15,7 +11,7 @@
 #include "common/tree/least_count.h"
 #include "common/tree/times.h"
 
-enum { CAPS = 8, FINER = 6, DRAFTS = 3, SHORT_DRAFTS = 2 };
+enum { DRAFTS = 3, SHORT_DRAFTS = 2 };
 /* How often number of segments and tree are changed in turns, and how many
  * numbers are tried each time. */
 enum { ROUNDS = 2, COUNTS = 12, FEW_COUNTS = 5 };
@@ -80,92 +76,6 @@ static double to_beat_us(const struct planner *p, uint64_t segment)
 {
     return p->plan.time_us * handicap(p, p->plan.segment_bytes) /
            handicap(p, segment);
-}
-
-/* ---- caps ---- */
-
-/* What was tried, by cap ascending. */
-struct caps {
-    double cap_us[CAPS + FINER], time_us[CAPS + FINER];
-    unsigned count;
-};
-
-static void try_cap(struct planner *p, struct caps *caps, double cap_us)
-{
-    double bound_us = (double)(p->search.segments - 1) * cap_us;
-    double time_us = INFINITY;
-    unsigned at = caps->count++;
-
-    if (bound_us < to_beat_us(p, p->segment) && bound_us < p->search.best_us)
-        time_us = nf_crl_try_cap(&p->search, cap_us);
-    for (; at > 0 && caps->cap_us[at - 1] > cap_us; at--) {
-        caps->cap_us[at] = caps->cap_us[at - 1];
-        caps->time_us[at] = caps->time_us[at - 1];
-    }
-    caps->cap_us[at] = cap_us;
-    caps->time_us[at] = time_us;
-}
-
-/* Between the best cap and its neighbours. */
-static void try_finer(struct planner *p, struct caps *caps)
-{
-    double best_us, below_us, above_us;
-    unsigned best = 0;
-
-    for (unsigned i = 1; i < caps->count; i++)
-        if (caps->time_us[i] < caps->time_us[best])
-            best = i;
-    best_us = caps->cap_us[best];
-    below_us = best > 0 ? caps->cap_us[best - 1] : best_us;
-    above_us = best + 1 < caps->count ? caps->cap_us[best + 1] : best_us;
-    if (below_us < best_us)
-        try_cap(p, caps, sqrt(below_us * best_us));
-    if (above_us > best_us)
-        try_cap(p, caps, sqrt(above_us * best_us));
-}
-
-/* The @p n-th root of @p x >= 1, by halving.  pow() is not the same in all
- * libraries, and members of a group that plan alike are to get the same tree.
- */
-static double find_root(double x, int n)
-{
-    double low = 1, high = x;
-
-    for (int i = 0; i < 100; i++) {
-        double middle = low + (high - low) / 2, power = 1;
-
-        for (int k = 0; k < n; k++)
-            power *= middle;
-        if (power <= x)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* @param least_us  the least period of any tree */
-static void try_caps(struct planner *p, double least_us)
-{
-    struct caps caps = { .count = 0 };
-    int steps = p->search.is_thin ? CAPS / 2 : CAPS;
-    double cap_us, ratio;
-    double greatest_us =
-        fmin(p->search.greatest_period_us,
-             fmin(p->search.best_us, to_beat_us(p, p->segment)) /
-                 (double)(p->search.segments - 1));
-
-    least_us *= 1 + 1e-12; /* sums of rounded numbers are to fit */
-    if (least_us <= 0 || greatest_us <= least_us) {
-        try_cap(p, &caps, greatest_us);
-        return;
-    }
-    cap_us = least_us;
-    ratio = find_root(greatest_us / least_us, steps - 1);
-    for (int i = 0; i < steps; i++, cap_us *= ratio)
-        try_cap(p, &caps, cap_us);
-    for (int i = 0; i < (p->search.is_thin ? 1 : FINER / 2); i++)
-        try_finer(p, &caps);
 }
 
 /* ---- one size of segments ---- */
@@ -308,7 +218,7 @@ static void search_size(struct planner *p, double least_period_us,
             rival_us[i] = nf_crl_score(&p->search);
     }
     if (p->search.segments > 1)
-        try_caps(p, least_period_us);
+        nf_crl_try_caps(&p->search, least_period_us, to_beat_us(p, p->segment));
 }
 
 /* Is the best tree of this size, simulated, the best so far? */

@@ -72,6 +72,10 @@ double nf_crl_given_up(struct nf_crl_search *search);
 /** Trees in which no period exceeds @p cap_us.
  *  @return the time of the best of them, INFINITY if there is none */
 double nf_crl_try_cap(struct nf_crl_search *search, double cap_us);
+/** So with several caps, of more than one segment.
+ *  @param least_us    the least period of any tree
+ *  @param to_beat_us  trees that take as long are of no use */
+void nf_crl_try_caps(struct nf_crl_search *search, double least_us, double to_beat_us);
 
 /** The trees that CRL must not be worse than, one after the other.
  *  @param which     0, 1, ..., less than NF_CRL_RIVALS
