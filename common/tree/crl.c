@@ -118,19 +118,27 @@ static enum nf_status keep_as_sent(struct planner *p)
     return keep_tree(p);
 }
 
+/* How much longer a tree may take as it is sent than what it is to beat: in the order of
+ * the longest tails it may be the better one. */
+static const double WORTH_REORDERING = 1.25;
+
 /* The heuristics, whose order may with ports be a better one than those that
- * nf_ldt_run() knows. */
+ * nf_ldt_run() knows, and in these as well. */
 static enum nf_status try_heuristics(struct planner *p)
 {
     enum nf_status status = NF_OK;
 
     for (unsigned i = 0; i < NF_CRL_HEURISTICS && status == NF_OK; i++) {
+        double limit_us = WORTH_REORDERING * to_beat_us(p, p->segment);
         bool is_there;
 
-        status = nf_crl_heuristic(&p->search, i, to_beat_us(p, p->segment),
-                                  &is_there);
-        if (status == NF_OK && is_there)
-            status = keep_as_sent(p);
+        status = nf_crl_heuristic(&p->search, i, limit_us, &is_there);
+        if (status != NF_OK || !is_there)
+            continue;
+        status = keep_as_sent(p);
+        nf_crl_score(&p->search);
+        if (status == NF_OK)
+            status = keep_best(p);
     }
     return status;
 }

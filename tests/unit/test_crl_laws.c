@@ -213,35 +213,58 @@ static void nor_with_many_hosts(void)
     }
 }
 
+/* That plan, its children in the order of the longest tails.  Owns the tree of @p plan. */
+static double reordered_us(const struct nf_hetero *hetero, struct nf_crl_plan *plan)
+{
+    double time_us = 0;
+    struct nf_hops hops;
+
+    CU_ASSERT(nf_hops_init_segments(&hops, hetero, (double)plan->segment_bytes,
+                                    plan->segments) == NF_OK);
+    CU_ASSERT(nf_tree_reorder(&plan->tree, &hops, plan->segments, NULL) == NF_OK);
+    CU_ASSERT(nf_tree_pipe(&plan->tree, &hops, plan->segments, &time_us) == NF_OK);
+    nf_hops_fini(&hops);
+    return time_us;
+}
+
 /* As `nowfarm tree` has it: each algorithm sends in its own order, which with
- * ports may be a better one than that of the longest tails first. */
+ * ports may be a better one than that of the longest tails first, or not. */
+static void check_heuristics(const struct nf_hetero *hetero, uint32_t root, uint64_t bytes,
+                             uint64_t number)
+{
+    struct nf_crl_plan plan;
+    double crl_us = 0;
+
+    for (size_t k = 0; nf_hnow_table[k] != NULL; k++) {
+        double least_us;
+
+        if (strcmp(nf_hnow_table[k]->name, "exact") == 0)
+            continue;
+        CU_ASSERT(nf_hnow_make(nf_hnow_table[k], hetero, root, bytes, &plan, NULL) ==
+                  NF_OK);
+        if (k == 0)
+            crl_us = plan.time_us;
+        least_us = fmin(plan.time_us, reordered_us(hetero, &plan));
+        if (crl_us > least_us * (1 + 1e-9))
+            printf("\n    network %d: %s is faster", (int)number,
+                   nf_hnow_table[k]->name);
+        CU_ASSERT(crl_us <= least_us * (1 + 1e-9));
+        nf_crl_plan_fini(&plan);
+    }
+}
+
 static void no_heuristic_is_faster(void)
 {
     static const uint64_t sizes[] = { 0, 1000, 20000, 300001 };
 
     for (uint64_t r = 0; r < 2000; r++) {
-        uint64_t bytes = sizes[r / 4 % 4];
-        struct nf_crl_plan plan;
         struct nf_hetero hetero;
-        double crl_us = 0;
         uint32_t root;
 
         CU_ASSERT(nf_hnow_draw(r, 2 + (uint32_t)r % 19, r % 3 != 0, &hetero,
                                &root) == NF_OK);
         hetero.has_ports = r % 2 == 0;
-        for (size_t k = 0; nf_hnow_table[k] != NULL; k++) {
-            if (strcmp(nf_hnow_table[k]->name, "exact") == 0)
-                continue;
-            CU_ASSERT(nf_hnow_make(nf_hnow_table[k], &hetero, root, bytes,
-                                   &plan, NULL) == NF_OK);
-            if (k == 0)
-                crl_us = plan.time_us;
-            if (crl_us > plan.time_us * (1 + 1e-9))
-                printf("\n    network %d: %s is faster", (int)r,
-                       nf_hnow_table[k]->name);
-            CU_ASSERT(crl_us <= plan.time_us * (1 + 1e-9));
-            nf_crl_plan_fini(&plan);
-        }
+        check_heuristics(&hetero, root, sizes[r / 4 % 4], r);
         nf_hetero_fini(&hetero);
     }
 }
