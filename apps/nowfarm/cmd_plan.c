@@ -233,6 +233,15 @@ static bool has_root(enum nf_coll_op op)
            op == NF_COLL_GATHER || op == NF_COLL_SCATTER;
 }
 
+/* Names of algorithms begin with their operation, which may be left out. */
+static const char *without_op(const char *op, const char *name)
+{
+    size_t length = strlen(op);
+
+    return strncmp(name, op, length) == 0 && name[length] == '.' ? name + length + 1
+                                                                 : name;
+}
+
 static int read_algorithm(const char *op, const char *name,
                           struct request *request)
 {
@@ -248,6 +257,7 @@ static int read_algorithm(const char *op, const char *name,
     if (!known)
         return nf_usage_error("plan: no operation \"%s\" (see: nowfarm plans)",
                               op);
+    name = without_op(op, name);
     snprintf(full, sizeof(full), "%s.%.*s", op, (int)strcspn(name, ":"), name);
     if (nf_coll_find(full) == NULL)
         return nf_usage_error("plan: no algorithm \"%s\" for %s (see: nowfarm "

@@ -273,7 +273,13 @@ refuse "unknown algorithm" 'no algorithm "magic" for bcast' \
     plan bcast magic --ranks 4
 refuse "algorithm of another operation" 'no algorithm "ring" for bcast' \
     plan bcast ring --ranks 4
-refuse "full name as algorithm" 'no algorithm' plan bcast bcast.flat --ranks 4
+refuse "full name of another operation" 'no algorithm "reduce.chain" for bcast' \
+    plan bcast reduce.chain --ranks 4
+run plan bcast flat --ranks 4
+cp "$work/out" "$work/flat"
+run plan bcast bcast.flat --ranks 4
+same "full name as algorithm: the same plan" "$rc $(cksum < "$work/out")" \
+    "0 $(cksum < "$work/flat")"
 refuse "no ranks" "--ranks is missing" plan bcast flat
 for bad in 0 -1 4097 x 1e3 4.5 18446744073709551617 ""; do
     refuse "$bad ranks" "--ranks" plan bcast flat --ranks "$bad"
