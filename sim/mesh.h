@@ -19,7 +19,8 @@
 #include <stdint.h>
 #include "common/base/error.h"
 
-enum { NF_MESH_DIMS_MAX = 8, NF_MESH_NODES_MAX = 1 << 16 };
+/** A hypercube of so many nodes has so many dimensions. */
+enum { NF_MESH_DIMS_MAX = 16, NF_MESH_NODES_MAX = 1 << 16 };
 
 struct nf_mesh {
     uint32_t dims, nodes;

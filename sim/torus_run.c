@@ -8,11 +8,14 @@ enum nf_status nf_torus_parse(const char *text, struct nf_mesh *mesh_p,
 {
     enum nf_status status = nf_mesh_parse(text, mesh_p, err);
 
-    if (status == NF_OK) {
-        mesh_p->torus = true;
-        mesh_p->last_first = true;
-    }
-    return status;
+    if (status != NF_OK)
+        return status;
+    if (mesh_p->dims > NF_COLL_SIDES_MAX)
+        return nf_fail(err, NF_ERR_RANGE, "%.100s: want at most %d dimensions", text,
+                       NF_COLL_SIDES_MAX);
+    mesh_p->torus = true;
+    mesh_p->last_first = true;
+    return NF_OK;
 }
 
 bool nf_torus_is_free(const struct nf_torus_result *result)

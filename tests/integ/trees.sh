@@ -165,6 +165,8 @@ tick 41008 --shape 4x4x4 --seed 2000 --nodes 20 --size 1KiB --algorithm opt-mesh
 tick 63376 --shape 4x4x4 --seed 2000 --nodes 20 --size 1KiB --algorithm u-mesh
 tick 0 --nodes 1 --size 1KiB --algorithm opt-mesh
 check "stdout is one JSON object" only_json
+run sim mesh --shape 2x2x2x2x2x2x2x2x2 --nodes 256 --size 4KiB --algorithm opt-mesh --json
+same "no header waits in a hypercube" "$(json blocked_headers) $(json runs)" "0.0 16"
 run sim mesh --nodes 256 --size 4KiB --algorithm opt-mesh --json
 same "no header waits" "$(json blocked_headers) $(json runs)" "0.0 16"
 run sim mesh --nodes 256 --size 4KiB --algorithm opt-mesh --routing last --json

@@ -36,7 +36,7 @@ static void sides_are_read(void)
                                        "4,4",
                                        "1e1x2",
                                        "4x+4",
-                                       "1x1x1x1x1x1x1x1x1",
+                                       "1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
                                        "99999999999999999999x2" };
     struct nf_mesh mesh = mesh_of("3x4x2x3");
 
@@ -44,6 +44,7 @@ static void sides_are_read(void)
     CU_ASSERT_EQUAL(mesh.nodes, 72);
     CU_ASSERT_EQUAL(mesh.side[1], 4);
     CU_ASSERT_EQUAL(mesh_of("256x256").nodes, NF_MESH_NODES_MAX);
+    CU_ASSERT_EQUAL(mesh_of("2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2").nodes, NF_MESH_NODES_MAX);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct nf_error err = { .text = "" };
 
