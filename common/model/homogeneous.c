@@ -122,7 +122,7 @@ struct nf_loggp nf_loggp_of(const struct nf_parameterized *model,
         .send_us = model->send.line.fixed_us,
         .recv_us = model->recv.line.fixed_us,
         .gap_us = model->hold.line.fixed_us,
-        .byte_us = model->end.line.byte_us,
+        .byte_us = model->hold.line.byte_us,
         .hosts = hosts,
     };
 }

@@ -37,7 +37,8 @@ struct nf_parameterized nf_parameterized_of_linear(struct nf_cost linear);
 struct nf_parameterized nf_parameterized_of_loggp(const struct nf_loggp *loggp);
 
 /** By the lines: o_s, o_r, L and g are the constants, G the time of a byte of
- *  t_end.  Lost: that a sender may be free earlier than a byte is there. */
+ *  t_hold, in which long messages leave.  Lost: that a sender may be free earlier than a
+ *  byte is there. */
 struct nf_loggp nf_loggp_of(const struct nf_parameterized *model,
                             uint32_t hosts);
 /** t_s and 1/B: the line of t_end.  Lost: everything but t_end. */

@@ -454,6 +454,9 @@ static void test_loggp(void)
               is_near(back.byte_us, 0.01) && back.hosts == 9);
     CU_ASSERT(is_near(nf_curve_us(&model.end, 1000), 119));
     CU_ASSERT(is_near(nf_curve_us(&model.hold, 1000), 40));
+    /* short ones go through at once: the line of t_end is too flat */
+    model.end = nf_curve_line((struct nf_cost){ 109, 0.006 });
+    CU_ASSERT(is_near(nf_loggp_of(&model, 9).byte_us, 0.01));
     model = nf_parameterized_of_linear((struct nf_cost){ 46, 0.035 });
     CU_ASSERT(is_cost(nf_linear_of(&model), (struct nf_cost){ 46, 0.035 }));
     CU_ASSERT(is_near(nf_curve_us(&model.hold, 1000), 81));
