@@ -60,9 +60,9 @@ static bool has_blocks_for(const struct nf_coll_algorithm *algorithm,
            nf_coll_item_count(algorithm, &args) <= query->elements;
 }
 
-/* But for what nf_coll_fits() says. */
-static bool serves_call(const struct nf_coll_algorithm *algorithm,
-                        const struct nf_coll_query *query)
+/* But for what nf_coll_fits() says.  Blocks may be empty: who asks for it by name gets it. */
+static bool can_serve(const struct nf_coll_algorithm *algorithm,
+                      const struct nf_coll_query *query)
 {
     const struct nf_coll_args args = { .ranks = query->ranks,
                                        .root = query->root,
@@ -74,7 +74,7 @@ static bool serves_call(const struct nf_coll_algorithm *algorithm,
     if (combines(query->op) && !query->commutative &&
         !nf_coll_keeps_order(algorithm, &args))
         return false;
-    return has_blocks_for(algorithm, query);
+    return true;
 }
 
 static bool serves_anywhere(const struct nf_coll_algorithm *algorithm,
@@ -87,7 +87,7 @@ static bool serves_anywhere(const struct nf_coll_algorithm *algorithm,
 
     if (params != NULL)
         nf_coll_use_params(params, &args);
-    return serves_call(algorithm, query) &&
+    return can_serve(algorithm, query) && has_blocks_for(algorithm, query) &&
            nf_coll_fits(algorithm, &args, NULL) == NF_OK;
 }
 
@@ -494,23 +494,6 @@ static void choose(const struct nf_coll_algorithm *algorithm, uint64_t k,
                                       (double)query->bytes, choice->segments);
 }
 
-/* @return NF_ERR_INVAL: serves_call() is false */
-static enum nf_status cannot_serve(const struct nf_coll_algorithm *algorithm,
-                                   const struct nf_coll_query *query,
-                                   struct nf_error *err)
-{
-    if (has_blocks_for(algorithm, query))
-        return nf_fail(
-            err, NF_ERR_INVAL, "%s cannot serve this %s: %u ranks, %s operator",
-            algorithm->name, nf_coll_op_names[query->op], query->ranks,
-            query->commutative ? "commutative" : "ordered");
-    return nf_fail(err, NF_ERR_INVAL,
-                   "%s cannot serve this %s of %u ranks: %" PRIu64
-                   " element%s, less than one a block",
-                   algorithm->name, nf_coll_op_names[query->op], query->ranks,
-                   query->elements, query->elements == 1 ? "" : "s");
-}
-
 static enum nf_status choose_forced(const char *forced,
                                     const struct nf_coll_query *query,
                                     const struct nf_coll_network *network,
@@ -526,8 +509,11 @@ static enum nf_status choose_forced(const char *forced,
     if (nf_coll_wish_read_for(forced, query->ranks, &wish, err) != NF_OK)
         return NF_ERR_INVAL;
     nf_coll_use_params(&wish.params, &args);
-    if (!serves_call(wish.algorithm, query))
-        return cannot_serve(wish.algorithm, query, err);
+    if (!can_serve(wish.algorithm, query))
+        return nf_fail(err, NF_ERR_INVAL,
+                       "%s cannot serve this %s: %u ranks, %s operator",
+                       wish.algorithm->name, nf_coll_op_names[query->op], query->ranks,
+                       query->commutative ? "commutative" : "ordered");
     if (nf_coll_fits(wish.algorithm, &args, &why) != NF_OK)
         return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
     choose(wish.algorithm, wish.segments, query, network, choice);

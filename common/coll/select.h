@@ -159,7 +159,7 @@ struct nf_coll_rules; /* rules.h */
 
 /** Everything together.
  *  @param forced  NULL, or "bcast.pipeline.fd:k=8" or the like, see wish.h;
- *  whatever memory that takes
+ *  whatever memory that takes, and with empty blocks where there are fewer elements
  *  @param rules   NULL, or what was measured
  *  @retval NF_ERR_INVAL  @p forced: no such algorithm, or not for this call
  *  @retval NF_ERR_FAILED  there is no algorithm for this call */

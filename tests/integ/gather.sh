@@ -106,14 +106,14 @@ check "given up: the same file" cmp "$work/lacking" "$work/lacking.tree"
 export NOWFARM_COLL=gather.binomial,reduce.rabenseifner,bcast.flat
 tree synth --units 50 --slaves 3 --shared 1MiB
 job_verified "NOWFARM_COLL asks for what can't be"
-# what can't serve the call, which nobody knows before: a result of few elements
-unmet() { [ "$(grep -c "NOWFARM_COLL: $1 .*: going by " "$work/err")" = 1 ]; }
+# a result of one element: all blocks but one are empty
 for wish in reduce.rabenseifner:6 reduce.seg:5; do
     NOWFARM_COLL=${wish%:*} run run synth --units 20 --gather reduce --verify \
         --slaves "${wish#*:}" --json
-    job_verified "NOWFARM_COLL=$wish can't serve"
+    job_verified "NOWFARM_COLL=$wish, one element"
     same "NOWFARM_COLL=$wish: tries" "$(json gather.tries)" 1
-    check "NOWFARM_COLL=$wish: one line" unmet "${wish%:*}"
+    same "NOWFARM_COLL=$wish: taken" "$(json gather.algorithm)" "${wish%:*}"
+    check "NOWFARM_COLL=$wish: no line" test ! -s "$work/err"
 done
 NOWFARM_COLL=reduce.rabenseifner run run synth --units 20 --result 256KiB \
     --combine sum --gather reduce --verify --slaves 6 --json

@@ -168,6 +168,8 @@ static void refused(const struct nf_coll_query *query, const char *forced,
 
 static void test_forced(void)
 {
+    struct nf_coll_network network = nf_coll_network_of(&rules.model, NULL, NULL);
+    struct nf_coll_choice choice;
     const struct nf_coll_query query = { .op = NF_COLL_BCAST,
                                          .ranks = 6,
                                          .bytes = 64,
@@ -207,9 +209,10 @@ static void test_forced(void)
     refused(&ordered, "allreduce.ring",
             "allreduce.ring cannot serve this allreduce: 6 ranks, ordered "
             "operator");
-    refused(&few, "allreduce.ring",
-            "allreduce.ring cannot serve this allreduce of 6 ranks: 5 "
-            "elements, less than one a block");
+    /* who asks for it by name gets it, with empty blocks */
+    CU_ASSERT_EQUAL(nf_coll_select(&few, &network, NULL, "allreduce.ring", &choice, NULL),
+                    NF_OK);
+    CU_ASSERT(choice.algorithm == nf_coll_find("allreduce.ring"));
 }
 
 /* ---- text ---- */

@@ -413,9 +413,9 @@ static void one_member_chooses_for_all(void)
     tell("gather.binomial", &rules, NF_COLL_GATHER, true, "gather.binomial");
     tell("gather.binomial", &rules, NF_COLL_REDUCE, false, "reduce.linear");
     tell("no.such", &rules, NF_COLL_REDUCE, false, "no.such");
+    tell_of(1, "reduce.rabenseifner", &rules, NF_COLL_REDUCE, false, /* in empty blocks */
+            "reduce.rabenseifner", NULL);
     /* what can't serve gives way to what would have been taken */
-    tell_of(1, "reduce.rabenseifner", &rules, NF_COLL_REDUCE, false,
-            "reduce.linear", "reduce.rabenseifner cannot serve this reduce");
     tell_of(10000, "alltoall.pairwise_xor", NULL, NF_COLL_ALLTOALL, true, "",
             "wants 2, 4, 8, ... ranks, not 5");
     nf_coll_rules_fini(&rules);

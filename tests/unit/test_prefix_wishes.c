@@ -36,11 +36,11 @@ static void what_cannot_serve_is_not_wished_for(void)
         { "allgather.rec_doubling", 4, "allgather.rec_doubling", NULL },
         { "allgather.rec_doubling,exscan.linear", 3, "exscan.linear",
           "allgather.rec_doubling" },
-        { "bcast.vdg_ring", 2, "", "bcast.vdg_ring" },
-        { "allreduce.ring", 8, "", "allreduce.ring" },
+        { "bcast.vdg_ring", 2, "bcast.vdg_ring", NULL }, /* in empty blocks */
+        { "allreduce.ring", 8, "allreduce.ring", NULL },
         { "allreduce.ring", 1, "allreduce.ring", NULL },
         { "bcast.vdg_ring,bcast.flat", 2, "bcast.flat", NULL }, /* the last */
-        { "bcast.flat,bcast.vdg_ring", 2, "", "bcast.vdg_ring" },
+        { "allgather.ring,allgather.rec_doubling", 3, "", "allgather.rec_doubling" },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
