@@ -129,8 +129,10 @@ struct probe_outcome {
     uint32_t least_count;   /**< the fewest repetitions of one */
     double planned_s, elapsed_s; /**< all, but starting in planned_s */
     double most_s;          /**< planned_s, with what is taken again */
-    double bare_us[NF_NETWORK_HOSTS_MAX]; /**< half of PP(0, j, 0) */
+    double bare_us[NF_NETWORK_HOSTS_MAX]; /**< half of PP(0, j, 0), without pauses */
 };
+/** Of so many of these is a median taken, and of such medians the least. */
+enum { PROBE_BARE_COUNT = 100 };
 /** @param names  [members], all different
  *  @param outcome_p  all but elapsed_s; network: free with nf_network_fini()
  *  @retval < 0  probe->err; probe->guilty */

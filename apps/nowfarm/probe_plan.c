@@ -176,7 +176,7 @@ double probe_groups_us(uint32_t members, const struct probe_speed *speeds)
     static const double LOOK_BYTES = 65536, LOOKS_MOST_US = 3e6,
                         WORSE_MOST_US = 4e6;
     struct probe_speed fast, slow;
-    double looks_us = 0, ways_us = 0, sum_us;
+    double looks_us = 0, ways_us = 0, bare_us = 0, sum_us;
 
     find_ends(members, speeds, &fast, &slow);
     sum_us = pair_model_us(&fast);
@@ -184,9 +184,11 @@ double probe_groups_us(uint32_t members, const struct probe_speed *speeds)
         looks_us += 5e3 + 5 * (speeds[i].empty_us +
                                2 * LOOK_BYTES * speeds[i].byte_us);
         ways_us += rounds_us(speeds[i].empty_us);
+        bare_us += PROBE_BARE_COUNT * speeds[i].empty_us;
     }
     sum_us += fmin(looks_us, LOOKS_MOST_US);
     sum_us += in_turns_us(ways_us, COLL_PROBE_WAY_TURNS);
+    sum_us += in_turns_us(bare_us, COLL_PROBE_WAY_TURNS);
     /* broadcasts to all: at once, by a tree, along a chain */
     sum_us += in_turns_us(calls_us(1, &slow) +
                               calls_us(ceil(log2(members)), &slow) +
