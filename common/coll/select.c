@@ -69,12 +69,9 @@ static bool can_serve(const struct nf_coll_algorithm *algorithm,
                                        .segments = 1,
                                        .hosts = query->hosts };
 
-    if (algorithm->op != query->op)
-        return false;
-    if (combines(query->op) && !query->commutative &&
-        !nf_coll_keeps_order(algorithm, &args))
-        return false;
-    return true;
+    return algorithm->op == query->op &&
+           (!combines(query->op) || query->commutative ||
+            nf_coll_keeps_order(algorithm, &args));
 }
 
 static bool serves_anywhere(const struct nf_coll_algorithm *algorithm,
