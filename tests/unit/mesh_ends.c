@@ -48,7 +48,7 @@ static void expect_failure(uint64_t id, enum nf_status status, const char *text)
     CHECK(nf_now_us() - start_us < SOON_US);
 }
 
-/* What members say in the meeting, by hand: see mesh_pvm_open.c. */
+/* What members say in the meeting, by hand: see mesh_meeting.c. */
 enum { JOIN = 1, CALL, HERE, START, FAIL, STOP };
 enum { KIND, ID, TIDS, ATTEMPT, NONCE, CONTEXT, COOKIE };
 

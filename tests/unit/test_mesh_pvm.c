@@ -213,6 +213,14 @@ static void test_interrupted_silence(void)
     run("interrupted-silence", 3, -1);
 }
 
+static void test_other_lists(void)
+{
+    run("other-order", 3, -1);
+    run("other-halves", 4, -1);
+    run("other-count", 3, -1);
+    run("other-group-first", 3, -1);
+}
+
 static void test_stopped_before(void)
 {
     run("stopped-before", 2, -1);
@@ -338,6 +346,8 @@ static CU_TestInfo tests[] = {
       test_interrupted_crossing },
     { "at once, though a member says nothing", test_interrupted_silence },
     { "nor is a goodbye waited for that has been read", test_closed_together },
+    { "who has another list of members is told to have",
+      test_other_lists },
     { "who was stopped may come again", test_stopped_before },
     { "nobody waits for a member that ends before it comes", test_ended_early },
     { "nor for the first one", test_first_ended_early },
