@@ -213,10 +213,13 @@ struct nf_group_options {
  *  @retval NF_ERR_INTERRUPTED  *options->stop became != 0, here or at another
  *          member: @p err names it.  One that was stopped before rank 0 came has
  *          a second from then on to come again
- *  @retval NF_ERR_NOMEM
- *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT, NF_ERR_MISMATCH  a member ended, fell
- *          silent, or did something else while rank 0 handed out its table:
+ *  @retval NF_ERR_MISMATCH  a member that is waited for waits itself, for this one,
+ *          in a group of other members, in another order or of another id, when the
+ *          time-out is over.  Or its `algorithms`, `deterministic` or `torus` are not those of rank 0.
  *          @p err names it
+ *  @retval NF_ERR_NOMEM
+ *  @retval NF_ERR_DEAD, NF_ERR_TIMEDOUT  a member ended, or fell silent, while
+ *          rank 0 handed out its table: @p err names it
  *  @retval NF_ERR_PROTOCOL  what came is no table, or nothing of this library */
 enum nf_status nf_group_open(const int *tids, uint32_t count, uint64_t id,
                              const struct nf_group_options *options,

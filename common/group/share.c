@@ -1,5 +1,6 @@
 /* What rank 0 hands out when a group opens: the table, the network, and a limit
- * of memory, so that all members choose alike. */
+ * of memory, so that all members choose alike; and whether they were opened
+ * alike otherwise. */
 #include "config.h"
 #include <errno.h>
 #include <stdatomic.h>
@@ -12,6 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
+#include "common/coll/wish.h"
 #include "common/group/group.h"
 
 enum { TABLE_BYTES_MAX = NF_MEASURED_BYTES_MAX, FIRST_ROOM_BYTES = 1 << 16 };
@@ -119,9 +121,18 @@ static char *usable_table(struct nf_group *group, const char *path,
     return text;
 }
 
-/* What rank 0 hands out: texts, with a length each, and how much memory calls
- * may take. */
-enum { TABLE, NETWORK, TEXTS, MEMORY = TEXTS, WORDS };
+/* What rank 0 hands out: texts, with a length each, how much memory calls may
+ * take, and digests of the options that all must have alike. */
+enum {
+    TABLE,
+    NETWORK,
+    TEXTS,
+    MEMORY = TEXTS,
+    ALGORITHMS,
+    DETERMINISTIC,
+    TORUS,
+    WORDS
+};
 struct texts {
     char *text[TEXTS];
     uint64_t bytes[WORDS];
@@ -302,6 +313,55 @@ static enum nf_status compare_place(struct nf_group *group,
     return status;
 }
 
+static uint64_t digest(uint64_t so_far, uint64_t number)
+{
+    return (so_far ^ number) * UINT64_C(1099511628211);
+}
+
+/* What was asked for may be in any order of operations. */
+static void digest_options(const struct nf_group *group,
+                           const struct nf_group_options *options,
+                           uint64_t words[WORDS])
+{
+    const char *torus = options != NULL ? options->torus : NULL;
+    struct nf_coll_sides sides = { .count = 0 };
+
+    for (int op = 0; op < NF_COLL_OPS; op++)
+        for (size_t i = 0; i <= strlen(group->forced[op]); i++)
+            words[ALGORITHMS] =
+                digest(words[ALGORITHMS], (uint8_t)group->forced[op][i]);
+    words[DETERMINISTIC] = group->deterministic;
+    if (torus != NULL && nf_coll_sides_read(torus, &sides))
+        for (uint32_t i = 0; i < sides.count; i++)
+            words[TORUS] = digest(words[TORUS], sides.of[i]);
+}
+
+/* @param words  of rank 0 */
+static enum nf_status compare_options(struct nf_group *group,
+                                      const struct nf_group_options *options,
+                                      const uint64_t words[WORDS])
+{
+    static const char *const names[WORDS] = {
+        [ALGORITHMS] = "algorithms (NOWFARM_COLL, if not by the program)",
+        [DETERMINISTIC] = "choice of `deterministic`",
+        [TORUS] = "torus",
+    };
+    const uint32_t both[2] = { 0, group->rank };
+    uint64_t mine[WORDS] = { 0 };
+    char text[NF_ERROR_TEXT_BYTES];
+
+    digest_options(group, options, mine);
+    for (int i = ALGORITHMS; i < WORDS; i++) {
+        if (mine[i] == words[i])
+            continue;
+        snprintf(text, sizeof(text),
+                 "members 0 and %u opened the group otherwise: not the same %s",
+                 group->rank, names[i]);
+        return nf_group_revoke(group, NF_ERR_MISMATCH, both, 2, text);
+    }
+    return NF_OK;
+}
+
 /* One text goes to everybody. */
 static enum nf_status share_text(struct nf_group *group, struct texts *texts,
                                  int which)
@@ -391,11 +451,15 @@ static enum nf_status share_all(struct nf_group *group,
     struct texts texts = { .names = NULL };
     enum nf_status status;
 
-    if (group->rank == 0)
+    if (group->rank == 0) {
         read_texts(group, options, &texts);
+        digest_options(group, options, texts.bytes);
+    }
     group->has_rules = false;
     status = nf_bcast(group, texts.bytes, WORDS, NF_ELEM_UINT64, 0);
     group->memory_bytes = texts.bytes[MEMORY];
+    if (status == NF_OK)
+        status = compare_options(group, options, texts.bytes);
     if (status == NF_OK && (texts.bytes[TABLE] > TABLE_BYTES_MAX ||
                             texts.bytes[NETWORK] > NF_MEASURED_BYTES_MAX))
         status = nf_group_revoke(group, NF_ERR_PROTOCOL, NULL, 0,
@@ -432,7 +496,8 @@ enum nf_status nf_group_share_texts(struct nf_group *group,
     status = share_all(group, options);
     group->sharing = false;
     nf_group_forget_choices(group);
-    return status;
+    /* somebody else has found it out before */
+    return status == NF_ERR_REVOKED ? group->error.status : status;
 }
 
 enum nf_status nf_group_share_here(struct nf_group **groups, uint32_t count,
