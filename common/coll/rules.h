@@ -81,8 +81,8 @@ enum nf_status nf_coll_rules_write(struct nf_coll_rules *rules, char **text_p,
                                    size_t *bytes_p, struct nf_error *err);
 
 /** Read @p text.  A rule for an algorithm or operation that this version does
- *  not know is not gone by but kept, and *warning says so (else its status is
- *  NF_OK).
+ *  not know, or for one that can serve no call the rule is for, is not gone by but
+ *  kept, and *warning says so (else its status is NF_OK).
  *  @param rules  initialised; as before unless NF_OK is returned
  *  @param warning  always set
  *  @retval NF_ERR_INVAL  damaged: err says on which line; go by the model

@@ -262,9 +262,10 @@ static bool read_k(const char *word, struct nf_coll_rule *rule)
 }
 
 /* Not gone by, but kept: it may be of a later version.
+ *  @param what, why  what stands before and behind @p word
  *  @return false: out of memory */
 static bool ignore(struct reader *reader, const char *what, const char *word,
-                   char **words)
+                   const char *why, char **words)
 {
     struct nf_coll_rules *rules = &reader->rules;
     size_t bytes = rules->unknown_bytes;
@@ -272,8 +273,8 @@ static bool ignore(struct reader *reader, const char *what, const char *word,
 
     if (reader->ignored++ == 0)
         nf_fail(reader->warning, NF_ERR_INVAL,
-                "line %u: rule ignored: %s \"%.40s\" is not known",
-                reader->line, what, word);
+                "line %u: rule ignored: %s \"%.40s\" %s", reader->line, what,
+                word, why);
     for (int i = 0; i < WORDS_MAX; i++)
         bytes += strlen(words[i]) + 1;
     grown = nf_realloc(rules->unknown, bytes + 1);
@@ -286,6 +287,28 @@ static bool ignore(struct reader *reader, const char *what, const char *word,
             (size_t)snprintf(rules->unknown + rules->unknown_bytes,
                              bytes + 1 - rules->unknown_bytes, "%s%c", words[i],
                              i + 1 < WORDS_MAX ? ' ' : '\n');
+    return true;
+}
+
+/* No call is of such a class, no group of P to 2 P members (as many go by the rule)
+ * can go by it, or it has another order than ranks. */
+static bool never_serves(const struct nf_coll_rule *rule)
+{
+    struct nf_coll_query query = { .op = rule->op,
+                                   .commutative =
+                                       rule->operators != NF_CLASS_ORDERED };
+
+    if (nf_coll_class_of(&query) != rule->operators ||
+        (rule->operators == NF_CLASS_ORDERED &&
+         rule->algorithm->order == NF_ORDER_COMMUTATIVE))
+        return true;
+    for (uint32_t p = rule->ranks;
+         p <= 2 * rule->ranks && p <= NF_COLL_RANKS_MAX; p++) {
+        const struct nf_coll_args args = { .ranks = p, .segments = 1 };
+
+        if (nf_coll_fits(rule->algorithm, &args, NULL) == NF_OK)
+            return false;
+    }
     return true;
 }
 
@@ -304,15 +327,18 @@ static bool read_rule(struct reader *reader, char **words)
         nf_parse_count(words[4], 0, UINT64_MAX, &rule.max_bytes) != NF_OK)
         return false;
     if (!find_name(nf_coll_op_names, NF_COLL_OPS, words[1], &op)) {
-        return ignore(reader, "operation", words[1], words);
+        return ignore(reader, "operation", words[1], "is not known", words);
     }
     rule.op = (enum nf_coll_op)op;
     rule.operators = (enum nf_coll_class)operators;
     rule.ranks = (uint32_t)ranks;
     rule.algorithm = nf_coll_find(words[5]);
     if (rule.algorithm == NULL || rule.algorithm->op != rule.op) {
-        return ignore(reader, "algorithm", words[5], words);
+        return ignore(reader, "algorithm", words[5], "is not known", words);
     }
+    if (never_serves(&rule))
+        return ignore(reader, "algorithm", words[5], "never serves such a call",
+                      words);
     reader->failed_memory = nf_coll_rules_add(&reader->rules, &rule) != NF_OK;
     return !reader->failed_memory;
 }

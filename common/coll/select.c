@@ -508,9 +508,9 @@ static enum nf_status choose_forced(const char *forced,
     nf_coll_use_params(&wish.params, &args);
     if (!can_serve(wish.algorithm, query))
         return nf_fail(err, NF_ERR_INVAL,
-                       "%s cannot serve this %s: %u ranks, %s operator",
+                       "%s cannot serve this %s: %u ranks, operands in %s",
                        wish.algorithm->name, nf_coll_op_names[query->op], query->ranks,
-                       query->commutative ? "commutative" : "ordered");
+                       query->commutative ? "any order" : "the order of ranks");
     if (nf_coll_fits(wish.algorithm, &args, &why) != NF_OK)
         return nf_fail(err, NF_ERR_INVAL, "%s", why.text);
     choose(wish.algorithm, wish.segments, query, network, choice);

@@ -59,7 +59,7 @@ static const char *said(enum nf_status reason, uint32_t named)
     switch ((int)reason) {
     case NF_ERR_FAILED:
         return named > 0 ? "could not pack or unpack elements"
-                         : nf_strerror(reason);
+                         : "a call was given up";
     case NF_ERR_DEAD:
         return named > 1 ? "have ended" : "has ended";
     case NF_ERR_TIMEDOUT:
@@ -173,7 +173,10 @@ static enum nf_status saw_revoke(struct nf_group *group, uint32_t from,
                          control->ranks[i]);
     snprintf(text + used, sizeof(text) - (size_t)used,
              "%s%s, says member %" PRIu32, used > 0 ? " " : "",
-             said(reason, control->nranks), from);
+             reason == NF_ERR_MISMATCH && group->sharing && control->epoch <= 1
+                 ? "opened the group otherwise" /* found behind its first call */
+                 : said(reason, control->nranks),
+             from);
     drop_data(group, control->epoch);
     give_up(group, control->epoch, reason,
             control->nranks > 0 ? control->ranks[0] : NF_PLAN_NONE, text);

@@ -204,11 +204,11 @@ static void test_forced(void)
         "\"alltoall.bruck:k=8\": want :radix= and a number up to 4096 after "
         "the name");
     refused(&query, "allreduce.ring",
-            "allreduce.ring cannot serve this bcast: 6 ranks, commutative "
-            "operator");
+            "allreduce.ring cannot serve this bcast: 6 ranks, operands in "
+            "any order");
     refused(&ordered, "allreduce.ring",
-            "allreduce.ring cannot serve this allreduce: 6 ranks, ordered "
-            "operator");
+            "allreduce.ring cannot serve this allreduce: 6 ranks, operands "
+            "in the order of ranks");
     /* who asks for it by name gets it, with empty blocks */
     CU_ASSERT_EQUAL(nf_coll_select(&few, &network, NULL, "allreduce.ring", &choice, NULL),
                     NF_OK);
@@ -418,6 +418,17 @@ static void test_other_versions(void)
                "line 4: rule ignored: operation \"sort\" is not known (and 1 "
                "more)",
                0);
+    /* no call of reduce is of that class; another order than ranks; and none of 6
+     * members, but of 8, which go by the rule too */
+    read_other("nowfarm-collectives 1\ndelta 1\npiece 0 1 1\n"
+               "rule reduce any 8 64 reduce.linear 1\n"
+               "rule reduce commutative 8 64 reduce.circulant 1\n"
+               "rule reduce ordered 8 64 reduce.circulant 1\n"
+               "rule alltoall any 6 max alltoall.pairwise_xor 1\n",
+               NF_OK, NULL,
+               "line 4: rule ignored: algorithm \"reduce.linear\" never serves "
+               "such a call (and 1 more)",
+               2);
 }
 
 static void test_no_memory(void)
