@@ -98,6 +98,10 @@ static enum nf_status resolve(const char *name, char *path_p,
     if (length >= PATH_MAX)
         return nf_fail(err, NF_ERR_INVAL, "%.60s...: %s", name,
                        strerror(ENAMETOOLONG));
+    if (strcmp(name, "-") == 0)
+        return nf_fail(err, NF_ERR_INVAL,
+                       "-: want a file, results are written at many places of it "
+                       "at a time (one of that name is ./-)");
     strcpy(path_p, name);
     if (lstat(name, &info) != 0) {
         if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)

@@ -307,6 +307,9 @@ static int read_hosts(const struct numbers *numbers, struct request *request)
     uint64_t per_host = 1;
     int rc = NF_EXIT_OK;
 
+    if (numbers->per_host != NULL && request->algorithm->levels_us == NULL)
+        return nf_usage_error("--per-host: %s is not of two levels",
+                              request->algorithm->name);
     if (numbers->per_host != NULL)
         rc = nf_read_count("--per-host", numbers->per_host, 1,
                            NF_COLL_RANKS_MAX, &per_host);
@@ -336,8 +339,6 @@ static int read_exchange(const struct numbers *numbers, struct request *request,
     if (numbers->radices != NULL &&
         request->algorithm != &nf_coll_alltoall_mixed)
         return nf_usage_error("--radices: only for alltoall mixed");
-    if (is_exchange(request) && numbers->per_host != NULL)
-        return nf_usage_error("--per-host: no alltoall is of two levels");
     if (numbers->shape != NULL)
         rc = nf_read_sides("--shape", numbers->shape, &params->shape);
     if (rc == NF_EXIT_OK && numbers->ranks == NULL && params->shape.count > 0)

@@ -330,8 +330,11 @@ refuse "radices where there are none" "only for alltoall mixed" \
     plan alltoall bruck --ranks 4 --radices 2x2
 refuse "a radix where there is none" "has none" \
     plan alltoall mdh --ranks 4 --radix 2
-refuse "hosts of an all-to-all" "^nowfarm: --per-host: no alltoall is of two levels$" \
-    plan alltoall burst --ranks 9 --per-host 3
+for what in "alltoall burst" "bcast binomial"; do
+    refuse "hosts of $what" \
+        "^nowfarm: --per-host: ${what/ /.} is not of two levels$" \
+        plan $what --ranks 9 --per-host 3
+done
 refuse "a root of an all-to-all" "alltoall has no root" \
     plan alltoall burst --ranks 9 --root 3
 for bad in 0 1 4097 x; do

@@ -87,6 +87,7 @@ static void test_bad_paths(void)
     CU_ASSERT_EQUAL(symlink("nowhere", "dangling"), 0);
     CU_ASSERT_EQUAL(symlink("directory", "link"), 0);
     expect_refused("", "empty name");
+    expect_refused("-", "want a file");
     expect_refused("directory", "directory: is a directory (want a file)");
     expect_refused("directory/", "is a directory");
     expect_refused("link", "link: is a directory");
