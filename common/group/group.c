@@ -14,7 +14,6 @@ enum {
     /* Reading costs as much as sending, and calls may follow each other
      * closely. */
     LOOK_AGAIN_US = 1000,
-    HEED_STOP_US = 100000,
     /* Operators of the user may take long: after so much of them in one look
      * the caller gets a turn. */
     OPERATORS_US = 1000,
@@ -416,20 +415,6 @@ enum nf_status nf_group_progress(struct nf_group *group)
     group->moves_seen = moves;
     status = nf_group_watch(group, now_us);
     return status != NF_OK ? status : NF_WAIT;
-}
-
-bool nf_group_is_stopped(const struct nf_group *group)
-{
-    return group->stop != NULL && *group->stop;
-}
-
-void nf_group_sleep(struct nf_group *group, int64_t timeout_us)
-{
-    if (group->stop != NULL && (timeout_us < 0 || timeout_us > HEED_STOP_US))
-        timeout_us = HEED_STOP_US;
-    group->mesh->settles = nf_group_settles(group);
-    (void)nf_mesh_wait(group->mesh, timeout_us);
-    group->mesh->settles = false;
 }
 
 enum nf_status nf_group_look_around(struct nf_group *group, bool starting)

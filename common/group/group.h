@@ -5,9 +5,9 @@
  *
  *  group.c  calls, messages      watch.c   deaths, silence, giving up
  *  calls.c  the operations       shrink.c  a group of the survivors
- *  blocking.c  their blocking forms
  *  choose.c which algorithm      open.c    making groups
- *  early.c  messages of calls to come */
+ *  wait.c   sleeping             early.c   messages of calls to come
+ *  blocking.c  the blocking forms of the operations */
 #include "common/coll/exchange_choice.h"
 #include "common/coll/rules.h"
 #include "common/coll/select.h"
@@ -228,11 +228,6 @@ uint8_t *nf_group_landing(void *self, uint32_t member, const uint8_t *head,
 /** nf_mesh_landing.is_later: another call is under way or about to begin here, and that
  *  which it is of has not begun. */
 bool nf_group_is_later(void *self, const uint8_t *head, size_t head_bytes);
-/** Has the user said stop? */
-bool nf_group_is_stopped(const struct nf_group *group);
-/** Sleep until something may have happened, @p timeout_us (< 0: for ever) has
- *  passed, or it is time to see whether the user has said stop. */
-void nf_group_sleep(struct nf_group *group, int64_t timeout_us);
 /** Hear of deaths, answer who asks and the like, unless that was done just now.
  *  Who only sends, as the root of broadcasts, and whose calls are done as soon as
  *  they have begun, would never else.
@@ -271,6 +266,18 @@ void nf_group_outdate_plans(struct nf_group *group,
  *  @retval NF_ERR_MISMATCH  somebody has */
 enum nf_status nf_group_pass(struct nf_group *group);
 
+/* wait.c */
+/** Is there one call under way, that waits for nothing but that what it sent is read? */
+bool nf_group_settles(const struct nf_group *group);
+/** Is the oldest call one in which all wait for what comes from the root, and are all
+ *  on one host?  Who yields there, and finds nothing, is in its way. */
+bool nf_group_waits_for_root(const struct nf_group *group);
+/** Has the user said stop? */
+bool nf_group_is_stopped(const struct nf_group *group);
+/** Sleep until something may have happened, @p timeout_us (< 0: for ever) has
+ *  passed, or it is time to see whether the user has said stop. */
+void nf_group_sleep(struct nf_group *group, int64_t timeout_us);
+
 /* early.c */
 /** Keep a message of a call to come.
  *  @param payload  taken over, also on errors   @retval NF_ERR_NOMEM */
@@ -294,9 +301,6 @@ void nf_group_let_in(struct nf_group *group, struct nf_request *request);
 void nf_group_forget_early(struct nf_group *group);
 
 /* watch.c */
-
-/** Is there one call under way, that waits for nothing but that what it sent is read? */
-bool nf_group_settles(const struct nf_group *group);
 /** Give the group up, tell everybody, and fail its calls under way.
  *  @param ranks  [nranks] whom it is lost for
  *  @return @p reason; NF_ERR_REVOKED if it was given up before */

@@ -261,13 +261,6 @@ static bool awaits(const struct nf_group *group, uint32_t *member_p)
            nf_exec_awaits(&group->requests->exec, member_p);
 }
 
-bool nf_group_settles(const struct nf_group *group)
-{
-    const struct nf_request *only = group->requests;
-
-    return only != NULL && only->next == NULL && nf_exec_settles(&only->exec);
-}
-
 /* Also when the group is given up: who is still in an earlier call may ask. */
 static enum nf_status answer(struct nf_group *group, uint32_t to,
                              uint32_t nonce)

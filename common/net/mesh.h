@@ -123,6 +123,9 @@ struct nf_mesh {
     bool settles; /**< its user says: I wait for nothing but that my backlog goes.  Then
                        nf_mesh_wait() may overlook other news for a millisecond, those
                        of this task's other meshes too */
+    bool sleeps; /**< its user says: what I wait for is not what another one is about to
+                      send me that may be ready to run on this processor.  Then
+                      nf_mesh_wait() gives nobody a turn before */
 };
 
 /** Queue @p message for @p member (not this one) and send what credit allows.

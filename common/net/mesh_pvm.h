@@ -197,7 +197,7 @@ void nf_mesh_notes_free(struct mesh_notes *list);
  * something to read */
 bool nf_mesh_pvm_sleep(int64_t timeout_us);
 /** The same for who waits in a call, but others on this processor have a turn
- *  first, and see nf_mesh.settles.  What ducts have is read; what libpvm has will be, to
+ *  first, unless nf_mesh.sleeps, and see nf_mesh.settles.  What ducts have is read; what libpvm has will be, to
  *  the end of a message if that is there. */
 bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us);
 /** For tests: how long it listens to one member only. */

@@ -114,7 +114,7 @@ bool nf_mesh_pvm_doze(struct mesh_pvm *p, int64_t timeout_us)
     struct bed bed;
 
     p->arriving = false;
-    if (timeout_us != 0)
+    if (timeout_us != 0 && !p->base.sleeps)
         sched_yield();
     make(&bed);
     if (p->base.settles && timeout_us != 0)

@@ -459,6 +459,46 @@ static void a_stop_ends_a_call_for_all(void)
     nf_group_close(groups[1]);
 }
 
+/* Those who wait for the root of a broadcast, on its host, and nobody else. */
+static void who_waits_for_the_root_sleeps_at_once(void)
+{
+    static const struct {
+        enum nf_call_kind kind;
+        bool sleeps;
+    } rows[] = { { NF_CALL_BCAST, true },
+                 { NF_CALL_SCATTER, true },
+                 { NF_CALL_REDUCE, false },
+                 { NF_CALL_GATHER, false },
+                 { NF_CALL_ALLREDUCE, false },
+                 { NF_CALL_BARRIER, false } };
+    struct nf_group *groups[2];
+    struct nf_error err;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t in[2] = { 1, 2 }, out[2];
+        const struct nf_call call = { .kind = rows[i].kind,
+                                      .send = in,
+                                      .recv = out,
+                                      .count = 1,
+                                      .type = NF_ELEM_INT64,
+                                      .op = NF_SUM,
+                                      .root = rows[i].sleeps ? 1 : 0 };
+        struct nf_request *request;
+
+        CU_ASSERT_EQUAL_FATAL(nf_group_open_threads(2, NULL, groups, &err),
+                              NF_OK);
+        CU_ASSERT_FALSE(nf_group_waits_for_root(groups[0]));
+        CU_ASSERT_EQUAL_FATAL(nf_group_start(groups[0], &call, &request),
+                              NF_OK);
+        CU_ASSERT_EQUAL(nf_group_waits_for_root(groups[0]), rows[i].sleeps);
+        groups[0]->nhosts = 2;
+        CU_ASSERT_FALSE(nf_group_waits_for_root(groups[0]));
+        nf_request_free(request);
+        nf_group_close(groups[0]);
+        nf_group_close(groups[1]);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo alive[] = {
@@ -476,6 +516,8 @@ int main(void)
         { "places in huge vectors are right",
           places_in_huge_vectors_are_right },
         { "a stop ends a call for all", a_stop_ends_a_call_for_all },
+        { "who waits for the root on its host sleeps at once",
+          who_waits_for_the_root_sleeps_at_once },
         { "operators compute what they say", operators_compute_what_they_say },
         CU_TEST_INFO_NULL,
     };
