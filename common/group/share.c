@@ -318,6 +318,20 @@ static uint64_t digest(uint64_t so_far, uint64_t number)
     return (so_far ^ number) * UINT64_C(1099511628211);
 }
 
+/* @param text  an algorithm as it was asked for, "" for none: in any spelling */
+static uint64_t digest_wish(uint64_t so_far, const char *text, uint32_t ranks)
+{
+    struct nf_coll_wish wish;
+    char room[NF_TOLD_BYTES] = "";
+
+    if (text[0] != '\0' &&
+        nf_coll_wish_read_for(text, ranks, &wish, NULL) == NF_OK)
+        nf_coll_wish_write(&wish, room, sizeof(room));
+    for (const char *c = room; *c != '\0'; c++)
+        so_far = digest(so_far, (uint8_t)*c);
+    return digest(so_far, 0);
+}
+
 /* What was asked for may be in any order of operations. */
 static void digest_options(const struct nf_group *group,
                            const struct nf_group_options *options,
@@ -327,11 +341,11 @@ static void digest_options(const struct nf_group *group,
     struct nf_coll_sides sides = { .count = 0 };
 
     for (int op = 0; op < NF_COLL_OPS; op++)
-        for (size_t i = 0; i <= strlen(group->forced[op]); i++)
-            words[ALGORITHMS] =
-                digest(words[ALGORITHMS], (uint8_t)group->forced[op][i]);
+        words[ALGORITHMS] = digest_wish(words[ALGORITHMS], group->forced[op],
+                                        group->ranks);
     words[DETERMINISTIC] = group->deterministic;
-    if (torus != NULL && nf_coll_sides_read(torus, &sides))
+    if (!group->deterministic && torus != NULL &&
+        nf_coll_sides_read(torus, &sides))
         for (uint32_t i = 0; i < sides.count; i++)
             words[TORUS] = digest(words[TORUS], sides.of[i]);
 }

@@ -50,7 +50,8 @@ enum word { KIND, ID, TIDS, ATTEMPT, NONCE, CONTEXT, COOKIE, MISSING };
 /* What is said by one tag in all meetings. */
 enum inquiry_kind {
     INQUIRE = 1, /* I wait for you: do you wait for me, in another meeting? */
-    ELSEWHERE,   /* I do, in one of so many members */
+    ELSEWHERE, /* I do, in one of so many members; or, if that is 0, in this one
+                */
 };
 
 /* In a FAIL, and in an ELSEWHERE, there is no context: */
@@ -63,6 +64,8 @@ enum { ASK_LEAST_US = 100000, ASK_MOST_US = 2000000 };
 struct nf_meeting_guest {
     uint64_t attempt;
     bool joined, here, stopped;
+    uint64_t
+        elsewhere; /* so many members has the meeting that it is in, or 0 */
     int64_t forgiven_us; /* if it is still stopped then it does not come */
 };
 
@@ -196,7 +199,9 @@ static bool is_missing(const struct nf_meeting *m, uint32_t member)
            (m->called ? !m->guests[member].here : !m->guests[member].joined);
 }
 
-/* Less and less often: words for who never comes lie there for ever. */
+/* Less and less often: words for who never comes lie there for ever.  And by
+ * those that wait for member 0 once more when its time is up: it may have come
+ * since. */
 static void inquire(struct nf_meeting *m)
 {
     const uint64_t words[NF_PVM_WORDS] = {
@@ -204,18 +209,26 @@ static void inquire(struct nf_meeting *m)
         [TIDS] = m->hash,
         [NONCE] = m->attempt,
     };
-    int64_t now_us = nf_now_us();
+    int64_t now_us = nf_now_us(), last_us = m->until_us - NF_MEETING_GRACE_US;
 
     if (now_us < m->ask_us)
         return;
     m->ask_us = now_us + m->ask_step_us;
+    if (m->rank > 0 && now_us < last_us && m->ask_us > last_us)
+        m->ask_us = last_us;
     m->ask_step_us *= 2;
     for (uint32_t i = 0; i < m->count; i++)
         if (is_missing(m, i))
             (void)nf_pvm_say(m->tids[i], INQUIRY_TAG, words);
 }
 
-/* A member waits in another meeting, and asks whether we do. */
+/* @return what is known of a member that is missing */
+static uint64_t *elsewhere_of(struct nf_meeting *m, uint32_t member)
+{
+    return m->guests != NULL ? &m->guests[member].elsewhere : &m->elsewhere;
+}
+
+/* A member waits for us, and asks where we are. */
 static void answer(const struct nf_meeting *m, uint32_t member,
                    const uint64_t asked[NF_PVM_WORDS])
 {
@@ -223,11 +236,10 @@ static void answer(const struct nf_meeting *m, uint32_t member,
         [KIND] = INQUIRY_MAGIC | ELSEWHERE,
         [TIDS] = m->hash,
         [NONCE] = asked[NONCE],
-        [COUNT] = m->count,
+        [COUNT] = asked[TIDS] != m->hash ? m->count : 0,
     };
 
-    if (asked[TIDS] != m->hash)
-        (void)nf_pvm_say(m->tids[member], INQUIRY_TAG, words);
+    (void)nf_pvm_say(m->tids[member], INQUIRY_TAG, words);
 }
 
 static void hear_inquiries(struct nf_meeting *m)
@@ -245,20 +257,28 @@ static void hear_inquiries(struct nf_meeting *m)
         if (words[KIND] == (INQUIRY_MAGIC | INQUIRE)) {
             answer(m, i, words);
         } else if (words[KIND] == (INQUIRY_MAGIC | ELSEWHERE) &&
-                   words[NONCE] == m->attempt) {
-            m->elsewhere = i;
-            m->other = words[COUNT];
+                   words[NONCE] == m->attempt && is_missing(m, i)) {
+            *elsewhere_of(m, i) = words[COUNT];
         }
     }
 }
 
-/* Time is up.  @param missing  a member that did not come */
-static enum nf_status is_late(struct nf_meeting *m, uint32_t missing,
-                              struct nf_error *err)
+/* Time is up.  Whose fault it is, if one is elsewhere; else the first that is
+ * missing. */
+static enum nf_status is_late(struct nf_meeting *m, struct nf_error *err)
 {
-    if (m->elsewhere < m->count && is_missing(m, m->elsewhere))
-        return nf_meeting_fails(m, m->elsewhere, NF_MEETING_ELSEWHERE, err);
-    return nf_meeting_fails(m, missing, NF_MEETING_LATE, err);
+    uint32_t first = m->count;
+
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (!is_missing(m, i))
+            continue;
+        m->other = *elsewhere_of(m, i);
+        if (m->other != 0)
+            return nf_meeting_fails(m, i, NF_MEETING_ELSEWHERE, err);
+        if (first == m->count)
+            first = i;
+    }
+    return nf_meeting_fails(m, first, NF_MEETING_LATE, err);
 }
 
 /* What a member says of this meeting; anything else is let pass.
@@ -303,16 +323,6 @@ static enum nf_status hear(struct nf_meeting *m, uint32_t *from_p,
 
 /* ------------------------------------------------------------- member 0 */
 
-/* The first that has not joined, or is not here; count if there is none. */
-static uint32_t first_missing(const struct nf_meeting *m, bool here)
-{
-    uint32_t i = 1;
-
-    while (i < m->count && (here ? m->guests[i].here : m->guests[i].joined))
-        i++;
-    return i;
-}
-
 static void set_guest(struct nf_meeting *m, uint32_t from,
                       struct nf_meeting_guest guest)
 {
@@ -350,7 +360,7 @@ static enum nf_status gather(struct nf_meeting *m, struct nf_error *err)
         if (status == NF_WAIT && m->guilty < m->count)
             return nf_meeting_fails(m, m->guilty, m->why, err);
         if (status == NF_WAIT)
-            return is_late(m, first_missing(m, m->called), err);
+            return is_late(m, err);
         if (words[KIND] == STOP && words[ATTEMPT] == m->guests[from].attempt) {
             const struct nf_meeting_guest stopped = {
                 .stopped = true,
@@ -424,7 +434,7 @@ static enum nf_status attend_meeting(struct nf_meeting *m, struct nf_error *err)
         if (status == NF_WAIT)
             return m->guilty < m->count
                        ? nf_meeting_fails(m, m->guilty, m->why, err)
-                       : is_late(m, 0, err);
+                       : is_late(m, err);
         if (from != 0 || words[ATTEMPT] != attempt)
             continue;
         if (words[KIND] == CALL) {
@@ -484,7 +494,6 @@ struct nf_meeting nf_meeting_of(const int *tids, uint32_t count, uint32_t rank,
         .stop = terms->stop,
         .guilty = count,
         .attempt = draw(),
-        .elsewhere = count,
         .ask_us = now_us + step_us,
         .ask_step_us = step_us,
     };

@@ -33,9 +33,9 @@ struct nf_meeting {
     uint64_t nonce, attempt;
     int64_t ask_us, ask_step_us; /**< when to ask who is missing, and how long
                                       after that again */
-    uint32_t elsewhere; /**< who has said that it waits in another meeting;
-                           count: nobody */
-    uint64_t other;     /**< how many members that one has */
+    uint64_t elsewhere; /**< so many members has the meeting that member 0 is in,
+                             if it is another one; 0: not known to be */
+    uint64_t other; /**< once it has failed: has the one of who is guilty */
     struct nf_meeting_guest *guests; /**< [count], of member 0 */
     bool caught_up;  /**< all that was there before has been heard */
     int context;     /**< once it was held: of the mesh, */

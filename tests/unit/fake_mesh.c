@@ -286,6 +286,7 @@ static enum nf_status fake_next(struct nf_mesh *base,
 static enum nf_status fake_wait(struct nf_mesh *base, int64_t timeout_us)
 {
     ((struct fake_mesh *)base)->world->settled += base->settles;
+    ((struct fake_mesh *)base)->world->slept += base->sleeps;
     if (timeout_us != 0)
         abort();
     return NF_OK;

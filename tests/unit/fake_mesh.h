@@ -43,6 +43,7 @@ struct fake_world {
     bool lends;
     uint64_t kept; /* looks at one that had not */
     uint64_t settled; /* waits of users that wait for their backlog only */
+    uint64_t slept;   /* waits of users that give nobody a turn before */
 };
 
 /* How often somebody wanted back what it had lent. */

@@ -62,6 +62,7 @@ void play_interrupted_silence(void);
 void play_other_order(void);
 void play_other_halves(void);
 void play_other_count(void);
+void play_other_at_first(void);
 void play_other_group_first(void);
 void play_stopped_before(void);
 void play_stopped_each(void);

@@ -547,6 +547,7 @@ const struct scene mesh_scenes[] = {
     { "other-order", play_other_order },
     { "other-halves", play_other_halves },
     { "other-count", play_other_count },
+    { "other-at-first", play_other_at_first },
     { "other-group-first", play_other_group_first },
     { "ended-early", play_ended_early },
     { "first-ended-early", play_first_ended_early },

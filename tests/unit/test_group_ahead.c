@@ -64,7 +64,9 @@ static void who_settles(void)
         sim_start(&sim, r, &call);
         nf_group_sleep(sim.groups[r], 0);
         CU_ASSERT_EQUAL(sim.world.settled, 1);
+        CU_ASSERT_EQUAL(sim.world.slept, r + 1);
         CU_ASSERT_FALSE(sim.groups[r]->mesh->settles);
+        CU_ASSERT_FALSE(sim.groups[r]->mesh->sleeps);
     }
     CU_ASSERT(nf_group_settles(sim.groups[0]));
     CU_ASSERT_FALSE(nf_group_settles(sim.groups[1]));

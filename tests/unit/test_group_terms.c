@@ -111,9 +111,14 @@ static void the_same_in_other_words_is_no_difference(void)
         { { .algorithms = "bcast.flat,reduce.linear" },
           { .algorithms = "reduce.linear,bcast.flat" } },
         { { .algorithms = "" }, { .algorithms = NULL } },
+        { { .algorithms = "alltoall.bruck:r=3" },
+          { .algorithms = "alltoall.bruck:radix=3" } },
+        { { .algorithms = "bcast.pipeline.fd:k=02" },
+          { .algorithms = "bcast.pipeline.fd:k=2" } },
         { { .torus = "" }, { .torus = NULL } },
+        { { .deterministic = 1, .torus = "2x3" }, { .deterministic = 1 } },
         { { .deterministic = 7 }, { .deterministic = 1 } },
-        { { .timeout_us = 1000000 }, { .timeout_us = -1 } },
+        { { .timeout_us = 30000000 }, { .timeout_us = -1 } },
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

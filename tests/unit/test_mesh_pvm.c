@@ -218,6 +218,7 @@ static void test_other_lists(void)
     run("other-order", 3, -1);
     run("other-halves", 4, -1);
     run("other-count", 3, -1);
+    run("other-at-first", 3, -1);
     run("other-group-first", 3, -1);
 }
 
