@@ -12,8 +12,8 @@ bool nf_group_settles(const struct nf_group *group)
     return only != NULL && only->next == NULL && nf_exec_settles(&only->exec);
 }
 
-/* Elsewhere, where whoever is ready to run has to do with this host's links, it makes
- * calls of 8 bytes slower; and exchanges between all, wherever they are. */
+/* Not between hosts, nor in calls in which all send: there what comes next is often of
+ * one that is ready to run here, and 8 bytes took up to 1.3 of the time. */
 bool nf_group_waits_for_root(const struct nf_group *group)
 {
     enum nf_coll_op op;

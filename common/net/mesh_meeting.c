@@ -50,15 +50,13 @@ enum word { KIND, ID, TIDS, ATTEMPT, NONCE, CONTEXT, COOKIE, MISSING };
 /* What is said by one tag in all meetings. */
 enum inquiry_kind {
     INQUIRE = 1, /* I wait for you: do you wait for me, in another meeting? */
-    ELSEWHERE, /* I do, in one of so many members; or, if that is 0, in this one
-                */
+    WAITING,     /* I do, in one of so many members; 0: in yours */
 };
 
-/* In a FAIL, and in an ELSEWHERE, there is no context: */
+/* In a FAIL, and in what is WAITING, there is no context: */
 enum { WHY = CONTEXT, COUNT = COOKIE };
 
-/* When who is missing is asked first: after a quarter of the time-out, within:
- */
+/* Who is missing is asked first after a quarter of the time-out, within these. */
 enum { ASK_LEAST_US = 100000, ASK_MOST_US = 2000000 };
 
 struct nf_meeting_guest {
@@ -189,8 +187,7 @@ void nf_meeting_stop_all(struct nf_meeting *m)
 
 /* ------------------------------------------------------------- inquiries */
 
-/* Of member 0: those that keep it waiting; of others: member 0, until it calls.
- */
+/* Member 0 misses those that keep it waiting, the others it, until it calls. */
 static bool is_missing(const struct nf_meeting *m, uint32_t member)
 {
     if (m->guests == NULL)
@@ -222,7 +219,7 @@ static void inquire(struct nf_meeting *m)
             (void)nf_pvm_say(m->tids[i], INQUIRY_TAG, words);
 }
 
-/* @return what is known of a member that is missing */
+/* @return how many members the other meeting has that it is in; 0: not known to be */
 static uint64_t *elsewhere_of(struct nf_meeting *m, uint32_t member)
 {
     return m->guests != NULL ? &m->guests[member].elsewhere : &m->elsewhere;
@@ -233,7 +230,7 @@ static void answer(const struct nf_meeting *m, uint32_t member,
                    const uint64_t asked[NF_PVM_WORDS])
 {
     const uint64_t words[NF_PVM_WORDS] = {
-        [KIND] = INQUIRY_MAGIC | ELSEWHERE,
+        [KIND] = INQUIRY_MAGIC | WAITING,
         [TIDS] = m->hash,
         [NONCE] = asked[NONCE],
         [COUNT] = asked[TIDS] != m->hash ? m->count : 0,
@@ -250,21 +247,19 @@ static void hear_inquiries(struct nf_meeting *m)
     while (nf_pvm_hear(INQUIRY_TAG, 0, &tid, words) == NF_OK) {
         uint32_t i = nf_int_map_get(m->numbers, tid);
 
-        /* not, if it is in a group without this task, or once was in one with
-         * it */
+        /* what a meeting that is over, or without us, was asked is let pass */
         if (i == NF_INT_MAP_NONE || i == m->rank)
             continue;
         if (words[KIND] == (INQUIRY_MAGIC | INQUIRE)) {
             answer(m, i, words);
-        } else if (words[KIND] == (INQUIRY_MAGIC | ELSEWHERE) &&
+        } else if (words[KIND] == (INQUIRY_MAGIC | WAITING) &&
                    words[NONCE] == m->attempt && is_missing(m, i)) {
             *elsewhere_of(m, i) = words[COUNT];
         }
     }
 }
 
-/* Time is up.  Whose fault it is, if one is elsewhere; else the first that is
- * missing. */
+/* Time is up: the fault of one that is elsewhere, else of the first that is missing. */
 static enum nf_status is_late(struct nf_meeting *m, struct nf_error *err)
 {
     uint32_t first = m->count;
