@@ -10,31 +10,37 @@ deny='^(nf_now_us|nf_sleep_until_us|nf_log.*|nf_alloc_fail_after)$'
 # likes.
 inexact='^(log|log2|exp|pow)$'
 quiet='^(__odr_asan.*|__asan.*|__ubsan.*|__gcov.*|\.L.*|)$'
+export allow deny inexact quiet
 bad=0
 found=0
 for dir in model policy coll tree farm wire; do
+  objects=
   for object in "$top_builddir"/common/$dir/*libnfcore_la-*.o \
                 "$top_builddir"/common/$dir/.libs/*libnfcore_la-*.o; do
     test -f "$object" || continue
     found=`expr $found + 1`
-    for symbol in `$NM -u "$object" | awk '{print $NF}'`; do
-      if echo "$symbol" | grep -Eq "$deny" ||
-         { test $dir = tree && echo "$symbol" | grep -Eq "$inexact"; } ||
-         ! echo "$symbol" | grep -Eq "$allow"; then
-        echo "IMPURE $object refers to $symbol"
-        bad=1
-      fi
-    done
-    # "name|value|class|type|size|line|section": writable data is state
-    for symbol in `$NM -f sysv "$object" | tr -d ' ' |
-        awk -F'|' '$7 ~ /^\.(data|bss|tbss|tdata|sdata|sbss)(\.|$)/ &&
-                   $7 !~ /^\.data\.rel\.ro/ {print $1}
-                   $7 == "*COM*" {print $1}'`; do
-      echo "$symbol" | grep -Eq "$quiet" && continue
-      echo "IMPURE $object holds the variable $symbol"
-      bad=1
-    done
+    objects="$objects $object"
   done
+  test -n "$objects" || continue
+  # "object: U name"
+  $NM -A -u $objects | dir=$dir awk '
+    { object = $1; sub(/:$/, "", object) }
+    $NF ~ ENVIRON["deny"] || $NF !~ ENVIRON["allow"] ||
+    (ENVIRON["dir"] == "tree" && $NF ~ ENVIRON["inexact"]) {
+      print "IMPURE " object " refers to " $NF
+      bad = 1
+    }
+    END { exit bad }' || bad=1
+  # "object:name|value|class|type|size|line|section": writable data is state
+  $NM -A -f sysv $objects | tr -d ' ' | awk -F'|' '
+    { name = object = $1; sub(/:[^:]*$/, "", object); sub(/.*:/, "", name) }
+    name !~ ENVIRON["quiet"] &&
+    (($7 ~ /^\.(data|bss|tbss|tdata|sdata|sbss)(\.|$)/ && $7 !~ /^\.data\.rel\.ro/) ||
+     $7 == "*COM*") {
+      print "IMPURE " object " holds the variable " name
+      bad = 1
+    }
+    END { exit bad }' || bad=1
 done
 if test $found -eq 0; then
   echo "no objects under $top_builddir/common: nothing was checked"
