@@ -223,22 +223,18 @@ enum nf_status nf_world_parse_text(const char *text, size_t bytes,
         .directory = directory,
         .options = options ? options : &none,
     };
-    json_error_t json_err;
-    json_t *object = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &json_err);
-    enum nf_status status;
+    struct nf_json_document document;
+    enum nf_status status = nf_json_parse(text, bytes, name, &document, err);
 
-    if (!object)
-        return nf_fail(err, NF_ERR_INVAL, "%s:%d: %s", name,
-                       json_err.line > 0 ? json_err.line : 1, json_err.text);
-    platform.object = object;
+    if (status)
+        return status;
+    platform.object = document.root;
     status = read_world(&platform);
     if (!status)
         *world_p = platform.world;
     else if (status != NF_ERR_NOMEM && !platform.reader.located)
-        nf_fail_prefix(err, "%s:%lu", name,
-                       nf_json_line(text, bytes, platform.reader.path,
-                                    platform.reader.depth));
-    json_decref(object);
+        nf_json_place(&document, &platform.reader);
+    nf_json_document_fini(&document);
     return status;
 }
 

@@ -80,16 +80,19 @@ static enum nf_status name_hosts(struct work *w, struct nf_error *err)
 static enum nf_status load(struct work *w, struct nf_error *err)
 {
     const char *path = w->options->network;
+    struct nf_json_document document = { .root = NULL };
     char *text = NULL;
     size_t bytes = 0;
     enum nf_status status = nf_json_load(path, &text, &bytes, err);
 
-    w->is_measured = status == NF_OK && !nf_params_are(text, bytes);
     if (status == NF_OK)
-        status =
-            w->is_measured
-                ? nf_network_parse(text, bytes, path, &w->network, err)
-                : nf_params_parse(text, bytes, path, &w->hetero, &w->root, err);
+        status = nf_json_parse(text, bytes, path, &document, err);
+    w->is_measured = status == NF_OK && !nf_params_are(&document);
+    if (status == NF_OK)
+        status = w->is_measured
+                     ? nf_network_from_json(&document, &w->network, err)
+                     : nf_params_read(&document, &w->hetero, &w->root, err);
+    nf_json_document_fini(&document);
     nf_free(text);
     if (status != NF_OK)
         return status;

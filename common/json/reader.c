@@ -10,6 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/guess.h"
+#include "common/base/text.h"
 
 /* ---- where we are ---- */
 
@@ -311,4 +312,36 @@ enum nf_status nf_json_load(const char *path, char **text_p, size_t *bytes_p,
     *text_p = status ? NULL : text;
     *bytes_p = bytes;
     return status;
+}
+
+/* ---- documents ---- */
+
+enum nf_status nf_json_parse(const char *text, size_t bytes, const char *name,
+                             struct nf_json_document *document_p,
+                             struct nf_error *err)
+{
+    json_error_t why;
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+
+    if (root == NULL) {
+        nf_text_make_line(why.text); /* it may quote the text */
+        return nf_fail(err, NF_ERR_INVAL, "%s:%d: %s", name,
+                       why.line > 0 ? why.line : 1, why.text);
+    }
+    *document_p = (struct nf_json_document){ text, bytes, name, root };
+    return NF_OK;
+}
+
+void nf_json_document_fini(struct nf_json_document *document)
+{
+    json_decref(document->root);
+    document->root = NULL;
+}
+
+void nf_json_place(const struct nf_json_document *document,
+                   const struct nf_json_reader *reader)
+{
+    nf_fail_prefix(reader->err, "%s:%lu", document->name,
+                   nf_json_line(document->text, document->bytes, reader->path,
+                                reader->depth));
 }

@@ -61,6 +61,27 @@ enum nf_status nf_reader_int_key(struct nf_json_reader *reader,
 enum nf_status nf_json_load(const char *path, char **text_p, size_t *bytes_p,
                             struct nf_error *err);
 
+/** A text of JSON that was parsed, with all that is needed to say where in it
+ *  something is wrong. */
+struct nf_json_document {
+    const char *text; /**< borrowed */
+    size_t bytes;
+    const char *name; /**< of the file, borrowed */
+    json_t *root;     /**< what it says; no key is there twice */
+};
+
+/** Parse text[0..bytes).
+ *  @param document_p    free with nf_json_document_fini()
+ *  @retval NF_ERR_INVAL  it is no JSON: "NAME:LINE: what" */
+enum nf_status nf_json_parse(const char *text, size_t bytes, const char *name,
+                             struct nf_json_document *document_p,
+                             struct nf_error *err);
+void nf_json_document_fini(struct nf_json_document *document);
+
+/** Put "NAME:LINE: " before the reader's error, of the line of what it is at. */
+void nf_json_place(const struct nf_json_document *document,
+                   const struct nf_json_reader *reader);
+
 /** @return the line (1, 2, ...) on which the value at @p path begins in
  *  @p text, which is JSON; of a last step into an object, the line of its key.
  *  Where the path leads nowhere, the line where it ended. */

@@ -7,7 +7,6 @@
 #include "common/base/alloc.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/json/reader.h"
 
 static const double TIME_MOST_US = 1e12, BYTES_MOST = 1e12;
 
@@ -113,8 +112,11 @@ static const json_t *enter_list(struct nf_json_reader *reader,
         (json_is_array(list) && json_array_size(list) >= least &&
          json_array_size(list) <= most))
         return list;
-    (void)nf_reader_fail(reader, NF_ERR_INVAL, "want a list of %zu to %zu",
-                         least, most);
+    if (most == SIZE_MAX)
+        (void)nf_reader_fail(reader, NF_ERR_INVAL, "want a list");
+    else
+        (void)nf_reader_fail(reader, NF_ERR_INVAL, "want a list of %zu to %zu",
+                             least, most);
     return NULL;
 }
 
@@ -480,11 +482,12 @@ static enum nf_status read_all_wires(struct file *file, const json_t *list,
     return leave(reader, status);
 }
 
+/* Of those that are too many it is said which. */
 static enum nf_status read_wires(struct file *file)
 {
     size_t pairs = (size_t)file->network.nhosts * file->network.nhosts;
-    const json_t *list = enter_list(&file->reader, file->object, "wires", 0,
-                                    pairs - file->network.nhosts);
+    const json_t *list =
+        enter_list(&file->reader, file->object, "wires", 0, SIZE_MAX);
     bool *seen;
     enum nf_status status;
 
@@ -546,35 +549,37 @@ static enum nf_status spell(struct nf_error *err, enum nf_status status)
     return status;
 }
 
+enum nf_status nf_network_from_json(const struct nf_json_document *document,
+                             struct nf_network *network_p, struct nf_error *err)
+{
+    struct file file = { .reader.err = err,
+                         .object = document->root,
+                         .places = json_object() };
+    enum nf_status status =
+        file.places != NULL ? read_network(&file)
+                            : nf_fail(err, NF_ERR_NOMEM, "out of memory");
+
+    json_decref(file.places);
+    if (status == NF_OK) {
+        *network_p = file.network;
+        return NF_OK;
+    }
+    nf_network_fini(&file.network);
+    nf_json_place(document, &file.reader);
+    return spell(err, status);
+}
+
 enum nf_status nf_network_parse(const char *text, size_t bytes,
                                 const char *name, struct nf_network *network_p,
                                 struct nf_error *err)
 {
-    struct file file = { .reader.err = err };
-    json_error_t json_err;
-    json_t *object = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &json_err);
-    enum nf_status status;
+    struct nf_json_document document;
+    enum nf_status status = nf_json_parse(text, bytes, name, &document, err);
 
-    if (object == NULL) {
-        nf_fail(err, NF_ERR_INVAL, "%s:%d: %s", name,
-                json_err.line > 0 ? json_err.line : 1, json_err.text);
-        return spell(err, NF_ERR_INVAL);
-    }
-    file.object = object;
-    file.places = json_object();
-    status = file.places != NULL ? read_network(&file)
-                                 : nf_fail(err, NF_ERR_NOMEM, "out of memory");
-    json_decref(file.places);
-    if (status == NF_OK) {
-        *network_p = file.network;
-    } else {
-        nf_network_fini(&file.network);
-        nf_fail_prefix(
-            err, "%s:%lu", name,
-            nf_json_line(text, bytes, file.reader.path, file.reader.depth));
-        spell(err, status);
-    }
-    json_decref(object);
+    if (status != NF_OK)
+        return spell(err, status);
+    status = nf_network_from_json(&document, network_p, err);
+    nf_json_document_fini(&document);
     return status;
 }
 

@@ -20,6 +20,7 @@
  *  "collective" may have "share_us" too, of members that share processors, and
  *  with it "share_part"; without it each has its own.  No other keys, so that a
  * slip of the pen is noticed; a version that we do not know is refused. */
+#include "common/json/reader.h"
 #include "common/model/network.h"
 
 enum { NF_NETWORK_VERSION = 1 };
@@ -32,6 +33,11 @@ enum { NF_NETWORK_VERSION = 1 };
 enum nf_status nf_network_parse(const char *text, size_t bytes,
                                 const char *name, struct nf_network *network_p,
                                 struct nf_error *err);
+
+/** The same of what has been parsed already. */
+enum nf_status nf_network_from_json(const struct nf_json_document *document,
+                             struct nf_network *network_p,
+                             struct nf_error *err);
 
 /** Read the file @p path.  Errors as above, and
  *  @retval NF_ERR_IO  it cannot be read, or is too long */

@@ -3,7 +3,6 @@
 #include "common/model/params_file.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/json/reader.h"
 
 static const double PART_MOST = 1e12; /* us, us per byte */
 
@@ -223,48 +222,32 @@ static enum nf_status read_params(struct params *params)
     return status == NF_ERR_RANGE ? NF_ERR_INVAL : status;
 }
 
-bool nf_params_are(const char *text, size_t bytes)
+bool nf_params_are(const struct nf_json_document *document)
 {
     static const char *const keys[] = {
         "S_c", "S_m", "R_c", "R_m", "X_c", "X_m"
     };
-    json_t *object = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
     bool are = false;
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        are = are || json_object_get(object, keys[i]) != NULL;
-    are = are && json_object_get(object, "nowfarm_network") == NULL;
-    json_decref(object);
-    return are;
+        are = are || json_object_get(document->root, keys[i]) != NULL;
+    return are && json_object_get(document->root, "nowfarm_network") == NULL;
 }
 
-enum nf_status nf_params_parse(const char *text, size_t bytes, const char *name,
-                               struct nf_hetero *hetero_p, uint32_t *root_p,
-                               struct nf_error *err)
+enum nf_status nf_params_read(const struct nf_json_document *document,
+                              struct nf_hetero *hetero_p, uint32_t *root_p,
+                              struct nf_error *err)
 {
     struct nf_error what = { NF_OK, "" };
-    struct params params = { .reader.err = &what };
-    json_error_t json_err;
-    json_t *object = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &json_err);
-    enum nf_status status;
+    struct params params = { .reader.err = &what, .object = document->root };
+    enum nf_status status = read_params(&params);
 
-    if (object == NULL) {
-        status = nf_fail(&what, NF_ERR_INVAL, "%s:%d: %s", name,
-                         json_err.line > 0 ? json_err.line : 1, json_err.text);
-    } else {
-        params.object = object;
-        status = read_params(&params);
-        if (status != NF_OK)
-            nf_fail_prefix(&what, "%s:%lu", name,
-                           nf_json_line(text, bytes, params.reader.path,
-                                        params.reader.depth));
-    }
-    json_decref(object);
     if (status == NF_OK) {
         *hetero_p = params.hetero;
         *root_p = (uint32_t)params.root;
         return NF_OK;
     }
+    nf_json_place(document, &params.reader);
     nf_hetero_fini(&params.hetero);
     nf_text_make_line(what.text); /* it may quote the file */
     return nf_fail(err, status, "%s", what.text);

@@ -13,22 +13,20 @@
  *  with a number for each receiver; from a host to itself that is 0, or null.
  *  "root", "ports" and "n", how many hosts there are, may be missing; 0 and
  *  false then.  No other keys, so that a slip of the pen is noticed. */
-#include <stddef.h>
+#include "common/json/reader.h"
 #include "common/model/hetero.h"
 
 enum { NF_PARAMS_HOSTS_MAX = 4096 };
 
-/** Is this JSON such a file rather than a model file (network_file.h)?  What is
- *  no JSON is not. */
-bool nf_params_are(const char *text, size_t bytes);
+/** Is it such a file rather than a model file (network_file.h)? */
+bool nf_params_are(const struct nf_json_document *document);
 
-/** Read parameters from text[0..bytes).
- *  @param name      of the file, for errors: "NAME:LINE: PLACE: what"
+/** Read parameters; errors are "NAME:LINE: PLACE: what".
  *  @param hetero_p  free with nf_hetero_fini()
  *  @param root_p    below hetero_p->hosts
  *  @retval NF_ERR_INVAL  it is not such a file: err says where
  *  @retval NF_ERR_NOMEM */
-enum nf_status nf_params_parse(const char *text, size_t bytes, const char *name,
-                               struct nf_hetero *hetero_p, uint32_t *root_p,
-                               struct nf_error *err);
+enum nf_status nf_params_read(const struct nf_json_document *document,
+                              struct nf_hetero *hetero_p, uint32_t *root_p,
+                              struct nf_error *err);
 #endif

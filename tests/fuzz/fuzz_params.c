@@ -68,6 +68,22 @@ static void check_trees(const struct nf_hetero *hetero, uint32_t root)
     }
 }
 
+static enum nf_status parse(const char *text, size_t bytes,
+                            struct nf_hetero *hetero_p, uint32_t *root_p,
+                            struct nf_error *err)
+{
+    struct nf_json_document document;
+    enum nf_status status = nf_json_parse(text, bytes, "p", &document, err);
+
+    if (status != NF_OK)
+        return status;
+    status = nf_params_read(&document, hetero_p, root_p, err);
+    must(nf_params_are(&document) || status != NF_OK,
+         "parameters that are none");
+    nf_json_document_fini(&document);
+    return status;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     const char *text = (const char *)data;
@@ -75,12 +91,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct nf_hetero hetero;
     uint32_t root = 0;
 
-    (void)nf_params_are(text, bytes);
-    if (nf_params_parse(text, bytes, "p", &hetero, &root, &err) != NF_OK) {
+    if (parse(text, bytes, &hetero, &root, &err) != NF_OK) {
         check_error(text, bytes, &err);
         return 0;
     }
-    must(nf_params_are(text, bytes), "parameters that are none");
     must(nf_hetero_check(&hetero, root, NULL) == NF_OK, "no such hosts");
     if (hetero.hosts <= MOST)
         check_trees(&hetero, root);

@@ -202,6 +202,10 @@ static const struct bad bad[] = {
     { HEAD COLLECTIVE HOSTS
       "\"wires\": [" WIRE("a", "b") ",\n" WIRE("a", "b") "]}",
       "m:8: wires[1]: there is a wire of this pair already" },
+    { HEAD COLLECTIVE HOSTS "\"wires\": [" WIRE("a", "b") ",\n" WIRE(
+          "b", "a") ",\n" WIRE("a", "b") "]}",
+      "m:9: wires[2]: there is a wire of this pair already" },
+    { HEAD COLLECTIVE HOSTS "\"wires\": 7}", "m:7: wires: want a list" },
     { HEAD COLLECTIVE HOSTS "\"wires\": [" WIRE("a", "a") "]}",
       "no wire to itself" },
     { HEAD COLLECTIVE HOSTS "\"wires\": [" WIRE("a", "c") "]}",

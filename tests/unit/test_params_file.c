@@ -15,6 +15,30 @@
     "\"S_c\": [9, 5],\n\"S_m\": [0, 0.5],\n\"R_c\": [1, 2],\n\"R_m\": [3, "    \
     "4],\n"
 
+static bool are(const char *text)
+{
+    struct nf_json_document document = { .root = NULL };
+    bool are = nf_json_parse(text, strlen(text), "p", &document, NULL) ==
+                   NF_OK &&
+               nf_params_are(&document);
+
+    nf_json_document_fini(&document);
+    return are;
+}
+
+static enum nf_status parse(const char *text, struct nf_hetero *hetero_p,
+                            uint32_t *root_p, struct nf_error *err)
+{
+    struct nf_json_document document = { .root = NULL };
+    enum nf_status status =
+        nf_json_parse(text, strlen(text), "p", &document, err);
+
+    if (status == NF_OK)
+        status = nf_params_read(&document, hetero_p, root_p, err);
+    nf_json_document_fini(&document);
+    return status;
+}
+
 /* ---- the goldens ---- */
 
 static bool has_children(const struct nf_tree *tree, const json_t *children)
@@ -95,10 +119,8 @@ static void the_goldens_are_read(void)
         struct nf_error err;
         uint32_t root = 77;
 
-        CU_ASSERT(nf_params_are(text, strlen(text)));
-        CU_ASSERT_EQUAL_FATAL(
-            nf_params_parse(text, strlen(text), "p", &hetero, &root, &err),
-            NF_OK);
+        CU_ASSERT(are(text));
+        CU_ASSERT_EQUAL_FATAL(parse(text, &hetero, &root, &err), NF_OK);
         CU_ASSERT_EQUAL(root, 0);
         CU_ASSERT_EQUAL(hetero.hosts, 6);
         CU_ASSERT_EQUAL(hetero.is_matrix, i == 1);
@@ -121,8 +143,7 @@ static void each_part_goes_to_its_place(void)
     struct nf_hetero hetero;
     uint32_t root = 0;
 
-    CU_ASSERT_EQUAL_FATAL(
-        nf_params_parse(text, strlen(text), "p", &hetero, &root, NULL), NF_OK);
+    CU_ASSERT_EQUAL_FATAL(parse(text, &hetero, &root, NULL), NF_OK);
     CU_ASSERT(root == 1 && hetero.hosts == 2 && hetero.has_ports);
     CU_ASSERT(hetero.send[0].fixed_us == 9 && hetero.send[1].byte_us == 0.5);
     CU_ASSERT(hetero.recv[1].fixed_us == 2 && hetero.recv[0].byte_us == 3);
@@ -145,8 +166,8 @@ static void what_is_no_file_of_parameters(void)
     };
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        CU_ASSERT_FALSE(nf_params_are(others[i], strlen(others[i])));
-    CU_ASSERT_TRUE(nf_params_are("{\"X_m\": 1}", 10));
+        CU_ASSERT_FALSE(are(others[i]));
+    CU_ASSERT_TRUE(are("{\"X_m\": 1}"));
 }
 
 static const struct {
@@ -197,9 +218,7 @@ static void bad_files_are_refused(void)
         struct nf_error err = { NF_OK, "" };
         uint32_t root = 78;
 
-        CU_ASSERT_EQUAL(nf_params_parse(bad[i].text, strlen(bad[i].text), "p",
-                                        &hetero, &root, &err),
-                        NF_ERR_INVAL);
+        CU_ASSERT_EQUAL(parse(bad[i].text, &hetero, &root, &err), NF_ERR_INVAL);
         CU_ASSERT_EQUAL(err.status, NF_ERR_INVAL);
         CU_ASSERT(hetero.hosts == 77 && root == 78);
         CU_ASSERT_PTR_NULL(strchr(err.text, '\n'));
@@ -222,7 +241,7 @@ static void memory_may_be_short(void)
         uint32_t root;
 
         nf_alloc_fail_after(n);
-        status = nf_params_parse(text, strlen(text), "p", &hetero, &root, &err);
+        status = parse(text, &hetero, &root, &err);
         nf_alloc_fail_after(-1);
         CU_ASSERT(status == NF_OK || status == NF_ERR_NOMEM);
         if (status == NF_OK)
