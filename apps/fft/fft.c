@@ -335,14 +335,16 @@ static enum nf_status fft_save(void *state, struct nf_error *err)
                : save_columns(f, err);
 }
 
-/* 5 N log2 N of the transforms, as FFTs are counted, and as many as about ten a number
- * for each transposition by the slaves and for the roots. */
+/* Those of the transforms, and as many as about ten a number for each transposition by
+ * the slaves and for the roots. */
 static double fft_operations(void *state)
 {
-    const struct fft *f = state;
-    double count = (double)f->x.cols;
+    const struct nf_fft_shape *s = &((struct fft *)state)->shape;
+    double rows = (double)s->rows, cols = (double)s->cols;
 
-    return count * (5 * log2(count) + 10 * nf_fft_phases(&f->shape));
+    return rows * nf_fft_line_operations(s->cols) +
+           cols * nf_fft_line_operations(s->rows) +
+           10 * rows * cols * nf_fft_phases(s);
 }
 
 static void fft_take_variant(void *other, const void *job)

@@ -151,4 +151,7 @@ enum nf_status nf_fft_verify(const double *x, const double *y, uint64_t count,
  *  @param to  [length] not @p from
  *  @return false: out of memory */
 bool nf_fft_line(const double *from, uint64_t length, bool inverse, double *to);
+/** How many operations that takes: 5 n log2 n, as FFTs are counted, of powers of two,
+ *  and some times as many of a length that has a large prime factor. */
+double nf_fft_line_operations(uint64_t length);
 #endif

@@ -1,6 +1,7 @@
 /* The transforms themselves: all that is FFTW's. */
 #include "config.h"
 #include <fftw3.h>
+#include <math.h>
 #include <pthread.h>
 #include "apps/fft/fft.h"
 #include "common/base/alloc.h"
@@ -71,4 +72,44 @@ bool nf_fft_line(const double *from, uint64_t length, bool inverse, double *to)
         return false;
     fftw_execute_dft(k->plan, (fftw_complex *)in, (fftw_complex *)to);
     return true;
+}
+
+/* Of the plan that would be made, for each of n log2 n; 0: out of memory. */
+static double count_plan(uint64_t length)
+{
+    double add = 0, mul = 0, both = 0;
+    fftw_complex *from = fftw_alloc_complex((size_t)length);
+    fftw_complex *to = fftw_alloc_complex((size_t)length);
+
+    if (from != NULL && to != NULL) {
+        fftw_plan plan;
+
+        pthread_mutex_lock(&planner);
+        plan = fftw_plan_dft_1d((int)length, from, to, FFTW_FORWARD,
+                                FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+        if (plan != NULL)
+            fftw_flops(plan, &add, &mul, &both);
+        fftw_destroy_plan(plan);
+        pthread_mutex_unlock(&planner);
+    }
+    fftw_free(from);
+    fftw_free(to);
+    return (add + mul + 2 * both) / ((double)length * log2((double)length));
+}
+
+/* FFTW counts those of vectors: so it is asked how many more they are than those of a
+ * power of two about as long. */
+double nf_fft_line_operations(uint64_t length)
+{
+    uint64_t power = 2;
+    double own, least;
+
+    if (length < 2)
+        return 0;
+    while (power <= length / 2)
+        power *= 2;
+    own = count_plan(length);
+    least = power == length ? own : count_plan(power);
+    return 5 * (double)length * log2((double)length) *
+           (own > 0 && least > 0 ? own / least : 1);
 }

@@ -47,6 +47,11 @@ bool nf_fft_line(const double *from, uint64_t length, bool inverse, double *to)
     return true;
 }
 
+double nf_fft_line_operations(uint64_t length)
+{
+    return 5 * (double)length * log2((double)length);
+}
+
 enum { UNITS = 11, NUMBERS = 256 };
 
 /* What units have, and what they have for each other. */
@@ -456,7 +461,7 @@ static enum nf_status try(const char *const settings[][2], const char *out,
     return status;
 }
 
-/* 5 N log2 N, and 10 N for each phase: four, by columns two. */
+/* Those of lines, here 5 N log2 N together, and 10 N for each phase: four, by columns two. */
 static void operations_are_of_lines_and_phases(void)
 {
     static const struct {

@@ -37,6 +37,11 @@ bool nf_fft_line(const double *from, uint64_t length, bool inverse, double *to)
     return true;
 }
 
+double nf_fft_line_operations(uint64_t length)
+{
+    return 5 * (double)length * log2((double)length);
+}
+
 static void fill(double *x, uint64_t count, uint64_t seed)
 {
     struct nf_rng rng = { .state = seed };
