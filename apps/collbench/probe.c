@@ -113,6 +113,24 @@ static enum nf_status answer(struct probe *probe, uint32_t member,
     return probe_send(probe, member, PROBE_ANSWER, number, 0, NULL);
 }
 
+static enum nf_status take_ask(struct probe *probe, uint32_t member,
+                               const struct probe_word *word)
+{
+    uint32_t run = word->act.run > 0 ? word->act.run : 1;
+    enum nf_status status = NF_OK;
+
+    if (run > PROBE_SAMPLES_MAX)
+        return misplaced(probe);
+    for (uint32_t r = 0; r < run && status == NF_OK; r++) {
+        uint32_t number = r == 0         ? word->number
+                          : r == run - 1 ? word->number + 1
+                                         : 0;
+
+        status = probe_send(probe, member, PROBE_DATA, number, word->bytes, NULL);
+    }
+    return status;
+}
+
 static enum nf_status take_pass(struct probe *probe,
                                 const struct probe_word *word,
                                 struct nf_blob *payload)
@@ -201,8 +219,7 @@ static enum nf_status handle(struct probe *probe, uint32_t from,
 {
     switch (word->kind) {
     case PROBE_ASK:
-        return probe_send(probe, from, PROBE_DATA, word->number, word->bytes,
-                          NULL);
+        return take_ask(probe, from, word);
     case PROBE_CALL:
         return answer(probe, from, word->number);
     case PROBE_PASS:

@@ -54,6 +54,24 @@ static enum nf_status take(struct probe *probe, const struct probe_act *act,
     return status;
 }
 
+static enum nf_status flood(struct probe *probe, const struct probe_act *act,
+                            double *us)
+{
+    const struct probe_act what = { .run = act->run };
+    double first_us;
+    uint32_t number;
+    enum nf_status status = probe_ask(probe, act->partner, PROBE_ASK,
+                                      act->bytes, &what, &number);
+
+    probe->asked++; /* the number of the last one */
+    if (status == NF_OK)
+        status = probe_await(probe, act->partner, number);
+    first_us = probe->peers[act->partner].answered_us;
+    return status == NF_OK ? until_reply(probe, act->partner, number + 1,
+                                         first_us, us)
+                           : status;
+}
+
 static enum nf_status sequence(struct probe *probe, const struct probe_act *act,
                                double *us)
 {
@@ -74,6 +92,16 @@ static enum nf_status sequence(struct probe *probe, const struct probe_act *act,
     return status;
 }
 
+static bool can_be(const struct probe *probe, const struct probe_act *act)
+{
+    if (act->partner == probe->mesh->rank || act->count > PROBE_SAMPLES_MAX ||
+        act->run > probe->mesh->ranks + PROBE_SAMPLES_MAX)
+        return false;
+    if (act->kind == PROBE_FLOOD)
+        return act->run >= 2 && act->run <= PROBE_SAMPLES_MAX;
+    return act->kind != PROBE_SEQ || probe->nchildren > 0;
+}
+
 static enum nf_status once(struct probe *probe, const struct probe_act *act,
                            double *us, double *send_us)
 {
@@ -86,6 +114,8 @@ static enum nf_status once(struct probe *probe, const struct probe_act *act,
         return take(probe, act, us);
     case PROBE_SEQ:
         return sequence(probe, act, us);
+    case PROBE_FLOOD:
+        return flood(probe, act, us);
     case PROBE_KINDS:
         break;
     }
@@ -98,9 +128,7 @@ enum nf_status probe_carry_out(struct probe *probe, const struct probe_act *act,
     enum nf_status status = NF_OK;
     double us = 0, send_us = 0;
 
-    if (act->partner == probe->mesh->rank || act->count > PROBE_SAMPLES_MAX ||
-        act->run > probe->mesh->ranks + PROBE_SAMPLES_MAX ||
-        (act->kind == PROBE_SEQ && probe->nchildren == 0))
+    if (!can_be(probe, act))
         return nf_fail(probe->err, NF_ERR_PROTOCOL, "not such an act");
     result_p->count = 0;
     for (uint32_t i = 0; i < act->warm + act->count && status == NF_OK; i++) {

@@ -2,7 +2,7 @@
 #include "apps/collbench/probe_word.h"
 #include "common/base/endian.h"
 
-enum { MAGIC = 0x6e665002 }; /* "nfP", version 2 */
+enum { MAGIC = 0x6e665003 }; /* "nfP", version 3 */
 
 void probe_word_encode(const struct probe_word *word,
                        uint8_t to[PROBE_HEAD_BYTES])

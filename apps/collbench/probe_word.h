@@ -18,6 +18,8 @@ enum probe_kind {
     PROBE_TAKE, /**< partner sends bytes; after delay_us take them: us */
     PROBE_SEQ,  /**< bytes to its children in turn, `run` messages, then to
                      partner, who alone answers: us */
+    PROBE_FLOOD, /**< partner sends bytes, `run` messages, 2 or more: us from
+                      when the first one is here until the last one is */
     PROBE_KINDS
 };
 
@@ -29,12 +31,13 @@ struct probe_act {
                                PROBE_SAMPLES_MAX */
     uint32_t delay_us;    /**< TAKE: for the message to come; else before each
                                    repetition, until the network is idle */
-    uint32_t run;         /**< SEQ: r */
+    uint32_t run;         /**< SEQ: r; FLOOD: how many */
 };
 
 enum probe_word_kind {
     PROBE_DATA,   /**< what ASK asked for; number 0: nobody waits for it */
-    PROBE_ASK,    /**< send me so many bytes */
+    PROBE_ASK,    /**< send me so many bytes; `run` times, the last of which
+                       has the next number */
     PROBE_CALL,   /**< answer with nothing */
     PROBE_ANSWER, /**< that */
     PROBE_PASS,   /**< for the tree: to all children; without any, answer to

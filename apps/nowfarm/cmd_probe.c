@@ -63,7 +63,7 @@ static enum nf_status measure_with(const struct probe_options *o,
     if (status == NF_OK)
         status = probe_measure(&probe, o, names, outcome);
     if (status == NF_OK && (o->validate || o->nsizes > 0))
-        status = probe_validate(&probe, &outcome->network, o, checks);
+        status = probe_validate(&probe, outcome, o, checks);
     if (status < 0 && probe.guilty < world->members)
         nf_fail_prefix(err, "host %s", names[probe.guilty]);
     else if (status < 0)

@@ -125,6 +125,7 @@ double probe_take_us(const struct probe_speed *speeds,
 
 struct probe_outcome {
     struct nf_network network;
+    bool alone;             /**< nobody at the same time as others */
     uint32_t points, noisy; /**< times measured; too uneven to be believed */
     uint32_t least_count;   /**< the fewest repetitions of one */
     double planned_s, elapsed_s; /**< all, but starting in planned_s */
@@ -167,9 +168,17 @@ struct probe_check {
     struct nf_crl_plan plan; /**< time_us is predicted */
     double measured_us;
 };
+/** A number of messages in a row from one host to another. */
+struct probe_flood {
+    uint32_t from, to;
+    uint64_t bytes;
+    double predicted_us, measured_us; /**< from the first that is there to the last */
+};
 struct probe_checks {
     struct probe_check *list; /**< [count] */
     uint32_t count;
+    struct probe_flood *floods; /**< [nfloods], by sizes */
+    uint32_t nfloods;
     double call_us, wake_us; /**< what trees of bare relays take more than the
                                   network's model says */
 };
@@ -196,6 +205,15 @@ enum nf_status probe_plan_listed(uint32_t number,
 enum nf_status probe_plan_call(uint32_t number,
                                const struct nf_network *network,
                                struct probe_check *check_p);
+enum { PROBE_FLOOD_MESSAGES = 16, PROBE_FLOOD_COUNT = 3, PROBE_FLOOD_WARM = 1 };
+/** What is predicted of a flood: so many times, less one, what the slowest of those
+ *  takes who have to do with each message: its sender, the wire and its receiver. */
+enum nf_status probe_plan_flood(const struct nf_network *network,
+                                struct probe_flood *flood);
+/** The sizes of shapes, and floods. */
+enum { PROBE_CHECK_SIZES = 2 };
+extern const uint64_t probe_check_sizes[PROBE_CHECK_SIZES];
+
 /** Append the three shapes at 1 KiB and 64 KiB, and all trees that are listed.
  *  @param checks  also after a failure probe_checks_fini() it */
 enum nf_status probe_plan_shapes(const struct nf_network *network,
@@ -205,16 +223,25 @@ enum nf_status probe_plan_trees(const struct nf_network *network,
 
 /* ---- and what trees really take: probe_casts.c ---- */
 
+/** For the slowest wire to have again what it saves up while idle. */
+uint32_t probe_idle_most_us(const struct nf_network *network);
+
 /** Plan the three shapes, and all trees listed at the sizes of @p o, and
  *  measure them, those that are one and the same tree once.  What relays take beyond
  *  messages is measured first, by messages of a byte, and is a part of what is
  *  predicted, and planned by.
- *  @param network  call_us, wake_us and runtime_us are 0: not measured yet
+ *  @param outcome  call_us, wake_us and runtime_us are 0: not measured yet
  *  @param checks_p  probe_checks_fini() it */
 enum nf_status probe_validate(struct probe *probe,
-                              const struct nf_network *network,
+                              const struct probe_outcome *outcome,
                               const struct probe_options *o,
                               struct probe_checks *checks_p);
+
+/** ... and floods: each host gets one of each size.  probe_floods.c
+ *  @param checks  its floods are set */
+enum nf_status probe_measure_floods(struct probe *probe,
+                                    const struct probe_outcome *outcome, bool quiet,
+                                    struct probe_checks *checks);
 
 /* ---- telling: probe_report.c ---- */
 

@@ -52,8 +52,7 @@ static enum nf_status plant(struct probe *probe, const struct nf_tree *tree)
     return status;
 }
 
-/* For the slowest wire to have again what it saves up while idle. */
-static uint32_t idle_us(const struct nf_network *network)
+uint32_t probe_idle_most_us(const struct nf_network *network)
 {
     double slowest_us = 0;
 
@@ -92,7 +91,7 @@ static enum nf_status measure(const struct casting *c,
     const struct probe_cast cast = {
         .bytes = (uint32_t)plan->segment_bytes,
         .parts = (uint32_t)plan->segments,
-        .delay_us = idle_us(c->network),
+        .delay_us = probe_idle_most_us(c->network),
         .allow_us = (uint32_t)fmin(8 * plan->time_us, 1e9),
         .leaves = c->leaves,
         .nleaves = find_leaves(&plan->tree, c->leaves),
@@ -249,10 +248,11 @@ static enum nf_status plan_all(const struct nf_network *relays,
 }
 
 enum nf_status probe_validate(struct probe *probe,
-                              const struct nf_network *network,
+                              const struct probe_outcome *outcome,
                               const struct probe_options *o,
                               struct probe_checks *checks_p)
 {
+    const struct nf_network *network = &outcome->network;
     struct nf_network relays = *network; /* hosts and wires are those */
     struct casting c = { .probe = probe,
                          .network = network,
@@ -271,6 +271,8 @@ enum nf_status probe_validate(struct probe *probe,
         status = plan_all(&relays, o, checks_p);
     if (status == NF_OK)
         status = measure_all(&c, o->quiet ? NULL : "trees", checks_p);
+    if (status == NF_OK && o->validate)
+        status = probe_measure_floods(probe, outcome, o->quiet, checks_p);
     if (status < 0 && probe->err->text[0] == '\0')
         nf_fail(probe->err, status, "%s", nf_strerror(status));
     nf_free(c.leaves);

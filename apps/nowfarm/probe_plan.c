@@ -13,6 +13,8 @@
 const double probe_sizes[PROBE_SIZES] = {
     0, 64, 256, 1024, 4096, 16384, 65536
 };
+/* A slope is found best between ends: were as many repetitions spread over all of 2
+ * to 6, its variance would be twice as large. */
 const uint32_t probe_runs[PROBE_RUNS] = { 2, 6 };
 
 enum { COUNT_LEAST = 5, COUNT_MOST = 30, WARM_FULL = 5, WARM_SHORT = 2 };
@@ -222,6 +224,18 @@ static double tree_us(const struct tree_costs *costs, double ways, double bytes)
            CASTS * idle_us;
 }
 
+static double floods_us(uint32_t members, bool alone,
+                        const struct probe_speed *slow)
+{
+    double steps = probe_host_steps(members, alone), sum_us = 0;
+
+    for (int k = 0; k < PROBE_CHECK_SIZES; k++)
+        sum_us += slow->empty_us + slow->byte_us * PACE_BYTES +
+                  PROBE_FLOOD_MESSAGES * slow->byte_us *
+                      (double)(probe_check_sizes[k] + OVER_BYTES);
+    return steps * (PROBE_FLOOD_COUNT + PROBE_FLOOD_WARM) * sum_us;
+}
+
 double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
                       const struct probe_options *o)
 {
@@ -233,8 +247,13 @@ double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
     find_ends(members, speeds, &costs.fast, &costs.slow);
     if (o->validate || o->nsizes > 0) /* what is beyond messages */
         sum_us += tree_us(&costs, members - 1, 1) + 2 * tree_us(&costs, steps, 1);
-    for (double bytes = 1024; o->validate && bytes <= 65536; bytes *= 64)
+    for (int k = 0; o->validate && k < PROBE_CHECK_SIZES; k++) {
+        double bytes = (double)probe_check_sizes[k];
+
         sum_us += 2 * tree_us(&costs, few, bytes) + tree_us(&costs, steps, bytes);
+    }
+    if (o->validate)
+        sum_us += floods_us(members, o->shared, &costs.slow);
     for (uint32_t i = 0; nf_hnow_table[i] != NULL; i++)
         listed++;
     for (uint32_t i = 0; nf_uniform_table[i] != NULL; i++)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "apps/nowfarm/probe.h"
+#include "apps/nowfarm/stats.h"
 #include "apps/nowfarm/table.h"
 #include "common/base/alloc.h"
 #include "common/base/units.h"
@@ -107,7 +108,7 @@ static void print_summary(const struct nf_network *network)
            network->shared ? "shared medium" : "switch",
            model->route == NF_MODEL_ROUTE_DIRECT ? "direct" : "by the pvmds",
            model->encoding == NF_MODEL_ENCODING_RAW ? "raw" : "XDR");
-    printf("# T(m) = %.1f us + m / %.4g bytes/us, delta %.2f, o_s %.1f us, "
+    printf("# of groups: T(m) = %.1f us + m / %.4g bytes/us, delta %.2f, o_s %.1f us, "
            "t_op %.3g us/byte\n",
            model->pieces[0].start_us, 1 / model->pieces[0].byte_us,
            model->delta, model->occupancy_us,
@@ -128,14 +129,14 @@ static void print_summary(const struct nf_network *network)
                nf_curve_us(&equal.end, shown_bytes));
 }
 
-static double off_percent(const struct probe_check *check)
+static double off_percent(double predicted_us, double measured_us)
 {
-    return 100 * (check->plan.time_us / check->measured_us - 1);
+    return 100 * (predicted_us / measured_us - 1);
 }
 
 static void put_check(struct table *t, const struct probe_check *check)
 {
-    double off = off_percent(check);
+    double off = off_percent(check->plan.time_us, check->measured_us);
     char size[32];
 
     table_set(t, 1, "%u", check->plan.tree.nodes);
@@ -170,6 +171,34 @@ static void print_checks(const struct probe_checks *checks)
            checks->call_us, checks->wake_us);
 }
 
+static double flood_off(const struct probe_flood *flood)
+{
+    return off_percent(flood->predicted_us, flood->measured_us);
+}
+
+/* Of one size. */
+static void print_floods(const struct nf_network *network,
+                         const struct probe_flood *floods, uint32_t count)
+{
+    double off[NF_NETWORK_HOSTS_MAX];
+    uint32_t worst = 0;
+    char size[32];
+
+    for (uint32_t i = 0; i < count; i++) {
+        off[i] = flood_off(&floods[i]);
+        if (fabs(off[i]) > fabs(off[worst]))
+            worst = i;
+    }
+    printf("# %d messages of %s in a row to a host: error %+.0f %% in the "
+           "median, at most %+.0f %%, %s > %s: %.0f us for %.0f\n",
+           PROBE_FLOOD_MESSAGES,
+           nf_format_bytes(floods->bytes, size, sizeof(size)),
+           stats_median(off, count), flood_off(&floods[worst]),
+           network->hosts[floods[worst].from].name,
+           network->hosts[floods[worst].to].name, floods[worst].predicted_us,
+           floods[worst].measured_us);
+}
+
 void probe_print(const struct probe_outcome *outcome, bool measured,
                  const struct probe_checks *checks)
 {
@@ -181,6 +210,9 @@ void probe_print(const struct probe_outcome *outcome, bool measured,
         (void)print_pairs(&outcome->network);
     if (checks->count > 0)
         print_checks(checks);
+    for (uint32_t i = 0; i < checks->nfloods; i += outcome->network.nhosts)
+        print_floods(&outcome->network, &checks->floods[i],
+                     outcome->network.nhosts);
 }
 
 /* ---- for programs ---- */
@@ -235,7 +267,29 @@ static json_t *checks_json(const struct probe_checks *checks)
                       "bytes", (json_int_t)check->bytes, "segments",
                       (json_int_t)check->plan.segments, "predicted_us",
                       check->plan.time_us, "measured_us", check->measured_us,
-                      "error_percent", off_percent(check)));
+                      "error_percent",
+                      off_percent(check->plan.time_us, check->measured_us)));
+    }
+    return list;
+}
+
+static json_t *floods_json(const struct nf_network *network,
+                           const struct probe_checks *checks)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < checks->nfloods; i++) {
+        const struct probe_flood *flood = &checks->floods[i];
+
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:I, s:i, s:f, s:f, s:f}", "from",
+                            network->hosts[flood->from].name, "to",
+                            network->hosts[flood->to].name, "bytes",
+                            (json_int_t)flood->bytes, "messages",
+                            PROBE_FLOOD_MESSAGES, "predicted_us",
+                            flood->predicted_us, "measured_us",
+                            flood->measured_us, "error_percent",
+                            flood_off(flood)));
     }
     return list;
 }
@@ -277,6 +331,9 @@ json_t *probe_json(const struct probe_outcome *outcome, bool measured,
         json_object_set_new(object, "relays",
                             json_pack("{s:f, s:f}", "call_us", checks->call_us,
                                       "wake_us", checks->wake_us));
+    if (checks->nfloods > 0)
+        json_object_set_new(object, "floods",
+                            floods_json(&outcome->network, checks));
     json_object_set_new(object, "validation",
                         checks->count > 0 ? checks_json(checks) : json_null());
     return object;

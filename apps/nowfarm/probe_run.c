@@ -403,6 +403,7 @@ enum nf_status probe_measure(struct probe *probe, const struct probe_options *o,
 
     *outcome_p = (struct probe_outcome){ .points = 0 };
     run.alone = o->shared || share_hosts(names, run.members);
+    outcome_p->alone = run.alone;
     if (status == NF_OK)
         status = survey(&run);
     if (status == NF_OK) {

@@ -8,7 +8,7 @@
 #include "common/tree/uniform.h"
 
 enum { FEW = 4 };
-static const uint64_t shape_sizes[] = { 1024, 65536 };
+const uint64_t probe_check_sizes[PROBE_CHECK_SIZES] = { 1024, 65536 };
 
 /* In units of which a thousand make a microsecond, or fewer of long times. */
 static enum nf_status set_times(const struct nf_network *network, double bytes,
@@ -148,6 +148,25 @@ enum nf_status probe_plan_listed(uint32_t number,
     return NF_ERR_RANGE;
 }
 
+enum nf_status probe_plan_flood(const struct nf_network *network,
+                                struct probe_flood *flood)
+{
+    const struct nf_hetero hetero = nf_network_hetero(network, true);
+    uint32_t i = flood->from, j = flood->to;
+    struct nf_hops hops;
+    enum nf_status status = nf_hops_init_segments(
+        &hops, &hetero, (double)flood->bytes, PROBE_FLOOD_MESSAGES);
+    double each_us;
+
+    if (status != NF_OK)
+        return status;
+    each_us = fmax(fmax(hops.send[i], nf_hops_port(&hops, i, j)),
+                   fmax(hops.recv[j], nf_hops_in(&hops, j)));
+    flood->predicted_us = (PROBE_FLOOD_MESSAGES - 1) * each_us;
+    nf_hops_fini(&hops);
+    return NF_OK;
+}
+
 /* ---- all that are to be measured ---- */
 
 static enum nf_status append(struct probe_checks *checks,
@@ -170,11 +189,9 @@ enum nf_status probe_plan_shapes(const struct nf_network *network,
     enum nf_status status = NF_OK;
 
     for (int shape = 0; shape < PROBE_SHAPES; shape++)
-        for (size_t i = 0; i < sizeof(shape_sizes) / sizeof(shape_sizes[0]) &&
-                           status == NF_OK;
-             i++) {
+        for (int i = 0; i < PROBE_CHECK_SIZES && status == NF_OK; i++) {
             status = probe_plan_shape((enum probe_shape)shape, network,
-                                      shape_sizes[i], &check);
+                                      probe_check_sizes[i], &check);
             if (status == NF_OK && append(checks, &check) != NF_OK) {
                 nf_crl_plan_fini(&check.plan);
                 status = NF_ERR_NOMEM;
@@ -209,5 +226,6 @@ void probe_checks_fini(struct probe_checks *checks)
     for (uint32_t i = 0; i < checks->count; i++)
         nf_crl_plan_fini(&checks->list[i].plan);
     nf_free(checks->list);
+    nf_free(checks->floods);
     *checks = (struct probe_checks){ .count = 0 };
 }

@@ -156,6 +156,8 @@ same "threads, validated, quiet: nothing on stderr" \
     "$(grep -vc 'may be far off: .* probe again when they are idle' err)" 0
 same "threads, validated: a line a tree and size" \
     "$(grep -Ec '^(star|chain|opt) +2 ' out)" 6
+same "threads, validated: messages in a row, a line a size" \
+    "$(grep -Ec '^# 16 messages of (1|64)\.0 KiB in a row to a host: error .* > .* us for' out)" 2
 use=$(sed -n 's/^# for jobs and groups to go by it: export //p' out)
 same "threads, for people: how to use it" "$use" \
     "NOWFARM_NETWORK=$(realpath local.json)"
@@ -213,6 +215,10 @@ for i in 0 1 2 3 4 5; do
         "validation.$i.predicted_us"
     check "pvm: tree $i: with an error" has_field "validation.$i.error_percent"
 done
+same "pvm: each host gets messages in a row, of both sizes" \
+    "$(paste <(listed out floods to) <(listed out floods bytes) | sort | uniq -c |
+        awk '{n += $1 == 1} END {print n, NR}')" "6 6"
+check "pvm: and what that takes was predicted" has_field floods.5.error_percent
 check "pvm: the model plans broadcasts" "$NF" plan bcast tree \
     --network pvm.json --size 64KiB --check
 run -t 120 coll-bench bcast --algorithm tree --slaves 3 --network pvm.json \

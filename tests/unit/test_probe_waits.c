@@ -202,14 +202,15 @@ static void test_blame(void)
 /* What has no place here ends the wait, too. */
 static void test_misplaced(void)
 {
-    static const enum probe_word_kind kinds[] = { PROBE_ACT, PROBE_END,
-                                                  PROBE_RESULT };
+    static const enum probe_word_kind kinds[] = {
+        PROBE_ACT, PROBE_END, PROBE_RESULT, PROBE_ASK /* so often */
+    };
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct stage stage;
 
         set_stage(&stage, -1);
-        say(&stage, 1, kinds[i], 5, 0, 0);
+        say(&stage, 1, kinds[i], 5, 0, PROBE_SAMPLES_MAX + 1);
         CU_ASSERT_EQUAL(probe_await(&stage.probe, 2, 1), NF_ERR_PROTOCOL);
         clear_stage(&stage);
     }
