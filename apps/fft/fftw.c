@@ -74,7 +74,8 @@ bool nf_fft_line(const double *from, uint64_t length, bool inverse, double *to)
     return true;
 }
 
-/* Of the plan that would be made, for each of n log2 n; 0: out of memory. */
+/* Of the plan that would be made, for each of n log2 n; 0: FFTW does not say, of very
+ * short ones, or memory is short. */
 static double count_plan(uint64_t length)
 {
     double add = 0, mul = 0, both = 0;
@@ -97,19 +98,32 @@ static double count_plan(uint64_t length)
     return (add + mul + 2 * both) / ((double)length * log2((double)length));
 }
 
-/* FFTW counts those of vectors: so it is asked how many more they are than those of a
- * power of two about as long. */
+static uint64_t largest_factor(uint64_t number)
+{
+    uint64_t largest = 1;
+
+    for (uint64_t d = 2; d <= number / d; d++)
+        for (; number % d == 0; number /= d)
+            largest = d;
+    return number > largest ? number : largest;
+}
+
+/* Planning a long prime takes as long as transforming it: longer ones are as this. */
+enum { SMALL_FACTOR = 13, PRIME_MOST = 131071, USUAL = 65536 };
+
+/* Of all factors but the largest prime one FFTW makes the best. */
 double nf_fft_line_operations(uint64_t length)
 {
-    uint64_t power = 2;
-    double own, least;
+    uint64_t prime = largest_factor(length);
+    double n = (double)length, more = 1;
 
     if (length < 2)
         return 0;
-    while (power <= length / 2)
-        power *= 2;
-    own = count_plan(length);
-    least = power == length ? own : count_plan(power);
-    return 5 * (double)length * log2((double)length) *
-           (own > 0 && least > 0 ? own / least : 1);
+    if (prime > SMALL_FACTOR) {
+        double own = count_plan(prime < PRIME_MOST ? prime : PRIME_MOST);
+        double usual = count_plan(USUAL);
+
+        more = own > 0 && usual > 0 ? own / usual : 1;
+    }
+    return 5 * n * (log2(n) + (more - 1) * log2((double)prime));
 }
