@@ -9,15 +9,13 @@ golden=$top_srcdir/tests/golden/collectives.tsv
 run plans --json
 same "plans: exit status" "$rc" 0
 check "plans: stdout is one JSON object" only_json
-i=0
-while has_field "algorithms.$i"; do
-    for field in name op other_names summary cost items ports order power_of_two source keeps; do
-        has_field "algorithms.$i.$field" ||
-            fail "plans: algorithm $i has no $field"
-    done
-    json "algorithms.$i.name"
-    i=$((i + 1))
-done > names
+grep -o '"name":"[^"]*"' out | cut -d '"' -f 4 > names
+for field in op other_names summary cost items ports order power_of_two source keeps; do
+    same "plans: all have $field" "$(grep -o "\"$field\":" out | wc -l)" \
+        "$(wc -l < names)"
+done
+same "plans: the last one" "$(json "algorithms.$(($(wc -l < names) - 1)).name")" \
+    "$(tail -n 1 names)"
 at_least "plans: algorithms" "$(wc -l < names)" 40
 run plans
 same "plans for people: exit status" "$rc" 0
