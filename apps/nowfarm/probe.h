@@ -107,7 +107,8 @@ static inline uint32_t probe_short_rounds(const struct probe_options *o)
 }
 /** Roughly what is measured after these jobs: trees, if any, and the model of
  *  collective operations (coll_probe.h). */
-double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
+double probe_trees_us(uint32_t members, bool alone,
+                      const struct probe_speed *speeds,
                       const struct probe_options *o);
 double probe_groups_us(uint32_t members, const struct probe_speed *speeds);
 /** How long a message and its answer take between two. */
@@ -207,7 +208,9 @@ enum nf_status probe_plan_call(uint32_t number,
                                struct probe_check *check_p);
 enum { PROBE_FLOOD_MESSAGES = 16, PROBE_FLOOD_COUNT = 3, PROBE_FLOOD_WARM = 1 };
 /** What is predicted of a flood: so many times, less one, what the slowest of those
- *  takes who have to do with each message: its sender, the wire and its receiver. */
+ *  takes who have to do with each message: its sender, the wire and its receiver.
+ *  Where there is no wire, between members on one host, the sender takes S, as it does
+ *  in trees. */
 enum nf_status probe_plan_flood(const struct nf_network *network,
                                 struct probe_flood *flood);
 /** The sizes of shapes, and floods. */

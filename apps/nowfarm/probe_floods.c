@@ -1,6 +1,6 @@
-/* What a number of messages in a row from one host to another really take: that R,
- * which is measured one message at a time, holds of streams, too, also of sizes which
- * no socket buffer holds. */
+/* What a number of messages in a row from one host to another really take: whether what
+ * one message costs sender, wire and receiver holds of streams.  R, which is of one
+ * message at a time and of what a socket buffer holds, is seen where it is most. */
 #include "config.h"
 #include "apps/nowfarm/probe.h"
 #include "apps/nowfarm/stats.h"

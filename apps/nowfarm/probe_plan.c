@@ -236,7 +236,8 @@ static double floods_us(uint32_t members, bool alone,
     return steps * (PROBE_FLOOD_COUNT + PROBE_FLOOD_WARM) * sum_us;
 }
 
-double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
+double probe_trees_us(uint32_t members, bool alone,
+                      const struct probe_speed *speeds,
                       const struct probe_options *o)
 {
     double steps = ceil(log2(members)), few = fmin(members, 4) - 1;
@@ -253,7 +254,7 @@ double probe_trees_us(uint32_t members, const struct probe_speed *speeds,
         sum_us += 2 * tree_us(&costs, few, bytes) + tree_us(&costs, steps, bytes);
     }
     if (o->validate)
-        sum_us += floods_us(members, o->shared, &costs.slow);
+        sum_us += floods_us(members, alone, &costs.slow);
     for (uint32_t i = 0; nf_hnow_table[i] != NULL; i++)
         listed++;
     for (uint32_t i = 0; nf_uniform_table[i] != NULL; i++)

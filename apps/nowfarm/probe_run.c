@@ -358,7 +358,8 @@ static void tell_plan(const struct run *run, const struct probe_options *o)
     run->outcome->least_count = least;
     run->outcome->planned_s =
         1e-6 *
-        (run->costs.total_us + probe_trees_us(run->members, run->speeds, o) +
+        (run->costs.total_us +
+         probe_trees_us(run->members, run->alone, run->speeds, o) +
          probe_groups_us(run->members, run->speeds));
     run->outcome->most_s = run->outcome->planned_s + 1e-6 * fmax(more_us, 0);
     if (!o->quiet)

@@ -1,5 +1,5 @@
-/* `nowfarm probe` without a network: who measures when, how often, and what the
- * model says of trees; and its procedures between threads. */
+/* `nowfarm probe` without a network: who measures when and how often, predictions, and
+ * procedures between threads. */
 #include "config.h"
 #include <math.h>
 #include <string.h>
@@ -219,24 +219,25 @@ static void what_comes_after_is_in_the_plan(void)
     struct probe_options o = { .validate = false };
     struct probe_speed speeds[MOST];
     struct probe_costs costs;
-    double groups_us, thin_us, shapes_us;
+    double groups_us, thin_us, shapes_us, alone_us, trees_us;
 
     equal_speeds(speeds, 8, 100);
-    probe_plan(8, false, speeds, PROBE_BUDGET_US, &costs);
+    CU_ASSERT(probe_trees_us(8, false, speeds, &o) <= 0);
     groups_us = probe_groups_us(8, speeds);
     CU_ASSERT(groups_us > 2e6 && groups_us < 6e6);
-    CU_ASSERT(probe_trees_us(8, speeds, &o) <= 0);
     o.validate = true;
-    shapes_us = probe_trees_us(8, speeds, &o);
-    CU_ASSERT(shapes_us > 1e6 && shapes_us < 3.7e6);
-    CU_ASSERT(probe_most_us(&costs, PROBE_BUDGET_US) + groups_us + shapes_us <
-              50e6);
+    shapes_us = probe_trees_us(8, false, speeds, &o);
+    CU_ASSERT(shapes_us > 2.8e6 && shapes_us < 3.7e6);
+    alone_us = probe_trees_us(8, true, speeds, &o) - shapes_us; /* of 8 - 2 steps */
+    CU_ASSERT(alone_us > 1.8e6 && alone_us < 2.5e6);
+    probe_plan(8, false, speeds, PROBE_BUDGET_US, &costs);
+    CU_ASSERT(probe_most_us(&costs, PROBE_BUDGET_US) + groups_us + shapes_us < 50e6);
     o.sizes[0] = 65536;
     o.nsizes = 1;
-    CU_ASSERT(probe_trees_us(8, speeds, &o) > 2 * shapes_us);
+    CU_ASSERT(probe_trees_us(8, false, speeds, &o) > 2 * shapes_us);
     o.sizes[0] = 1024; /* 1080 times 0.8 ms, of 16 trees */
-    CU_ASSERT(probe_trees_us(8, speeds, &o) > 8e6 &&
-              probe_trees_us(8, speeds, &o) < 30e6);
+    trees_us = probe_trees_us(8, false, speeds, &o);
+    CU_ASSERT(trees_us > 8e6 && trees_us < 30e6);
     speeds[5].byte_us *= 5;
     thin_us = probe_groups_us(8, speeds);
     CU_ASSERT(thin_us > groups_us + 1e6 && thin_us < groups_us + 8e6);
@@ -541,8 +542,7 @@ static void measure(uint32_t members, bool alone)
         probe_validate(&probe, &outcome, &options, &checks), NF_OK);
     CU_ASSERT(checks.count > 6 + 15);
     for (uint32_t i = 0; i < checks.count; i++)
-        CU_ASSERT(checks.list[i].plan.time_us > 0 &&
-                  checks.list[i].measured_us > 0);
+        CU_ASSERT(checks.list[i].plan.time_us > 0 && checks.list[i].measured_us > 0);
     CU_ASSERT_EQUAL_FATAL(checks.nfloods, 2 * members);
     for (uint32_t i = 0; i < checks.nfloods; i++) {
         const struct probe_flood *flood = &checks.floods[i];

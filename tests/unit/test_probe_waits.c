@@ -199,6 +199,28 @@ static void test_blame(void)
     clear_stage(&stage);
 }
 
+/* So many messages, of which the first and the last one have numbers. */
+static void test_asked_for_more(void)
+{
+    static const uint32_t numbers[] = { 7, 0, 0, 0, 8 };
+    struct nf_mesh_event event;
+    struct probe_word word;
+    struct stage stage;
+
+    set_stage(&stage, 2000);
+    say(&stage, 1, PROBE_ASK, 7, 0, 5);
+    say(&stage, 1, PROBE_ANSWER, 1, 0, 0);
+    CU_ASSERT_EQUAL(probe_await(&stage.probe, 1, 1), NF_OK);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        CU_ASSERT_EQUAL_FATAL(nf_mesh_next(stage.meshes[1], &event), NF_OK);
+        CU_ASSERT_FATAL(probe_word_decode(&event.message, RANKS, &word));
+        CU_ASSERT(word.kind == PROBE_DATA && word.number == numbers[i]);
+        nf_blob_unref(event.message.payload);
+    }
+    CU_ASSERT_EQUAL(nf_mesh_next(stage.meshes[1], &event), NF_WAIT);
+    clear_stage(&stage);
+}
+
 /* What has no place here ends the wait, too. */
 static void test_misplaced(void)
 {
@@ -225,6 +247,7 @@ int main(void)
         { "a reply counts whoever took it", test_reply_taken_elsewhere },
         { "a wait ends", test_waits_end },
         { "who is silent is named by who waits for it", test_blame },
+        { "messages in a row", test_asked_for_more },
         { "what does not belong here", test_misplaced },
         CU_TEST_INFO_NULL
     };
