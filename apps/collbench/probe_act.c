@@ -92,7 +92,7 @@ static enum nf_status sequence(struct probe *probe, const struct probe_act *act,
     return status;
 }
 
-static bool can_be(const struct probe *probe, const struct probe_act *act)
+static bool is_valid(const struct probe *probe, const struct probe_act *act)
 {
     if (act->partner == probe->mesh->rank || act->count > PROBE_SAMPLES_MAX ||
         act->run > probe->mesh->ranks + PROBE_SAMPLES_MAX)
@@ -128,7 +128,7 @@ enum nf_status probe_carry_out(struct probe *probe, const struct probe_act *act,
     enum nf_status status = NF_OK;
     double us = 0, send_us = 0;
 
-    if (!can_be(probe, act))
+    if (!is_valid(probe, act))
         return nf_fail(probe->err, NF_ERR_PROTOCOL, "not such an act");
     result_p->count = 0;
     for (uint32_t i = 0; i < act->warm + act->count && status == NF_OK; i++) {
