@@ -107,9 +107,10 @@ same "alltoall, all: with parameters, too" "$(grep ':' got | grep -v 2x2x2)" \
         mixed:radices=2x4 {naive,pairwise_grid}:shape=2x4)"
 run coll-bench bcast --algorithm all --segments 5 --sizes 1000B \
     --transport local --slaves 3 --repeat 1 --json
+rows segments > k
+rows auto > picked # a line of its own, with segments of its own
 same "segments of all that have any" \
-    "$(rows segments > k; rows algorithm | paste - k | grep -c 'pipeline.*	5$')" \
-    "$(rows algorithm | grep -c pipeline)"
+    "$(rows algorithm | paste - k picked | grep 'pipeline.*false$' | cut -f2 | sort -u)" 5
 
 run coll-bench bcast --transport local --slaves 2 --sizes 8B --repeat 10 --json
 same "no pause" "$(json pause_us)" 0
