@@ -134,7 +134,9 @@ check "nobody is left" wait_until 10 \
     eval '! has_slave ws0 && ! has_slave ws1 && ! has_slave ws2'
 lab down
 
-# --- eight hosts on a switch: less than a minute, and as long as was said
+# --- eight hosts on a switch: less than a minute, and no longer than was said.  It is
+# sooner done where the machine was busier at the first look (test_probe has it play what
+# was planned).
 lab up 7 100mbit
 hosts_file ws0 ws1 ws2 ws3 ws4 ws5 ws6 ws7
 start_in ws0 probe --hosts "$work/hosts" -o "$work/model.json" --json
@@ -146,8 +148,6 @@ with starting; $(json repetitions) times or more, $(json uneven) of $(json point
 at_most "8 hosts: all of it" "$(tenths elapsed_s)" 600 "tenths of a second"
 at_most "8 hosts: starting and what was said" "$(tenths elapsed_s)" \
     $(($(tenths most_s) * 11 / 10 + 60)) "tenths of a second"
-at_least "8 hosts: not far less than that" "$(tenths elapsed_s)" \
-    $(($(tenths planned_s) * 8 / 10)) "tenths of a second"
 at_least "8 hosts: each often enough for quartiles" "$(json repetitions)" 5 times
 lab down
 
