@@ -263,6 +263,13 @@ sampled pvmds reduce 1048576 9000
 same "also if it is the direct one" "$(became 666 libgpvm3)" met
 rm collectives/group.*
 same "or the only one" "$(became 2997 libgpvm3) $(became 2998 libgpvm3)" "met missed"
+collective 5:100mbit gather 65536
+sampled group gather 65536 1900 2000 2000 2050 2100
+same "not above the middle half of the times of libgpvm3" "$(became 2000 libgpvm3) \
+$(became 2050 libgpvm3) $(became 2051 libgpvm3)" "met tie missed"
+collective 8:100mbit bcast 1048576
+sampled group bcast 1048576 1000 2000 3000
+same "no tie with a third of them" "$(became 667 libgpvm3)" missed
 collective 5:100mbit scan 1048576
 rm collectives/openmpi.* collectives/mpich.*
 same "no MPI to compare with" "$(became 1 MPI)" open
