@@ -18,6 +18,7 @@ struct nf_app_option {
 struct nf_app_request {
     const char *out;       /**< --out FILE, or NULL */
     bool verify;           /**< --verify */
+    bool threads;          /**< slaves are threads of this process */
 };
 
 struct nf_app_kind {

@@ -162,6 +162,7 @@ static enum nf_status set(struct run_options *o, int option, const char *text,
             return nf_fail(err, NF_ERR_INVAL,
                            "--transport %s: want pvm or local", text);
         o->job.transport = text;
+        o->request.threads = strcmp(text, "local") == 0;
         return NF_OK;
     case OPT_SLAVE_PROGRAM:
         o->job.slave_program = text;

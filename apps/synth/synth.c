@@ -261,7 +261,13 @@ static enum nf_status synth_collect_combined(void *user, const void *result,
     return NF_OK;
 }
 
-static enum nf_status check_faults(const struct synth *synth,
+/* Of a slave that is a thread they would end, or stop, the command itself. */
+static bool is_of_processes(enum nf_synth_fault_kind kind)
+{
+    return kind == NF_SYNTH_KILL || kind == NF_SYNTH_EXIT || kind == NF_SYNTH_STOP;
+}
+
+static enum nf_status check_faults(const struct synth *synth, bool threads,
                                    struct nf_error *err)
 {
     const struct nf_synth_params *params = &synth->params;
@@ -276,6 +282,11 @@ static enum nf_status check_faults(const struct synth *synth,
         if (fault->once && params->fault_dir[0] == '\0')
             return nf_fail(err, NF_ERR_INVAL,
                            "--fault %" PRIu64 ":%s-once: needs --fault-dir",
+                           fault->unit, nf_synth_fault_name(fault->kind));
+        if (threads && is_of_processes(fault->kind))
+            return nf_fail(err, NF_ERR_INVAL,
+                           "--fault %" PRIu64 ":%s: slaves are threads of this "
+                           "command, which it would befall (want --transport pvm)",
                            fault->unit, nf_synth_fault_name(fault->kind));
     }
     return NF_OK;
@@ -305,7 +316,7 @@ static enum nf_status synth_open(void *state,
 {
     struct synth *synth = state;
     const struct nf_app *kernel = nf_synth_kernel(synth->params.combine);
-    enum nf_status status = check_faults(synth, err);
+    enum nf_status status = check_faults(synth, request->threads, err);
 
     if (status == NF_OK)
         status = nf_synth_check_combine(&synth->params, err);

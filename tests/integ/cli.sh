@@ -51,6 +51,11 @@ same "a wrong result: exit status" "$rc" 4
 same "a wrong result: verified" "$(json verified)" false
 same "a wrong result: no file" "$(ls -A results)" ""
 
+for kind in kill exit stop; do
+    run "${local[@]}" --units 20 --fault 3:$kind
+    refused 2 "a fault of processes, $kind, for threads"
+done
+
 # --- stdout that takes nothing
 full() { # TEXT ARGS...
     local text=$1

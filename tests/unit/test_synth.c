@@ -310,21 +310,20 @@ static void bad_options_are_refused_with_a_reason(void)
 
 static void faults_must_fit_the_job(void)
 {
-    static const char *const bad[][2] = { { "fault", "20:kill" },
-                                          { "fault", "3:kill-once" } };
+    static const char *const bad[] = { "20:kill", "3:kill-once", "3:kill", "3:exit",
+                                       "3:stop", "3:error,4:stop", "3:hang" };
 
-    for (size_t i = 0; i < 2; i++) {
-        struct nf_app_request request = { NULL, false };
+    for (size_t i = 0; i < 7; i++) { /* of the last all is well */
+        struct nf_app_request request = { .threads = i >= 2 };
         struct nf_error err = { NF_OK, "" };
         struct nf_app app;
         void *state;
 
         CU_ASSERT_EQUAL(nf_app_synth.create(&state, &err), NF_OK);
         CU_ASSERT_EQUAL(nf_app_synth.set(state, "units", "20", &err), NF_OK);
-        CU_ASSERT_EQUAL(nf_app_synth.set(state, bad[i][0], bad[i][1], &err),
-                        NF_OK);
+        CU_ASSERT_EQUAL(nf_app_synth.set(state, "fault", bad[i], &err), NF_OK);
         CU_ASSERT_EQUAL(nf_app_synth.open(state, &request, &app, &err),
-                        NF_ERR_INVAL);
+                        i < 6 ? NF_ERR_INVAL : NF_OK);
         nf_app_synth.destroy(state);
     }
 }
@@ -364,7 +363,7 @@ static void an_error_fault_fails_its_unit_only_and_once_means_once(void)
 static void out_gets_eight_bytes_a_unit(void)
 {
     char dir[] = "/tmp/nf-synth.XXXXXX", path[64];
-    struct nf_app_request request = { path, false };
+    struct nf_app_request request = { .out = path };
     struct nf_error err = { NF_OK, "" };
     struct nf_app app;
     uint8_t got[8 * UNITS + 1], want[8];
