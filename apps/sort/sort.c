@@ -34,6 +34,7 @@ struct sort {
     bool count_given, seed_given;
     char *path, *out; /* NULL: not given */
     uint64_t memory_bytes;
+    bool threads; /* slaves share this machine's memory */
     struct nf_sort_plan plan;
     struct nf_sort_splitter *splitters;
     struct nf_matrix numbers; /* one column, whatever the file had */
@@ -127,19 +128,26 @@ static enum nf_status sort_set(void *state, const char *option,
     return nf_fail(err, NF_ERR_INVAL, "sort has no option --%s", option);
 }
 
-/* Do they fit into memory three times: as they are, in parts, and together? */
+/* How often are they in memory?  As they are, in parts, and together; and slaves keep
+ * what each phase but the last gives. */
+static double times_kept(const struct sort *s)
+{
+    double of_a_phase = s->plan.way == NF_SORT_BITONIC ? 2 : 1; /* blocks a unit */
+
+    return 3 + (s->threads ? of_a_phase * nf_sort_exchanges(&s->plan) : 0);
+}
+
 static enum nf_status check_memory(const struct sort *s, double count,
                                    struct nf_error *err)
 {
-    double need_bytes = 3 * count * sizeof(double);
+    double need_bytes = times_kept(s) * count * sizeof(double);
     char need[16], have[16];
 
     if (need_bytes <= (double)s->memory_bytes)
         return NF_OK;
     return nf_fail(err, NF_ERR_RANGE,
-                   "sort: %.0f numbers, in parts and sorted, need %s, this "
-                   "machine has %s",
-                   count, nf_format_size(need_bytes, need, sizeof(need)),
+                   "sort: %.0f numbers, kept %.0f times, need %s, this machine has %s",
+                   count, times_kept(s), nf_format_size(need_bytes, need, sizeof(need)),
                    nf_format_size((double)s->memory_bytes, have, sizeof(have)));
 }
 
@@ -323,6 +331,7 @@ static enum nf_status sort_open(void *state,
     struct sort *s = state;
     enum nf_status status = NF_OK;
 
+    s->threads = request->threads;
     if (request->out != NULL)
         status = nf_setting_file("out", request->out, &s->out, err);
     if (status == NF_OK)

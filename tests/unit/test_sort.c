@@ -1,11 +1,13 @@
 /* sort: keys, merging, the network, its kernel, and what it says to bad
  * options. */
 #include "config.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "apps/app.h"
+#include "apps/matmul/matrix.h"
 #include "apps/sort/sort.h"
 #include "common/base/blob.h"
 #include "common/base/rng.h"
@@ -193,7 +195,7 @@ static void the_kernel_refuses_what_does_not_fit(void)
 static enum nf_status run(const char *const settings[][2], const char *out,
                           bool sorts, struct nf_error *err)
 {
-    struct nf_app_request request = { .out = out, .verify = sorts };
+    struct nf_app_request request = { .out = out, .verify = sorts, .threads = true };
     struct nf_options o = { .transport = "local", .slaves = 3, .slots = 1 };
     struct nf_app app;
     void *state = NULL;
@@ -235,6 +237,27 @@ static void any_size_is_sorted(void)
                     fprintf(stderr, "%s numbers, %s units, way %d: %s\n",
                             counts[c], units[u], way, err.text);
             }
+}
+
+/* Of 4096 units, in 78 exchanges, slaves that are threads keep two blocks each. */
+static void what_slaves_keep_must_fit(void)
+{
+    uint64_t fit = nf_memory_bytes() / sizeof(double);
+    char few[24], many[24];
+    const char *const bitonic[][2] = {
+        { "count", few }, { "units", "4096" }, { "way", "bitonic" }, { NULL, NULL }
+    };
+    const char *const sample[][2] = { { "count", many }, { NULL, NULL } };
+    struct nf_error err = { NF_OK, "" };
+
+    if (fit / 3 > NF_MATRIX_MAX_SIDE)
+        return; /* nothing is too much for this machine */
+    snprintf(few, sizeof(few), "%" PRIu64, fit / 150);
+    snprintf(many, sizeof(many), "%" PRIu64, fit / 3);
+    CU_ASSERT_EQUAL(run(bitonic, NULL, false, &err), NF_ERR_RANGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "159 times"));
+    CU_ASSERT_EQUAL(run(sample, NULL, false, &err), NF_ERR_RANGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "4 times"));
 }
 
 static void bad_options_are_told(void)
@@ -282,6 +305,7 @@ int main(void)
         { "the kernel refuses what does not fit",
           the_kernel_refuses_what_does_not_fit },
         { "any size is sorted", any_size_is_sorted },
+        { "what slaves keep must fit", what_slaves_keep_must_fit },
         { "bad options are told", bad_options_are_told },
         CU_TEST_INFO_NULL,
     };
