@@ -299,7 +299,8 @@ static enum nf_status survey_one(struct run *run, uint32_t member,
     return status;
 }
 
-/* @param long_us_p  [members] */
+/* One look at each, which counts where it is the least so far.
+ * @param long_us_p  [members] what SURVEY_BYTES took; empty ones are in run->speeds */
 static enum nf_status survey_all(struct run *run, double *long_us_p)
 {
     enum nf_status status = NF_OK;

@@ -50,7 +50,7 @@
 #
 # Links are timers of this machine, and where its processors sleep these are late: to those
 # who sleep while they wait, as ours, PVM and plain TCP do, a link of 100 Mbit/s gives 3 to
-# 5 % less than to Open MPI and MPICH, which poll.  (Loops that run when nobody else wants
+# 5 % less than to Open MPI, which polls.  (Loops that run when nobody else wants
 # to mend that, but hold up chains of hosts, and who yields.)
 . "${0%/*}/bench-lib.sh"
 . "${0%/*}/coll-goals.sh"

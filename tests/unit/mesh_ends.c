@@ -362,7 +362,7 @@ enum {
     ENOUGH = 5001,         /* ... their last */
     TAKES_US = 2000,       /* longer than to send one */
     AHEAD_BYTES = 1 << 20, /* so there is always one more */
-    TOLD_WORDS = 5000, /* never, if it were not for silence and patience */
+    TOLD_WORDS = 5000, /* of the other; never, but for silence and patience */
     TALK_BYTES = 2000,
 };
 
