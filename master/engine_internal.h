@@ -23,6 +23,7 @@
 #include "common/model/network.h"
 #include "common/net/mesh.h"
 #include "common/trace/trace.h"
+#include "master/arrivals.h"
 #include "master/engine.h"
 
 enum slave_state {
@@ -201,7 +202,8 @@ struct engine {
     uint64_t *sizes;
     uint64_t sizes_capacity;
 
-    int64_t opened_us, began_us, first_ready_us, done_us, progress_us;
+    struct nf_arrivals said_hello, got_ready;
+    int64_t opened_us, began_us, done_us, progress_us;
     int64_t wake_us; /**< when the farm wants to be called */
     int64_t no_slave_since_us;
     int64_t farm_us; /**< emulated: when the farm was last called */

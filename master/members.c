@@ -15,9 +15,12 @@
 static const int64_t MASTER_SILENCE_US = 7 * 1000000LL;
 /* ... and longer by this than a call of nf_app.combine() may take. */
 static const int64_t OWN_MORE_US = 3 * 1000000LL;
-/* After the first slave is ready, the others may take this long before the
- * first units go out: enough for those on good hosts, not worth noticing. */
+/* The first units go out when no slave has become ready for this long: not worth
+ * noticing; ... */
 static const int64_t BEGIN_GRACE_US = 300 * 1000LL;
+/* ... and this long after the first at the latest: who starts many on a busy host
+ * wants them all in an exchange, and units to be computed meanwhile. */
+static const int64_t BEGIN_MOST_US = 1000 * 1000LL;
 
 bool nf_members_grow(void **array, uint32_t *capacity, size_t bytes)
 {
@@ -350,6 +353,7 @@ void nf_members_hello(struct engine *e, const struct nf_net_event *ev,
     if (!same_version(e, ev->peer, &hello))
         return;
     slave->state = SLAVE_NEW;
+    nf_arrivals_note(&e->said_hello, now_us);
     if (e->began_us == 0)
         e->began_us = now_us;
     nf_log(NF_LOG_INFO, "%s is there, pid %u", slave->label, hello.pid);
@@ -465,7 +469,8 @@ bool nf_members_time_to_begin(const struct engine *e, int64_t now_us)
     if (e->ready_slaves == 0)
         return false;
     /* an emulated world begins with all of its slaves */
-    if (now_us - e->first_ready_us >= BEGIN_GRACE_US && e->emulated == NULL)
+    if (e->emulated == NULL &&
+        nf_arrivals_waited(&e->got_ready, BEGIN_GRACE_US, BEGIN_MOST_US, now_us))
         return true;
     for (uint32_t i = 0; i < e->nspawns; i++)
         if (e->spawns[i].missing > 0)
@@ -509,8 +514,8 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
                        .name = "shared",
                        .algorithm = how,
                        .ends = true });
-    if (e->ready_slaves++ == 0)
-        e->first_ready_us = now_us;
+    e->ready_slaves++;
+    nf_arrivals_note(&e->got_ready, now_us);
     e->ready_slots += ready.slots;
     if (e->farm != NULL)
         nf_members_join(e, ev->peer, now_us);

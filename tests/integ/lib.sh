@@ -258,7 +258,7 @@ slaves_told() { sed -n 's/.*info: slave .* is there, pid \([0-9]*\)$/\1/p' "$wor
 
 # in_job CONDITION ARGS...: start a job, and wait until CONDITION holds in it; slaves[]
 # are the process ids of its slaves then.  Where the job is over before that it is
-# run once more: its master waits 0.3 s for slaves that come late, and on a busy
+# run once more: its master waits 0.3 s for the next slave, and on a busy
 # machine one may come so late that there is nothing left for it to do.
 in_job() {
     local condition=$1 try
