@@ -15,11 +15,10 @@
 static const int64_t MASTER_SILENCE_US = 7 * 1000000LL;
 /* ... and longer by this than a call of nf_app.combine() may take. */
 static const int64_t OWN_MORE_US = 3 * 1000000LL;
-/* The first units go out when no slave has become ready for this long: not worth
- * noticing; ... */
+/* While others are awaited, the first units go out when no slave has become ready
+ * for this long: enough for those of one start, not worth noticing; ... */
 static const int64_t BEGIN_GRACE_US = 300 * 1000LL;
-/* ... and this long after the first at the latest: who starts many on a busy host
- * wants them all in an exchange, and units to be computed meanwhile. */
+/* ... and this long after the first at the latest: who is ready has waited enough. */
 static const int64_t BEGIN_MOST_US = 1000 * 1000LL;
 
 bool nf_members_grow(void **array, uint32_t *capacity, size_t bytes)
@@ -470,7 +469,8 @@ bool nf_members_time_to_begin(const struct engine *e, int64_t now_us)
         return false;
     /* an emulated world begins with all of its slaves */
     if (e->emulated == NULL &&
-        nf_arrivals_waited(&e->got_ready, BEGIN_GRACE_US, BEGIN_MOST_US, now_us))
+        nf_arrivals_waited(&e->got_ready, BEGIN_GRACE_US, BEGIN_MOST_US,
+                           now_us))
         return true;
     for (uint32_t i = 0; i < e->nspawns; i++)
         if (e->spawns[i].missing > 0)
@@ -514,7 +514,8 @@ void nf_members_ready(struct engine *e, const struct nf_net_event *ev,
                        .name = "shared",
                        .algorithm = how,
                        .ends = true });
-    e->ready_slaves++;
+    if (e->ready_slaves++ == 0) /* nobody is left of those who were, if any */
+        e->got_ready = (struct nf_arrivals){ .any = false };
     nf_arrivals_note(&e->got_ready, now_us);
     e->ready_slots += ready.slots;
     if (e->farm != NULL)

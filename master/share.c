@@ -20,8 +20,8 @@
 /* After a hello the next may take this long to be in the broadcast, and the longer
  * the more it saves: what the data take at 1 Gbit/s; ... */
 static const int64_t GRACE_US = 200 * 1000LL, GRACE_MOST_US = 2 * 1000000LL;
-/* ... and after the first all may take this long, if that is not less. */
-static const int64_t LAST_GRACE_US = 1000 * 1000LL;
+/* ... and all so long after the first, or as long as one may, if that is more. */
+static const int64_t WAIT_US = 1000 * 1000LL;
 enum { FAST_BYTES_US = 125 };
 /* Groups that a slave tries before it gets the data from the master. */
 enum { TRIES_MOST = 2 };
@@ -74,7 +74,7 @@ static bool is_time(const struct engine *e, int64_t now_us)
     int64_t grace = grace_us(e);
 
     if (nf_arrivals_waited(&e->said_hello, grace,
-                           grace > LAST_GRACE_US ? grace : LAST_GRACE_US, now_us))
+                           grace > WAIT_US ? grace : WAIT_US, now_us))
         return true;
     for (uint32_t i = 0; i < e->nspawns; i++)
         if (e->spawns[i].missing > 0)

@@ -55,8 +55,8 @@ run run synth --units 50 --hosts none --json
 refused 2 "a hosts file without hosts"
 
 printf '%s\nno-such-host.invalid\n' "$me" > unknown
-# The others begin 0.3 s after the last slave is there.  So let the host fail 1 s
-# after the first, however long the start takes: who waits longer comes after it.
+# The one slave here begins 0.3 s after it is there.  So let the host fail 1 s after
+# that, however long the start takes: who waits longer comes after it.
 cat > late-rsh <<'EOF'
 #!/bin/bash
 until grep -q ' is there, pid ' "${0%/*}/err"; do sleep 0.01; done

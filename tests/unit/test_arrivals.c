@@ -13,7 +13,7 @@ static unsigned come_by(int64_t step_us, unsigned slaves, int64_t *begun_us)
     struct nf_arrivals arrivals = { .any = false };
     unsigned come = 0;
 
-    for (int64_t now_us = 7000000;; now_us += 1000) {
+    for (int64_t now_us = 7000000; now_us < 60000000; now_us += 1000) {
         if (come < slaves && now_us >= 7000000 + come * step_us) {
             nf_arrivals_note(&arrivals, now_us);
             come++;
@@ -23,6 +23,8 @@ static unsigned come_by(int64_t step_us, unsigned slaves, int64_t *begun_us)
             return come;
         }
     }
+    *begun_us = -1;
+    return 0;
 }
 
 static void nobody(void)
@@ -30,11 +32,12 @@ static void nobody(void)
     struct nf_arrivals arrivals = { .any = false };
 
     CU_ASSERT_FALSE(nf_arrivals_waited(&arrivals, GRACE_US, MOST_US, 0));
-    CU_ASSERT_FALSE(nf_arrivals_waited(&arrivals, GRACE_US, MOST_US, INT64_MAX));
+    CU_ASSERT_FALSE(
+        nf_arrivals_waited(&arrivals, GRACE_US, MOST_US, INT64_MAX));
     CU_ASSERT_FALSE(nf_arrivals_waited(&arrivals, 0, 0, 5));
 }
 
-/* The times of a clock may be of either sign: 0 is one like any other. */
+/* 0 is a time like any other. */
 static void first_at_0(void)
 {
     struct nf_arrivals arrivals = { .any = false };

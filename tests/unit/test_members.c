@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "master/engine.h"
+#include "master/engine_internal.h"
 #include "tests/unit/nf_unit.h"
 #include "tests/unit/scripted_net.h"
 
@@ -323,7 +323,58 @@ static void test_holder_without_memory(void)
     CU_ASSERT_EQUAL(fake.spawned, 2); /* a new one would fare no better */
 }
 
+/* Slave i of an engine is ready. */
+static void get_ready(struct engine *e, uint32_t i, int64_t now_us)
+{
+    struct nf_ready_msg ready = { .slots = 1 };
+    struct nf_net_event event = { .kind = NF_NET_MESSAGE, .peer = i };
+
+    CU_ASSERT_EQUAL(nf_put_ready(&fake.body, &ready), NF_OK);
+    event.msg.body = fake.body.data;
+    event.msg.body_bytes = fake.body.bytes;
+    nf_members_ready(e, &event, now_us);
+    CU_ASSERT_EQUAL(e->slaves[i].state, SLAVE_READY);
+}
+
+/* While somebody is awaited, 0.3 s for each that is ready, and 1 s in all; anew
+ * where all who were ready have been lost. */
+static void test_who_is_waited_for(void)
+{
+    struct slave slaves[5];
+    struct spawn spawn = { .missing = 1 };
+    struct engine e = {
+        .slaves = slaves, .nslaves = 5, .spawns = &spawn, .nspawns = 1
+    };
+
+    init(give_result);
+    memset(slaves, 0, sizeof(slaves));
+    CU_ASSERT_FALSE(nf_members_time_to_begin(&e, 5000000));
+    get_ready(&e, 0, 1000000);
+    CU_ASSERT_FALSE(nf_members_time_to_begin(&e, 1299999));
+    CU_ASSERT(nf_members_time_to_begin(&e, 1300000));
+    /* it is lost before the job begins */
+    slaves[0].state = SLAVE_GONE;
+    e.ready_slaves--;
+    CU_ASSERT_FALSE(nf_members_time_to_begin(&e, 2100000));
+    for (uint32_t i = 1; i < 5; i++) {
+        get_ready(&e, i, 2000000 + 250000 * (int64_t)i);
+        CU_ASSERT_FALSE(
+            nf_members_time_to_begin(&e, 2240000 + 250000 * (int64_t)i));
+    }
+    CU_ASSERT_FALSE(nf_members_time_to_begin(&e, 3249999));
+    CU_ASSERT(nf_members_time_to_begin(&e, 3250000));
+    slaves[4].state = SLAVE_NEW;
+    CU_ASSERT_FALSE(nf_members_time_to_begin(&e, 3240000));
+    slaves[4].state = SLAVE_READY;
+    spawn.missing = 0; /* nobody is awaited */
+    CU_ASSERT(nf_members_time_to_begin(&e, 3000001));
+    for (uint32_t i = 0; i < 5; i++)
+        nf_free(slaves[i].slots);
+    nf_free(e.peer_of);
+}
+
 static CU_TestInfo tests[] = {
+    { "slaves are waited for as long as others come", test_who_is_waited_for },
     { "a slave is pinged however much the others talk", test_pings_in_a_crowd },
     { "a slave that dies before it joins is counted",
       test_lost_before_it_joined },
