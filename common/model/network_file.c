@@ -43,13 +43,13 @@ static enum nf_status leave(struct nf_json_reader *reader,
 
 static enum nf_status read_real(struct nf_json_reader *reader,
                                 const json_t *object, const char *key,
-                                double most, double *real_p)
+                                double least, double most, double *real_p)
 {
     const json_t *value = enter(reader, object, key);
 
     if (value == NULL)
         return NF_ERR_INVAL;
-    return leave(reader, nf_reader_real(reader, value, 0, most, real_p));
+    return leave(reader, nf_reader_real(reader, value, least, most, real_p));
 }
 
 static enum nf_status read_item(struct nf_json_reader *reader,
@@ -165,9 +165,9 @@ static enum nf_status read_curve(struct nf_json_reader *reader,
     status = nf_reader_keys(reader, value, keys);
     if (status == NF_OK)
         status =
-            read_real(reader, value, "us", TIME_MOST_US, &curve->line.fixed_us);
+            read_real(reader, value, "us", 0, TIME_MOST_US, &curve->line.fixed_us);
     if (status == NF_OK)
-        status = read_real(reader, value, "us_per_byte", TIME_MOST_US,
+        status = read_real(reader, value, "us_per_byte", 0, TIME_MOST_US,
                            &curve->line.byte_us);
     if (status == NF_OK && json_object_get(value, "points") != NULL) {
         list = enter_list(reader, value, "points", 1, NF_CURVE_POINTS_MAX);
@@ -288,20 +288,15 @@ static enum nf_status read_collective(struct file *file)
     if (status == NF_OK)
         status = read_pieces(reader, object, model);
     if (status == NF_OK)
-        status = read_real(reader, object, "delta", 2, &model->delta);
-    if (status == NF_OK && model->delta < 1) {
-        nf_reader_enter(reader, "delta");
-        return nf_reader_fail(reader, NF_ERR_INVAL,
-                              "want a number from 1 to 2");
-    }
+        status = read_real(reader, object, "delta", 1, 2, &model->delta);
     if (status == NF_OK)
-        status = read_real(reader, object, "o_s_us", TIME_MOST_US,
+        status = read_real(reader, object, "o_s_us", 0, TIME_MOST_US,
                            &model->occupancy_us);
     if (status == NF_OK && json_object_get(object, "share_us") != NULL)
-        status = read_real(reader, object, "share_us", TIME_MOST_US,
+        status = read_real(reader, object, "share_us", 0, TIME_MOST_US,
                            &model->share_us);
     if (status == NF_OK && json_object_get(object, "share_part") != NULL)
-        status = read_real(reader, object, "share_part", 1, &model->share_part);
+        status = read_real(reader, object, "share_part", 0, 1, &model->share_part);
     if (status == NF_OK)
         status = read_combines(reader, object, model);
     return leave(reader, status);
@@ -344,10 +339,10 @@ static enum nf_status read_head(struct file *file)
         status = nf_reader_int_key(reader, file->object, "hosts_hash", 0,
                                    UINT32_MAX, &hash);
     if (status == NF_OK && json_object_get(file->object, "call_us") != NULL)
-        status = read_real(reader, file->object, "call_us", TIME_MOST_US,
+        status = read_real(reader, file->object, "call_us", 0, TIME_MOST_US,
                            &file->network.call_us);
     if (status == NF_OK && json_object_get(file->object, "wake_us") != NULL)
-        status = read_real(reader, file->object, "wake_us", TIME_MOST_US,
+        status = read_real(reader, file->object, "wake_us", 0, TIME_MOST_US,
                            &file->network.wake_us);
     model->route = direct ? NF_MODEL_ROUTE_DIRECT : NF_MODEL_ROUTE_DAEMON;
     model->encoding = xdr ? NF_MODEL_ENCODING_XDR : NF_MODEL_ENCODING_RAW;
@@ -384,7 +379,7 @@ static enum nf_status read_host(struct file *file, const json_t *object,
     if (status == NF_OK)
         status = read_curve(reader, object, "hold", &host->hold);
     if (status == NF_OK && json_object_get(object, "runtime_us") != NULL)
-        status = read_real(reader, object, "runtime_us", TIME_MOST_US,
+        status = read_real(reader, object, "runtime_us", 0, TIME_MOST_US,
                            &host->runtime_us);
     return status;
 }

@@ -253,7 +253,7 @@ static const struct bad bad[] = {
       "collective.pieces: want a list of 1 to 4" },
     { HEAD "\"collective\": {\"pieces\": [[0, 1, 1]], \"delta\": 0.5, "
            "\"o_s_us\": 2, \"t_op\": []}}",
-      "collective.delta: want a number from 1 to 2" },
+      "collective.delta: 0.5: want a number from 1 to 2" },
     { HEAD "\"collective\": {\"pieces\": [[0, 1, 1], [8, -100, 1]], \"delta\": "
            "1, \"o_s_us\": 2, \"t_op\": []}}",
       "no negative time" },
