@@ -122,17 +122,6 @@ static int read_network(struct work *w)
     return NF_EXIT_OK;
 }
 
-static void warn_of_ports(const struct work *w)
-{
-    if (w->hetero.has_ports && !w->options->is_blocking &&
-        strcmp(w->options->name, "exact") == 0)
-        fprintf(
-            stderr,
-            "nowfarm: exact is the best tree if wires take no time of their "
-            "senders, and by %s they do: others may be faster, see crl\n",
-            w->options->network);
-}
-
 /* ---- the tree ---- */
 
 /* Of the median host of what was measured. */
@@ -524,8 +513,6 @@ int tree_network(const struct tree_network_options *options)
                             options->draw, TREE_SVG_NODES_MAX);
     if (rc == NF_EXIT_OK)
         rc = read_root(&w);
-    if (rc == NF_EXIT_OK)
-        warn_of_ports(&w);
     if (rc == NF_EXIT_OK) {
         enum nf_status status = make(&w, &err);
 

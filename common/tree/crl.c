@@ -62,6 +62,7 @@ struct planner {
     struct draft drafts[DRAFTS + SHORT_DRAFTS];
     unsigned ndrafts, drafts_most;
     struct draft trial; /* one that is changed */
+    bool polishes;      /* options->polish > 0 */
     bool has_many;      /* hosts: few numbers of segments are tried */
 };
 
@@ -98,11 +99,18 @@ static enum nf_status keep_tree(struct planner *p)
     return NF_OK;
 }
 
-/* Is the tree in ldt, as it was run last? */
+/* Is the tree in ldt, as it was run last, or in a better order? */
 static enum nf_status keep_best(struct planner *p)
 {
+    enum nf_status status;
+
     nf_ldt_get(&p->search.ldt, &p->tree);
-    return keep_tree(p);
+    status = keep_tree(p);
+    if (status == NF_OK && p->polishes && nf_crl_settle(&p->search)) {
+        nf_ldt_get(&p->search.ldt, &p->tree);
+        status = keep_tree(p);
+    }
+    return status;
 }
 
 /* Is the tree that ldt->parent and order make the best so far? */
@@ -131,6 +139,9 @@ static enum nf_status try_heuristics(struct planner *p)
     for (unsigned i = 0; i < NF_CRL_HEURISTICS && status == NF_OK; i++) {
         double limit_us = WORTH_REORDERING * to_beat_us(p, p->segment);
         bool is_there;
+
+        if (i == NF_CRL_HEURISTIC_EXACT && !p->polishes)
+            continue;
 
         status = nf_crl_heuristic(&p->search, i, limit_us, &is_there);
         if (status != NF_OK || !is_there)
@@ -470,6 +481,7 @@ enum nf_status nf_crl_plan(const struct nf_hetero *hetero, uint32_t root,
     struct planner p = { .hetero = hetero,
                          .plan = { .time_us = INFINITY },
                          .bytes = options->bytes,
+                         .polishes = options->polish > 0,
                          .has_many = hetero->hosts > NF_CRL_THIN,
                          .usual_segment =
                              options->usual_segment < options->bytes

@@ -35,8 +35,8 @@ struct nf_crl_options {
     uint64_t usual_segment; /**< shorter ones only where they make it faster by
                                  NF_CRL_SHORT; 0: any */
     uint32_t polish; /**< trees to try in the end, or as many as take about as
-                          long; of few hosts all there are.  0: leave it as it
-                          is */
+                          long; of few hosts all there are, and in one segment the
+                          best there is.  0: leave it as it is */
 };
 
 struct nf_crl_plan {

@@ -46,6 +46,7 @@ void nf_crl_all(struct nf_crl_search *search)
 
     for (uint32_t v = 0; v < n; v++)
         choice[v] = v == 0 ? 1 : 0;
+    search->ldt.tries_places = true; /* there are few trees of few children */
     do {
         uint32_t *parent = search->ldt.parent;
 
@@ -58,4 +59,5 @@ void nf_crl_all(struct nf_crl_search *search)
         nf_ldt_order(&search->ldt);
         nf_crl_score(search);
     } while (next_choice(choice, n, root));
+    search->ldt.tries_places = false;
 }

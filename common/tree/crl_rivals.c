@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/tree/crl_search.h"
+#include "common/tree/hnow.h"
 #include "common/tree/make.h"
 #include "common/tree/sort.h"
 #include "common/tree/uniform.h"
@@ -43,16 +44,40 @@ static bool ecef(struct nf_crl_search *s, bool holds_port, double limit_us)
     return end != NF_GREEDY_NONE;
 }
 
+static enum nf_status exact(struct nf_crl_search *s, double limit_us,
+                            bool *is_there_p)
+{
+    struct nf_tree tree;
+    double time_us = 0;
+    enum nf_status status;
+
+    *is_there_p = false;
+    if (s->hops->nodes > NF_CRL_EXACT || s->hops->medium != NULL)
+        return NF_OK;
+    status = nf_tree_exact(s->hops, s->root, false, &tree, &time_us);
+    if (status != NF_OK)
+        return status;
+    memcpy(s->ldt.parent, tree.parent, s->hops->nodes * sizeof(uint32_t));
+    s->ldt.parent[s->root] = s->root;
+    nf_tree_order(&tree, s->ldt.order);
+    nf_tree_fini(&tree);
+    *is_there_p = time_us < limit_us && nf_crl_keeps_leaves(s);
+    return NF_OK;
+}
+
 enum nf_status nf_crl_heuristic(struct nf_crl_search *search, unsigned which,
                                 double limit_us, bool *is_there_p)
 {
-    static const struct nf_heuristic *const heuristics[NF_CRL_HEURISTICS] = {
+    static const struct nf_heuristic *const heuristics[NF_CRL_HEURISTIC_EXACT] = {
         &nf_heuristic_fef, &nf_heuristic_ecef,       &nf_heuristic_ecef_la,
         &nf_heuristic_fnf, &nf_heuristic_ecef_ports,
     };
     enum nf_greedy_end end = NF_GREEDY_NONE;
-    enum nf_status status = run(search, heuristics[which], limit_us, &end);
+    enum nf_status status;
 
+    if (which == NF_CRL_HEURISTIC_EXACT)
+        return exact(search, limit_us, is_there_p);
+    status = run(search, heuristics[which], limit_us, &end);
     *is_there_p = end != NF_GREEDY_NONE;
     return status;
 }

@@ -188,6 +188,20 @@ double nf_crl_time(struct nf_crl_search *search)
     return time_us;
 }
 
+bool nf_crl_settle(struct nf_crl_search *search)
+{
+    struct nf_ldt *ldt = &search->ldt;
+    double time_us = ldt->after_us[search->root];
+    bool is_better;
+
+    if (search->hops->medium != NULL || !search->hops->is_matrix)
+        return false;
+    ldt->tries_places = true;
+    is_better = nf_ldt_run(ldt, search->hops, search->segments) < time_us;
+    ldt->tries_places = false;
+    return is_better;
+}
+
 bool nf_crl_keeps_leaves(const struct nf_crl_search *search)
 {
     const bool *is_leaf = search->hops->is_leaf;

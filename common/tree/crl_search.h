@@ -63,6 +63,10 @@ double nf_crl_time(struct nf_crl_search *search);
 /** Has no leaf of the network, see struct nf_hetero, a child in the tree that
  *  search->ldt.parent is?  O(nodes) */
 bool nf_crl_keeps_leaves(const struct nf_crl_search *search);
+/** The tree in search->ldt, as nf_crl_time() has left it: its children in an order that
+ *  takes longer to find and may be better, see struct nf_ldt.
+ *  @return is it? */
+bool nf_crl_settle(struct nf_crl_search *search);
 /** Is the tree in search->ldt the best so far?  Then it is kept.
  *  @return its time */
 double nf_crl_score(struct nf_crl_search *search);
@@ -85,12 +89,15 @@ void nf_crl_try_caps(struct nf_crl_search *search, double least_us, double to_be
 bool nf_crl_rival(struct nf_crl_search *search, unsigned which,
                   double limit_us);
 
-enum { NF_CRL_HEURISTICS = 5 };
-/** The heuristics of hnow.h, with one segment: to be taken as they send.
+/* The best tree of so few nodes takes no time to speak of. */
+enum { NF_CRL_EXACT = 10 };
+enum { NF_CRL_HEURISTICS = 6, NF_CRL_HEURISTIC_EXACT = 5 };
+/** The heuristics of hnow.h, and of few nodes its nf_tree_exact(), with one segment: to
+ *  be taken as they send.
  *  @param which       less than NF_CRL_HEURISTICS
  *  @param limit_us    as above
- *  @param is_there_p  false: it takes longer.  Otherwise search->ldt has parent
- *                     and order, that of sending
+ *  @param is_there_p  false: it takes longer, or there is none.  Otherwise
+ *                     search->ldt has parent and order, that of sending
  *  @retval NF_ERR_NOMEM */
 enum nf_status nf_crl_heuristic(struct nf_crl_search *search, unsigned which,
                                 double limit_us, bool *is_there_p);

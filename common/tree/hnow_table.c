@@ -15,7 +15,7 @@ static enum nf_status exact(const struct nf_hops *hops, uint32_t root,
 static const struct nf_hnow_algorithm crl = {
     .name = "crl",
     .summary = "capped relays and leaves, in segments: the planner",
-    .cost = "no more than any other here but exact",
+    .cost = "no more than any other here (exact: of 10 hosts at most)",
     .source = "after Sawahata & Shibusawa; see crl.h",
 }, fef = {
     .name = "fef",
@@ -49,8 +49,8 @@ static const struct nf_hnow_algorithm crl = {
     .tree = nf_tree_fnf,
 }, best = {
     .name = "exact",
-    .summary = "the best tree there is without ports, of 14 hosts at most",
-    .cost = "D(v,A) = min S(v) + max(X(v,c) + R(c) + D(c,U-c), D(v,A-U))",
+    .summary = "the best tree there is if wires are waited for, of 14 hosts at most",
+    .cost = "D(v,A) = min max(T(v,c) + D(c,U-c), max(S(v),G(v,c)) + D(v,A-U))",
     .source = "dynamic programming over subsets",
     .tree = exact,
 };

@@ -8,6 +8,9 @@
 #include "common/base/alloc.h"
 #include "common/tree/sort.h"
 
+/* Places of more children than that are not tried. */
+enum { CHILDREN_MOST = 32 };
+
 enum nf_status nf_ldt_init(struct nf_ldt *ldt_p, uint32_t nodes)
 {
     *ldt_p = (struct nf_ldt){ .nodes = nodes };
@@ -126,6 +129,54 @@ static void try_rests(struct nf_ldt *ldt, const struct nf_hops *hops,
     }
 }
 
+static void move(uint32_t *child, uint32_t from, uint32_t to)
+{
+    uint32_t moved = child[from];
+
+    if (from < to)
+        memmove(child + from, child + from + 1, (to - from) * sizeof(*child));
+    else
+        memmove(child + to + 1, child + to, (from - to) * sizeof(*child));
+    child[to] = moved;
+}
+
+/* Is it better to have that child there?  Then so it is. */
+static bool is_better(struct nf_ldt *ldt, const struct nf_hops *hops,
+                      uint32_t v, uint64_t segments, uint32_t from, uint32_t to)
+{
+    uint32_t *child = ldt->child + ldt->first[v], latest;
+    double after_us;
+
+    move(child, from, to);
+    after_us = after(ldt, hops, v, segments, &latest);
+    if (after_us >= ldt->after_us[v]) {
+        move(child, to, from);
+        return false;
+    }
+    ldt->after_us[v] = after_us;
+    ldt->latest[v] = latest;
+    return true;
+}
+
+/* The child whose tail decides goes before another, or that one behind it.
+ * @return does that help? */
+static bool try_place(struct nf_ldt *ldt, const struct nf_hops *hops,
+                      uint32_t v, uint64_t segments)
+{
+    const uint32_t *child = ldt->child + ldt->first[v];
+    uint32_t at = 0;
+
+    if (ldt->latest[v] == NF_TREE_NONE)
+        return false;
+    while (child[at] != ldt->latest[v])
+        at++;
+    for (uint32_t i = 0; i < at; i++)
+        if (is_better(ldt, hops, v, segments, at, i) ||
+            is_better(ldt, hops, v, segments, i, at))
+            return true;
+    return false;
+}
+
 /* The children's tails are known: D(v).  tail_us is negated, for sorting. */
 static void finish(struct nf_ldt *ldt, const struct nf_hops *hops, uint32_t v,
                    uint64_t segments)
@@ -137,8 +188,14 @@ static void finish(struct nf_ldt *ldt, const struct nf_hops *hops, uint32_t v,
     ldt->after_us[v] = after(ldt, hops, v, segments, &ldt->latest[v]);
     /* if it is the longest tail that decides no order is better */
     if (ldt->minds_ports && hops->is_matrix && ldt->latest[v] != NF_TREE_NONE &&
-        ldt->latest[v] != child[0])
+        ldt->latest[v] != child[0]) {
         try_rests(ldt, hops, v, segments);
+        /* A port that is shorter than the sender's hands is hidden behind a long one:
+         * no key tells of that. */
+        while (ldt->tries_places && count <= CHILDREN_MOST &&
+               try_place(ldt, hops, v, segments))
+            ;
+    }
 }
 
 double nf_ldt_run(struct nf_ldt *ldt, const struct nf_hops *hops,

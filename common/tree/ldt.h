@@ -15,7 +15,8 @@
  *             max(i * send[v], b_(i-1) + port of the one before),
  *             or earlier where some of that is spare, nf_hops_begin()
  *  and D(root) is the time of the tree.  Where ports differ that is not always
- *  the best order: q_c less max(send[v], port) descending is another one. */
+ *  the best order: q_c less max(send[v], port) descending is another one, and one
+ *  that is found from the better of both by moving children about is often best. */
 #include <stdbool.h>
 #include "common/tree/hops.h"
 #include "common/tree/tree.h"
@@ -26,6 +27,8 @@ struct nf_ldt {
     uint32_t nodes, root;
     bool minds_ports; /**< take the better one of both orders; false: the one
                            that is published */
+    bool tries_places; /**< with minds_ports: move children about, too, which takes
+                            the square of the time and more */
     uint32_t *parent;
     uint32_t *order;    /**< parents before children, the root first */
     uint32_t *first;    /**< [nodes + 1]; children as in struct nf_tree */

@@ -368,7 +368,8 @@ static void descend(struct branch *b, double from_us, double latest_us)
             if (b->is_reached[j] || isinf(was_us))
                 continue;
             at_us = was_us + nf_hops_time(b->hops, i, j);
-            done_us = b->is_blocking ? at_us : was_us + b->hops->send[i];
+            done_us = b->is_blocking ? at_us
+                                     : was_us + nf_hops_hold(b->hops, i, j);
             if (at_us >= b->best_us || done_us < from_us)
                 continue;
             b->free_us[i] = done_us;

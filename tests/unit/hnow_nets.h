@@ -40,8 +40,8 @@ double hnow_best_us(hnow_builder *builder, const struct nf_hetero *hetero,
 double hnow_enumerate_us(const struct nf_hetero *hetero, uint32_t root,
                          uint64_t bytes, bool segments);
 
-/** Another way to the exact optimum: branch and bound over deliveries in the
- *  order in which their senders are done. */
+/** Another way to the optimum of nf_tree_exact(): branch and bound over deliveries
+ *  in the order in which their senders are done. */
 double hnow_branch_us(const struct nf_hops *hops, uint32_t root,
                       bool is_blocking);
 

@@ -16,7 +16,8 @@ struct loss {
 };
 
 /* Between 5 hosts or more trees win wherever links differ, but for short messages
- * between 7 that differ by little more than twice.  They do not
+ * between 7, and between 5 in the networks of test_bcast_plan.c, that differ by little
+ * more than twice.  They do not
  *   - between 3 and 4 hosts: pieces that go around (kseg, circulant) use a link
  *     that each tree leaves idle, and only a part of the message goes over the
  *     slowest one.  The planned tree is the best there is: test_bcast_limits.c;
