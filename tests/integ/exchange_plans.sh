@@ -190,6 +190,20 @@ for row in "burst 3 false" "mixed 1 true"; do
         "$(json load.step_messages) $(json load.step_promised)" "$most $promised"
 done
 
+# said with the name and by an option: the option's is taken
+while read -r name option value other; do
+    run plan alltoall "$name:$other" --ranks 16 "$option" "$value"
+    mv out both
+    run plan alltoall "$name" --ranks 16 "$option" "$value"
+    check "$name: $option with the name and without" cmp -s both out
+    run plan alltoall "$name:$other" --ranks 16
+    check "$name: $option in the name alone is another plan" eval '! cmp -s both out'
+done << 'END'
+dh --shape 2x8 shape=8x2
+bruck --radix 4 radix=2
+mixed --radices 4x4 radices=2x2x2x2
+END
+
 # The script itself finds what is wrong.
 run plan alltoall mdh --shape 5x7
 cp out right
