@@ -19,6 +19,7 @@ struct fft {
     bool count_given, seed_given;
     char *path, *out; /* NULL: not given */
     uint64_t memory_bytes;
+    bool threads; /* slaves share this machine's memory */
     struct nf_fft_shape shape;
     struct nf_matrix x, y; /* 2 x N: a column is a number */
 };
@@ -110,20 +111,26 @@ static enum nf_status fft_set(void *state, const char *option,
     return nf_fail(err, NF_ERR_INVAL, "fft has no option --%s", option);
 }
 
-/* Do they fit into memory three times: as they are, transformed, and, when that
- * is verified, or they were in a file of columns, or slaves get them so, once more? */
+/* How often are they in memory?  As they are, transformed, and, when that is verified,
+ * or they were in a file of columns, or slaves get them so, once more; and slaves keep
+ * what each phase but the last gives. */
+static uint32_t times_kept(const struct fft *f)
+{
+    return 3 + (f->threads ? nf_fft_phases(&f->shape) - 1 : 0);
+}
+
 static enum nf_status check_memory(const struct fft *f, uint64_t count,
                                    struct nf_error *err)
 {
-    double need_bytes = 3 * (double)count * NF_FFT_COMPLEX_BYTES;
+    double need_bytes = times_kept(f) * (double)count * NF_FFT_COMPLEX_BYTES;
     char need[16], have[16];
 
     if (need_bytes <= (double)f->memory_bytes)
         return NF_OK;
     return nf_fail(
         err, NF_ERR_RANGE,
-        "fft: %llu numbers, three times, need %s, this machine has %s",
-        (unsigned long long)count,
+        "fft: %llu numbers, kept %u times, need %s, this machine has %s",
+        (unsigned long long)count, times_kept(f),
         nf_format_size(need_bytes, need, sizeof(need)),
         nf_format_size((double)f->memory_bytes, have, sizeof(have)));
 }
@@ -275,6 +282,7 @@ static enum nf_status fft_open(void *state,
     struct fft *f = state;
     enum nf_status status = NF_OK;
 
+    f->threads = request->threads;
     if (request->out != NULL)
         status = nf_setting_file("out", request->out, &f->out, err);
     if (status == NF_OK)

@@ -21,6 +21,7 @@ struct transpose {
     bool rows_given, cols_given, seed_given;
     char *path, *out; /* NULL: not given */
     uint64_t memory_bytes;
+    bool threads; /* slaves share this machine's memory */
     struct nf_transpose_shape shape;
     struct nf_matrix a, b;
 };
@@ -98,19 +99,26 @@ static enum nf_status transpose_set(void *state, const char *option,
     return nf_fail(err, NF_ERR_INVAL, "transpose has no option --%s", option);
 }
 
-/* Does A fit into memory, twice? */
+/* How often is A in memory?  As it is, and transposed; and slaves keep it in bands, and
+ * what they answer may wait for the master. */
+static unsigned times_kept(const struct transpose *t)
+{
+    return t->threads ? 4 : 2;
+}
+
 static enum nf_status check_memory(const struct transpose *t, uint64_t rows,
                                    uint64_t cols, struct nf_error *err)
 {
-    double need_bytes = 2 * (double)rows * (double)cols * sizeof(double);
+    double need_bytes =
+        times_kept(t) * (double)rows * (double)cols * sizeof(double);
     char need[16], have[16];
 
     if (need_bytes <= (double)t->memory_bytes)
         return NF_OK;
     return nf_fail(
         err, NF_ERR_RANGE,
-        "transpose: %llu x %llu and its transpose need %s, this machine has %s",
-        (unsigned long long)rows, (unsigned long long)cols,
+        "transpose: %llu x %llu, kept %u times, need %s, this machine has %s",
+        (unsigned long long)rows, (unsigned long long)cols, times_kept(t),
         nf_format_size(need_bytes, need, sizeof(need)),
         nf_format_size((double)t->memory_bytes, have, sizeof(have)));
 }
@@ -220,6 +228,7 @@ static enum nf_status transpose_open(void *state,
     struct transpose *t = state;
     enum nf_status status = NF_OK;
 
+    t->threads = request->threads;
     if (request->out != NULL)
         status = nf_setting_file("out", request->out, &t->out, err);
     if (status == NF_OK)

@@ -3,6 +3,7 @@
  * and bad options. */
 #include "config.h"
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -446,9 +447,9 @@ static void the_kernel_refuses_what_does_not_fit(void)
 
 /* @return the status of the first that failed */
 static enum nf_status try(const char *const settings[][2], const char *out,
-                          struct nf_error *err)
+                          bool threads, struct nf_error *err)
 {
-    struct nf_app_request request = { .out = out };
+    struct nf_app_request request = { .out = out, .threads = threads };
     struct nf_app app;
     void *state = NULL;
     enum nf_status status = nf_app_fft.create(&state, err);
@@ -514,6 +515,30 @@ static void another_job_takes_the_variant(void)
     }
 }
 
+/* Threads keep what each phase but the last gives in the master's memory: three times
+ * the numbers, in columns once. */
+static void what_slaves_keep_must_fit(void)
+{
+    char count[24];
+    const char *const rows[][2] = { { "count", count }, { NULL, NULL } };
+    const char *const by_columns[][2] = { { "count", count },
+                                          { "layout", "columns" },
+                                          { NULL, NULL } };
+    uint64_t fit = nf_memory_bytes() / NF_FFT_COMPLEX_BYTES;
+    struct nf_error err = { NF_OK, "" };
+
+    snprintf(count, sizeof(count), "%" PRIu64, fit / 5);
+    if (fit / 5 > NF_MATRIX_MAX_SIDE)
+        return; /* more than 160 GiB: there may not be as many numbers */
+    CU_ASSERT_EQUAL(try(rows, NULL, true, &err), NF_ERR_RANGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "kept 6 times"));
+    snprintf(count, sizeof(count), "%" PRIu64, fit * 2 / 7);
+    if (fit * 2 / 7 > NF_MATRIX_MAX_SIDE)
+        return;
+    CU_ASSERT_EQUAL(try(by_columns, NULL, true, &err), NF_ERR_RANGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "kept 4 times"));
+}
+
 static void bad_options_are_told(void)
 {
     static const struct {
@@ -536,7 +561,7 @@ static void bad_options_are_told(void)
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct nf_error err = { NF_OK, "" };
-        enum nf_status status = try(bad[i].settings, bad[i].out, &err);
+        enum nf_status status = try(bad[i].settings, bad[i].out, false, &err);
 
         CU_ASSERT(status == NF_ERR_INVAL || status == NF_ERR_RANGE);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, bad[i].why));
@@ -562,6 +587,7 @@ int main(void)
         { "operations are of lines and phases",
           operations_are_of_lines_and_phases },
         { "another job takes the variant", another_job_takes_the_variant },
+        { "what slaves keep must fit", what_slaves_keep_must_fit },
         { "bad options are told", bad_options_are_told },
         CU_TEST_INFO_NULL,
     };

@@ -1,9 +1,11 @@
 /* transpose: its kernel, and what it says to bad options. */
 #include "config.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "apps/app.h"
 #include "apps/bands.h"
+#include "apps/matmul/matrix.h"
 #include "apps/transpose/transpose.h"
 #include "common/base/blob.h"
 #include "tests/unit/nf_unit.h"
@@ -70,9 +72,9 @@ static void the_kernel_refuses_what_does_not_fit(void)
 
 /* @return the status of the first that failed */
 static enum nf_status try(const char *const settings[][2], const char *out,
-                          struct nf_error *err)
+                          bool threads, struct nf_error *err)
 {
-    struct nf_app_request request = { .out = out };
+    struct nf_app_request request = { .out = out, .threads = threads };
     struct nf_app app;
     void *state = NULL;
     enum nf_status status = nf_app_transpose.create(&state, err);
@@ -84,6 +86,23 @@ static enum nf_status try(const char *const settings[][2], const char *out,
         status = nf_app_transpose.open(state, &request, &app, err);
     nf_app_transpose.destroy(state);
     return status;
+}
+
+/* Threads keep bands in the memory that the master's matrices are in. */
+static void what_slaves_keep_must_fit(void)
+{
+    /* a matrix that is there three times, but not four */
+    uint64_t rows = nf_memory_bytes() / sizeof(double) * 2 / 7 / 1000;
+    char many[24];
+    const char *const settings[][2] = { { "rows", many }, { "cols", "1000" }, { NULL, NULL } };
+    struct nf_error err = { NF_OK, "" };
+
+    snprintf(many, sizeof(many), "%" PRIu64, rows);
+    CU_ASSERT_EQUAL(try(settings, NULL, true, &err), NF_ERR_RANGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "kept 4 times"));
+    snprintf(many, sizeof(many), "%" PRIu64, 2 * rows);
+    CU_ASSERT_EQUAL(try(settings, NULL, false, &err), NF_ERR_RANGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "kept 2 times"));
 }
 
 static void bad_options_are_told(void)
@@ -110,7 +129,7 @@ static void bad_options_are_told(void)
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct nf_error err = { NF_OK, "" };
-        enum nf_status status = try(bad[i].settings, bad[i].out, &err);
+        enum nf_status status = try(bad[i].settings, bad[i].out, false, &err);
 
         CU_ASSERT(status == bad[i].status || status == NF_ERR_INVAL ||
                   status == NF_ERR_RANGE);
@@ -126,6 +145,7 @@ int main(void)
         { "bands are all of it", bands_are_all_of_it },
         { "the kernel refuses what does not fit",
           the_kernel_refuses_what_does_not_fit },
+        { "what slaves keep must fit", what_slaves_keep_must_fit },
         { "bad options are told", bad_options_are_told },
         CU_TEST_INFO_NULL,
     };
