@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static atomic_long successes_left = -1;
 
@@ -42,6 +43,21 @@ void *nf_aligned_alloc(size_t alignment, size_t bytes)
     if (must_fail() || posix_memalign(&block, alignment, bytes) != 0)
         return NULL;
     return block;
+}
+
+void *nf_large_alloc(size_t bytes)
+{
+    void *data;
+
+    if (bytes < NF_LARGE_BYTES)
+        return nf_malloc(bytes);
+    data = nf_aligned_alloc(NF_LARGE_BYTES, bytes);
+#ifdef MADV_HUGEPAGE
+    if (data != NULL)
+        (void)madvise(data, bytes / NF_LARGE_BYTES * NF_LARGE_BYTES,
+                      MADV_HUGEPAGE);
+#endif
+    return data;
 }
 
 void *nf_realloc(void *block, size_t bytes)

@@ -10,6 +10,12 @@ void *nf_malloc(size_t bytes);
 void *nf_calloc(size_t count, size_t bytes);
 /** As malloc, at a multiple of @p alignment bytes, a power of two. */
 void *nf_aligned_alloc(size_t alignment, size_t bytes);
+/** A large page of most systems. */
+enum { NF_LARGE_BYTES = 2 << 20 };
+/** As malloc; of NF_LARGE_BYTES and more at a multiple of these, and each that is
+ *  filled is a large page if the system has them: to clear and map small ones would
+ *  take longer than to fill them. */
+void *nf_large_alloc(size_t bytes);
 /** As realloc; on NULL the old block is untouched. */
 void *nf_realloc(void *block, size_t bytes);
 /** As free; NULL is fine. */

@@ -2,36 +2,16 @@
 #include "config.h"
 #include "common/base/blob.h"
 #include <string.h>
-#include <sys/mman.h>
 #include "common/base/alloc.h"
 #include "common/base/spare.h"
-
-/* From this size on, pages of their own, and huge ones if the system has them:
- * clearing and mapping small ones would take longer than filling them. */
-enum { HUGE_BYTES = 2 << 20, HUGE_PAGE_BYTES = 2 << 20 };
-
-void *nf_blob_alloc_new(size_t bytes)
-{
-    void *data;
-
-    if (bytes < HUGE_BYTES)
-        return nf_malloc(bytes);
-    data = nf_aligned_alloc(HUGE_PAGE_BYTES, bytes);
-#ifdef MADV_HUGEPAGE
-    if (data != NULL)
-        (void)madvise(data, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES,
-                      MADV_HUGEPAGE);
-#endif
-    return data;
-}
 
 void *nf_blob_alloc(size_t bytes)
 {
     struct nf_spare block =
-        nf_spare_take(bytes, bytes < HUGE_BYTES ? 1 : HUGE_PAGE_BYTES);
+        nf_spare_take(bytes, bytes < NF_LARGE_BYTES ? 1 : NF_LARGE_BYTES);
 
     if (block.data == NULL)
-        return nf_blob_alloc_new(bytes);
+        return nf_large_alloc(bytes);
     if (!nf_alloc_fails())
         return block.data;
     nf_spare_give(block.data);

@@ -34,8 +34,6 @@ struct nf_blob_part {
  *  ones.  To be nf_free()d, or given to nf_spare_give(), as blobs and taken buffers do;
  *  NULL if out of memory. */
 void *nf_blob_alloc(size_t bytes);
-/** The same, but no spare block. */
-void *nf_blob_alloc_new(size_t bytes);
 /** A blob of @p bytes uninitialised bytes, count 1; NULL if out of memory. */
 struct nf_blob *nf_blob_create(size_t bytes, enum nf_type type);
 /** A blob over @p data, count 1.  @p release (may be NULL: borrowed) is called

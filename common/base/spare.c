@@ -104,7 +104,7 @@ bool nf_spare_warm(size_t bytes)
     void *data = NULL;
 
     if (bytes >= NF_SPARE_LEAST_BYTES && bytes <= NF_SPARE_MOST_BYTES)
-        data = nf_blob_alloc_new(bytes);
+        data = nf_large_alloc(bytes);
     if (data == NULL)
         return false;
     touch(data, bytes);

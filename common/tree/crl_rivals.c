@@ -52,7 +52,7 @@ static enum nf_status exact(struct nf_crl_search *s, double limit_us,
     enum nf_status status;
 
     *is_there_p = false;
-    if (s->hops->nodes > NF_CRL_EXACT || s->hops->medium != NULL)
+    if (s->hops->nodes > NF_CRL_EXACT)
         return NF_OK;
     status = nf_tree_exact(s->hops, s->root, false, &tree, &time_us);
     if (status != NF_OK)

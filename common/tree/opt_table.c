@@ -34,16 +34,17 @@ enum nf_status nf_opt_table_init(struct nf_opt_table *table_p, uint32_t nodes,
                                  int64_t hold, int64_t end)
 {
     size_t places = (size_t)nodes + 1;
+    size_t bytes = places * (sizeof(*table_p->time) + sizeof(*table_p->keep));
+    size_t over = bytes % NF_LARGE_BYTES;
 
-    *table_p = (struct nf_opt_table){
-        .nodes = nodes,
-        .time = nf_malloc(places * sizeof(*table_p->time)),
-        .keep = nf_malloc(places * sizeof(*table_p->keep)),
-    };
-    if (table_p->time == NULL || table_p->keep == NULL) {
-        nf_opt_table_fini(table_p);
+    /* whole large pages: most of the time of a long table is that of its memory */
+    if (bytes > NF_LARGE_BYTES && over != 0)
+        bytes += NF_LARGE_BYTES - over;
+    *table_p = (struct nf_opt_table){ .nodes = nodes,
+                                      .time = nf_large_alloc(bytes) };
+    if (table_p->time == NULL)
         return NF_ERR_NOMEM;
-    }
+    table_p->keep = (uint32_t *)(table_p->time + places);
     nf_opt_table_set(table_p, hold, end);
     return NF_OK;
 }
@@ -56,6 +57,5 @@ void nf_opt_table_set(struct nf_opt_table *table, int64_t hold, int64_t end)
 void nf_opt_table_fini(struct nf_opt_table *table)
 {
     nf_free(table->time);
-    nf_free(table->keep);
     *table = (struct nf_opt_table){ .nodes = 0 };
 }

@@ -15,7 +15,7 @@
 struct nf_opt_table {
     uint32_t nodes;
     int64_t *time;  /**< [nodes + 1]: t[i]; [0] is not used */
-    uint32_t *keep; /**< [nodes + 1]: the j of i; from [2] */
+    uint32_t *keep; /**< [nodes + 1]: the j of i; from [2]; in the same block */
 };
 
 /** O(nodes), since j grows by at most 1 from i to i + 1.
