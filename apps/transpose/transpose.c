@@ -101,7 +101,7 @@ static enum nf_status transpose_set(void *state, const char *option,
 
 /* How often is A in memory?  As it is, and transposed; and slaves keep it in bands, and
  * what they answer may wait for the master. */
-static unsigned times_kept(const struct transpose *t)
+static uint32_t times_kept(const struct transpose *t)
 {
     return t->threads ? 4 : 2;
 }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <unistd.h>
 #include "common/base/alloc.h"
-#include "common/base/blob.h"
 
 enum { BLOCKS_MOST = 256, SLACK_BYTES = 2 << 20 };
 

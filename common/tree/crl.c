@@ -142,7 +142,6 @@ static enum nf_status try_heuristics(struct planner *p)
 
         if (i == NF_CRL_HEURISTIC_EXACT && !p->polishes)
             continue;
-
         status = nf_crl_heuristic(&p->search, i, limit_us, &is_there);
         if (status != NF_OK || !is_there)
             continue;

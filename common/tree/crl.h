@@ -11,7 +11,8 @@
  *  the best of these, the number and the tree in turns.  Never worse than ECEF
  *  or ECEF with ports, each with Algorithm 1, than a heuristic of hnow.h as it
  *  sends the whole message, a sorted chain, or the best tree for hosts that are
- *  all as the mean one; for equal hosts that tree.
+ *  all as the mean one; for equal hosts that tree.  Polished, and between up to
+ *  10 hosts of which none is to be a leaf, nor than nf_tree_exact().
  *
  *  Hosts that are to be leaves (struct nf_hetero) are; then the chain and the
  *  tree of the mean host are those with them as leaves, if there is one.  On a
@@ -35,8 +36,8 @@ struct nf_crl_options {
     uint64_t usual_segment; /**< shorter ones only where they make it faster by
                                  NF_CRL_SHORT; 0: any */
     uint32_t polish; /**< trees to try in the end, or as many as take about as
-                          long; of few hosts all there are, and in one segment the
-                          best there is.  0: leave it as it is */
+                          long; of few hosts all there are, and nf_tree_exact() in one
+                          segment.  0: leave it as it is */
 };
 
 struct nf_crl_plan {

@@ -65,7 +65,7 @@ double nf_crl_time(struct nf_crl_search *search);
 bool nf_crl_keeps_leaves(const struct nf_crl_search *search);
 /** The tree in search->ldt, as nf_crl_time() has left it: its children in an order that
  *  takes longer to find and may be better, see struct nf_ldt.
- *  @return is it? */
+ *  @return is it?  Otherwise what is in it now may be a worse one */
 bool nf_crl_settle(struct nf_crl_search *search);
 /** Is the tree in search->ldt the best so far?  Then it is kept.
  *  @return its time */
@@ -95,7 +95,7 @@ enum { NF_CRL_HEURISTICS = 6, NF_CRL_HEURISTIC_EXACT = 5 };
 /** The heuristics of hnow.h, and of few nodes its nf_tree_exact(), with one segment: to
  *  be taken as they send.
  *  @param which       less than NF_CRL_HEURISTICS
- *  @param limit_us    as above
+ *  @param limit_us    as above; of no account to the exact one
  *  @param is_there_p  false: it takes longer, or there is none.  Otherwise
  *                     search->ldt has parent and order, that of sending
  *  @retval NF_ERR_NOMEM */

@@ -181,8 +181,9 @@ enum nf_status nf_tree_exact(const struct nf_hops *hops, uint32_t root,
     status = NF_ERR_NOMEM;
     all = (UINT32_C(1) << s.members) - 1;
     s.best_us = nf_calloc((size_t)hops->nodes << s.members, sizeof(double));
-    s.tail_us = nf_calloc((size_t)hops->nodes << s.members, sizeof(double));
-    if (s.best_us != NULL && s.tail_us != NULL)
+    if (s.holds_alike)
+        s.tail_us = nf_calloc((size_t)hops->nodes << s.members, sizeof(double));
+    if (s.best_us != NULL && (s.tail_us != NULL || !s.holds_alike))
         status = nf_tree_init(tree_p, hops->nodes, root);
     if (status == NF_OK) {
         fill(&s);

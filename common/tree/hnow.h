@@ -39,7 +39,8 @@ enum nf_status nf_tree_ecef_ports(const struct nf_hops *hops, uint32_t root,
 enum { NF_TREE_EXACT_MAX = 14 };
 
 /** The best tree there is, if a sender waits for each message's port before it has
- *  the next in hand, hold(v, c) = max(send[v], port(v, c)), without ports send[v]:
+ *  the next in hand, hold(v, c) = max(send[v], port(v, c)), less what is spare, see
+ *  hops.h; without ports send[v]; and, on a shared medium, for no other message:
  *  D(v, A), the least time in which v and those it sends to reach all of A.
  *      otherwise: min over c in U of A:
  *                 max(T(v, c) + D(c, U - c), hold(v, c) + D(v, A - U))

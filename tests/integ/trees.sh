@@ -425,7 +425,7 @@ for tree in $(cat differ names); do
 done
 check "ports: another order would be slower" grep -q '^sequential$' as-it-was
 run tree exact --network ports.json --size 1kB --blocking --json
-same "ports: what blocks has none" "$rc $(err_lines)" "0 0"
+same "ports: of those that block" "$rc $(err_lines)" "0 0"
 while read -r tree; do
     [ "$tree" != crl ] || continue
     run tree "$tree" --network star.json --size 64KiB --blocking --draw b.svg

@@ -254,6 +254,9 @@ static const struct bad bad[] = {
     { HEAD "\"collective\": {\"pieces\": [[0, 1, 1]], \"delta\": 0.5, "
            "\"o_s_us\": 2, \"t_op\": []}}",
       "collective.delta: 0.5: want a number from 1 to 2" },
+    { HEAD "\"collective\": {\"pieces\": [[0, 1, 1]], \"delta\": 3, "
+           "\"o_s_us\": 2, \"t_op\": []}}",
+      "collective.delta: 3: want a number from 1 to 2" },
     { HEAD "\"collective\": {\"pieces\": [[0, 1, 1], [8, -100, 1]], \"delta\": "
            "1, \"o_s_us\": 2, \"t_op\": []}}",
       "no negative time" },

@@ -94,7 +94,9 @@ static void what_slaves_keep_must_fit(void)
     /* a matrix that is there three times, but not four */
     uint64_t rows = nf_memory_bytes() / sizeof(double) * 2 / 7 / 1000;
     char many[24];
-    const char *const settings[][2] = { { "rows", many }, { "cols", "1000" }, { NULL, NULL } };
+    const char *const settings[][2] = { { "rows", many },
+                                        { "cols", "1000" },
+                                        { NULL, NULL } };
     struct nf_error err = { NF_OK, "" };
 
     snprintf(many, sizeof(many), "%" PRIu64, rows);

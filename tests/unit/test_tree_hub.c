@@ -8,6 +8,7 @@
 #include "common/base/rng.h"
 #include "common/model/network.h"
 #include "common/tree/bcast_plan.h"
+#include "common/tree/crl_search.h"
 #include "common/tree/hnow_table.h"
 #include "common/tree/hub.h"
 #include "common/tree/times.h"
@@ -271,6 +272,8 @@ static double least_heuristic(const struct nf_hetero *net, uint64_t bytes,
         struct nf_crl_plan plan;
 
         if (strcmp(nf_hnow_table[i]->name, "crl") == 0 ||
+            (strcmp(nf_hnow_table[i]->name, "exact") == 0 &&
+             net->hosts > NF_CRL_EXACT) ||
             nf_hnow_make(nf_hnow_table[i], net, root, bytes, &plan, NULL) !=
                 NF_OK)
             continue;
