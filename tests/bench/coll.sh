@@ -21,8 +21,9 @@
 #       every algorithm of it ten times
 #   -d  all samples go to FILE: world, side, operation, bytes, microseconds
 #   -a  then also every algorithm of ours, so many calls of each: what auto takes
-#       beside the others, slowest last, and whether it took the best, or is within
-#       10 % of it or not above the middle half of its times.  Of less than
+#       beside the others, slowest last, and whether it is within 10 % of the best or
+#       not above the middle half of its times; a tie if not, but it took the best in as
+#       many segments, so that differs what was measured twice.  Of less than
 #       4 KiB ten times as many, up to 1000: medians of 20 such calls differ by up
 #       to twice between two series
 #   -A  ... at these bytes of a block, between commas, by a table that is tuned at
@@ -435,8 +436,9 @@ every_algorithm() {
         algorithms_of "$op" "$many" $((10 * all_repeats))
         algorithms_of "$op" "$few" "$all_repeats"
     done
-    [ ! -s "$here/auto" ] || printf '# auto: %s met, %s missed\n' \
-        "$(grep -c ' met$' "$here/auto")" "$(grep -c ' missed$' "$here/auto")"
+    [ ! -s "$here/auto" ] || printf '# auto: %s met, %s ties, %s missed\n' \
+        "$(grep -c ' met$' "$here/auto")" "$(grep -c ' tie$' "$here/auto")" \
+        "$(grep -c ' missed$' "$here/auto")"
 }
 
 # --- all of it -------------------------------------------------------------
