@@ -69,12 +69,7 @@ on_ws0() {
     exit 1
 }
 # column LIST FIELD: a line for each of that list in $work/out
-column() {
-    local i
-    for ((i = 0; ; i++)); do
-        json "$1.$i.$2" || break
-    done
-}
+column() { json "$1.*.$2"; }
 
 # --- how long a probe takes: one that sends no trees along
 on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-40s}" \

@@ -8,12 +8,7 @@ ops="bcast reduce allreduce reduce_scatter allgather scan exscan gather scatter
     barrier"
 
 # rows FIELD: that field of all results
-rows() {
-    local i
-    for ((i = 0; ; i++)); do
-        json "results.$i.$1" || break
-    done
-}
+rows() { json "results.*.$1"; }
 # has_all TEXT: the last run had every algorithm for 3 members
 has_all() {
     local plan missing=

@@ -3,11 +3,14 @@
  *   jsonget FILE          succeeds if FILE is exactly one JSON object
  *   jsonget FILE a.b.0    also prints that value (scalars as text, arrays and
  *                         objects as compact JSON)
+ *   jsonget FILE a.*.b    that of each element of an array, a line each, up to the
+ *                         first that has no such value
  *
  * Exit status 1: no such value; 2: not one JSON object (and why). */
 #include "config.h"
 #include <errno.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +34,45 @@ static void print(const json_t *value)
         putchar('\n');
 }
 
+static bool print_at(const json_t *value, char *path);
+
+static bool print_each(const json_t *array, const char *path)
+{
+    const json_t *element;
+    size_t i;
+
+    json_array_foreach (array, i, element) {
+        char *copy = strdup(path);
+        bool found = copy != NULL && print_at(element, copy);
+
+        free(copy);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Prints what the rest of a path names in VALUE, and cuts it up.
+ * @return false: there is no such value */
+static bool print_at(const json_t *value, char *path)
+{
+    char *rest = NULL;
+    const char *key = strtok_r(path, ".", &rest);
+
+    if (key == NULL) {
+        print(value);
+        return true;
+    }
+    if (strcmp(key, "*") == 0 && json_is_array(value))
+        return print_each(value, rest);
+    value = step(value, key);
+    return value != NULL && print_at(value, rest);
+}
+
 int main(int argc, char **argv)
 {
     json_error_t error;
     json_t *root;
-    const json_t *value;
 
     if (argc < 2 || argc > 3) {
         fprintf(stderr, "usage: jsonget FILE [PATH]\n");
@@ -48,18 +85,11 @@ int main(int argc, char **argv)
         json_decref(root);
         return 2;
     }
-    value = root;
-    for (char *key = argc == 3 ? strtok(argv[2], ".") : NULL; key != NULL;
-         key = strtok(NULL, ".")) {
-        value = step(value, key);
-        if (value == NULL) {
-            fprintf(stderr, "jsonget: %s: no %s\n", argv[1], key);
-            json_decref(root);
-            return 1;
-        }
+    if (argc == 3 && !print_at(root, argv[2])) {
+        fprintf(stderr, "jsonget: %s: no such value\n", argv[1]);
+        json_decref(root);
+        return 1;
     }
-    if (argc == 3)
-        print(value);
     json_decref(root);
     return 0;
 }

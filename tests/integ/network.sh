@@ -30,12 +30,7 @@ model() {
     done
     echo ']}'
 }
-rows() {
-    local i
-    for ((i = 0; ; i++)); do
-        json "results.$i.$1" || break
-    done
-}
+rows() { json "results.*.$1"; }
 refuse() { # TEXT PATTERN ARGS...
     local text=$1 pattern=$2
     shift 2

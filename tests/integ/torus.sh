@@ -156,13 +156,11 @@ for algorithm in mdh cdh pairwise_shift; do
     grep '^# step ' out | sed 's/[^0-9]\{1,\}/ /g' > text
     grep -o 'at most [0-9]* ([a-z ]*)' out > most
     run plan alltoall $algorithm --shape 5x5 --check --json
-    i=0
-    while has_field "load.steps.$i"; do
-        echo " $((i + 1)) $(json load.steps.$i.messages) \
-$(json load.steps.$i.largest_blocks) $(json load.steps.$i.channel_messages) \
-$(json load.steps.$i.channel_blocks)"
-        i=$((i + 1))
-    done > steps
+    for field in messages largest_blocks channel_messages channel_blocks; do
+        json "load.steps.*.$field" > column.$field
+    done
+    paste -d ' ' column.{messages,largest_blocks,channel_messages,channel_blocks} |
+        awk '{print " " NR " " $0}' > steps
     check "plan $algorithm: each step's channels as in the text" cmp text steps
     promised="not promised"
     [ "$(json load.channel_promised)" = false ] || promised="as it must be"

@@ -13,22 +13,17 @@ lab_can rates || skip "$("$jsonget" "$work/can" reasons.rates)"
 cd "$work" || exit 99
 wire() { "$jsonget" model.json "wires.$1.$2" 2> /dev/null; }
 kbit() { # FROM TO: the rate in kbit/s, of the longest messages
-    local i j
-    for ((i = 0; ; i++)); do
-        [ -n "$(wire $i from)" ] || return
-        [ "$(wire $i from) $(wire $i to)" = "$1 $2" ] || continue
-        { # that of the line, or that of the last two points if it is less
-            echo "0 0 $(wire $i wire.us_per_byte)"
-            for ((j = 0; ; j++)); do
-                [ -n "$(wire $i wire.points.$j.0)" ] || break
-                echo "$(wire $i wire.points.$j.0) $(wire $i wire.points.$j.1)"
-            done
-        } | awk 'NR == 1 {most = $3; next}
-            {slope = NR > 2 ? ($2 - us) / ($1 - bytes) : 0; bytes = $1; us = $2}
-            END {if (slope > most) most = slope
-                if (most > 0) printf("%.0f\n", 8000 / most)}'
-        return
-    done
+    local i
+    i=$(paste -d ' ' <(wire '*' from) <(wire '*' to) | grep -nxF "$1 $2" | cut -d : -f 1)
+    [ -n "$i" ] || return
+    i=$((i - 1))
+    { # that of the line, or that of the last two points if it is less
+        echo "0 0 $(wire $i wire.us_per_byte)"
+        paste -d ' ' <(wire $i 'wire.points.*.0') <(wire $i 'wire.points.*.1')
+    } | awk 'NR == 1 {most = $3; next}
+        {slope = NR > 2 ? ($2 - us) / ($1 - bytes) : 0; bytes = $1; us = $2}
+        END {if (slope > most) most = slope
+            if (most > 0) printf("%.0f\n", 8000 / most)}'
 }
 hold() { # HOST's time for 64 KiB after 64 KiB, in us
     local curve="hosts.${1#ws}.hold" i
