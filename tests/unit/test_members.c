@@ -371,6 +371,7 @@ static void test_who_is_waited_for(void)
     for (uint32_t i = 0; i < 5; i++)
         nf_free(slaves[i].slots);
     nf_free(e.peer_of);
+    nf_body_fini(&fake.body);
 }
 
 static CU_TestInfo tests[] = {
