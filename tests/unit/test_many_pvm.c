@@ -26,6 +26,11 @@ enum {
 
 /* ================================================== the part of a task === */
 
+static int64_t at_once_us(void)
+{
+    return slowed_us(AT_ONCE_US);
+}
+
 static size_t watched(const struct mesh_pvm *p)
 {
     const struct nf_int_map *map = &p->space->watched;
@@ -66,7 +71,7 @@ static void say(struct nf_mesh *mesh, uint32_t to, uint8_t word)
 
     CHECK(nf_mesh_send(mesh, to, &message) == NF_OK);
     while (nf_mesh_backlog_bytes(mesh, to) > 0)
-        CHECK(nf_mesh_wait(mesh, AT_ONCE_US) == NF_OK);
+        CHECK(nf_mesh_wait(mesh, at_once_us()) == NF_OK);
 }
 
 static void die(void)
@@ -103,7 +108,7 @@ static uint8_t hear(struct nf_mesh *mesh, int64_t until_us)
 static void lose(struct nf_mesh *mesh, uint32_t first, uint32_t next,
                  const uint32_t *victims, size_t count, bool first_too)
 {
-    int64_t until_us = nf_now_us() + AT_ONCE_US;
+    int64_t until_us = nf_now_us() + at_once_us();
     bool dead[TASKS];
 
     memcpy(dead, gone, sizeof(dead));
@@ -127,7 +132,7 @@ static void lose(struct nf_mesh *mesh, uint32_t first, uint32_t next,
 /* Member @p first waits until all have seen the last deaths. */
 static void await_seen(struct nf_mesh *mesh, uint32_t first)
 {
-    int64_t until_us = nf_now_us() + AT_ONCE_US;
+    int64_t until_us = nf_now_us() + at_once_us();
     uint32_t living = 0;
 
     for (uint32_t i = 0; i < ntasks; i++)
@@ -171,7 +176,7 @@ static void play_mesh(void)
         for (uint32_t i = 0; i < ntasks; i++)
             if (i != me && !gone[i])
                 say(mesh, i, CLOSE);
-    while (me != 3 && hear(mesh, nf_now_us() + AT_ONCE_US) != CLOSE)
+    while (me != 3 && hear(mesh, nf_now_us() + at_once_us()) != CLOSE)
         continue;
     nf_mesh_close(mesh);
 }
@@ -184,7 +189,7 @@ enum { HEARER = 5, TALKER = 9, TALKS = 20, TALK_BYTES = 1000 };
 static void hear_of_the_end(struct nf_mesh *mesh)
 {
     uint8_t said[(TASKS + 7) / 8] = { [TALKER / 8] = 1 << TALKER % 8 };
-    int64_t until_us = nf_now_us() + AT_ONCE_US;
+    int64_t until_us = nf_now_us() + at_once_us();
     struct nf_mesh_event event;
     uint32_t talks = 0;
 
@@ -214,7 +219,7 @@ static void talk_and_end(struct nf_mesh *mesh)
     struct nf_mesh_message message = { .head = &word, .head_bytes = 1 };
 
     while (nseen == 0)
-        CHECK(hear(mesh, nf_now_us() + AT_ONCE_US) == 0);
+        CHECK(hear(mesh, nf_now_us() + at_once_us()) == 0);
     usleep(300000); /* for what was told to have its effect */
     for (int i = 0; i < TALKS; i++) {
         message.payload = nf_blob_create(TALK_BYTES, NF_BYTES);
@@ -237,11 +242,11 @@ static void play_told(void)
     if (me == HEARER)
         hear_of_the_end(mesh);
     while (me == 0 && nseen == 0)
-        CHECK(hear(mesh, nf_now_us() + AT_ONCE_US) == 0);
+        CHECK(hear(mesh, nf_now_us() + at_once_us()) == 0);
     for (uint32_t i = 1; i < ntasks && me == 0; i++)
         if (i != TALKER)
             say(mesh, i, CLOSE);
-    while (me != 0 && hear(mesh, nf_now_us() + AT_ONCE_US) != CLOSE)
+    while (me != 0 && hear(mesh, nf_now_us() + at_once_us()) != CLOSE)
         continue;
     nf_mesh_close(mesh);
 }
@@ -256,7 +261,7 @@ static void play_closing(void)
     size_t first = ntasks - 1, most;
 
     while (me > 0 && !gone[me - 1])
-        CHECK(hear(mesh, nf_now_us() + AT_ONCE_US) == 0);
+        CHECK(hear(mesh, nf_now_us() + at_once_us()) == 0);
     /* one became the first when the others had waited for long enough */
     most = NF_LOOKOUT_FIRSTS *
            (2 + (size_t)((nf_now_us() - start_us) / 500000));
@@ -331,7 +336,7 @@ static struct nf_group *survive(struct nf_group *group, uint32_t victim,
         fprintf(stderr, "task %u: %s\n", me, err.text);
     CHECK(smaller != NULL && nf_group_size(smaller) == ranks - 1);
     CHECK(nf_group_rank(smaller) == rank - (rank > victim));
-    CHECK(nf_now_us() - since_us < AT_ONCE_US);
+    CHECK(nf_now_us() - since_us < at_once_us());
     nf_group_close(group);
     return smaller;
 }
@@ -363,7 +368,7 @@ static void play_busy(void)
 {
     struct nf_group *group = open_group(-1);
 
-    alarm(3 * AT_ONCE_US / 1000000);
+    alarm((unsigned)(3 * at_once_us() / 1000000));
     group = survive(group, 77, true);
     CHECK(sum(group) == NF_OK && nf_barrier(group) == NF_OK);
     nf_group_close(group);
