@@ -96,8 +96,11 @@ for transport in pvm local; do
     run run sort --count 32 --units 32 --policy static --slaves 32 --slots 1 \
         --transport $transport --verify --json
     job_verified "little among many, $transport"
-    [ $transport = local ] ||
+    # programs with sanitizers take so long to start that the job may begin with three
+    if [ $transport = pvm ] && { [ $sanitized = 0 ] || [ "$(json exchange.slaves)" = 32 ]; }
+    then
         by "little among many, $transport" alltoall.mixed:radices=2x2x2x2x2
+    fi
     transpose --rows 1600 --cols 1600 --slaves 32 --slots 1 --policy static \
         --transport $transport
     job_verified "much among many, $transport"

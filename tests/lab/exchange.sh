@@ -64,7 +64,7 @@ numbers=(sort --count 4000000 --units 40)
 lose pull 1 "sort, cable pulled" "${numbers[@]}"
 lose kill_host 1 "sort, pvmd and slave killed" "${numbers[@]}"
 if [ -x "$top_builddir/apps/fft/nowfarm-fft" ]; then
-    waves=(fft --count 1048576 --units 40)
+    waves=(fft --count 4194304 --units 40)
     lose pull 2 "fft, cable pulled" "${waves[@]}"
     lose kill_host 3 "fft, pvmd and slave killed" "${waves[@]}"
 else
