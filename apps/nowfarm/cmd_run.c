@@ -33,8 +33,9 @@ enum { REHEARSAL_THREADS = 4 };
 struct session {
     struct run_options o;
     char slave_program[PATH_MAX];
-    bool bar;  /* draw a progress bar */
-    FILE *out; /* our standard output, kept from kernels */
+    bool bar;       /* draw a progress bar */
+    FILE *out;      /* our standard output, kept from kernels */
+    double model_s; /* what computing takes by the model; 0: it has none */
 };
 
 static void on_signal(int number)
@@ -169,7 +170,7 @@ static enum nf_status tell(struct session *s, const struct nf_report *report,
 
     if (kind->figures != NULL)
         more.nfigures = kind->figures(s->o.state, figures);
-    more.compute_model_s = compute_model_s(s, report);
+    more.compute_model_s = s->model_s;
     if (s->o.json) {
         status =
             report_print_json(s->out, kind->name, report, verified, &more);
@@ -264,6 +265,8 @@ static enum nf_status execute(struct session *s, struct nf_error *err)
         return status;
     if (status == NF_OK)
         status = verify(s, note, sizeof(note), &verified, err);
+    /* it takes time: who interrupts it is to find no file whose report is missing */
+    s->model_s = compute_model_s(s, &report);
     status = save(s, &report, status, err);
     told = tell(s, &report, verified, note, &later);
     if (status == NF_OK && told != NF_OK)
