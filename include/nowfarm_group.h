@@ -367,8 +367,9 @@ size_t nf_group_type_bytes(const struct nf_group *group, int type);
  *                   nf_group_define_struct(), or another member gave up a call
  *                   of its own by nf_request_free(): the group is given up.  Or
  *                   no algorithm can be taken, as bcast.tree, asked for by name,
- *                   where the network file can't be used (network_file): then
- *                   nothing was sent, and the call does not count as made
+ *                   where a member's doubles keep the network file from being used
+ *                   (network_file): then nothing was sent, and the call does not
+ *                   count as made
  *   NF_ERR_INTERRUPTED  nf_group_options.stop, here or at another member
  *   NF_ERR_UNREACHABLE  the transport itself broke, here or at another member
  * nf_group_error() tells which it was, and which member found it out.
