@@ -188,6 +188,17 @@ run() {
     rc=$?
     took_ms=$(($(now_ms) - start))
 }
+# run_shared ARGS...: the same, with NOWFARM_LOG=info, of a job whose slaves are to get
+# shared data together.  On a busy machine one may be there a second before the others,
+# and then gets it alone: there are three tries.
+run_shared() {
+    local try
+    for try in 1 2 3; do
+        run "$@"
+        if err_says 'shared data to [0-9]+ slaves by'; then return; fi
+        echo "# try $try: slaves came one by one"
+    done
+}
 
 # start ARGS...: the same in the background; $pid is nowfarm's.  Standard error
 # goes to $work/err, and with time stamps to $work/stamped.  Signals behave as

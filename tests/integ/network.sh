@@ -215,7 +215,7 @@ planned() { err_says "shared data is planned by $1"; }
 says() { err_says "shared data to [23] slaves by $1"; }
 job=(run matmul --n 320 --slaves 3 --verify --json)
 for file in here.json net.json; do
-    NOWFARM_COLL=bcast.tree run "${job[@]}" --network $file
+    NOWFARM_COLL=bcast.tree run_shared "${job[@]}" --network $file
     job_verified "shared data, $file"
     check "shared data, $file: by the tree" says 'bcast\.tree$'
     check "shared data, $file: as planned" planned "$file: bcast\.tree:k="
@@ -230,20 +230,20 @@ for file in here.json net.json; do
 done
 check "shared data: this host is not known, and that is told" err_says \
     'net.json: [34] of [34] members are on hosts that were not measured'
-NOWFARM_NETWORK=here.json run "${job[@]}"
+NOWFARM_NETWORK=here.json run_shared "${job[@]}"
 job_verified "shared data, the cheapest"
 check "shared data, the cheapest: is planned" planned here.json
 check "shared data, the cheapest: some broadcast" says 'bcast\.'
-NOWFARM_COLL=bcast.flat NOWFARM_NETWORK=here.json run "${job[@]}"
+NOWFARM_COLL=bcast.flat NOWFARM_NETWORK=here.json run_shared "${job[@]}"
 job_verified "shared data, another broadcast is wished for"
 check "shared data: it is taken" says 'bcast\.flat$'
-NOWFARM_NETWORK=here.json NOWFARM_COLL=bcast.tree run "${job[@]}" --network ""
+NOWFARM_NETWORK=here.json NOWFARM_COLL=bcast.tree run_shared "${job[@]}" --network ""
 job_verified "shared data, no network"
 check "shared data, no network: nothing was planned" eval '! planned .'
 same "shared data, no network: the report names none" \
     "$(json shared.algorithm) $(json shared.network) $(json shared.model_s)" \
     "bcast.tree null null"
-run run matmul --n 320 --slaves 3 --network here.json --trace t.trace
+run_shared run matmul --n 320 --slaves 3 --network here.json --trace t.trace
 same "shared data, for people: exit status" "$rc" 0
 check "shared data, for people: a line of it" grep -Eq '^shared 800\.0 KiB with [23] '\
 'slaves by bcast\.[a-z0-9._]+: measured [0-9.]+ [mu]?s, network here.json [0-9.]+ [mu]?s$' out

@@ -51,14 +51,14 @@ check "a gather by a table of other hosts: is told" \
     err_says 'odd: tuned between other hosts.*: not the best here, perhaps'
 
 export NOWFARM_LOG=info
-run run matmul --n 320 --slaves 3 --table lan --verify --json
+run_shared run matmul --n 320 --slaves 3 --table lan --verify --json
 job_verified "shared data by a table"
 check "shared data by a table: its algorithm" \
     err_says 'shared data to [23] slaves by bcast.pipeline.fd'
 check "shared data by a table: it goes by the route that the table is of" \
     test -z "$(grep 'not the best here' "$work/err")"
 export NOWFARM_ROUTE=daemon
-run run matmul --n 320 --slaves 3 --table lan --verify --json
+run_shared run matmul --n 320 --slaves 3 --table lan --verify --json
 job_verified "shared data by the pvmds"
 check "shared data by the pvmds: another route than the table's" \
     err_says 'lan: tuned for messages by the direct route: not the best here'
