@@ -113,13 +113,13 @@ out="--out x.rows"
 check "good files are as they were" test "$(wc -l < sin.txt)" = 20000
 
 seq 1 6000000 > large.txt
-# signalled SIGNAL member|nowfarm [OPTION...]: in the midst of the work; which may be over
+# signalled SIGNAL member|nowfarm SECONDS [OPTION...]: in the midst of the work; which may be over
 # before, where others are busy, so that it takes up to three tries
 signalled() {
     local delay
     for delay in 0.2 0.1 0; do
         rm -f x.rows
-        start prefix large.txt --slaves 3 --every 10 --out x.rows "${@:3}"
+        start prefix large.txt --slaves 3 --every 10 --out x.rows "${@:4}"
         check "two members were started" wait_until 10 some_slaves 2
         sleep $delay
         if [ "$2" = member ]; then
@@ -127,13 +127,13 @@ signalled() {
         else
             kill "$1" "$pid"
         fi
-        await 30
+        await "$3"
         [ "$rc" = 0 ] || break
         echo "# over before, after $delay s"
         slave_pids | xargs -r kill -9 # who was stopped is none of the next two
     done
 }
-signalled -KILL member
+signalled -KILL member 30
 same "a member killed: exit status" "$rc" 1
 # libpvm has a line of its own for who writes to a task that has just ended
 same "a member killed: one line" \
@@ -157,12 +157,12 @@ check "a file that grows: its name" \
 check "a file that grows: no file" test ! -e x.rows
 rm grows.txt
 
-signalled -STOP member --timeout 2s
+signalled -STOP member 30 --timeout 2s
 same "a member stopped: exit status" "$rc" 1
 check "a member stopped: its name" err_says 'rank [12] on [^ ]+'
 check "a member stopped: no file" test ! -e x.rows
 
-signalled -INT nowfarm
+signalled -INT nowfarm 10
 same "interrupted: exit status" "$rc" 130
 check "interrupted: no file" test -z "$(find . -name '.nowfarm-*' \
     -o -name x.rows)"
