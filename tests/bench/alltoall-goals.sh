@@ -21,35 +21,29 @@ if [ $# != 3 ] || ! [[ $2 =~ ^[0-9]+(,[0-9]+)*$ ]] || [ ! -r "$3" ]; then
     echo "alltoall-goals.sh: want [-n] WORLDS SIZES SAMPLES" >&2
     exit 2
 fi
-samples=$3
+samples=$3 ops=alltoall sizes=$2
+. "${0%/*}/coll-goals.sh"
 
-# of WORLD SIDE OP BYTES: the median, or nothing
-of() {
-    awk -F '\t' -v w="$1" -v s="$2" -v o="$3" -v b="$4" \
-        '$1 == w && $2 == s && $3 == o && $4 == b { print $5 }' "$samples" \
-        > "$work/some"
-    [ ! -s "$work/some" ] || median "$work/some"
+sample_lines() { # of $world, as those of coll-goals.sh
+    awk -F '\t' -v w="$world" '$1 == w { print $2, $3, $4, $5 }' "$samples" |
+        sort -k4,4g
 }
-# line WORLD BYTES YARDSTICK AT_MOST OURS BASE
-line() {
-    local got
-    got=$(precise "$5" "$6")
-    printf 'goal: alltoall %-10s %8s  at most %-5s x %-8s  %8s  %s\n' "$1" "$2" "$4" \
-        "$3" "$got" "$(verdict "$got" "$4")"
-}
-goals_of() { # WORLD BYTES
-    local ours mpi l hosts=${1%%:*}
-    ours=$(of "$1" ours alltoall "$2")
-    mpi=$({ of "$1" openmpi alltoall "$2"; of "$1" mpich alltoall "$2"; } |
-        sort -g | head -n 1)
-    l=$(of "$1" tcp tcp "$2")
-    line "$1" "$2" MPI "$([ "$2" -ge 65536 ] && echo 1 || echo 1.5)" "$ours" "$mpi"
-    [ "$2" != 1048576 ] || line "$1" "$2" "(P-1) L" 1.15 "$ours" \
-        "${l:+$(calc "printf(\"%.9g\", ($hosts - 1) * $l)")}"
-}
-
 for world in $1; do
-    for bytes in ${2//,/ }; do goals_of "$world" "$bytes"; done
+    hosts=${world%%:*}
+    by_book '
+        function line(yardstick, most, base,    got) {
+            got = precise(median("ours", "alltoall", next_bytes), base)
+            printf("goal: alltoall %-10s %8s  at most %-5s x %-8s  %8s  %s\n", world,
+                next_bytes, most, yardstick, got, verdict(got, most))
+        }
+        END {
+            while (points()) {
+                line("MPI", next_bytes >= 65536 ? 1 : 1.5,
+                    better_mpi("alltoall", next_bytes))
+                if (next_bytes == 1048576)
+                    line("(P-1) L", 1.15, limit("alltoall", next_bytes))
+            }
+        }' "world=$world"
 done > "$work/goals"
 cat "$work/goals"
 met=$(grep -c ' met$' "$work/goals") missed=$(grep -c ' missed$' "$work/goals")

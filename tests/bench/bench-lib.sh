@@ -30,18 +30,6 @@ sim_makespan() {
         "$jsonget" "$work/simulated" makespan_s
 }
 calc() { awk "BEGIN {$1}"; }
-# precise A B: A / B as goals are judged by, not rounded as it is shown elsewhere: 1.004 is
-# more than 1; "-" if one of them was not to be had
-precise() {
-    if [ -n "$1" ] && [ -n "$2" ]; then calc "printf(\"%.6f\", $1 / $2)"; else echo -; fi
-}
-verdict() { # GOT MOST, GOT as of precise
-    if [ "$1" = - ]; then
-        echo open
-    else
-        calc "print ($1 <= $2 ? \"met\" : \"missed\")"
-    fi
-}
 # auto_lines FILE.csv: for each size a line of auto, then one of each algorithm
 # with segments, median, its ratio to auto's, and auto's verdict: it is within 10 % of the
 # best, or not above the middle half of its times; a tie if it is neither, but took the

@@ -340,66 +340,48 @@ once() {
         world_up
     fi
 }
-ratio() { # A B: A / B, or "-"
-    if [ -n "$1" ] && [ -n "$2" ]; then
-        calc "r = $1 / $2; printf(r < 100 ? \"%.3g\" : \"%.0f\", r)"
-    else
-        echo -
-    fi
-}
-ms() {
-    if [ -n "$1" ]; then calc "printf(\"%.4g\", $1 / 1000)"; else echo -; fi
-}
-# iqr SIDE OP BYTES: the range of the middle half of the samples, in percent of
-# the median
-iqr() {
-    local file=$here/$1.$2.$3
-    if [ ! -s "$file" ]; then
-        echo -
-        return
-    fi
-    sort -g "$file" | awk '{v[NR] = $1} END {
-        m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-        q = int((NR + 3) / 4)
-        printf("%.0f%%", 100 * (v[NR + 1 - q] - v[q]) / m)}'
-}
 chain_lines() {
-    local bytes segment us best
-    has chain || return
-    for bytes in ${sizes//,/ }; do
-        [ "$bytes" -ge 4096 ] || continue # nothing to cut up
-        best=$(for segment in $segments; do of chain "chain$segment" "$bytes"; done |
-            sort -g | head -n 1)
-        printf '# bcast of %s bytes down a chain of bare TCP: %s ms, %s x limit; ours %s x that\n' \
-            "$bytes" "$(ms "$best")" "$(ratio "$best" "$(limit_of bcast "$bytes")")" \
-            "$(ratio "$(of ours bcast "$bytes")" "$best")"
-    done
+    ! has chain || by_book '
+        END {
+            n = split(sizes, size, ",")
+            for (i = 1; i <= n; i++) {
+                if (size[i] < 4096) continue # nothing to cut up
+                best = ""
+                m = split(segments, segment, " ")
+                for (j = 1; j <= m; j++)
+                    best = least(best, median("chain", "chain" segment[j], size[i]))
+                printf("# bcast of %s bytes down a chain of bare TCP: %s ms, " \
+                    "%s x limit; ours %s x that\n", size[i], ms(best),
+                    ratio(best, limit("bcast", size[i])),
+                    ratio(median("ours", "bcast", size[i]), best))
+            }
+        }' "segments=$segments"
 }
 print_table() {
-    local op bytes limit ours side us group
     printf '%-14s %8s %8s' "" "" limit
     printf '  |%16s     ' "Open MPI" MPICH libgpvm3 ours
     printf '  | %8s %8s\n%-14s %8s %8s' ours/ ours/ operation bytes ms
     printf '  |%8s %6s %5s' ms xlimit iqr ms xlimit iqr ms xlimit iqr ms xlimit iqr
     printf '  | %8s %8s\n' "best MPI" libgpvm3
-    for op in ${ops//,/ }; do
-        for bytes in ${sizes//,/ }; do
-            [ "$op" != barrier ] || bytes=0
-            limit=$(limit_of "$op" "$bytes") ours=$(of ours "$op" "$bytes")
-            printf '%-14s %8s %8s' "$op" "$bytes" "$(ms "$limit")"
-            group=$(better_group "$op" "$bytes")
-            for side in openmpi mpich "$group" ours; do
-                us=$(of "$side" "$op" "$bytes")
-                printf '  |%8s %6s %5s' "$(ms "$us")" "$(ratio "$us" "$limit")" \
-                    "$(iqr "$side" "$op" "$bytes")"
-            done
-            printf '  | %8s %8s\n' \
-                "$(ratio "$ours" "$(better_mpi "$op" "$bytes")")" \
-                "$(ratio "$ours" "$(of "$group" "$op" "$bytes")")$([ "$group" != pvmds ] ||
-                    echo " by the pvmds")"
-            [ "$op" != barrier ] || break
-        done
-    done
+    by_book '
+        END {
+            while (points()) {
+                op = next_op
+                bytes = next_bytes
+                group = better_group(op, bytes)
+                printf("%-14s %8s %8s", op, bytes, ms(limit(op, bytes)))
+                n = split("openmpi mpich " group " ours", side, " ")
+                for (i = 1; i <= n; i++) {
+                    us = median(side[i], op, bytes)
+                    printf("  |%8s %6s %5s", ms(us), ratio(us, limit(op, bytes)),
+                        middle_half(side[i], op, bytes))
+                }
+                ours = median("ours", op, bytes)
+                printf("  | %8s %8s%s\n", ratio(ours, better_mpi(op, bytes)),
+                    ratio(ours, median(group, op, bytes)),
+                    group == "pvmds" ? " by the pvmds" : "")
+            }
+        }'
 }
 
 # --- every algorithm -------------------------------------------------------

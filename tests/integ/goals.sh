@@ -306,7 +306,7 @@ same "no times of MPICH" "$(left tcp mpich group)" MPI
 
 # --- both parts of `make bench-alltoall`, measured by a coll.sh that is not
 mkdir bench integ bin
-cp "$top_srcdir"/tests/bench/{alltoall,alltoall-goals,bench-lib}.sh bench
+cp "$top_srcdir"/tests/bench/{alltoall,alltoall-goals,coll-goals,bench-lib}.sh bench
 printf '%s\n' ". '$top_srcdir/tests/integ/lib.sh'" 'need_pvm() { :; }' > integ/lib.sh
 cat > bench/coll.sh << '.'
 echo "$*" >> "$FAKE/calls"
