@@ -7,16 +7,16 @@
 # what that is beside the goals, see network-goals.sh; the exit status is 1 if one was
 # missed.
 #
-#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=40s] [PAUSE=1ms]
+#   [SIZES=1KiB,64KiB,1MiB] [REPEATS=5] [BUDGET=30s] [PAUSE=1ms]
 #       network.sh [-f FRAMES] [-g] [MODEL]
 #
 # PAUSE comes before each broadcast of a group.  With its barriers one of 1 KiB puts 1.5 kB
 # on each link, 0.6 ms at 20 Mbit/s: in a row each waits for what the one before has left,
 # and what the model predicts is of links that are idle.  PAUSE=0ms: all in a row.
 #
-# BUDGET is that of both probes (`nowfarm probe --budget`): of the one whose model all of
-# this goes by, and of one before it, whose time is to be less than a minute, with what it
-# measures of groups, and without trees.
+# BUDGET is that of both probes (`nowfarm probe --budget`, whose default it is): of the one
+# whose model all of this goes by, and of one before it, whose time is to be less than a
+# minute, with what it measures of groups, and without trees.
 #
 #   -f  frames that a link lets through at a time (default: 3; see `nowfarm lab`):
 #       frame by frame, timers for 8 hosts of 100 Mbit/s are more than two processors
@@ -29,6 +29,7 @@
 need_pvm
 sizes=${SIZES:-1KiB,64KiB,1MiB}
 pause=${PAUSE:-1ms}
+budget=(${BUDGET:+--budget "$BUDGET"})
 frames=3 groups_only=
 wrong() {
     echo "network.sh: $*" >&2
@@ -72,14 +73,14 @@ on_ws0() {
 column() { json "$1.*.$2"; }
 
 # --- how long a probe takes: one that sends no trees along
-on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-40s}" \
+on_ws0 probe --hosts "$work/hosts" "${budget[@]}" \
     -o "$work/first.json" --json
 probe_s=$(json elapsed_s)
 
 # --- trees, each by the same relays
 trees=(--validate --trees "$sizes")
 [ -z "$groups_only" ] || trees=()
-on_ws0 probe --hosts "$work/hosts" --budget "${BUDGET:-40s}" \
+on_ws0 probe --hosts "$work/hosts" "${budget[@]}" \
     -o "$work/model.json" "${trees[@]}" --json
 [ $# = 0 ] || cp "$work/model.json" "$1"
 echo "# ws2, ws5: 20 % of a processor; ws3, ws6: 20 Mbit/s; the others 100; $frames frames at a time"
