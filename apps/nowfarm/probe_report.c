@@ -108,11 +108,11 @@ static void print_summary(const struct nf_network *network)
            network->shared ? "shared medium" : "switch",
            model->route == NF_MODEL_ROUTE_DIRECT ? "direct" : "by the pvmds",
            model->encoding == NF_MODEL_ENCODING_RAW ? "raw" : "XDR");
-    printf("# of groups: T(m) = %.1f us + m / %.4g bytes/us, delta %.2f, o_s %.1f us, "
-           "t_op %.3g us/byte\n",
-           model->pieces[0].start_us, 1 / model->pieces[0].byte_us,
-           model->delta, model->occupancy_us,
-           nf_model_combine_byte_us(model, "double", "sum"));
+    printf("# of groups: T(m) = %.1f us", model->pieces[0].start_us);
+    if (model->pieces[0].byte_us > 0)
+        printf(" + m / %.4g bytes/us", 1 / model->pieces[0].byte_us);
+    printf(", delta %.2f, o_s %.1f us, t_op %.3g us/byte\n", model->delta,
+           model->occupancy_us, nf_model_combine_byte_us(model, "double", "sum"));
     if (network->call_us > 0)
         printf("# a broadcast of all takes %.0f us beyond its messages\n",
                network->call_us);
@@ -319,7 +319,9 @@ json_t *probe_json(const struct probe_outcome *outcome, bool measured,
     }
     json_object_set_new(object, "t_s_us", json_real(model->pieces[0].start_us));
     json_object_set_new(object, "bytes_per_us",
-                        json_real(1 / fmax(model->pieces[0].byte_us, 1e-9)));
+                        model->pieces[0].byte_us > 0
+                            ? json_real(1 / model->pieces[0].byte_us)
+                            : json_null());
     json_object_set_new(object, "delta", json_real(model->delta));
     json_object_set_new(object, "o_s_us", json_real(model->occupancy_us));
     json_object_set_new(

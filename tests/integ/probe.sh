@@ -104,6 +104,11 @@ same "show, JSON: t_hold" "$(json t_hold.us_per_byte)" 0.0625
 same "show, JSON: t_hold: a line" "$(json t_hold.by)" line
 same "show, JSON: t_hold: its points" "$(json t_hold.points.6.0)" 65536.0
 same "show, JSON: a wire" "$(json network.wires.1.wire.us_per_byte)" 0.5
+sed 's/\[0, 50, 0.1\]/[0, 50, 0]/' new.json > free.json
+run probe --show free.json --json
+same "show, JSON: bytes that take no time" "$(json t_s_us) $(json bytes_per_us)" "50.0 null"
+run probe --show free.json
+check "show: bytes that take no time" grep -q '^# of groups: T(m) = 50.0 us, delta' out
 printf 'ws0\nws2\nws7\n' > hosts
 run probe --show new.json --hosts hosts --json
 same "other hosts: exit status" "$rc" 0
