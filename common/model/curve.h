@@ -30,7 +30,7 @@ struct nf_curve {
 /** Fit by Theil-Sen: the slope is the median of those of all pairs of points,
  *  the constant the median of what is left, so that less than 29 % of wild
  *  points do no harm.  Points below 0, which come of differences of small
- * times, count as 0; so do a slope and a constant.  O(npoints^2 log npoints)
+ * times, count as 0; so do a slope and a constant.  O(npoints^4), of few points
  *  @param points  @p npoints 1..NF_CURVE_POINTS_MAX
  *  @retval NF_ERR_INVAL  too many points or none, sizes that do not ascend from
  *                        0 or more by a byte or more, or a number that is not

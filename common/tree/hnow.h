@@ -5,8 +5,8 @@
  *  The heuristics add one receiver after the other.  A is who has the message,
  *  B who has not, Available(i) when i can send next; blocking, i waits until
  *  its receiver has it, otherwise for send[i].  Ports are not looked at.  Equal
- *  ones: lower i, then lower j.  O(n log n) if all links are the same, FEF and
- *  mostly the others O(n^2) otherwise.
+ *  ones: lower i, then lower j.  FEF O(n^2); the others O(n log n) if all links are the
+ *  same, else mostly O(n^2).
  *  @param tree_p  nf_tree_fini() it; children in the order of sending
  *  @retval NF_ERR_NOMEM
  *  @retval NF_ERR_RANGE, NF_ERR_INVAL  of all of these: nf_hops_check() */

@@ -1,5 +1,6 @@
-/* Where other broadcasts are cheaper than the planned tree no planner of single
- * trees could do better. */
+/* Where other broadcasts are cheaper than the planned tree: that no planner of single
+ * trees could do better, by a bound where others win by the most, and between few hosts
+ * by all trees there are. */
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
