@@ -7,8 +7,8 @@
  *      LogGP           T(m) = o_s + L + G m + o_r, a send each g + G m
  *      parameterized   t_end(m) = t_send + t_net + t_recv, a send each t_hold
  *
- *  That sum is of what was measured: each of the five is fitted by itself, and t_net counts
- *  as 0 if it is less.
+ *  Of a measured network each of the five is fitted by itself, and t_net is no less than 0:
+ *  there the sum holds but nearly.
  *  LogP is LogGP with G = 0.  An arrow that loses something says what.
  *  Source: Lee, section 2 (parameterized); Culler et al., "LogP", PPoPP 1993;
  *  Alexandrov et al., "LogGP", SPAA 1995 (which has (m - 1) G). */

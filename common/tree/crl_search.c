@@ -283,8 +283,8 @@ static double try_relays(struct nf_crl_search *s, uint32_t relays,
     return nf_crl_score(s);
 }
 
-/* All numbers of relays in one order of quality: none to all in eighths, or in quarters
- * where there are segments. */
+/* Numbers of relays from none to all in one order of quality: in eighths; of segments in
+ * quarters, or in halves where few trees are tried. */
 static double try_base(struct nf_crl_search *s, const uint32_t *base,
                        bool is_first, double cap_us)
 {
