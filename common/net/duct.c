@@ -19,36 +19,12 @@
 #include "common/base/clock.h"
 #include "common/base/endian.h"
 #include "common/net/congestion.h"
+#include "common/net/duct_parts.h"
 
-#define HELLO_MAGIC UINT64_C(0x315443554446464e) /* "NFFDUCT1" */
 enum {
-    HELLO_BYTES = 32,
-    LENGTH_BYTES = 4,
     SOCKET_BUFFER_BYTES = 1 << 20, /* the most that anybody may have */
     WINDOW_LEAST_BYTES = 64 * 1024,
     CONNECT_US = 500000,
-    PIECE_BYTES = 4 * NF_DUCT_PACKET_MOST_BYTES,
-    UNMET = 0, /* as a tid: it has not said who it is */
-};
-
-struct duct {
-    int fd; /* < 0: it has ended, and goes at the next chance */
-    int tid;
-    uint8_t *held; /* what has come of a packet, or of the hello */
-    size_t held_bytes;
-};
-
-struct nf_ducts {
-    int tid;
-    struct nf_ducts_user user;
-    int local, tcp; /* listening, < 0: not */
-    uint8_t address[NF_DUCT_ADDRESS_BYTES];
-    struct duct *list;
-    size_t count, capacity;
-    int *kept_fds; /* in the place of those that are to come */
-    size_t nkept, kept_capacity;
-    uint32_t window_bytes; /* 0: nothing is known */
-    uint8_t piece[PIECE_BYTES + LENGTH_BYTES + NF_DUCT_PACKET_MOST_BYTES];
 };
 
 enum nf_status nf_ducts_create(int tid, const struct nf_ducts_user *user,
@@ -66,7 +42,7 @@ enum nf_status nf_ducts_create(int tid, const struct nf_ducts_user *user,
     return NF_OK;
 }
 
-static void close_one(struct duct *duct)
+void nf_duct_close(struct duct *duct)
 {
     if (duct->fd >= 0)
         close(duct->fd);
@@ -76,7 +52,7 @@ static void close_one(struct duct *duct)
     duct->held_bytes = 0;
 }
 
-static void forget_ended(struct nf_ducts *ducts)
+void nf_ducts_forget_ended(struct nf_ducts *ducts)
 {
     size_t kept = 0;
 
@@ -100,7 +76,7 @@ void nf_ducts_destroy(struct nf_ducts *ducts)
     if (ducts == NULL)
         return;
     for (size_t i = 0; i < ducts->count; i++)
-        close_one(&ducts->list[i]);
+        nf_duct_close(&ducts->list[i]);
     nf_ducts_settle(ducts);
     nf_free(ducts->kept_fds);
     nf_free(ducts->list);
@@ -121,11 +97,6 @@ uint32_t nf_ducts_window_bytes(const struct nf_ducts *ducts)
 }
 
 /* ------------------------------------------------------------- listening */
-
-static const uint8_t *key_in(const uint8_t *address)
-{
-    return address + 2 + NF_DUCT_NAME_BYTES;
-}
 
 /* Nothing is left behind in a file system. */
 static socklen_t local_name(const uint8_t *address, struct sockaddr_un *name_p)
@@ -223,9 +194,9 @@ void nf_ducts_settle(struct nf_ducts *ducts)
     while (ducts->nkept > 0)
         give_up_one(ducts);
     for (size_t i = 0; i < ducts->count; i++)
-        if (ducts->list[i].tid == UNMET)
-            close_one(&ducts->list[i]);
-    forget_ended(ducts);
+        if (ducts->list[i].tid == DUCT_UNMET)
+            nf_duct_close(&ducts->list[i]);
+    nf_ducts_forget_ended(ducts);
 }
 
 enum nf_status nf_ducts_address(struct nf_ducts *ducts,
@@ -285,7 +256,8 @@ static enum nf_status add(struct nf_ducts *ducts, int fd, int tid)
         ducts->capacity = capacity;
     }
     tune(ducts, fd);
-    ducts->list[ducts->count++] = (struct duct){ .fd = fd, .tid = tid };
+    ducts->list[ducts->count++] =
+        (struct duct){ .fd = fd, .tid = tid, .least_bytes = 1 };
     return NF_OK;
 }
 
@@ -306,8 +278,8 @@ static bool is_other_user(int fd)
 }
 
 /* Whom nothing was kept for was not told either.  Who can't be let in would be
- * ready for ever.  @return whether anybody came */
-static bool accept_all(struct nf_ducts *ducts, int listener)
+ * ready for ever. */
+bool nf_ducts_accept(struct nf_ducts *ducts, int listener)
 {
     for (bool any = false;; any = true) {
         int fd = accept_one(listener);
@@ -325,7 +297,7 @@ static bool accept_all(struct nf_ducts *ducts, int listener)
         if (full)
             fd = accept_one(listener);
         if (fd >= 0)
-            (void)add(ducts, fd, UNMET);
+            (void)add(ducts, fd, DUCT_UNMET);
     }
 }
 
@@ -392,7 +364,7 @@ enum nf_status nf_ducts_connect(struct nf_ducts *ducts, int tid,
                                 const char *host,
                                 const uint8_t address[NF_DUCT_ADDRESS_BYTES])
 {
-    uint8_t hello[HELLO_BYTES] = { 0 };
+    uint8_t hello[DUCT_HELLO_BYTES] = { 0 };
     int fd;
 
     if (nf_ducts_fd(ducts, tid) >= 0)
@@ -401,9 +373,9 @@ enum nf_status nf_ducts_connect(struct nf_ducts *ducts, int tid,
                       : connect_by_tcp(host, nf_load_be16(address));
     if (fd < 0)
         return NF_ERR_UNREACHABLE;
-    nf_store_le64(hello, HELLO_MAGIC);
+    nf_store_le64(hello, DUCT_HELLO_MAGIC);
     nf_store_le32(hello + 8, (uint32_t)ducts->tid);
-    memcpy(hello + 16, key_in(address), NF_DUCT_KEY_BYTES);
+    memcpy(hello + 16, nf_duct_key(address), NF_DUCT_KEY_BYTES);
     if (send(fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello)) {
         close(fd);
         return NF_ERR_UNREACHABLE;
@@ -448,9 +420,9 @@ enum nf_status nf_ducts_send(struct nf_ducts *ducts, int tid,
                              const struct iovec *parts, size_t count)
 {
     const int fd = nf_ducts_fd(ducts, tid);
-    uint8_t length[LENGTH_BYTES];
+    uint8_t length[DUCT_LENGTH_BYTES];
     struct iovec all[1 + NF_DUCT_PARTS_MOST] = { { .iov_base = length,
-                                                   .iov_len = LENGTH_BYTES } };
+                                                   .iov_len = DUCT_LENGTH_BYTES } };
     struct msghdr message = { .msg_iov = all, .msg_iovlen = 1 + count };
     size_t bytes = 0;
 
@@ -466,132 +438,4 @@ enum nf_status nf_ducts_send(struct nf_ducts *ducts, int tid,
     /* part of it may have gone, which what follows would complete: so nothing does */
     (void)shutdown(fd, SHUT_RDWR);
     return NF_ERR_UNREACHABLE;
-}
-
-/* --------------------------------------------------------------- reading */
-
-size_t nf_ducts_count(const struct nf_ducts *ducts)
-{
-    return (ducts->local >= 0) + (ducts->tcp >= 0) + ducts->count;
-}
-
-void nf_ducts_watch(const struct nf_ducts *ducts, struct pollfd *watch_p)
-{
-    for (size_t i = 0; i < ducts->count; i++)
-        *watch_p++ =
-            (struct pollfd){ .fd = ducts->list[i].fd, .events = POLLIN };
-    if (ducts->local >= 0)
-        *watch_p++ = (struct pollfd){ .fd = ducts->local, .events = POLLIN };
-    if (ducts->tcp >= 0)
-        *watch_p++ = (struct pollfd){ .fd = ducts->tcp, .events = POLLIN };
-}
-
-/* @return whether it is one of ours: then it has a name from now on */
-static bool take_hello(const struct nf_ducts *ducts, struct duct *duct,
-                       const uint8_t *hello)
-{
-    int tid = (int)nf_load_le32(hello + 8);
-
-    if (nf_load_le64(hello) != HELLO_MAGIC || tid <= 0 ||
-        memcmp(hello + 16, key_in(ducts->address), NF_DUCT_KEY_BYTES) != 0)
-        return false;
-    duct->tid = tid;
-    return true;
-}
-
-/* The bytes of what begins at @p from; 0: they are not known yet. */
-static size_t bytes_of(const struct duct *duct, const uint8_t *from,
-                       size_t bytes)
-{
-    if (duct->tid == UNMET)
-        return HELLO_BYTES;
-    return bytes < LENGTH_BYTES ? 0 : LENGTH_BYTES + (size_t)nf_load_le32(from);
-}
-
-/* @param i  of the duct: the list may move when a packet is handed over
- * @return how many bytes were taken, or SIZE_MAX: it says what nobody says */
-static size_t take_packets(struct nf_ducts *ducts, size_t i, size_t bytes)
-{
-    size_t at = 0;
-
-    while (ducts->list[i].fd >= 0) {
-        const uint8_t *from = ducts->piece + at;
-        size_t whole = bytes_of(&ducts->list[i], from, bytes - at);
-
-        if (whole > LENGTH_BYTES + NF_DUCT_PACKET_MOST_BYTES)
-            return SIZE_MAX;
-        if (whole == 0 || whole > bytes - at)
-            break;
-        if (ducts->list[i].tid != UNMET)
-            ducts->user.come(ducts->user.self, ducts->list[i].tid,
-                             from + LENGTH_BYTES, whole - LENGTH_BYTES);
-        else if (!take_hello(ducts, &ducts->list[i], from))
-            return SIZE_MAX;
-        at += whole;
-    }
-    return at;
-}
-
-static bool hold(struct duct *duct, const uint8_t *from, size_t bytes)
-{
-    if (bytes > 0 && duct->held == NULL)
-        duct->held = nf_malloc(LENGTH_BYTES + NF_DUCT_PACKET_MOST_BYTES);
-    if (bytes > 0 && duct->held == NULL)
-        return false;
-    if (bytes > 0)
-        memcpy(duct->held, from, bytes);
-    duct->held_bytes = bytes;
-    return true;
-}
-
-static void end(struct nf_ducts *ducts, size_t i)
-{
-    int tid = ducts->list[i].tid;
-
-    close_one(&ducts->list[i]);
-    if (tid != UNMET && nf_ducts_fd(ducts, tid) < 0)
-        ducts->user.ended(ducts->user.self, tid);
-}
-
-static void read_one(struct nf_ducts *ducts, size_t i)
-{
-    struct duct *duct = &ducts->list[i];
-    size_t bytes = duct->held_bytes, taken;
-    ssize_t got;
-
-    if (bytes > 0)
-        memcpy(ducts->piece, duct->held, bytes);
-    got = recv(duct->fd, ducts->piece + bytes, PIECE_BYTES, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (got <= 0) {
-        end(ducts, i);
-        return;
-    }
-    bytes += (size_t)got;
-    taken = take_packets(ducts, i, bytes);
-    duct = &ducts->list[i];
-    if (taken == SIZE_MAX || !hold(duct, ducts->piece + taken, bytes - taken))
-        end(ducts, i);
-}
-
-bool nf_ducts_serve(struct nf_ducts *ducts, const struct pollfd *watch,
-                    size_t count)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < count; i++) {
-        int fd = watch[i].fd;
-
-        if (watch[i].revents == 0)
-            continue;
-        if (fd == ducts->local || fd == ducts->tcp) {
-            any = accept_all(ducts, fd) || any;
-        } else if (i < ducts->count && ducts->list[i].fd == fd) {
-            read_one(ducts, i);
-            any = true;
-        }
-    }
-    forget_ended(ducts);
-    return any;
 }

@@ -282,6 +282,111 @@ static void test_pieces(void)
     nf_ducts_destroy(listener.ducts);
 }
 
+/* A stream of @p count packets of @p packet_bytes, with the hello of CALLER before it.
+ * @return to free() */
+static uint8_t *stream_of(const uint8_t *address, uint32_t count,
+                          size_t packet_bytes, size_t *bytes_p)
+{
+    size_t bytes = 32;
+    uint8_t *stream = malloc(bytes + count * (4 + packet_bytes));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stream);
+    put_hello(address, CALLER, stream);
+    for (uint32_t number = 0; number < count; number++) {
+        nf_store_le32(stream + bytes, (uint32_t)packet_bytes);
+        nf_store_le32(stream + bytes + 4, number);
+        for (size_t i = 4; i < packet_bytes; i++)
+            stream[bytes + 4 + i] = byte_of(number, i);
+        bytes += 4 + packet_bytes;
+    }
+    *bytes_p = bytes;
+    return stream;
+}
+
+/* Of long packets the rest is read to where the beginning is, and what comes with it
+ * is the next ones': wherever they are cut, each is handed over when it is whole. */
+static void test_long_pieces(void)
+{
+    static const size_t cuts[] = { 3, 4, 5, 36, 7001, 20004, 60003, 150000 };
+
+    for (size_t k = 0; k < sizeof(cuts) / sizeof(*cuts); k++) {
+        enum { COUNT = 9, PACKET = 20000 };
+        struct side listener;
+        uint8_t address[NF_DUCT_ADDRESS_BYTES], *stream;
+        size_t bytes, step;
+        int fd;
+
+        open_side(&listener, LISTENER);
+        CU_ASSERT_EQUAL(nf_ducts_address(listener.ducts, address), NF_OK);
+        stream = stream_of(address, COUNT, PACKET, &bytes);
+        fd = connect_by_hand(address);
+        CU_ASSERT(serve(&listener, PATIENCE_MS));
+        for (size_t at = 0; at < bytes; at += step) {
+            step = cuts[k] < bytes - at ? cuts[k] : bytes - at;
+            CU_ASSERT_EQUAL(write(fd, stream + at, step), (ssize_t)step);
+            CU_ASSERT(serve(&listener, PATIENCE_MS));
+            CU_ASSERT_EQUAL(listener.ear.npackets,
+                            at + step < 32 ? 0 : (at + step - 32) / (PACKET + 4));
+        }
+        CU_ASSERT_EQUAL(listener.ear.npackets, COUNT);
+        CU_ASSERT_EQUAL(listener.ear.nbad, 0);
+        close(fd);
+        free(stream);
+        nf_ducts_destroy(listener.ducts);
+    }
+}
+
+static int connect_by_port(const uint8_t *address)
+{
+    const struct sockaddr_in name = {
+        .sin_family = AF_INET,
+        .sin_port = htons(nf_load_be16(address)),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    CU_ASSERT_EQUAL(connect(fd, (const struct sockaddr *)&name, sizeof(name)),
+                    0);
+    return fd;
+}
+
+/* By TCP a part of a long packet wakes nobody, its last byte does, and so does a
+ * short one behind it, and an end in the middle. */
+static void test_long_rest(void)
+{
+    enum { PACKET = 60000, FIRST = 32 + 4 + PACKET };
+    struct side listener;
+    uint8_t address[NF_DUCT_ADDRESS_BYTES], *stream;
+    size_t bytes;
+    int fd;
+
+    open_side(&listener, LISTENER);
+    CU_ASSERT_EQUAL(nf_ducts_address(listener.ducts, address), NF_OK);
+    stream = stream_of(address, 3, PACKET, &bytes);
+    fd = connect_by_port(address);
+    CU_ASSERT(serve(&listener, PATIENCE_MS));
+    CU_ASSERT_EQUAL(write(fd, stream, 1000), 1000);
+    CU_ASSERT(serve(&listener, PATIENCE_MS));
+    CU_ASSERT_EQUAL(write(fd, stream + 1000, 40000), 40000);
+    CU_ASSERT_FALSE(serve(&listener, 100));
+    CU_ASSERT_EQUAL(write(fd, stream + 41000, FIRST - 41000), FIRST - 41000);
+    await_packets(&listener, 1);
+    CU_ASSERT_EQUAL(write(fd, stream + FIRST, 10), 10);
+    CU_ASSERT(serve(&listener, PATIENCE_MS));
+    CU_ASSERT_EQUAL(write(fd, stream + FIRST + 10, PACKET), PACKET);
+    await_packets(&listener, 2); /* and six bytes of the next one */
+    CU_ASSERT_EQUAL(listener.ear.nbad, 0);
+    CU_ASSERT_EQUAL(write(fd, stream + FIRST + 10 + PACKET, 9000), 9000);
+    CU_ASSERT_FALSE(serve(&listener, 100));
+    close(fd);
+    while (listener.ear.nended == 0 && serve(&listener, PATIENCE_MS))
+        continue;
+    CU_ASSERT_EQUAL(listener.ear.nended, 1);
+    CU_ASSERT_EQUAL(listener.ear.npackets, 2);
+    free(stream);
+    nf_ducts_destroy(listener.ducts);
+}
+
 /* Is @p stream, the first words to a listener, the end of that connection, and
  * of no other? */
 static void refuse(const uint8_t *stream, size_t bytes, uint32_t nended)
@@ -428,6 +533,8 @@ static CU_TestInfo tests[] = {
     { "an end comes behind what was said", test_end },
     { "there is nobody to be reached", test_none },
     { "pieces are put together", test_pieces },
+    { "and so are those of long packets", test_long_pieces },
+    { "a part of a long packet wakes nobody", test_long_rest },
     { "who has no key, or says nonsense, is refused alone", test_strangers },
     { "nobody is nobody", test_nobody },
     { "a descriptor is kept for who was told", test_full },
