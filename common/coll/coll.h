@@ -215,6 +215,12 @@ double nf_price_send_us(const struct nf_coll_price *price, double bytes);
  * more: T(m) + (count-1) max(o_s, T(m) - T(0)). */
 double nf_price_stream_us(const struct nf_coll_price *price, double bytes,
                           uint32_t count);
+/** The same of @p count different blocks, whose link is not taken for longer than by one
+ *  message of all their bytes: at most max(T(m) + (count-1) o_s, T(count m)).  That is
+ *  the same where T is one line; else the start of the line of long messages,
+ *  which is within their error, would count each time. */
+double nf_price_blocks_us(const struct nf_coll_price *price, double bytes,
+                          uint32_t count);
 /** The same for algorithms that are said to wait for each message: they need
  *  not, but what that saves is known with o_s only; else count T(m). */
 double nf_price_sequence_us(const struct nf_coll_price *price, double bytes,

@@ -28,7 +28,7 @@ static double cost_us(const struct nf_coll_algorithm *self,
 {
     (void)self;
     (void)segments;
-    return nf_price_stream_us(price, bytes, ranks - 1);
+    return nf_price_blocks_us(price, bytes, ranks - 1);
 }
 
 const struct nf_coll_algorithm nf_coll_gather_linear_nb = {

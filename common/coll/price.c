@@ -24,6 +24,16 @@ double nf_price_stream_us(const struct nf_coll_price *price, double bytes,
     return send_us + (count - 1) * fmax(price->occupancy_us, link_us);
 }
 
+double nf_price_blocks_us(const struct nf_coll_price *price, double bytes,
+                          uint32_t count)
+{
+    double busy_us = nf_price_send_us(price, bytes) +
+                     (count - 1) * price->occupancy_us;
+    double link_us = nf_price_send_us(price, count * bytes);
+
+    return fmin(nf_price_stream_us(price, bytes, count), fmax(busy_us, link_us));
+}
+
 double nf_price_sequence_us(const struct nf_coll_price *price, double bytes,
                             uint32_t count)
 {
