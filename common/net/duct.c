@@ -257,7 +257,7 @@ static enum nf_status add(struct nf_ducts *ducts, int fd, int tid)
     }
     tune(ducts, fd);
     ducts->list[ducts->count++] =
-        (struct duct){ .fd = fd, .tid = tid, .least_bytes = 1 };
+        (struct duct){ .fd = fd, .tid = tid, .least_bytes = !is_local(fd) };
     return NF_OK;
 }
 

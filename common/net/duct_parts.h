@@ -16,7 +16,7 @@ struct duct {
     int tid;
     uint8_t *held; /**< what has come of a packet, or of the hello */
     size_t held_bytes;
-    int least_bytes; /**< that wake us: SO_RCVLOWAT */
+    int least_bytes; /**< that wake us: SO_RCVLOWAT; 0: local sockets know no such thing */
 };
 
 struct nf_ducts {

@@ -134,13 +134,13 @@ static size_t missing_bytes(const struct duct *duct)
 /* Nobody can use a part of a packet, so the kernel need not wake us for it.  It also
  * answers a sender by TCP at once then, and not when we have read: a gather of 1 MiB
  * from 7 hosts of 100 Mbit/s woke its root 1700 times, and answered after 18 us in
- * place of 2.  Local sockets do not know of this. */
+ * place of 2. */
 static void wait_for_rest(struct duct *duct)
 {
     const size_t missing = missing_bytes(duct);
     const int bytes = missing >= WAITED_FOR_LEAST_BYTES ? (int)missing : 1;
 
-    if (bytes == duct->least_bytes)
+    if (duct->least_bytes == 0 || bytes == duct->least_bytes)
         return;
     (void)setsockopt(duct->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
     duct->least_bytes = bytes;
